@@ -44,7 +44,7 @@ static abut_status tear(const bench_state *state, abut_mesh **mesh) {
         if (i % 50)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(*mesh) + 3 * (size_t)i,
                    3 * sizeof *indices);
-    input.positions = abut_mesh_positions(*mesh);
+    input.positions = abut_mesh_local_positions(*mesh);
     input.vertex_count = abut_mesh_vertex_count(*mesh);
     input.indices = indices;
     input.triangle_count = kept;
@@ -66,7 +66,7 @@ static void make_points(bvh_data *data, bool near) {
     for (int k = 0; k < 3; k++)
         diagonal += (hi[k] - lo[k]) * (hi[k] - lo[k]);
     diagonal = sqrt(diagonal);
-    abut_vec3 origin = abut_mesh_origin(data->mesh);
+    abut_vec3 origin = abut_mesh_local_origin(data->mesh);
     for (uint32_t i = 0; i < data->count; i++) {
         if (!near) {
             for (int k = 0; k < 3; k++)
@@ -80,7 +80,7 @@ static void make_points(bvh_data *data, bool near) {
         const double weight[3] = {1 - s - r, s, r};
         double p[3] = {origin.x, origin.y, origin.z};
         for (int c = 0; c < 3; c++) {
-            abut_vec3 v = abut_mesh_positions(data->mesh)[corner[c]];
+            abut_vec3 v = abut_mesh_local_positions(data->mesh)[corner[c]];
             p[0] += weight[c] * v.x;
             p[1] += weight[c] * v.y;
             p[2] += weight[c] * v.z;
@@ -150,7 +150,7 @@ static abut_status run_build(bench_state *state) {
 
 static abut_status finish_build(bench_state *state) {
     bvh_data *data = state->data;
-    abut_bvh_info info = abut_bvh_info_get(data->bvh);
+    abut_bvh_info info = abut_bvh_get_info(data->bvh);
     state->hash = bench_hash(0, &info.cost, sizeof info.cost);
     state->hash = bench_hash(state->hash, &info.node_count, sizeof info.node_count);
     state->result_bytes = (double)info.bytes;
@@ -161,12 +161,12 @@ static abut_status finish_build(bench_state *state) {
 
 static abut_status run_refit(bench_state *state) {
     bvh_data *data = state->data;
-    return abut_bvh_refit(data->bvh, data->mesh);
+    return abut_bvh_set_mesh(data->bvh, data->mesh);
 }
 
 static abut_status finish_refit(bench_state *state) {
     bvh_data *data = state->data;
-    abut_bvh_info info = abut_bvh_info_get(data->bvh);
+    abut_bvh_info info = abut_bvh_get_info(data->bvh);
     state->elements = info.triangle_count;
     state->hash = bench_hash(0, &info.cost, sizeof info.cost);
     return ABUT_OK;
@@ -188,7 +188,7 @@ static abut_status run_nearest(bench_state *state) {
     if (state->which->variant & SIGNED)
         return abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
                                        abut_array_host(data->nearest));
-    return abut_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
+    return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
 }
 
 static abut_status finish_nearest(bench_state *state) {
@@ -199,7 +199,7 @@ static abut_status finish_nearest(bench_state *state) {
 
 static abut_status run_self(bench_state *state) {
     bvh_data *data = state->data;
-    abut_status status = abut_pair_self_meetings(data->bvh, NULL, 0, NULL, &data->pair_count);
+    abut_status status = abut_pair_self_intersections(data->bvh, NULL, 0, NULL, &data->pair_count);
     return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
 }
 
@@ -230,8 +230,8 @@ static abut_status run_prepare(bench_state *state) {
 
 static abut_status finish_prepare(bench_state *state) {
     bvh_data *data = state->data;
-    abut_sign_info info = abut_sign_info_get(data->bvh);
-    state->hash = bench_hash(0, &info.closed, sizeof info.closed);
+    abut_sign_info info = abut_sign_get_info(data->bvh);
+    state->hash = bench_hash(0, &info.is_closed, sizeof info.is_closed);
     state->result_bytes = (double)info.bytes;
     return ABUT_OK;
 }
@@ -285,7 +285,7 @@ static abut_status run_boxes(bench_state *state) {
         const double *p = data->points[i];
         const abut_box box = {{p[0] - half, p[1] - half, p[2] - half},
                               {p[0] + half, p[1] + half, p[2] + half}};
-        abut_status status = abut_bvh_box(data->bvh, &box, 1024, found, &count);
+        abut_status status = abut_bvh_find_in_box(data->bvh, &box, 1024, found, &count);
         if (status)
             return status;
         data->hash = bench_hash(data->hash, found, count * sizeof *found);

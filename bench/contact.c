@@ -178,7 +178,7 @@ static abut_status rigid_run(bench_state *state) {
     data->hash = 0;
     for (uint32_t i = 0; i < data->count && !status; i++) {
         abut_path moves = {data->poses[i], data->poses[(i + 1) % data->count]};
-        abut_sweep_touch touch;
+        abut_sweep_rigid_result touch;
         moves.from.translation.x += 10;
         moves.to.translation.x -= 10;
         status = abut_sweep_rigid(data->bvh, &moves, data->bvh, &rests, NULL, &touch);

@@ -55,7 +55,7 @@ static abut_status run_nearest(bench_state *state) {
     points.buffer = data->in;
     points.type = ABUT_SCALAR_FLOAT32;
     points.count = data->count;
-    return abut_nearest_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
+    return abut_nearest_point_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
 }
 
 static abut_status check_nearest(bench_state *state) {
@@ -68,7 +68,7 @@ static abut_status check_nearest(bench_state *state) {
     if (!status)
         status = abut_buffer_read(data->out, first * sizeof *got, got, some * sizeof *got);
     if (!status)
-        status = abut_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(expected));
+        status = abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(expected));
     if (!status && memcmp(got, expected, some * sizeof *got) != 0)
         status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     free(got);

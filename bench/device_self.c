@@ -50,7 +50,7 @@ static abut_status make_ball(bench_state *state, self_data *data) {
         if (!end)
             return bench_fail(ABUT_ERROR_MEMORY, "no memory");
         for (uint32_t i = 0; i < data->vertex_count; i++) {
-            abut_vec3 p = abut_mesh_positions(data->mesh)[i];
+            abut_vec3 p = abut_mesh_local_positions(data->mesh)[i];
             /* no exp(), which is not the same everywhere */
             double off = 1 + 3 * (p.x * p.x + p.y * p.y);
             p.z -= p.z > 0 ? 2 * deep * p.z / (off * off * off * off) : 0;
@@ -68,7 +68,7 @@ static abut_status read_recording(bench_state *state, self_data *data) {
         return bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_RECORDING names no recording");
     }
     abut_status status = abut_frames_open(state->context, path, &data->frames);
-    abut_frames_info info = abut_frames_info_get(data->frames);
+    abut_frames_info info = abut_frames_get_info(data->frames);
     if (!status && info.frame_count < STEPS + 1)
         status = bench_fail(ABUT_ERROR_ARGUMENT, "%s has too few frames", path);
     if (status)

@@ -39,7 +39,7 @@ static abut_status make_layers(bench_state *state, const abut_mesh *one, abut_me
     abut_vec3 p[2 * VERTICES];
     uint32_t t[2 * CORNERS];
     for (uint32_t i = 0; i < 2 * VERTICES; i++) {
-        p[i] = abut_mesh_positions(one)[i % VERTICES];
+        p[i] = abut_mesh_local_positions(one)[i % VERTICES];
         p[i].z += i < VERTICES ? 0.31 : 0.46;
     }
     for (uint32_t i = 0; i < 2 * CORNERS; i++)
@@ -99,11 +99,11 @@ static abut_status run_small(dress_data *data) {
     for (uint32_t i = 1; i <= data->frames && !status; i++) {
         abut_character_matrix bone = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0.006 * i}}};
         for (uint32_t v = 0; v < abut_mesh_vertex_count(data->ball); v++) {
-            data->ball_end[v] = abut_mesh_positions(data->ball)[v];
+            data->ball_end[v] = abut_mesh_local_positions(data->ball)[v];
             data->ball_end[v].z += 0.006 * i;
         }
         cloth_report report;
-        status = abut_radial_update(data->radial, &bone, abut_array_host(data->ball_end));
+        status = abut_radial_set_positions(data->radial, &bone, abut_array_host(data->ball_end));
         status = status ? status : cloth_step(data->cloth, STEP_SECONDS, data->ball_end, &report);
     }
     return status;

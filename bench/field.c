@@ -28,13 +28,13 @@ abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells) {
 static abut_status move_some(const bench_state *state, field_data *data) {
     uint32_t count = abut_mesh_vertex_count(data->mesh);
     abut_box box = abut_mesh_bounds(data->mesh);
-    abut_vec3 origin = abut_mesh_origin(data->mesh), *p = malloc(count * sizeof *p);
+    abut_vec3 origin = abut_mesh_local_origin(data->mesh), *p = malloc(count * sizeof *p);
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
     if (!p)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     for (uint32_t v = 0; v < count; v++) {
-        abut_vec3 at = abut_mesh_positions(data->mesh)[v];
+        abut_vec3 at = abut_mesh_local_positions(data->mesh)[v];
         p[v] = (abut_vec3){origin.x + at.x, origin.y + at.y, origin.z + at.z};
         double over = p[v].x - (box.hi.x - 0.05 * (box.hi.x - box.lo.x));
         p[v].x -= over > 0 ? 0.5 * over : 0;
@@ -74,12 +74,12 @@ static abut_status run_create(bench_state *state) {
 /* There and back. */
 static abut_status run_update(bench_state *state) {
     field_data *data = state->data;
-    abut_status status = abut_field_update(data->field, data->moved, NULL);
-    return status ? status : abut_field_update(data->field, data->mesh, NULL);
+    abut_status status = abut_field_set_mesh(data->field, data->moved, NULL);
+    return status ? status : abut_field_set_mesh(data->field, data->mesh, NULL);
 }
 
 abut_status bench_field_hash(bench_state *state, const abut_field *field) {
-    abut_field_info info = abut_field_info_get(field);
+    abut_field_info info = abut_field_get_info(field);
     const uint32_t *n = info.grid.count;
     size_t layer = (size_t)n[0] * n[1];
     float *values = malloc(layer * sizeof *values);

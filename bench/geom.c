@@ -74,9 +74,9 @@ static abut_status call_closest(const geom_input *in, double *answer) {
 }
 
 static abut_status call_meet(const geom_input *in, double *answer) {
-    abut_meeting meeting;
+    abut_intersection meeting;
     abut_segment segment = {{{0, 0, 0}, {0, 0, 0}}};
-    abut_status status = abut_triangle_triangle_meet(&in->a, &in->b, &meeting, &segment);
+    abut_status status = abut_triangle_triangle_intersect(&in->a, &in->b, &meeting, &segment);
     if (!status && meeting)
         keep(answer, meeting, segment.end[0], segment.end[1]);
     return status;
@@ -103,7 +103,7 @@ static abut_status call_ray(const geom_input *in, double *answer) {
     abut_ray ray = {in->point, in->b.corner[0]};
     abut_ray_triangle_hit hit;
     bool meet;
-    abut_status status = abut_ray_triangle_meet(&ray, &in->a, &meet, &hit);
+    abut_status status = abut_ray_triangle_intersect(&ray, &in->a, &meet, &hit);
     if (!status && meet)
         keep(answer, hit.parameter,
              (abut_vec3){hit.barycentric[0], hit.barycentric[1], hit.barycentric[2]},
@@ -114,7 +114,7 @@ static abut_status call_ray(const geom_input *in, double *answer) {
 static abut_status call_box(const geom_input *in, double *answer) {
     abut_box box = {{-0.25, -0.25, -0.25}, {0.25, 0.25, 0.25}};
     bool meet;
-    abut_status status = abut_box_triangle_meet(&box, &in->a, &meet);
+    abut_status status = abut_box_triangle_intersect(&box, &in->a, &meet);
     if (!status)
         answer[0] = meet;
     return status;

@@ -101,7 +101,7 @@ static abut_status run_points(growth_data *data, bool single) {
     abut_points points = abut_points_doubles(data->points, data->count);
     abut_status status = ABUT_OK;
     if (!single)
-        return abut_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
+        return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
     for (uint32_t i = 0; i < data->count && !status; i++) {
         const double *p = data->points[i];
         status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
@@ -127,7 +127,7 @@ static abut_status growth_run(bench_state *state) {
         poses.count = data->count;
         return abut_pair_distance_batch(&poses, NULL, data->separations);
     case SELF:
-        status = abut_pair_self_meetings(data->bvh, NULL, 0, NULL, &data->pair_count);
+        status = abut_pair_self_intersections(data->bvh, NULL, 0, NULL, &data->pair_count);
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     default:
         return abut_field_create(data->mesh, &data->options, &data->field);
@@ -177,7 +177,7 @@ static abut_status growth_finish(bench_state *state) {
         abut_field_destroy(data->field);
         data->field = NULL;
     } else if (state->which->variant == BUILD) {
-        abut_bvh_info info = abut_bvh_info_get(data->bvh);
+        abut_bvh_info info = abut_bvh_get_info(data->bvh);
         state->hash = bench_hash(0, &info.cost, sizeof info.cost);
         state->result_bytes = (double)info.bytes;
         abut_bvh_destroy(data->bvh);

@@ -87,7 +87,7 @@ static abut_status make_scan(const bench_state *state, uint32_t triangles, abut_
     if (status)
         return status;
     uint32_t count = abut_mesh_vertex_count(ball);
-    const abut_vec3 *from = abut_mesh_positions(ball);
+    const abut_vec3 *from = abut_mesh_local_positions(ball);
     double edge = sqrt(29.0 / triangles) * shape.radius; /* 4 pi r^2 = n sqrt(3) / 4 edge^2 */
     uint64_t random = 21;
     maker m;
@@ -152,7 +152,7 @@ static abut_status make_nested(const bench_state *state, uint32_t triangles, abu
     maker m = {NULL, NULL, 0, 0};
     bool reserved = !status && reserve(&m, vertices, all);
     for (uint32_t i = 0; i < SPHERES && reserved; i++) {
-        const abut_vec3 *p = abut_mesh_positions(balls[i]);
+        const abut_vec3 *p = abut_mesh_local_positions(balls[i]);
         const uint32_t *from = abut_mesh_indices(balls[i]);
         uint32_t first = m.vertex_count, *to = m.indices + 3 * (size_t)m.triangle_count;
         for (uint32_t v = 0; v < abut_mesh_vertex_count(balls[i]); v++)

@@ -159,9 +159,9 @@ uint64_t bench_hash(uint64_t hash, const void *data, size_t bytes) {
 }
 
 uint64_t bench_hash_mesh(uint64_t hash, const abut_mesh *mesh) {
-    abut_vec3 origin = abut_mesh_origin(mesh);
+    abut_vec3 origin = abut_mesh_local_origin(mesh);
     hash = bench_hash(hash, &origin, sizeof origin);
-    hash = bench_hash(hash, abut_mesh_positions(mesh),
+    hash = bench_hash(hash, abut_mesh_local_positions(mesh),
                       (size_t)abut_mesh_vertex_count(mesh) * sizeof(abut_vec3));
     return bench_hash(hash, abut_mesh_indices(mesh),
                       (size_t)abut_mesh_triangle_count(mesh) * 3 * sizeof(uint32_t));

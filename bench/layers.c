@@ -142,13 +142,13 @@ static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t c
     if (status)
         return status;
     uint32_t vertices = abut_mesh_vertex_count(data->meshes[0]);
-    abut_vec3 origin = abut_mesh_origin(data->meshes[0]);
+    abut_vec3 origin = abut_mesh_local_origin(data->meshes[0]);
     for (int k = 0; k < 2; k++) {
         data->moved[k] = calloc(vertices, sizeof *data->moved[k]);
         if (!data->moved[k])
             return bench_fail(ABUT_ERROR_MEMORY, "no memory");
         for (uint32_t v = 0; v < vertices; v++) {
-            abut_vec3 p = abut_mesh_positions(data->meshes[0])[v];
+            abut_vec3 p = abut_mesh_local_positions(data->meshes[0])[v];
             p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
             p.z += (k ? 0.02 : -0.02) * p.x * p.x;
             data->moved[k][v] = p;
@@ -253,12 +253,12 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     way how = specs[state->which->variant].way;
     query.resolution = state->quick ? 64 : 1024;
     query.every_pixel = how == EVERY;
-    query.volume = how == VOLUME;
-    query.exact = how == EXACT;
-    abut_status status = abut_layers_move(data->layers, NULL, abut_array_host(poses), data->count);
+    query.measure_volume = how == VOLUME;
+    query.is_exact = how == EXACT;
+    abut_status status = abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
     uint32_t turn = data->round % 2;
     if (!status && data->moved[0])
-        status = abut_layers_deform(data->layers, 0,
+        status = abut_layers_set_positions(data->layers, 0,
                                     how == BUFFERS ? abut_array_buffer(data->there[turn])
                                                    : abut_array_host(data->moved[turn]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
@@ -280,16 +280,16 @@ static void ask(void *user, size_t chunk, size_t begin, size_t end) {
         abut_world_pair p = data->pairs[i];
         abut_posed first = {data->bvhs[p.a], a->poses[p.a]},
                    second = {data->bvhs[p.b], a->poses[p.b]};
-        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
+        abut_overlap overlap = {.relation = ABUT_PAIR_DISJOINT};
         if (abut_pair_overlap(&first, &second, NULL, NULL, &overlap))
-            overlap.relation = ABUT_PAIR_APART; /* the hash will tell */
-        data->overlap[i] = overlap.relation != ABUT_PAIR_APART;
+            overlap.relation = ABUT_PAIR_DISJOINT; /* the hash will tell */
+        data->overlap[i] = overlap.relation != ABUT_PAIR_DISJOINT;
     }
 }
 
 static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
     uint64_t count = 0;
-    abut_status status = abut_world_move(data->world, NULL, abut_array_host(poses), data->count);
+    abut_status status = abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count);
     if (!status)
         status = abut_world_pairs(data->world, data->room, data->pairs, &count);
     if (status)
@@ -311,7 +311,7 @@ static abut_status find_classic(bench_state *state, layers_data *data, const abu
         status = bench_fail(ABUT_ERROR_LIMIT, "too many pairs");
     if (!status)
         memcpy(data->pairs, pairs, (size_t)data->found * sizeof *pairs);
-    abut_context_release(state->context, pairs);
+    abut_context_free(state->context, pairs);
     return status;
 }
 

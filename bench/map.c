@@ -149,15 +149,15 @@ static abut_status run_maps(bench_state *state, map_data *data) {
     double time = now_ms();
     for (uint32_t i = 0; i < count && !status; i++)
         if (data->scene.moved[first + i])
-            status = abut_map_move(data->maps[i], data->scene.moved[first + i]);
+            status = abut_map_set_mesh(data->maps[i], data->scene.moved[first + i]);
     time = note(data, MOVE, time);
     for (uint32_t i = 0; i < count && !status; i++)
         if (data->scene.moved[first + i] && count > 1)
-            status = abut_bvh_refit(data->bvhs[i], data->scene.moved[first + i]);
+            status = abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[first + i]);
     time = note(data, REFIT, time);
     for (uint32_t i = 0; i < count && !status; i++)
-        status = count == 1 ? abut_map_find_self(data->maps[i], &query)
-                            : abut_map_find(data->maps[i],
+        status = count == 1 ? abut_map_compute_self_distance(data->maps[i], &query)
+                            : abut_map_compute_distance(data->maps[i],
                                             data->scene.others + (size_t)(first + i) * (count - 1),
                                             count - 1, &query);
     time = note(data, FIND, time);
@@ -180,7 +180,7 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
     time = note(data, REFIT, time);
     if (!status) {
         data->scene.others[0].bvh = data->bvhs[1];
-        status = abut_map_find(data->maps[0], data->scene.others, 1, NULL);
+        status = abut_map_compute_distance(data->maps[0], data->scene.others, 1, NULL);
     }
     time = note(data, FIND, time);
     status = status ? status : abut_map_measure(data->maps[0], NULL, NULL, &data->measures[0]);
@@ -206,12 +206,12 @@ static abut_status hash_maps(map_data *data) {
     data->hash = 1;
     for (uint32_t i = 0; i < data->scene.count && data->maps[i] && !status; i++) {
         const abut_map_measures *m = &data->measures[i];
-        const double lengths[] = {m->least.distance, m->least_error, m->greatest.distance,
-                                  m->greatest_error, m->mean,        m->rms,
+        const double lengths[] = {m->min.distance, m->min_error, m->max.distance,
+                                  m->max_error, m->mean,        m->rms,
                                   m->within_area,    m->inside_area, m->found_area};
         const uint64_t counts[] = {m->samples, m->found,          m->within,
-                                   m->inside,  m->least.triangle, m->greatest.triangle};
-        uint64_t side = abut_map_info_get(data->maps[i]).resolution;
+                                   m->inside,  m->min.triangle, m->max.triangle};
+        uint64_t side = abut_map_get_info(data->maps[i]).resolution;
         status = abut_map_texels(data->maps[i], side * side, data->texels);
         if (status)
             break;
@@ -272,7 +272,7 @@ static abut_status make_grid(const bench_state *state, const map_data *data, abu
 }
 
 static abut_status make_anchors(map_data *data, uint32_t body) {
-    const abut_map_info info = abut_map_info_get(data->maps[body]);
+    const abut_map_info info = abut_map_get_info(data->maps[body]);
     uint32_t count = 0;
     anchor *all = data->anchors[body] = malloc(info.sample_count * sizeof *all);
     abut_status status = all ? ABUT_OK : no_memory();
@@ -297,7 +297,7 @@ static abut_status make_fields(bench_state *state, map_data *data) {
     abut_status status = make_grid(state, data, &options.grid);
     for (uint32_t i = 0; i < 2 && !status; i++) {
         status = make_anchors(data, i);
-        status = status ? status : abut_bvh_refit(data->bvhs[i], data->scene.moved[i]);
+        status = status ? status : abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[i]);
         status =
             status ? status : abut_field_create_from(data->bvhs[i], &options, &data->fields[i]);
         abut_map_destroy(data->maps[i]); /* it only told where samples are */
@@ -318,7 +318,7 @@ typedef struct placing {
 
 static void place(void *user, size_t chunk, size_t begin, size_t end) {
     const placing *p = user;
-    const abut_vec3 origin = abut_mesh_origin(p->mesh), *at = abut_mesh_positions(p->mesh);
+    const abut_vec3 origin = abut_mesh_local_origin(p->mesh), *at = abut_mesh_local_positions(p->mesh);
     const uint32_t *indices = abut_mesh_indices(p->mesh);
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -338,14 +338,14 @@ static void measure_values(bench_state *state, map_data *data, uint32_t body) {
     abut_map_measures *m = &data->measures[body];
     const double within = specs[spec_of(state)].within;
     memset(m, 0, sizeof *m);
-    m->least.distance = HUGE_VAL;
-    m->greatest.distance = -HUGE_VAL;
+    m->min.distance = HUGE_VAL;
+    m->max.distance = -HUGE_VAL;
     for (uint32_t i = 0; i < data->anchor_count[body]; i++) {
         double distance = data->values[i].distance;
-        if (distance < m->least.distance)
-            m->least.distance = distance;
-        if (distance > m->greatest.distance)
-            m->greatest.distance = distance;
+        if (distance < m->min.distance)
+            m->min.distance = distance;
+        if (distance > m->max.distance)
+            m->max.distance = distance;
         m->within += distance <= within;
         m->inside += distance < 0;
     }
@@ -356,7 +356,7 @@ static abut_status run_fields(bench_state *state, map_data *data) {
     abut_status status = ABUT_OK;
     double time = now_ms(), points_ms = 0;
     for (int i = 0; i < 2 && !status; i++)
-        status = abut_bvh_refit(data->bvhs[i], moved[i]);
+        status = abut_bvh_set_mesh(data->bvhs[i], moved[i]);
     time = note(data, REFIT, time);
     for (int i = 0; i < 2 && !status; i++)
         status = abut_field_update_from(data->fields[i], data->bvhs[i], NULL);
@@ -367,7 +367,7 @@ static abut_status run_fields(bench_state *state, map_data *data) {
         abut_context_parallel_for(state->context, data->anchor_count[i], 4096, place, &p);
         points_ms += now_ms() - start;
         abut_points points = abut_points_doubles(data->points, data->anchor_count[i]);
-        status = abut_field_at_batch(data->fields[1 - i], &points, ABUT_INTERPOLATION_LINEAR,
+        status = abut_field_evaluate_batch(data->fields[1 - i], &points, ABUT_INTERPOLATION_LINEAR,
                                      data->values);
         if (!status)
             measure_values(state, data, i);
@@ -394,7 +394,7 @@ static void hash_fields(map_data *data) {
     data->hash = 1;
     for (int i = 0; i < 2; i++) {
         const abut_map_measures *m = &data->measures[i];
-        const double lengths[] = {m->least.distance, m->greatest.distance};
+        const double lengths[] = {m->min.distance, m->max.distance};
         const uint64_t counts[] = {m->within, m->inside};
         data->hash = bench_hash(data->hash, lengths, sizeof lengths);
         data->hash = bench_hash(data->hash, counts, sizeof counts);
@@ -477,7 +477,7 @@ static abut_status setup(bench_state *state) {
     data->least_ms = HUGE_VAL;
     state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
     for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
-        state->elements += data->maps[i] ? abut_map_info_get(data->maps[i]).sample_count
+        state->elements += data->maps[i] ? abut_map_get_info(data->maps[i]).sample_count
                                          : data->anchor_count[i % 2];
     if (how == DEVIATION)
         state->elements = (double)resolution_of(state) * resolution_of(state);
@@ -496,7 +496,7 @@ static abut_status run(bench_state *state) {
 static abut_status write_frame(const bench_state *state, const map_data *data, const char *path) {
     double relative = 0;
     for (uint32_t i = 0; i < data->scene.count; i++) {
-        abut_map_info info = abut_map_info_get(data->maps[i]);
+        abut_map_info info = abut_map_get_info(data->maps[i]);
         relative = fmax(relative, info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 0);
     }
     FILE *file = fopen(path, "a");
@@ -526,7 +526,7 @@ static abut_status finish(bench_state *state) {
     told.field_error = data->field_error;
     told.samples = (double)data->measures[0].samples;
     told.mean = data->measures[0].mean;
-    told.greatest = data->measures[0].greatest.distance;
+    told.greatest = data->measures[0].max.distance;
     told.upper = fmax(data->hausdorff[0].upper, data->hausdorff[1].upper);
     return status;
 }

@@ -64,11 +64,11 @@ static abut_vec3 deform(map_scene_kind kind, uint32_t body, double t, abut_vec3 
 static abut_status make_moved(bench_state *state, const abut_mesh *mesh, map_scene_kind kind,
                               uint32_t body, double t, abut_mesh **moved) {
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *points = malloc(count * sizeof *points), origin = abut_mesh_origin(mesh);
+    abut_vec3 *points = malloc(count * sizeof *points), origin = abut_mesh_local_origin(mesh);
     if (!points)
         return no_memory();
     for (uint32_t v = 0; v < count; v++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[v];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[v];
         p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
         if (t < 0)
             points[v] = with_bumps(p);

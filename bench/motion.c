@@ -28,7 +28,7 @@ static abut_status allocate(motion_data *data) {
     data->start = malloc(data->vertex_count * sizeof *data->start);
     data->end = malloc(data->vertex_count * sizeof *data->end);
     data->impacts = malloc(data->found.capacity * sizeof *data->impacts);
-    data->found.impacts = data->impacts;
+    data->found.list = data->impacts;
     return data->start && data->end && data->impacts ? ABUT_OK
                                                      : bench_fail(ABUT_ERROR_MEMORY, "no memory");
 }
@@ -50,8 +50,8 @@ static abut_status make_balls(bench_state *state, motion_data *data) {
     }
     status = allocate(data);
     for (uint32_t k = 0, at = 0; !status && k < data->mesh_count; k++) {
-        const abut_vec3 o = abut_mesh_origin(data->meshes[k]),
-                        *p = abut_mesh_positions(data->meshes[k]);
+        const abut_vec3 o = abut_mesh_local_origin(data->meshes[k]),
+                        *p = abut_mesh_local_positions(data->meshes[k]);
         const double place[3] = {1.25 * (k % side), 1.25 * (k / side % side),
                                  1.25 * (k / side / side)};
         double move[3];
@@ -122,16 +122,16 @@ static abut_status check(bench_state *state, motion_data *data) {
     abut_sweep_mode mode = (abut_sweep_mode)(state->which->variant & MODES);
     size_t bytes = data->found.capacity * sizeof *data->impacts;
     abut_impacts expected = {calloc(1, bytes), data->found.capacity, 0};
-    if (!expected.impacts)
+    if (!expected.list)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     memset(data->impacts, 0, bytes);
     abut_status status = abut_sweep_create(data->meshes, data->mesh_count, NULL, &here);
     status = status
                  ? status
-                 : abut_sweep_step(here, abut_array_host(data->start), abut_array_host(data->end));
+                 : abut_sweep_set_positions(here, abut_array_host(data->start), abut_array_host(data->end));
     status = status ? status : abut_sweep_find(here, mode, NULL, &expected, NULL);
     status = status ? status
-                    : abut_sweep_step(data->motion, abut_array_host(data->start),
+                    : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
                                       abut_array_host(data->end));
     abuti_motion_device_time(data->motion, stage_ms);
     for (int k = 0; k < 2; k++) /* the second time with order and room */
@@ -139,7 +139,7 @@ static abut_status check(bench_state *state, motion_data *data) {
     abuti_motion_device_time(data->motion, NULL);
     bool same = expected.count == data->found.count;
     for (size_t i = 0; i < expected.count && same && mode != ABUT_SWEEP_ANY; i++) {
-        const abut_impact *a = &expected.impacts[i], *b = &data->impacts[i];
+        const abut_impact *a = &expected.list[i], *b = &data->impacts[i];
         same = a->time == b->time && a->kind == b->kind &&
                !memcmp(a->element, b->element, sizeof a->element);
     }
@@ -147,7 +147,7 @@ static abut_status check(bench_state *state, motion_data *data) {
         status = bench_fail(ABUT_ERROR_DEVICE, "%zu impacts are not the CPU's %zu",
                             data->found.count, expected.count);
     abut_sweep_destroy(here);
-    free(expected.impacts);
+    free(expected.list);
     return status;
 }
 
@@ -181,9 +181,9 @@ static abut_status motion_setup(bench_state *state) {
 static abut_status motion_run(bench_state *state) {
     motion_data *data = state->data;
     abut_status status = data->there[0]
-                             ? abut_sweep_step(data->motion, abut_array_buffer(data->there[0]),
+                             ? abut_sweep_set_positions(data->motion, abut_array_buffer(data->there[0]),
                                                abut_array_buffer(data->there[1]))
-                             : abut_sweep_step(data->motion, abut_array_host(data->start),
+                             : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
                                                abut_array_host(data->end));
     return status ? status
                   : abut_sweep_find(data->motion, (abut_sweep_mode)(state->which->variant & MODES),

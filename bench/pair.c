@@ -15,7 +15,7 @@ typedef struct pair_data {
     abut_pair_relation *relations;
     abut_separation *separations;
     bool *within;
-    abut_pair_meeting *meetings;
+    abut_pair_intersection *meetings;
     uint64_t hash;
     double margin;
     uint32_t count;
@@ -89,7 +89,7 @@ static abut_status run_meetings(bench_state *state) {
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_posed b = {.bvh = data->bvh, .pose = data->poses[i]};
         uint64_t count = 0;
-        abut_status status = abut_pair_meetings(&a, &b, MOST_MEETINGS, data->meetings, &count);
+        abut_status status = abut_pair_intersections(&a, &b, MOST_MEETINGS, data->meetings, &count);
         if (status)
             return status;
         for (uint64_t k = 0; k < count; k++)
@@ -105,8 +105,8 @@ static abut_status run_common(bench_state *state) {
     data->hash = 0;
     for (uint32_t i = 0; i < data->count; i++) {
         const abut_posed b = {.bvh = data->bvh, .pose = data->poses[i]};
-        abut_common common;
-        abut_status status = abut_pair_common(&a, &b, NULL, &common);
+        abut_pair_measures common;
+        abut_status status = abut_pair_measure(&a, &b, NULL, &common);
         if (status)
             return status;
         data->hash = bench_hash(data->hash, &common.volume, sizeof common.volume);

@@ -60,7 +60,7 @@ abut_status rival_ball(double radius, uint32_t segments, abut_character **made) 
     abut_character_bone bones[2] = {abut_character_bone_default(), abut_character_bone_default()};
     bones[1].parent = 0;
     for (size_t i = 0; owners && weights && i < count; i++) {
-        const double x = abut_mesh_positions(mesh)[i].x + abut_mesh_origin(mesh).x;
+        const double x = abut_mesh_local_positions(mesh)[i].x + abut_mesh_local_origin(mesh).x;
         owners[2 * i + 1] = 1;
         weights[2 * i] = fmin(fmax(0.5 + 1 / radius * x, 0), 1);
         weights[2 * i + 1] = 1 - weights[2 * i];
@@ -149,11 +149,11 @@ static int by_key(const void *a, const void *b) {
 /* The vertices of a figure that are kept, `count` of them, and the mesh between them at rest. */
 static abut_status cut_cloth(const abut_character *figure, uint32_t count, uint32_t *kept,
                              abut_mesh **cloth) {
-    const abut_mesh *rest = abut_character_rest(figure);
+    const abut_mesh *rest = abut_character_rest_mesh(figure);
     const uint32_t all = abut_mesh_vertex_count(rest), *indices = abut_mesh_indices(rest);
-    const abut_vec3 *positions = abut_mesh_positions(rest);
+    const abut_vec3 *positions = abut_mesh_local_positions(rest);
     const abut_box box = abut_mesh_bounds(rest);
-    const double middle = 0.5 * (box.lo.y + box.hi.y) - abut_mesh_origin(rest).y;
+    const double middle = 0.5 * (box.lo.y + box.hi.y) - abut_mesh_local_origin(rest).y;
     ranked *order = malloc(all * sizeof *order);
     uint32_t *place = malloc(all * sizeof *place), *corners = NULL, triangles = 0;
     abut_vec3 *at = malloc(count * sizeof *at);
@@ -217,7 +217,7 @@ static void find_normals(const abut_mesh *mesh, const abut_vec3 *at, abut_vec3 *
 static abut_status pose(const abut_character *character, uint32_t clip, double time,
                         abut_character_matrix **bones, abut_vec3 **positions) {
     abut_character_pose_options options = abut_character_pose_options_default();
-    const abut_character_info info = abut_character_info_get(character);
+    const abut_character_info info = abut_character_get_info(character);
     options.clip = clip;
     options.time = time;
     *bones = malloc(info.bone_count * sizeof **bones);
@@ -232,7 +232,7 @@ static abut_status pose(const abut_character *character, uint32_t clip, double t
 /* The particles of a frame: `offset` says how far above the surface each wishes to be. */
 static abut_status make_particles(const rival_scene *s, const abut_character *figure,
                                   const uint32_t *kept, rival_frame *f) {
-    const abut_mesh *rest = abut_character_rest(figure);
+    const abut_mesh *rest = abut_character_rest_mesh(figure);
     const uint32_t all = abut_mesh_vertex_count(rest);
     abut_vec3 *at = malloc(all * sizeof *at), *normals = malloc(all * sizeof *normals);
     f->from = malloc(s->particles * sizeof *f->from);
@@ -259,9 +259,9 @@ static abut_status make_particles(const rival_scene *s, const abut_character *fi
 }
 
 static uint32_t clip_named(const abut_character *character, const char *name) {
-    const uint32_t count = abut_character_info_get(character).clip_count;
+    const uint32_t count = abut_character_get_info(character).clip_count;
     for (uint32_t k = 0; k < count; k++) {
-        const char *its = abut_character_clip_get(character, k).name;
+        const char *its = abut_character_get_clip(character, k).name;
         if (its && strcmp(its, name) == 0)
             return k;
     }
@@ -287,8 +287,8 @@ static abut_status make(uint32_t number, rival_scene *s) {
     status = status ? status : get_figure(c->figure, wanted, &figure);
     if (status)
         return status;
-    s->triangles = abut_character_info_get(s->character).triangle_count;
-    s->vertices = abut_character_info_get(s->character).vertex_count;
+    s->triangles = abut_character_get_info(s->character).triangle_count;
+    s->vertices = abut_character_get_info(s->character).vertex_count;
     uint32_t *kept = malloc(s->particles * sizeof *kept);
     status = kept ? cut_cloth(figure, s->particles, kept, &s->cloth) : no_memory();
     const uint32_t clip = clip_named(s->character, "gymnastics");

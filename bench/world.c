@@ -122,7 +122,7 @@ static abut_status make_world(bench_state *state, world_data *data) {
     item.shape.body.field = data->field;
     item.shape.body.samples = data->samples;
     options.device = data->device;
-    options.patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
+    options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
     abut_status status = abut_world_create(state->context, &options, &data->world);
     for (uint32_t i = 0; i < data->bodies && !status; i++) {
         item.pose = data->poses[i];
@@ -210,7 +210,7 @@ static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
     move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
-    abut_status status = abut_world_move(data->world, NULL, poses, data->bodies);
+    abut_status status = abut_world_set_poses(data->world, NULL, poses, data->bodies);
     if (status)
         return status;
     if (state->which->variant >= PAIRS) {
@@ -218,8 +218,8 @@ static abut_status world_run(bench_state *state) {
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }
     if (state->which->variant == DEVICE || state->which->variant == DEVICE_REDUCED) {
-        abut_world_records records;
-        return abut_world_records_get(data->world, &records);
+        abut_world_device_contacts records;
+        return abut_world_get_device_contacts(data->world, &records);
     }
     abut_contacts found = {.list = data->list, .capacity = data->room};
     return abut_world_contacts(data->world, &found);
@@ -234,7 +234,7 @@ static abut_status world_finish(bench_state *state) {
         data->round = 0;
         memcpy(data->poses, data->poses + data->bodies, data->bodies * sizeof *data->poses);
         abut_status status =
-            abut_world_move(data->world, NULL, abut_array_host(data->poses), data->bodies);
+            abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->bodies);
         status = status ? status : abut_world_contacts(data->world, &found);
         if (status)
             return status;

@@ -73,7 +73,7 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
     abut_radial_options cells = abut_radial_options_default();
     cells.cell = state->quick ? 0.06 : 0;
     status = status ? status : abut_radial_create(data->character, &cells, &data->radial[which]);
-    const abut_character_info info = abut_character_info_get(data->character);
+    const abut_character_info info = abut_character_get_info(data->character);
     if (!data->bones)
         data->bones = malloc(info.bone_count * sizeof *data->bones);
     if (!data->positions[0])
@@ -89,7 +89,7 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
         status = abut_character_skin(data->character, data->bones, ABUT_CHARACTER_SKINNING_LINEAR,
                                      data->positions[0]);
     if (!status)
-        status = abut_radial_update(data->radial[which], data->bones,
+        status = abut_radial_set_positions(data->radial[which], data->bones,
                                     abut_array_host(data->positions[0]));
     return status;
 }
@@ -105,7 +105,7 @@ static abut_status add_figure(mixed_data *data, int which, uint32_t *id) {
 /* Other positions of a mesh, about its origin. */
 static abut_status make_positions(const abut_mesh *mesh, bool sheet, abut_vec3 **positions) {
     const uint32_t count = abut_mesh_vertex_count(mesh);
-    const abut_vec3 o = abut_mesh_origin(mesh), *from = abut_mesh_positions(mesh);
+    const abut_vec3 o = abut_mesh_local_origin(mesh), *from = abut_mesh_local_positions(mesh);
     abut_vec3 *to = *positions = malloc(count * sizeof *to);
     if (!to)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
@@ -188,13 +188,13 @@ static abut_status mixed_run(bench_state *state) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < 3 && !status; i++)
         if (data->ids[i] != ABUT_NONE)
-            status = abut_world_deform(data->world, data->ids[i], i ? NULL : data->bones,
+            status = abut_world_set_positions(data->world, data->ids[i], i ? NULL : data->bones,
                                        abut_array_host(data->positions[i]));
     if (!status && data->ids[0] == ABUT_NONE) { /* contacts of pairs at rest are kept */
         const double shift = data->round++ % 2 ? -0x1p-20 : 0x1p-20;
         for (uint32_t i = 0; i < data->count && state->which->variant != FIGURE; i++)
             data->poses[i].translation.x += shift;
-        status = abut_world_move(data->world, NULL, abut_array_host(data->poses), data->count);
+        status = abut_world_set_poses(data->world, NULL, abut_array_host(data->poses), data->count);
     }
     return status ? status : abut_world_contacts(data->world, &found);
 }
@@ -206,7 +206,7 @@ static abut_status mixed_setup(bench_state *state) {
                                                 ABUT_WORLD_MAP, ABUT_WORLD_LAYERS};
     abut_world_options options = abut_world_options_default();
     options.margin = 0.005;
-    options.patch_contacts = 4;
+    options.max_patch_contacts = 4;
     for (int i = 0; i < 3; i++)
         data->ids[i] = ABUT_NONE;
     abut_status status = make_meshes(state, data);

@@ -1,4 +1,4 @@
-/* abut_field_write_team() over MPI, and the file around it.
+/* abut_field_write_distributed() over MPI, and the file around it.
  *
  * All exchanges are of bytes whose lengths every process knows. MPI counts with an int, so they go
  * in pieces. The file is written beside its target, under a name that the first process has made;
@@ -169,7 +169,7 @@ static abut_status tell_all(MPI_Comm processes, notice *n, const char *path) {
         return ABUT_OK;
     char words[PATH_BYTES + 200];
     snprintf(words, sizeof words, "%.3900s: cannot be written: %s", path, strerror(n->error));
-    return abut_fail(ABUT_ERROR_FILE, words);
+    return abut_set_error(ABUT_ERROR_FILE, words);
 }
 
 static abut_status open_aside(writing *w, const char *path, char target[PATH_BYTES]) {
@@ -189,7 +189,7 @@ static abut_status open_aside(writing *w, const char *path, char target[PATH_BYT
         return ABUT_OK;
     if (result == MPI_SUCCESS)
         w->file = MPI_FILE_NULL; /* closing it would wait for those who have it not */
-    return abut_fail(ABUT_ERROR_FILE, "the file beside the target cannot be opened by every "
+    return abut_set_error(ABUT_ERROR_FILE, "the file beside the target cannot be opened by every "
                                       "process; is it on a disk that all of them have?");
 }
 
@@ -217,14 +217,14 @@ static abut_status end_aside(writing *w, abut_status status, const char *path, c
     char kept[600]; /* the sentence of what failed before */
     snprintf(kept, sizeof kept, "%s", status ? abut_last_error() : "");
     abut_status ended = tell_all(w->processes, &n, path);
-    return status ? abut_fail(status, kept) : ended;
+    return status ? abut_set_error(status, kept) : ended;
 }
 
 abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
                                  const abut_field_options *options, const char *path, bool plain,
                                  abut_field_info *info, abut_mpi_traffic *traffic) {
     if (!mesh || !path)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "abut_mpi_field_write: mesh and path must be given");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "abut_mpi_field_write: mesh and path must be given");
     writing w = {.processes = processes, .file = MPI_FILE_NULL};
     const place p = place_in(processes);
     char target[PATH_BYTES] = "";
@@ -237,7 +237,7 @@ abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
     abut_status status = open_aside(&w, path, target);
     const bool opened = aside[0] != 0;
     if (!status) {
-        status = abut_field_write_team(mesh, options, plain, &team, info);
+        status = abut_field_write_distributed(mesh, options, plain, &team, info);
         if (status && !w.met) /* out of memory, and the others wait */
             MPI_Abort(processes, 1);
     }

@@ -107,7 +107,7 @@ static abut_status fail(abut_status status, const char *path, const char *format
     vsnprintf(words, sizeof words, format, list);
     va_end(list);
     snprintf(sentence, sizeof sentence, "%.600s: %s", path, words);
-    return abut_fail(status, sentence);
+    return abut_set_error(status, sentence);
 }
 
 /* Waits until the child has something to say, or is gone. */
@@ -145,7 +145,7 @@ static abut_status receive(tool_run *tool, const char *path, int from, bool *sil
                 (got < 0 && errno == EINTR)))
             used += got > 0 ? (size_t)got : 0;
         sentence[used] = 0;
-        return abut_fail((abut_status)code, sentence);
+        return abut_set_error((abut_status)code, sentence);
     }
     abut_mesh_read_options reading = abut_mesh_read_options_default();
     reading.format = ABUT_MESH_FORMAT_PLY;

@@ -152,7 +152,7 @@ static int add_scene(tool_run *tool, const char *path, const tool_text *text, bo
              : abut_scene_read(tool->context, path, &assembly->scene);
     if (status)
         return tool_fail(tool, status);
-    abut_scene_arrays it = abut_scene_arrays_get(assembly->scene);
+    abut_scene_arrays it = abut_scene_get_arrays(assembly->scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
         const abut_scene_body *body = &it.bodies[i];
         if (!assembly_add(assembly, body->name, body->mesh, body->pose))
@@ -232,7 +232,7 @@ void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to) 
 }
 
 bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b) {
-    return assembly->scene ? abut_scene_tries(assembly->scene, a, b) : a != b;
+    return assembly->scene ? abut_scene_should_collide(assembly->scene, a, b) : a != b;
 }
 
 /* ---- hierarchies, one a mesh ---- */
@@ -285,7 +285,7 @@ int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_opt
     int code = assembly_bvhs(tool, assembly);
     if (code)
         return code;
-    abut_scene_arrays it = abut_scene_arrays_get(assembly->scene);
+    abut_scene_arrays it = abut_scene_get_arrays(assembly->scene);
     abut_status status = abut_world_create(tool->context, options, world);
     for (uint32_t i = 0; i < assembly->count && !status; i++) {
         const abut_scene_body *body = &assembly->bodies[i];

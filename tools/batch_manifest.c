@@ -23,13 +23,13 @@ static bool fail(const batch_manifest *manifest, const char *what) {
     tool_text words = {0};
     text_safe(&words, manifest->path);
     text_print(&words, ": %s: %s", what, strerror(errno));
-    abut_fail(ABUT_ERROR_FILE, words.data ? words.data : "out of memory");
+    abut_set_error(ABUT_ERROR_FILE, words.data ? words.data : "out of memory");
     text_free(&words);
     return false;
 }
 
 static bool fail_memory(void) {
-    abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the manifest");
+    abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the manifest");
     return false;
 }
 

@@ -152,8 +152,8 @@ static bool read_frames(scene *s) {
     uint32_t count = abut_mesh_vertex_count(s->mesh[0]);
     good = good && count == abut_mesh_vertex_count(s->mesh[1]);
     for (int k = 0; k < 2 && good; k++) {
-        abut_vec3 o = abut_mesh_origin(s->mesh[k]);
-        const abut_vec3 *p = abut_mesh_positions(s->mesh[k]);
+        abut_vec3 o = abut_mesh_local_origin(s->mesh[k]);
+        const abut_vec3 *p = abut_mesh_local_positions(s->mesh[k]);
         good = (s->position[k] = malloc(count * sizeof *s->position[k])) != NULL;
         for (uint32_t i = 0; good && i < count; i++)
             s->position[k][i] = (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z};
@@ -164,7 +164,7 @@ static bool read_frames(scene *s) {
 static bool read_scene(scene *s) {
     abut_topology *topology = NULL;
     bool good = read_frames(s) && !abut_topology_create(s->mesh[0], &topology);
-    abut_topology_arrays view = abut_topology_arrays_get(topology);
+    abut_topology_arrays view = abut_topology_get_arrays(topology);
     good = good && read_truth(s, 0, view.vertex_count, view.edge_count) &&
            read_truth(s, 1, view.vertex_count, view.edge_count);
     abut_topology_destroy(topology);
@@ -178,7 +178,7 @@ static void free_scene(scene *s) {
         free(s->position[k]);
         free(s->truth[k].list);
     }
-    free(s->found.impacts);
+    free(s->found.list);
 }
 
 /* ---- checking ---- */
@@ -196,16 +196,16 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
     options.exact = exact;
     for (int i = 0; i < REPEATS; i++) {
         double began = now_ms();
-        abut_status status = abut_sweep_step(s->motion, abut_array_host(s->position[0]),
+        abut_status status = abut_sweep_set_positions(s->motion, abut_array_host(s->position[0]),
                                              abut_array_host(s->position[1]));
         status =
             status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;
         if (status == ABUT_ERROR_BUFFER) { /* once more, with room for all */
-            free(s->found.impacts);
+            free(s->found.list);
             s->found.capacity = s->found.count;
-            s->found.impacts = malloc(s->found.capacity * sizeof *s->found.impacts);
-            if (!s->found.impacts)
+            s->found.list = malloc(s->found.capacity * sizeof *s->found.list);
+            if (!s->found.list)
                 return -1;
             i--;
             continue;
@@ -227,9 +227,9 @@ static bool judge(const scene *s, uint64_t *missed, uint64_t *false_alarms) {
         if (!got)
             return false;
         for (size_t i = 0; i < s->found.count; i++)
-            if ((int)s->found.impacts[i].kind == kind) {
-                got[count].first = s->found.impacts[i].element[0];
-                got[count++].second = s->found.impacts[i].element[1];
+            if ((int)s->found.list[i].kind == kind) {
+                got[count].first = s->found.list[i].element[0];
+                got[count++].second = s->found.list[i].element[1];
             }
         qsort(got, count, sizeof *got, compare_pairs);
         for (size_t i = 0; i < truth->count; i++)
@@ -251,7 +251,7 @@ static bool run_scene(scene *s, check_totals *totals) {
                 return false;
             printf("%s %s%s %.1f ms, %zu impacts, the first at time %.9g\n", s->name, names[mode],
                    exact ? " exact" : "", ms, s->found.count,
-                   s->found.count ? s->found.impacts[0].time : 1.0);
+                   s->found.count ? s->found.list[0].time : 1.0);
         }
         if (!judge(s, &missed, &alarms))
             return false;

@@ -23,8 +23,8 @@ static double random_unit(uint64_t *state) {
 }
 
 static abut_vec3 corner(const abut_mesh *mesh, uint32_t triangle, uint32_t k) {
-    abut_vec3 o = abut_mesh_origin(mesh);
-    abut_vec3 p = abut_mesh_positions(mesh)[abut_mesh_indices(mesh)[3 * (size_t)triangle + k]];
+    abut_vec3 o = abut_mesh_local_origin(mesh);
+    abut_vec3 p = abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * (size_t)triangle + k]];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
@@ -79,7 +79,7 @@ static abut_vec3 choose_point(const abut_mesh *mesh, const abut_grid *grid, uint
 
 static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, const abut_field *field,
                                 check_totals *totals) {
-    const abut_grid grid = abut_field_info_get(field).grid;
+    const abut_grid grid = abut_field_get_info(field).grid;
     uint64_t random = 31;
     for (int i = 0; i < POINTS; i++) {
         uint32_t cell[3] = {0, 0, 0}, one[3] = {1, 1, 1};
@@ -105,14 +105,14 @@ static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, cons
 static abut_status check_model(const char *path, const char *name, check_totals *totals) {
     abut_mesh *mesh = NULL;
     abut_topology *topology = NULL;
-    abut_mesh_report report = {.closed = false};
+    abut_mesh_report report = {.is_closed = false};
     abut_bvh *bvh = NULL;
     abut_field *field = NULL;
     uint64_t before = totals->sign_errors;
     abut_status status = abut_mesh_read(NULL, path, NULL, &mesh);
     status = status ? status : abut_topology_create(mesh, &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
-    if (!status && report.closed) {
+    if (!status && report.is_closed) {
         status = abut_bvh_create(mesh, NULL, &bvh);
         status = status ? status : abut_sign_prepare(bvh, NULL);
         status = status ? status : abut_field_create_from(bvh, NULL, &field);

@@ -44,11 +44,11 @@ int layers_refuse(tool_run *tool, abut_status status, const char *name, const ch
 /* Whether --cap had something to close. */
 static bool is_open(abut_mesh *mesh) {
     abut_topology *topology = NULL;
-    abut_mesh_report report = {.bordered = false};
+    abut_mesh_report report = {.has_boundary = false};
     abut_status status = abut_topology_create(mesh, &topology);
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
-    return !status && report.bordered;
+    return !status && report.has_boundary;
 }
 
 void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
@@ -57,7 +57,7 @@ void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_o
     uint32_t open = 0;
     bool last = false; /* of the body before, whose mesh may be the same */
     tool_advise(tool, &clashes->advice);
-    if (!options->cap || clashes->advice.verdict == ABUT_VERDICT_GUARANTEED || tool->out.json)
+    if (!options->cap || clashes->advice.level == ABUT_RELIABILITY_GUARANTEED || tool->out.json)
         return;
     for (uint32_t i = 0; i < assembly->count; i++) {
         bool same = i && assembly->bodies[i].mesh == assembly->bodies[i - 1].mesh;
@@ -111,10 +111,10 @@ static bool add(tool_clashes *clashes, const tool_clash *clash) {
 
 static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair *pair) {
     static const clash_kind kinds[] = {
-        [ABUT_COMMON_APART] = CLASH_TOUCH,       [ABUT_COMMON_TOUCH] = CLASH_TOUCH,
-        [ABUT_COMMON_OVERLAP] = CLASH_CUTS,      [ABUT_COMMON_A_INSIDE] = CLASH_A_INSIDE,
-        [ABUT_COMMON_B_INSIDE] = CLASH_B_INSIDE, [ABUT_COMMON_SAME] = CLASH_SAME};
-    if (!query->volume)
+        [ABUT_PAIR_OVERLAP_NONE] = CLASH_TOUCH,       [ABUT_PAIR_OVERLAP_TOUCH] = CLASH_TOUCH,
+        [ABUT_PAIR_OVERLAP_PARTIAL] = CLASH_CUTS,      [ABUT_PAIR_OVERLAP_A_INSIDE] = CLASH_A_INSIDE,
+        [ABUT_PAIR_OVERLAP_B_INSIDE] = CLASH_B_INSIDE, [ABUT_PAIR_OVERLAP_EQUAL] = CLASH_SAME};
+    if (!query->measure_volume)
         return CLASH_OVERLAP;
     return kinds[pair->kind] == CLASH_TOUCH && pair->flush_area > 0 ? CLASH_FLUSH
                                                                     : kinds[pair->kind];
@@ -148,7 +148,7 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
             code = no_memory(tool);
     }
     clashes->pair_count = clashes->count;
-    for (uint64_t i = 0; !code && options->query.own && i < found.own_count; i++) {
+    for (uint64_t i = 0; !code && options->query.find_self && i < found.own_count; i++) {
         tool_clash clash = {.pair = found.own[i], .kind = CLASH_ITSELF, .distance = NAN};
         if (!add(clashes, &clash))
             code = no_memory(tool);
@@ -156,7 +156,7 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
     clashes->fragments = found.fragments;
     clashes->candidates = found.candidates;
     clashes->tolerance = found.tolerance;
-    clashes->advice = found.advice;
+    clashes->advice = found.reliability;
     free(found.pairs);
     free(found.own);
     return code;
@@ -184,10 +184,10 @@ static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options
     abut_separation gap;
     abut_pair_cache cache = {0};
     bool within = false;
-    abut_advice advice = {0};
+    abut_reliability advice = {0};
     abut_status status =
         abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, &advice);
-    if (!status && advice.verdict > clashes->advice.verdict)
+    if (!status && advice.level > clashes->advice.level)
         clashes->advice = advice;
     if (!status && within)
         status = abut_pair_distance(&a, &b, NULL, &cache, &gap);
@@ -227,7 +227,7 @@ static int find_near(tool_run *tool, tool_assembly *assembly, const clash_option
         code = tool_fail(tool, status);
     for (uint64_t i = 0; i < count && !code; i++) {
         if (i % 16 == 0 && !progress_report(tool->progress, "distances", (double)i / (double)count))
-            code = tool_fail(tool, abut_fail(ABUT_ERROR_CANCELLED, "cancelled"));
+            code = tool_fail(tool, abut_set_error(ABUT_ERROR_CANCELLED, "cancelled"));
         else if (!is_found(clashes, pairs[i].a, pairs[i].b))
             code = add_near(tool, assembly, options, &pairs[i], clashes);
     }

@@ -93,7 +93,7 @@ static void cut(piece_list *to, piece whole) {
 /* The pieces of a body near the overlap, where it is. */
 static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_list *to) {
     const abut_scene_body *b = &assembly->bodies[body];
-    const abut_vec3 *p = abut_mesh_positions(b->mesh), o = abut_mesh_origin(b->mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(b->mesh), o = abut_mesh_local_origin(b->mesh);
     const uint32_t *index = abut_mesh_indices(b->mesh);
     double m[12];
     to->count = 0;
@@ -229,14 +229,14 @@ static abut_status add_curves(abut_picture *picture, const tool_assembly *assemb
     abut_posed a = assembly_posed(assembly, clash->pair.a),
                b = assembly_posed(assembly, clash->pair.b);
     uint64_t count = 0;
-    abut_pair_meeting *list = NULL;
-    abut_status status = abut_pair_meetings(&a, &b, 0, NULL, &count);
+    abut_pair_intersection *list = NULL;
+    abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &count);
     if (status != ABUT_ERROR_BUFFER || count > LINES_MOST)
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     list = malloc(count * sizeof *list);
-    status = list ? abut_pair_meetings(&a, &b, count, list, &count) : ABUT_ERROR_MEMORY;
+    status = list ? abut_pair_intersections(&a, &b, count, list, &count) : ABUT_ERROR_MEMORY;
     for (uint64_t i = 0; i < count && !status; i++)
-        if (list[i].meeting != ABUT_MEETING_COPLANAR)
+        if (list[i].kind != ABUT_INTERSECTION_COPLANAR)
             status = abut_picture_add_line(picture, list[i].segment.end[0], list[i].segment.end[1],
                                            1.5, colour);
     free(list);

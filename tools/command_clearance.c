@@ -29,7 +29,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     }
     abut_posed a = {.bvh = c->surfaces[0].bvh}, b = {.bvh = c->surfaces[1].bvh};
     abut_pair_options options = abut_pair_options_default();
-    options.surfaces = option_given(arguments, "surfaces") != NULL;
+    options.surface_only = option_given(arguments, "surfaces") != NULL;
     abut_status status = code ? ABUT_OK : abut_pair_distance(&a, &b, &options, NULL, &c->apart);
     if (!code && !status && c->apart.distance >= c->below)
         units_remark(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
@@ -44,14 +44,14 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_map_query query = abut_map_query_default();
     double lo = 0;
     int code = 0;
-    query.limit = c->apart.relation == ABUT_PAIR_APART ? LIMIT * c->below : 0;
+    query.limit = c->apart.relation == ABUT_PAIR_DISJOINT ? LIMIT * c->below : 0;
     measure.within = c->apart.distance < c->below ? c->below : -1; /* what is clear has none */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
         c->answers[k].cut = true;
         abut_posed other = {.bvh = c->surfaces[1 - k].bvh};
         code = surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
-        abut_status status = code ? ABUT_OK : abut_map_find(c->surfaces[k].map, &other, 1, &query);
+        abut_status status = code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
         code = status ? tool_fail(tool, status) : code;
     }
     for (int round = 0; round < 2 && !code; round++) /* the second with one scale for both */
@@ -59,7 +59,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
             code = map_measure(tool, &c->surfaces[k], &measure, "near", lo, 2 * c->below,
                                &c->answers[k]);
             const abut_map_measures *m = &c->answers[k].measures;
-            lo = !code && m->found ? fmin(lo, m->least.distance) : lo;
+            lo = !code && m->found ? fmin(lo, m->min.distance) : lo;
         }
     return code;
 }
@@ -85,7 +85,7 @@ static int find_patches(tool_run *tool, clearance *c) {
         found.contact_capacity = found.contact_count;
         status = found.list && found.contacts
                      ? abut_map_contacts(map, &options, &found)
-                     : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the patches");
+                     : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the patches");
         free(found.contacts);
     }
     if (status)
@@ -113,7 +113,7 @@ static void tell_surfaces(tool_run *tool, const clearance *c) {
             fact_number(out, "too near", m->within_area);
             say_fact(out, "share", "%.3g%%", 100 * m->within_area / fmax(m->area, 1e-300));
             if (m->found)
-                say_fact(out, "least", "%.6g", map_shown(m->least.distance, m));
+                say_fact(out, "least", "%.6g", map_shown(m->min.distance, m));
             else
                 say_fact(out, "least", "above %.6g", 2 * c->below);
             say_fact(out, "error", "%.2g", c->answers[k].info.reach);
@@ -154,11 +154,11 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const clearance
                            panel_of(&c->surfaces[1], &c->answers[1], &c->surfaces[0], 1)};
     pair_begin(out, arguments);
     json_boolean(out, "clear", !found);
-    say_fact(out, "clear", "%s", tool_yes_or_no(!found, &c->apart.advice));
+    say_fact(out, "clear", "%s", tool_yes_or_no(!found, &c->apart.reliability));
     fact_number(out, "below", c->below);
     fact_number(out, "distance", c->apart.distance);
     fact_text(out, "relation", abut_pair_relation_name(c->apart.relation));
-    json_advice(out, &c->apart.advice);
+    json_advice(out, &c->apart.reliability);
     int code = map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
     if (code)
         return code;
@@ -167,7 +167,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const clearance
         tell_patches(out, c, first ? first->counts[0] : 10);
     map_histogram(tool, answers, names, 2);
     out_end(out);
-    answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.advice));
+    answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.reliability));
     return 0;
 }
 
@@ -188,13 +188,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : find_patches(tool, &c);
     bool found = !code && c.apart.distance < c.below;
     if (!code)
-        tool_advise(tool, &c.apart.advice);
+        tool_advise(tool, &c.apart.reliability);
     code = code ? code : tell(tool, arguments, &c, found);
     for (int k = 0; k < 2; k++)
         surface_free(&c.surfaces[k]);
     free(c.patches);
     abut_device_destroy(c.device);
-    return code ? code : tool_outcome(found, &c.apart.advice);
+    return code ? code : tool_outcome(found, &c.apart.reliability);
 }
 
 static const tool_option options[] = {

@@ -64,7 +64,7 @@ typedef struct bodies {
     abut_patch *patches; /* from malloc; not by fields */
     size_t patch_count;
     bool exact, separates;
-    abut_advice advice;
+    abut_reliability advice;
     const char *with; /* what the solid is that B is, or null */
     abut_solid solid;
     abut_map *map; /* of A, to B; null = not by maps */
@@ -79,10 +79,10 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
     abut_samples_options samples = abut_samples_options_default();
     field.cache = samples.cache = option_given(arguments, "cache") ? "" : NULL;
     field.cells = cells ? cells->counts[0] : 0;
-    samples.limit = limit ? limit->counts[0] : 0;
+    samples.max_count = limit ? limit->counts[0] : 0;
     abut_status status = abut_sign_prepare(b->pair.bvh[side], NULL);
     status = status ? status : abut_field_create_from(b->pair.bvh[side], &field, &b->field[side]);
-    samples.cell = abut_field_info_get(b->field[side]).grid.cell;
+    samples.cell = abut_field_get_info(b->field[side]).grid.cell;
     status =
         status ? status
                : abut_samples_create(abut_bvh_mesh(b->pair.bvh[side]), &samples, &b->samples[side]);
@@ -93,7 +93,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
 /* Says where a part of a body is thinner than two cells of its field, whose sides are not told
  * apart there. */
 static void warn_of_thin_parts(tool_run *tool, const bodies *b, int side) {
-    const double cell = abut_field_info_get(b->field[side]).grid.cell;
+    const double cell = abut_field_get_info(b->field[side]).grid.cell;
     const abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
     double thickness = 0;
     char words[400];
@@ -112,7 +112,7 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
     abut_contact_options o = abut_contact_options_default();
     const tool_given *margin = option_given(arguments, "margin");
     o.margin = margin ? margin->numbers[0] : 0;
-    o.samples = option_given(arguments, "samples") != NULL;
+    o.skip_edges = option_given(arguments, "samples") != NULL;
     return o;
 }
 
@@ -127,7 +127,7 @@ static abut_status make_map(const tool_arguments *arguments, bodies *b) {
     status = status ? status : abut_map_create(abut_bvh_mesh(b->pair.bvh[0]), &o, &b->map);
     status = status ? status : abut_pose_invert(&b->pair.pose[0], &inverse);
     status = status ? status : abut_pose_compose(&inverse, &b->pair.pose[1], &other.pose);
-    return status ? status : abut_map_find(b->map, &other, 1, NULL);
+    return status ? status : abut_map_compute_distance(b->map, &other, 1, NULL);
 }
 
 static abut_vec3 turned(const abut_pose *pose, abut_vec3 direction) {
@@ -179,7 +179,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
         options.hint = (abut_vec3){hint->numbers[0], hint->numbers[1], hint->numbers[2]};
     abut_patches found = {.capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
-    options.keep = most ? most->counts[0] : 0;
+    options.max_contacts = most ? most->counts[0] : 0;
     abut_status status = ask(b, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
@@ -194,8 +194,8 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
         return tool_fail(tool, status);
     b->all = b->count = found.contact_count;
     b->patch_count = found.count;
-    b->separates = found.separates;
-    b->advice = found.advice;
+    b->separates = found.is_verified;
+    b->advice = found.reliability;
     advise(tool, arguments, b);
     return 0;
 }
@@ -216,7 +216,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     if (status)
         return tool_fail(tool, status);
     b->all = b->count = found.count;
-    b->advice = found.advice;
+    b->advice = found.reliability;
     advise(tool, arguments, b);
     if (most)
         b->count = abut_contact_reduce(b->list, b->all, most->counts[0], 0);
@@ -568,7 +568,7 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *
     abut_path rests = {b->pair.pose[0], b->pair.pose[0]}, moves = {b->pair.pose[1], *to};
     const tool_given *margin = option_given(arguments, "margin");
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     options.separation = margin ? margin->numbers[0] : 0;
     abut_status status =
         abut_sweep_rigid(b->pair.bvh[0], &rests, b->pair.bvh[1], &moves, &options, &touch);

@@ -41,7 +41,7 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
         triangles += abut_mesh_triangle_count(meshes[i]);
     }
     if (vertices > UINT32_MAX || triangles > UINT32_MAX)
-        return abut_fail(ABUT_ERROR_LIMIT, "the meshes are too large to be joined");
+        return abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be joined");
     abut_vec3 *positions =
         abut_context_allocate(tool->context, (size_t)vertices, sizeof *positions);
     uint32_t *indices =
@@ -49,7 +49,7 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
     uint32_t base = 0, *corner = indices;
     abut_status status = positions && indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; !status && i < count; i++) {
-        const abut_vec3 o = abut_mesh_origin(meshes[i]), *p = abut_mesh_positions(meshes[i]);
+        const abut_vec3 o = abut_mesh_local_origin(meshes[i]), *p = abut_mesh_local_positions(meshes[i]);
         const uint32_t *from = abut_mesh_indices(meshes[i]);
         uint32_t own = abut_mesh_vertex_count(meshes[i]);
         for (uint32_t k = 0; k < own; k++)
@@ -63,8 +63,8 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
             abut_mesh_input_doubles(positions, (uint32_t)vertices, indices, (uint32_t)triangles);
         status = abut_mesh_create(tool->context, &input, joined);
     }
-    abut_context_release(tool->context, positions);
-    abut_context_release(tool->context, indices);
+    abut_context_free(tool->context, positions);
+    abut_context_free(tool->context, indices);
     return status;
 }
 
@@ -168,7 +168,7 @@ static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
         status = join(tool, meshes, count, mesh);
     for (size_t i = 0; i < read; i++)
         abut_mesh_destroy(meshes[i]);
-    abut_context_release(tool->context, meshes);
+    abut_context_free(tool->context, meshes);
     return status;
 }
 

@@ -43,7 +43,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, deviation *d) {
         d->answers[k].limits[0] = d->tolerance;
         d->answers[k].limits[1] = -d->tolerance;
         code = surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
-        abut_status status = code ? ABUT_OK : abut_map_find(d->surfaces[k].map, &other, 1, NULL);
+        abut_status status = code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
         progress_start(tool->progress, d->surfaces[k].path);
         if (!status && !code)
             status = abut_map_hausdorff(d->surfaces[k].bvh, other.bvh, NULL, &d->farthest[k]);
@@ -57,7 +57,7 @@ static double range_of(const deviation *d) {
     double range = 2 * d->tolerance;
     for (int k = 0; k < d->ways && !(d->tolerance > 0); k++) {
         const map_answer *a = &d->answers[k];
-        double most = fmax(fabs(a->measures.least.distance), fabs(a->measures.greatest.distance));
+        double most = fmax(fabs(a->measures.min.distance), fabs(a->measures.max.distance));
         double usual = 1.25 * fmax(fabs(a->quantiles[0]), fabs(a->quantiles[MAP_QUANTILES - 1]));
         range = fmax(range, a->measures.found ? fmin(most, usual) : 0);
     }
@@ -157,7 +157,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const deviation
     out_object(out, NULL);
     json_path(out, "scan", d->surfaces[0].path);
     json_path(out, "model", d->surfaces[1].path);
-    json_advice(out, &d->answers[0].info.advice);
+    json_advice(out, &d->answers[0].info.reliability);
     say_samples(out, d);
     if (d->tolerance > 0)
         fact_number(out, "tolerance", d->tolerance);
@@ -198,7 +198,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
            upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
     if (!code)
-        tool_advise(tool, &d.answers[0].info.advice);
+        tool_advise(tool, &d.answers[0].info.reliability);
     code = code ? code : tell(tool, arguments, &d, lower, upper);
     for (int k = 0; k < 2; k++)
         surface_free(&d.surfaces[k]);

@@ -29,7 +29,7 @@ static bool tell_check(tool_run *tool, uint32_t index) {
         say_fact(out, "check", "failed: %s", abut_last_error());
         return false;
     }
-    abut_device_info info = abut_device_info_get(device);
+    abut_device_info info = abut_device_get_info(device);
     abut_device_destroy(device);
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);

@@ -33,7 +33,7 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     tool_output *out = &tool->out;
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
-    abut_advice advice;
+    abut_reliability advice;
     abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &advice);
     if (status)
         return tool_fail(tool, status);
@@ -58,14 +58,14 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &found.advice);
-    if (found.relation == ABUT_PAIR_APART)
+    tool_advise(tool, &found.reliability);
+    if (found.relation == ABUT_PAIR_DISJOINT)
         units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
                      arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     pair_begin(out, arguments);
     fact_number(out, "distance", found.distance);
     fact_text(out, "relation", abut_pair_relation_name(found.relation));
-    json_advice(out, &found.advice);
+    json_advice(out, &found.reliability);
     tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
     tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     abut_segment between = {{found.point_a, found.point_b}};
@@ -85,7 +85,7 @@ typedef struct answers {
     size_t count;
     abut_separation *separations;
     bool *within;
-    abut_advice advice; /* of the pose where it is worst */
+    abut_reliability advice; /* of the pose where it is worst */
 } answers;
 
 static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
@@ -187,8 +187,8 @@ static int ask(tool_run *tool, const tool_given *margin, const tool_pair *pair,
                                                          all->within, &all->advice)
                                 : abut_pair_distance_batch(poses, &pair->options, all->separations);
     for (size_t i = 0; !status && !margin && i < all->count; i++)
-        if (!i || all->separations[i].advice.verdict > all->advice.verdict) {
-            all->advice = all->separations[i].advice;
+        if (!i || all->separations[i].reliability.level > all->advice.level) {
+            all->advice = all->separations[i].reliability;
             *worst = i;
         }
     return status ? tool_fail(tool, status) : 0;

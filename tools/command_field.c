@@ -115,7 +115,7 @@ static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
 
 /* The edges of a mesh, which hide nothing. */
 static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
-    const abut_vec3 o = abut_mesh_origin(mesh), *from = abut_mesh_positions(mesh);
+    const abut_vec3 o = abut_mesh_local_origin(mesh), *from = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < 3 * (size_t)abut_mesh_triangle_count(mesh) && !status; i++) {
@@ -131,7 +131,7 @@ static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
 static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 const abut_field *field, const abut_picture_options *camera) {
     const tool_given *named = option_given(arguments, "palette");
-    const abut_field_info info = abut_field_info_get(field);
+    const abut_field_info info = abut_field_get_info(field);
     const tool_scale scale =
         scale_of(named ? named->words : NULL, fmin(info.lowest, 0), fmax(info.highest, 0));
     abut_mesh_style style = abut_mesh_style_default();
@@ -153,7 +153,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
                 const abut_field *field) {
     const tool_given *named = option_given(arguments, "palette");
     const bool inside = option_given(arguments, "inside") != NULL;
-    const abut_field_info info = abut_field_info_get(field);
+    const abut_field_info info = abut_field_get_info(field);
     const tool_scale scale =
         scale_of(named ? named->words : "thesis", fmin(info.lowest, 0), fmax(info.highest, 0));
     const uint32_t *n = info.grid.count, first[3] = {0, 0, 0};
@@ -185,7 +185,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     const char *path = picture_given(arguments)->words;
     status = status ? status : picture_write(tool, picture, &camera, &legend, path);
     abut_picture_destroy(picture);
-    abut_context_release(tool->context, values);
+    abut_context_free(tool->context, values);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -259,7 +259,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
             code = tool_fail(tool, status);
     }
     if (!code) {
-        info = field ? abut_field_info_get(field) : info;
+        info = field ? abut_field_get_info(field) : info;
         out_object(out, NULL);
         tell(out, path, &info, &times, tool->quiet);
         if (file)

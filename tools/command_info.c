@@ -82,8 +82,8 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
                          self_search self) {
     tool_text words = {0};
     bool fine = problem_total(report) == 0 && self != SELF_GIVEN_UP;
-    if (report->closed)
-        text_add(&words, report->solid ? "closed solid, " : "closed surface, ");
+    if (report->is_closed)
+        text_add(&words, report->is_solid ? "closed solid, " : "closed surface, ");
     else if (report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count)
         text_add(&words, "open surface, ");
     else
@@ -104,17 +104,17 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
 
 static void say_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
     tool_text pieces = {0};
-    say_fact(out, "surface", "%s, %s, %s", report->closed ? "closed" : open_words(report),
-             report->manifold ? "manifold" : "not manifold",
-             report->oriented ? "consistently oriented" : "not consistently oriented");
+    say_fact(out, "surface", "%s, %s, %s", report->is_closed ? "closed" : open_words(report),
+             report->is_manifold ? "manifold" : "not manifold",
+             report->is_oriented ? "consistently oriented" : "not consistently oriented");
     add_counted(&pieces, report->component_count, "component", "components");
     text_add(&pieces, ", ");
     add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
     text_print(&pieces, ", Euler number %lld", (long long)report->euler_number);
     say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
-    if (report->hole_share > 0 && isfinite(report->hole_share))
-        say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_share,
+    if (report->hole_fraction > 0 && isfinite(report->hole_fraction))
+        say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
                  report->is_sheet     ? ": a sheet, without an inside"
                  : report->has_sheets ? ": some parts are sheets, without an inside"
                                       : "");
@@ -123,9 +123,9 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
         say_fact(out, "cuts", "not looked for");
     else if (self == SELF_GIVEN_UP)
         say_fact(out, "cuts", "too much to look at: see --limit of 'abut selfcheck'");
-    else if (report->self_pair_count)
+    else if (report->self_intersection_count)
         say_fact(out, "cuts", "%llu pairs of triangles meet although they need not",
-                 (unsigned long long)report->self_pair_count);
+                 (unsigned long long)report->self_intersection_count);
 }
 
 /* Whether the file tells which way is up. */
@@ -143,25 +143,25 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     if (tells(up))
         say_fact(out, "up", "%.6g, %.6g, %.6g", up->x, up->y, up->z);
     say_fact(out, "area", "%.6g", report->area);
-    if (report->closed && report->oriented)
+    if (report->is_closed && report->is_oriented)
         say_fact(out, "volume", "%.6g%s", report->volume,
                  report->volume < 0 ? " (negative: wound inside out)" : "");
     else
         say_fact(out, "volume", "none: the surface %s%s",
-                 report->closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is " : "",
-                 report->closed                                       ? "not consistently oriented"
+                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is " : "",
+                 report->is_closed                                       ? "not consistently oriented"
                  : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
                                                                       : "has extra faces");
     if (isfinite(thickness))
         say_fact(out, "thinnest", "about %.3g: a distance field needs cells of %.3g there",
                  thickness, 0.5 * thickness);
     say_fact(out, "centroid", "%s (of the %s)", point_words(report->centroid, 6, lo),
-             report->solid ? "solid" : "surface");
+             report->is_solid ? "solid" : "surface");
     if (!all)
         return;
     const double *inertia = report->inertia;
     say_fact(out, "inertia", "xx %.6g, yy %.6g, zz %.6g (of the %s, density 1)", inertia[0],
-             inertia[1], inertia[2], report->solid ? "solid" : "surface");
+             inertia[1], inertia[2], report->is_solid ? "solid" : "surface");
     say_fact(out, "", "xy %.6g, yz %.6g, zx %.6g", inertia[3], inertia[4], inertia[5]);
 }
 
@@ -177,17 +177,17 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_count(out, "edges", report->edge_count);
     json_count(out, "components", report->component_count);
     json_count(out, "boundary_loops", report->loop_count);
-    if (isfinite(report->hole_share))
-        json_number(out, "hole_share", report->hole_share);
+    if (isfinite(report->hole_fraction))
+        json_number(out, "hole_share", report->hole_fraction);
     else
         json_null(out, "hole_share"); /* a surface without area */
     json_boolean(out, "has_sheets", report->has_sheets);
     json_boolean(out, "is_sheet", report->is_sheet);
     json_integer(out, "euler_number", report->euler_number);
-    json_boolean(out, "closed", report->closed);
-    json_boolean(out, "manifold", report->manifold);
-    json_boolean(out, "oriented", report->oriented);
-    json_boolean(out, "solid", report->solid);
+    json_boolean(out, "closed", report->is_closed);
+    json_boolean(out, "manifold", report->is_manifold);
+    json_boolean(out, "oriented", report->is_oriented);
+    json_boolean(out, "solid", report->is_solid);
     out_object(out, "bounds");
     json_vector(out, "lo", box->lo);
     json_vector(out, "hi", box->hi);
@@ -198,7 +198,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     else
         json_null(out, "up");
     json_number(out, "area", report->area);
-    if (report->closed && report->oriented)
+    if (report->is_closed && report->is_oriented)
         json_number(out, "volume", report->volume);
     else
         json_null(out, "volume");
@@ -209,8 +209,8 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_vector(out, "centroid", report->centroid);
     json_numbers(out, "inertia", report->inertia, 6);
     json_text(out, "self_search", searches[self]);
-    if (report->self_examined)
-        json_count(out, "self_pairs", report->self_pair_count);
+    if (report->has_self_intersection_test)
+        json_count(out, "self_pairs", report->self_intersection_count);
     else
         json_null(out, "self_pairs");
     json_count(out, "problem_total", problem_total(report));
@@ -282,32 +282,32 @@ static void tell_problems(tool_output *out, const abut_mesh_report *report,
 }
 
 static void tell_advice(tool_output *out, const abut_mesh_report *report) {
-    static const tool_shade shades[] = {[ABUT_VERDICT_GUARANTEED] = SHADE_GOOD,
-                                        [ABUT_VERDICT_LIMITED] = SHADE_WARN,
-                                        [ABUT_VERDICT_UNFIT] = SHADE_BAD};
-    static const char *const marks[] = {[ABUT_VERDICT_GUARANTEED] = "\u2713",
-                                        [ABUT_VERDICT_LIMITED] = "~",
-                                        [ABUT_VERDICT_UNFIT] = "\u2717"};
+    static const tool_shade shades[] = {[ABUT_RELIABILITY_GUARANTEED] = SHADE_GOOD,
+                                        [ABUT_RELIABILITY_LIMITED] = SHADE_WARN,
+                                        [ABUT_RELIABILITY_UNRELIABLE] = SHADE_BAD};
+    static const char *const marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "\u2713",
+                                        [ABUT_RELIABILITY_LIMITED] = "~",
+                                        [ABUT_RELIABILITY_UNRELIABLE] = "\u2717"};
     static const char *const plain_marks[] = {
-        [ABUT_VERDICT_GUARANTEED] = "+", [ABUT_VERDICT_LIMITED] = "~", [ABUT_VERDICT_UNFIT] = "x"};
+        [ABUT_RELIABILITY_GUARANTEED] = "+", [ABUT_RELIABILITY_LIMITED] = "~", [ABUT_RELIABILITY_UNRELIABLE] = "x"};
     out_table(out, "advice");
     const struct {
         const char *method;
-        abut_advice advice;
-    } list[] = {{"nearest", abut_nearest_advice(report)},
-                {"pseudo-normal", abut_sign_advice(report, ABUT_SIGN_NORMAL)},
-                {"winding", abut_sign_advice(report, ABUT_SIGN_WINDING)},
-                {"containment", abut_pair_advice(report)},
-                {"self-view", abut_self_advice(report)}};
+        abut_reliability advice;
+    } list[] = {{"nearest", abut_nearest_reliability(report)},
+                {"pseudo-normal", abut_sign_reliability(report, ABUT_SIGN_NORMAL)},
+                {"winding", abut_sign_reliability(report, ABUT_SIGN_WINDING)},
+                {"containment", abut_pair_reliability(report)},
+                {"self-view", abut_self_reliability(report)}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const abut_advice *advice = &list[i].advice;
+        const abut_reliability *advice = &list[i].advice;
         out_object(out, NULL);
         fact_text(out, "method", list[i].method);
-        json_text(out, "verdict", abut_verdict_name(advice->verdict));
-        out_shade(out, shades[advice->verdict]);
+        json_text(out, "verdict", abut_reliability_level_name(advice->level));
+        out_shade(out, shades[advice->level]);
         say_fact(out, "verdict", "%s %s",
-                 out->unicode ? marks[advice->verdict] : plain_marks[advice->verdict],
-                 abut_verdict_name(advice->verdict));
+                 out->unicode ? marks[advice->level] : plain_marks[advice->level],
+                 abut_reliability_level_name(advice->level));
         fact_text(out, "reason", advice->reason);
         out_end(out);
     }
@@ -342,13 +342,13 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
     if (!status)
         status = abut_mesh_examine(*topology, report);
     *thickness = HUGE_VAL; /* where it cannot be told */
-    if (!status && (*self != SELF_SKIPPED || report->solid))
+    if (!status && (*self != SELF_SKIPPED || report->is_solid))
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status && *self != SELF_SKIPPED)
         status = examine_self(bvh, report, &given_up);
     if (given_up)
         *self = SELF_GIVEN_UP;
-    if (!status && report->solid)
+    if (!status && report->is_solid)
         status = abut_ray_thickness(bvh, thickness);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh); /* the topology keeps it */
@@ -376,7 +376,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     } else if (status) {
         code = tool_complain(tool, status);
     } else {
-        abut_topology_arrays view = abut_topology_arrays_get(topology);
+        abut_topology_arrays view = abut_topology_get_arrays(topology);
         if (out->begun && !tool->quiet)
             say(out, "%s", "");
         say_headline(out, path, &report, self);

@@ -79,9 +79,9 @@ static int by_badness(const void *a, const void *b) {
 
 /* The depth in images, otherwise the thickness; or the distance. */
 static void say_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
-    const char *key = options->query.volume ? "thickness" : "depth";
+    const char *key = options->query.measure_volume ? "thickness" : "depth";
     double size = clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH ? 0
-                  : options->query.volume && clash->kind != CLASH_ITSELF   ? clash_thickness(clash)
+                  : options->query.measure_volume && clash->kind != CLASH_ITSELF   ? clash_thickness(clash)
                   : has_depth(clash)                                       ? clash->pair.depth
                                                                            : NAN;
     if (clash->kind == CLASH_NEAR)
@@ -115,19 +115,19 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     say_fact(out, "", "%s", clash_kind_words(clash->kind));
     say_fact(out, "b", "%s", names[1].data ? names[1].data : "");
     say_size(out, options, clash);
-    if (options->query.volume && clash->kind != CLASH_ITSELF)
+    if (options->query.measure_volume && clash->kind != CLASH_ITSELF)
         say_fact(out, "volume", "%.6g", pair->volume);
     else
         say_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
-    if (options->query.volume) /* of the common solid, or of the contact */
+    if (options->query.measure_volume) /* of the common solid, or of the contact */
         say_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
         say_fact(out, "area", "%.4g", pair->area);
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
     abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
-    say_vector(out, "place", true, pair->centre, (options->query.volume ? 1e-9 : 1e-3) * size);
-    if (options->query.edges)
+    say_vector(out, "place", true, pair->centre, (options->query.measure_volume ? 1e-9 : 1e-3) * size);
+    if (options->query.count_edges)
         say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
                  (unsigned long long)pair->edges_b);
     out_end(out);
@@ -184,7 +184,7 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
     json_number(out, "volume", pair->volume);
     json_number(out, "volume_error", pair->volume_error);
     json_number(out, "area", pair->area);
-    if (options->query.volume) {
+    if (options->query.measure_volume) {
         json_number(out, "surface", pair->surface);
         json_number(out, "thickness", clash_thickness(clash));
     }
@@ -194,7 +194,7 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
         json_null(out, "normal");
     json_vector(out, "centre", pair->centre);
     json_box(out, "box", &pair->box);
-    if (options->query.edges) {
+    if (options->query.count_edges) {
         json_count(out, "edges_a", pair->edges_a);
         json_count(out, "edges_b", pair->edges_b);
     }
@@ -247,7 +247,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
         clashes_count(out, clashes);
     json_number(out, "tolerance", clashes->tolerance);
     json_count(out, "fragments", clashes->fragments);
-    if (options->query.volume)
+    if (options->query.measure_volume)
         json_count(out, "candidates", clashes->candidates);
     json_advice(out, &clashes->advice);
     pictures_tell(tool, arguments);
@@ -323,9 +323,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     for (int i = 0; i < VIEWS_MOST; i++)
         views[i] = abut_raster_view_default();
     if (resolution && (!read_count(resolution->words, &query->resolution) ||
-                       query->resolution > ABUT_RASTER_MOST))
+                       query->resolution > ABUT_RASTER_MAX))
         return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
-                           ABUT_RASTER_MOST, resolution->words);
+                           ABUT_RASTER_MAX, resolution->words);
     if (beyond_lengths(tolerance) || beyond_lengths(clearance))
         return tool_refuse(tool, "--%s is at most %g",
                            beyond_lengths(tolerance) ? "tolerance" : "clearance",
@@ -336,14 +336,14 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
         clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
     if (method && !word_in(method->words, "exact|images"))
         return tool_refuse(tool, "--method is exact or images, not '%s'", method->words);
-    query->volume = !method || strcmp(method->words, "exact") == 0;
-    if (option_given(arguments, "touching") && !query->volume)
+    query->measure_volume = !method || strcmp(method->words, "exact") == 0;
+    if (option_given(arguments, "touching") && !query->measure_volume)
         return tool_refuse(tool, "--touching belongs to --method exact: images do not show bodies "
                                  "that touch without a common volume");
     options->touching = option_given(arguments, "touching") || clearance;
-    query->edges = option_given(arguments, "edges") != NULL;
-    query->own = option_given(arguments, "own") != NULL;
-    if ((directions || resolution) && query->volume && !query->edges && !query->own &&
+    query->count_edges = option_given(arguments, "edges") != NULL;
+    query->find_self = option_given(arguments, "own") != NULL;
+    if ((directions || resolution) && query->measure_volume && !query->count_edges && !query->find_self &&
         !option_given(arguments, "images"))
         return tool_refuse(tool, "--views and --resolution belong to --method images, --own, "
                                  "--edges or --images");

@@ -132,7 +132,7 @@ static const struct {
 
 static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
     abut_shape_kind kind;
-    if (abut_shape_find(name, &kind) == ABUT_OK) {
+    if (abut_shape_kind_from_name(name, &kind) == ABUT_OK) {
         *shape = abut_shape_default(kind);
         return 0;
     }

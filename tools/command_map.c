@@ -71,7 +71,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     }
     if (out->json)
         out_end(out);
-    json_advice(out, &found->info.advice);
+    json_advice(out, &found->info.reliability);
     map_tell(tool, found, others);
     if (option_given(arguments, "within"))
         tell_within(out, &found->measures, r->query.measure.within);
@@ -84,7 +84,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     out_end(out);
     tool_text words = {0};
     if (found->measures.found)
-        text_number(&words, found->measures.least.distance);
+        text_number(&words, found->measures.min.distance);
     answer(tool, "%s", words.data ? words.data : "none");
     text_free(&words);
     return 0;
@@ -141,7 +141,7 @@ static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r
     if (!code)
         code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
     if (!code)
-        tool_advise(tool, &found.info.advice);
+        tool_advise(tool, &found.info.reliability);
     code = code ? code : tell(tool, arguments, r, &found);
     for (uint32_t i = 0; r->surfaces && i < r->count; i++)
         surface_free(&r->surfaces[i]);

@@ -55,11 +55,11 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     }
     out_object(out, NULL);
     json_path(out, "mesh", mesh_path);
-    json_count(out, "triangles", abut_bvh_info_get(bvh).triangle_count);
+    json_count(out, "triangles", abut_bvh_get_info(bvh).triangle_count);
     fact_count(out, "points", a->points->count);
     fact_count(out, "found", found);
-    if (abut_sign_info_get(bvh).method) {
-        abut_advice advice = abut_sign_info_get(bvh).advice;
+    if (abut_sign_get_info(bvh).method) {
+        abut_reliability advice = abut_sign_get_info(bvh).reliability;
         json_advice(out, &advice);
         fact_count(out, "inside", inside);
     }
@@ -99,7 +99,7 @@ static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
 
 static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
                      uint32_t most, answers *a) {
-    uint32_t triangles = abut_bvh_info_get(bvh).triangle_count;
+    uint32_t triangles = abut_bvh_get_info(bvh).triangle_count;
     most = most < triangles ? most : triangles;
     uint32_t *counts = malloc((batch->count + 1) * sizeof *counts);
     if (batch->count < SIZE_MAX / sizeof *a->nearest / most)
@@ -107,7 +107,7 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     abut_status status = ABUT_OK;
     int code = counts && a->nearest ? 0 : no_memory(tool);
     if (!code &&
-        (status = abut_nearest_many_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
+        (status = abut_nearest_k_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
                                           abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
@@ -124,7 +124,7 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
     a->count = batch->count;
     abut_status status =
         is_signed ? abut_sign_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest))
-                  : abut_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest));
+                  : abut_nearest_point_batch(bvh, batch, radius, abut_array_host(a->nearest));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -162,7 +162,7 @@ static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : show(tool, arguments->operands[0], bvh, &a);
-    abut_advice advice = abut_sign_info_get(bvh).advice;
+    abut_reliability advice = abut_sign_get_info(bvh).reliability;
     if (!code && advice.reason)
         tool_advise(tool, &advice);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))

@@ -14,13 +14,13 @@ static const char *words_for(abut_pair_relation relation) {
 /* ---- pairs of triangles ---- */
 
 typedef struct meetings {
-    abut_pair_meeting *list; /* from malloc */
+    abut_pair_intersection *list; /* from malloc */
     uint64_t count;
 } meetings;
 
 static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found) {
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    abut_status status = abut_pair_meetings(&a, &b, 0, NULL, &found->count);
+    abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &found->count);
     if (status == ABUT_ERROR_BUFFER) {
         found->list = found->count < SIZE_MAX / sizeof *found->list
                           ? malloc((size_t)found->count * sizeof *found->list)
@@ -28,14 +28,14 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
         if (!found->list)
             return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
                                   (unsigned long long)found->count);
-        status = abut_pair_meetings(&a, &b, found->count, found->list, &found->count);
+        status = abut_pair_intersections(&a, &b, found->count, found->list, &found->count);
     }
     return status ? tool_fail(tool, status) : 0;
 }
 
 static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                               {"triangle_b", COLUMN_WHOLE, NULL},
-                                              {"meeting", COLUMN_WORD, abut_meeting_name},
+                                              {"meeting", COLUMN_WORD, abut_intersection_name},
                                               {"x", COLUMN_REAL, NULL},
                                               {"y", COLUMN_REAL, NULL},
                                               {"z", COLUMN_REAL, NULL},
@@ -44,10 +44,10 @@ static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL}
                                               {"to_z", COLUMN_REAL, NULL}};
 
 static void give_meeting(const void *data, size_t row, double *values) {
-    const abut_pair_meeting *m = &((const meetings *)data)->list[row];
+    const abut_pair_intersection *m = &((const meetings *)data)->list[row];
     values[0] = m->triangle_a;
     values[1] = m->triangle_b;
-    values[2] = m->meeting;
+    values[2] = m->kind;
     table_vector(values + 3, m->segment.end[0]);
     table_vector(values + 6, m->segment.end[1]);
 }
@@ -60,11 +60,11 @@ static int list_meetings(tool_run *tool, const tool_arguments *arguments, const 
 static void json_meetings(tool_output *out, const meetings *found) {
     out_list(out, "meetings");
     for (uint64_t i = 0; out->json && i < found->count; i++) {
-        const abut_pair_meeting *m = &found->list[i];
+        const abut_pair_intersection *m = &found->list[i];
         out_object(out, NULL);
         json_count(out, "triangle_a", m->triangle_a);
         json_count(out, "triangle_b", m->triangle_b);
-        json_text(out, "meeting", abut_meeting_name(m->meeting));
+        json_text(out, "meeting", abut_intersection_name(m->kind));
         json_vector(out, "from", m->segment.end[0]);
         json_vector(out, "to", m->segment.end[1]);
         out_end(out);
@@ -98,8 +98,8 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
         return tool_fail(tool, status);
     abut_pair_relation relation = overlap.relation;
     int code = 0;
-    tool_advise(tool, &overlap.advice);
-    if (relation == ABUT_PAIR_APART)
+    tool_advise(tool, &overlap.reliability);
+    if (relation == ABUT_PAIR_DISJOINT)
         units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
                      arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     if (listed || picture_given(arguments))
@@ -108,9 +108,9 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
         code = list_meetings(tool, arguments, &found);
     if (!code && (out->json || !table || option_given(arguments, "out"))) {
         pair_begin(out, arguments);
-        json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
+        json_boolean(out, "overlap", relation != ABUT_PAIR_DISJOINT);
         json_text(out, "relation", abut_pair_relation_name(relation));
-        json_advice(out, &overlap.advice);
+        json_advice(out, &overlap.reliability);
         say_fact(out, "overlap", "%s", words_for(relation));
         if (listed)
             fact_count(out, "pairs", found.count);
@@ -118,12 +118,12 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
             json_meetings(out, &found);
         code = draw_meetings(tool, arguments, pair, &found);
         out_end(out);
-        answer(tool, "%s", tool_yes_or_no(relation != ABUT_PAIR_APART, &overlap.advice));
+        answer(tool, "%s", tool_yes_or_no(relation != ABUT_PAIR_DISJOINT, &overlap.reliability));
     } else if (!code) {
         code = draw_meetings(tool, arguments, pair, &found);
     }
     free(found.list);
-    return code ? code : tool_outcome(relation != ABUT_PAIR_APART, &overlap.advice);
+    return code ? code : tool_outcome(relation != ABUT_PAIR_DISJOINT, &overlap.reliability);
 }
 
 /* ---- many poses ---- */
@@ -135,7 +135,7 @@ static const tool_column pose_columns[] = {{"pose", COLUMN_WHOLE, NULL},
 static void give_pose(const void *data, size_t row, double *values) {
     const abut_pair_relation *relations = data;
     values[0] = (double)row;
-    values[1] = relations[row] != ABUT_PAIR_APART;
+    values[1] = relations[row] != ABUT_PAIR_DISJOINT;
     values[2] = relations[row];
 }
 
@@ -146,13 +146,13 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_advice advice;
+    abut_reliability advice;
     abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &advice);
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
         tool_advise(tool, &advice);
     for (size_t i = 0; !code && i < count; i++)
-        touching += relations[i] != ABUT_PAIR_APART;
+        touching += relations[i] != ABUT_PAIR_DISJOINT;
     tool_table table = {pose_columns, 3, count, give_pose, relations};
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
@@ -163,7 +163,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
-            json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
+            json_boolean(out, "overlap", relations[i] != ABUT_PAIR_DISJOINT);
             json_text(out, "relation", abut_pair_relation_name(relations[i]));
             out_end(out);
         }
@@ -183,46 +183,46 @@ static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
 }
 
 /* Surfaces with a border bound no solid: they have a kind only. */
-static bool is_measured(const abut_common *common) {
-    return common->advice.verdict != ABUT_VERDICT_UNFIT;
+static bool is_measured(const abut_pair_measures *common) {
+    return common->reliability.level != ABUT_RELIABILITY_UNRELIABLE;
 }
 
-static void say_measures(tool_output *out, const abut_common *common) {
+static void say_measures(tool_output *out, const abut_pair_measures *common) {
     fact_number(out, "volume", common->volume);
     fact_number(out, "area", common->area);
     fact_number(out, "area_a", common->area_a);
     fact_number(out, "area_b", common->area_b);
     fact_number(out, "shared_area", common->shared_area);
     fact_number(out, "flush_area", common->flush_area);
-    say_vector(out, "vector", common->vector);
+    say_vector(out, "vector", common->area_vector);
     say_vector(out, "centroid", common->centroid);
-    say_vector(out, "lo", common->box.lo);
-    say_vector(out, "hi", common->box.hi);
+    say_vector(out, "lo", common->bounds.lo);
+    say_vector(out, "hi", common->bounds.hi);
 }
 
-static void say_common(tool_output *out, const abut_common *common) {
+static void say_common(tool_output *out, const abut_pair_measures *common) {
     static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
                                            "shared_area", "flush_area", "vector", "centroid",
                                            "lo",          "hi"};
-    fact_text(out, "kind", abut_pair_common_kind_name(common->kind));
+    fact_text(out, "kind", abut_pair_overlap_kind_name(common->kind));
     if (is_measured(common))
         say_measures(out, common);
     for (size_t i = 0; !is_measured(common) && i < sizeof measures / sizeof *measures; i++)
         json_null(out, measures[i]);
-    json_advice(out, &common->advice);
+    json_advice(out, &common->reliability);
 }
 
 static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
-    abut_common common;
-    abut_status status = abut_pair_common(&a, &b, NULL, &common);
+    abut_pair_measures common;
+    abut_status status = abut_pair_measure(&a, &b, NULL, &common);
     if (status)
         return tool_fail(tool, status);
     meetings found = {0};
     int code = picture_given(arguments) ? find_meetings(tool, pair, &found) : 0;
     if (code)
         return code;
-    tool_advise(tool, &common.advice);
+    tool_advise(tool, &common.reliability);
     pair_begin(&tool->out, arguments);
     say_common(&tool->out, &common);
     code = draw_meetings(tool, arguments, pair, &found);
@@ -232,17 +232,17 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
         answer(tool, "%.17g", common.volume);
     else
         answer(tool, "unknown");
-    return code ? code : tool_outcome(common.kind != ABUT_COMMON_APART, &common.advice);
+    return code ? code : tool_outcome(common.kind != ABUT_PAIR_OVERLAP_NONE, &common.reliability);
 }
 
 static const tool_column common_columns[] = {
-    {"pose", COLUMN_WHOLE, NULL},      {"kind", COLUMN_WORD, abut_pair_common_kind_name},
+    {"pose", COLUMN_WHOLE, NULL},      {"kind", COLUMN_WORD, abut_pair_overlap_kind_name},
     {"volume", COLUMN_REAL, NULL},     {"area", COLUMN_REAL, NULL},
     {"flush_area", COLUMN_REAL, NULL}, {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL}};
 
 static void give_common(const void *data, size_t row, double *values) {
-    const abut_common *common = (const abut_common *)data + row;
+    const abut_pair_measures *common = (const abut_pair_measures *)data + row;
     values[0] = (double)row;
     values[1] = common->kind;
     values[2] = common->volume;
@@ -257,18 +257,18 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
                         const abut_pair_poses *poses) {
     tool_output *out = &tool->out;
     size_t count = poses->count, found = 0;
-    abut_common *list = malloc(count * sizeof *list);
+    abut_pair_measures *list = malloc(count * sizeof *list);
     if (!list)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < count && !status; i++) {
         abut_posed a = pair_posed(pair, 0), b = {poses->b, poses->poses_b[i]};
-        status = abut_pair_common(&a, &b, NULL, &list[i]);
-        found += !status && list[i].kind != ABUT_COMMON_APART;
+        status = abut_pair_measure(&a, &b, NULL, &list[i]);
+        found += !status && list[i].kind != ABUT_PAIR_OVERLAP_NONE;
     }
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tool_advise(tool, &list[0].advice); /* of the meshes: the same at all poses */
+        tool_advise(tool, &list[0].reliability); /* of the meshes: the same at all poses */
     tool_table table = {common_columns, 8, count, give_common, list};
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
@@ -284,7 +284,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         out_end(out);
         out_end(out);
     }
-    code = code ? code : tool_outcome(found > 0, &list[0].advice);
+    code = code ? code : tool_outcome(found > 0, &list[0].reliability);
     free(list);
     return code;
 }

@@ -23,10 +23,10 @@ abut_status radial_build(radial_subject *s) {
     abut_status status = abut_radial_create(s->character, &s->options, &s->radial);
     for (int run = 0; run < RUNS && !status; run++) {
         const double begun = seconds_now();
-        status = abut_radial_update(s->radial, s->bones, abut_array_host(s->positions));
+        status = abut_radial_set_positions(s->radial, s->bones, abut_array_host(s->positions));
         s->seconds = fmin(s->seconds, seconds_now() - begun);
     }
-    s->info = abut_radial_info_get(s->radial);
+    s->info = abut_radial_get_info(s->radial);
     return status;
 }
 
@@ -36,8 +36,8 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     int code = character_load(tool, arguments, s->path, &s->character);
     if (code)
         return code;
-    s->of_character = abut_character_info_get(s->character);
-    tool->up = abut_mesh_up(abut_character_rest(s->character));
+    s->of_character = abut_character_get_info(s->character);
+    tool->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     code = pose_options(tool, arguments, s->character, &s->pose, &s->skinning);
     if (code)
         return code;
@@ -51,7 +51,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     status = status ? status : abut_character_mesh(s->character, s->bones, s->skinning, &s->mesh);
     if (status)
         return tool_fail(tool, status);
-    const abut_box rest = abut_mesh_bounds(abut_character_rest(s->character));
+    const abut_box rest = abut_mesh_bounds(abut_character_rest_mesh(s->character));
     s->extent = fmax(fmax(rest.hi.x - rest.lo.x, rest.hi.y - rest.lo.y), rest.hi.z - rest.lo.z);
     return 0;
 }
@@ -78,9 +78,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, radial_
 /* ---- what there is ---- */
 
 /* Fields see what faces outwards. */
-static abut_advice advice_of(const radial_subject *s) {
-    const abut_mesh *rest = abut_character_rest(s->character);
-    const abut_vec3 *p = abut_mesh_positions(rest); /* about the middle of the mesh */
+static abut_reliability advice_of(const radial_subject *s) {
+    const abut_mesh *rest = abut_character_rest_mesh(s->character);
+    const abut_vec3 *p = abut_mesh_local_positions(rest); /* about the middle of the mesh */
     const uint32_t *corner = abut_mesh_indices(rest);
     double volume = 0;
     for (uint32_t t = 0; t < s->of_character.triangle_count; t++, corner += 3) {
@@ -89,17 +89,17 @@ static abut_advice advice_of(const radial_subject *s) {
                   a.z * (b.x * c.y - b.y * c.x);
     }
     return volume < 0
-               ? (abut_advice){ABUT_VERDICT_UNFIT,
+               ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                "The surface faces inwards on the whole, and fields see only what "
                                "faces outwards: turn its triangles round first."}
-               : (abut_advice){ABUT_VERDICT_LIMITED,
+               : (abut_reliability){ABUT_RELIABILITY_LIMITED,
                                "Fields do not see surface behind other surface, seen from a bone: "
                                "--report tells how much that is."};
 }
 
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
     tool_text safe = {0};
-    const char *name = abut_character_bone_get(s->character, bone).name;
+    const char *name = abut_character_get_bone(s->character, bone).name;
     text_safe(&safe, name ? name : "");
     fact_text(out, "bone", safe.data ? safe.data : "");
     text_free(&safe);
@@ -119,7 +119,7 @@ static void percent_fact(tool_output *out, const char *key, double share) {
 static void tell_fields(tool_output *out, const radial_subject *s) {
     out_table(out, "fields");
     for (uint32_t f = 0; f < s->info.field_count; f++) {
-        const abut_radial_view view = abut_radial_field(s->radial, f);
+        const abut_radial_view view = abut_radial_get_field(s->radial, f);
         const double length = hypot(hypot(view.end.x - view.begin.x, view.end.y - view.begin.y),
                                     view.end.z - view.begin.z);
         uint64_t filled = 0;
@@ -152,9 +152,9 @@ static void tell(tool_run *tool, const radial_subject *s) {
     json_count(out, "bytes", i->bytes);
     json_number(out, "cell", i->cell);
     json_text(out, "distance", abut_radial_distance_name(i->distance));
-    const abut_advice advice = advice_of(s);
+    const abut_reliability advice = advice_of(s);
     json_advice(out, &advice);
-    if (advice.verdict == ABUT_VERDICT_UNFIT)
+    if (advice.level == ABUT_RELIABILITY_UNRELIABLE)
         tool_advise(tool, &advice);
     say_of(out, s->path,
            "%u field%s of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
@@ -177,7 +177,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
         const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
         abut_radial_answer answer;
         abut_status status =
-            abut_radial_at(s->radial, 1, abut_array_host(&point), 0, abut_array_host(&answer));
+            abut_radial_evaluate(s->radial, 1, abut_array_host(&point), 0, abut_array_host(&answer));
         if (status)
             return tool_fail(tool, status);
         out_object(out, NULL);
@@ -192,7 +192,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
                 fact_number(out, "within", answer.within);
             json_vector(out, "nearest", answer.point);
             json_vector(out, "normal", answer.normal);
-            name_fact(out, s, abut_radial_field(s->radial, answer.field).bone);
+            name_fact(out, s, abut_radial_get_field(s->radial, answer.field).bone);
         }
         out_end(out);
     }

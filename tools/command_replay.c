@@ -103,7 +103,7 @@ static abut_status read_line(const replay *r, abut_self_line *line, double *seco
     uint32_t first = abut_mesh_vertex_count(r->mesh);
     uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->frames, 1));
     double begun = seconds_now();
-    abut_status status = abut_self_line_of(r->start + first, r->end + first, count, line);
+    abut_status status = abut_self_fit_line(r->start + first, r->end + first, count, line);
     *seconds = seconds_now() - begun;
     return status;
 }
@@ -111,12 +111,12 @@ static abut_status read_line(const replay *r, abut_self_line *line, double *seco
 /* The complete search of sweeps, told as one stage. */
 static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
                              abut_self_result *result) {
-    abut_impacts found = {.impacts = &result->impact, .capacity = 1};
+    abut_impacts found = {.list = &result->impact, .capacity = 1};
     abut_sweep_counts counts;
     double begun = seconds_now();
     memset(result, 0, sizeof *result);
     result->scheme = ABUT_SELF_COMPLETE;
-    abut_status status = abut_sweep_step(sweep, step->start, step->end);
+    abut_status status = abut_sweep_set_positions(sweep, step->start, step->end);
     if (!status)
         status = abut_sweep_find(sweep, ABUT_SWEEP_EARLIEST, NULL, &found, &counts);
     if (status)
@@ -255,7 +255,7 @@ static abut_status prepare(replay *r) {
         if (!status && r->wanted[k] && replay_rivals[k].sweep)
             status = abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep);
     }
-    r->place = abut_device_info_get(r->device);
+    r->place = abut_device_get_info(r->device);
     return status;
 }
 
@@ -294,7 +294,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = abut_frames_open(tool->context, from, &r.frames);
     code = status ? tool_fail(tool, status) : 0;
     if (!code) {
-        r.info = abut_frames_info_get(r.frames);
+        r.info = abut_frames_get_info(r.frames);
         r.mesh = abut_frames_mesh(r.frames, 0);
         code = choose(tool, arguments, &r);
     }

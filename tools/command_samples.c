@@ -63,7 +63,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     o.flat_angle = number_of(arguments, "flat") * (3.14159265358979323846 / 180);
     o.radius = number_of(arguments, "radius");
     o.count = count_of(arguments, "count");
-    o.limit = count_of(arguments, "limit");
+    o.max_count = count_of(arguments, "limit");
     o.cache = option_given(arguments, "cache") ? "" : NULL;
     bool even = o.radius > 0 || o.count || option_given(arguments, "even");
     if (features || !even) {
@@ -73,7 +73,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
         o.face_middles = strcmp(level, "middles") == 0;
         o.kinds |= strcmp(level, "faces") == 0 || o.face_middles ? ABUT_SAMPLES_FACES : 0;
     }
-    o.kinds |= even ? ABUT_SAMPLES_EVEN : 0;
+    o.kinds |= even ? ABUT_SAMPLES_SURFACE : 0;
     return o;
 }
 
@@ -86,7 +86,7 @@ static void summarise(tool_output *out, const char *path, const abut_samples_arr
     fact_count(out, "vertices", view->kind_count[ABUT_SAMPLE_VERTEX]);
     fact_count(out, "edges", view->kind_count[ABUT_SAMPLE_EDGE]);
     fact_count(out, "faces", view->kind_count[ABUT_SAMPLE_FACE]);
-    fact_count(out, "even", view->kind_count[ABUT_SAMPLE_EVEN]);
+    fact_count(out, "even", view->kind_count[ABUT_SAMPLE_SURFACE]);
     fact_number(out, "spacing", view->spacing);
 }
 
@@ -151,7 +151,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         if ((status = abut_samples_create(mesh, &options, &samples)))
             code = tool_fail(tool, status);
     }
-    abut_samples_arrays view = abut_samples_arrays_get(samples);
+    abut_samples_arrays view = abut_samples_get_arrays(samples);
     code = code ? code : tell(tool, arguments, mesh, &view);
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 typedef struct self_result {
-    abut_pair_self *pairs; /* from malloc */
+    abut_pair_self_intersection *pairs; /* from malloc */
     uint64_t count;
     bool complete; /* else the search gave up, there are no pairs, and count is a least number */
 } self_result;
@@ -24,7 +24,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
         if (!result->pairs)
             return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
                                   (unsigned long long)room);
-        status = abut_pair_self_meetings(bvh, options, room, result->pairs, &result->count);
+        status = abut_pair_self_intersections(bvh, options, room, result->pairs, &result->count);
         room = result->count;
     }
     result->complete = !status;
@@ -35,7 +35,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
 
 static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"triangle_b", COLUMN_WHOLE, NULL},
-                                      {"meeting", COLUMN_WORD, abut_meeting_name},
+                                      {"meeting", COLUMN_WORD, abut_intersection_name},
                                       {"from_x", COLUMN_REAL, NULL},
                                       {"from_y", COLUMN_REAL, NULL},
                                       {"from_z", COLUMN_REAL, NULL},
@@ -44,10 +44,10 @@ static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"to_z", COLUMN_REAL, NULL}};
 
 static void give_pair(const void *data, size_t row, double *values) {
-    const abut_pair_self *pair = &((const self_result *)data)->pairs[row];
+    const abut_pair_self_intersection *pair = &((const self_result *)data)->pairs[row];
     values[0] = pair->triangle[0];
     values[1] = pair->triangle[1];
-    values[2] = pair->meeting;
+    values[2] = pair->kind;
     table_vector(values + 3, pair->segment.end[0]);
     table_vector(values + 6, pair->segment.end[1]);
 }
@@ -55,12 +55,12 @@ static void give_pair(const void *data, size_t row, double *values) {
 static void tell_first(tool_output *out, const self_result *result, uint32_t most) {
     out_table(out, "first");
     for (uint64_t i = 0; result->complete && i < result->count && i < most; i++) {
-        const abut_pair_self *pair = &result->pairs[i];
+        const abut_pair_self_intersection *pair = &result->pairs[i];
         const abut_vec3 *end = pair->segment.end;
         out_object(out, NULL);
         fact_count(out, "triangle_a", pair->triangle[0]);
         fact_count(out, "triangle_b", pair->triangle[1]);
-        fact_text(out, "meeting", abut_meeting_name(pair->meeting));
+        fact_text(out, "meeting", abut_intersection_name(pair->kind));
         json_vector(out, "from", end[0]);
         json_vector(out, "to", end[1]);
         char words[POINT_WORDS];
@@ -105,7 +105,7 @@ static void tell(tool_run *tool, const char *path, const abut_mesh *mesh, const 
 
 static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t corner) {
     uint32_t vertex = abut_mesh_indices(mesh)[3 * (size_t)triangle + corner];
-    abut_vec3 o = abut_mesh_origin(mesh), p = abut_mesh_positions(mesh)[vertex];
+    abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
@@ -113,7 +113,7 @@ static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t co
 static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
 
 static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
-                             const abut_pair_self *pair) {
+                             const abut_pair_self_intersection *pair) {
     const abut_vec3 *end = pair->segment.end;
     abut_status status = ABUT_OK;
     for (int side = 0; side < 2; side++)

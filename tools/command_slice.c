@@ -89,7 +89,7 @@ static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
     }
     abut_interpolation how =
         option_given(arguments, "cubic") ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
-    abut_status status = field ? abut_field_at_batch(field, &batch, how, s->values)
+    abut_status status = field ? abut_field_evaluate_batch(field, &batch, how, s->values)
                                : values_of_mesh(bvh, &batch, s->values);
     free(points);
     if (status)
@@ -163,7 +163,7 @@ static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, 
     *values = malloc(count * sizeof **values);
     abut_status status = pixels && points && corners && *values
                              ? ABUT_OK
-                             : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t i = k % wide, j = k / wide;
         const size_t pixel = (size_t)j * step * s->width + (size_t)i * step;
@@ -254,7 +254,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
     if (code)
         return code;
     if (*field) {
-        abut_grid g = abut_field_info_get(*field).grid;
+        abut_grid g = abut_field_get_info(*field).grid;
         s->box.lo = g.origin;
         s->box.hi = (abut_vec3){g.origin.x + g.cell * (g.count[0] - 1),
                                 g.origin.y + g.cell * (g.count[1] - 1),

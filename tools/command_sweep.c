@@ -36,7 +36,7 @@ static int find(tool_run *tool, sweep_run *s) {
                 return tool_fail_with(tool, "out of memory", "there is no memory for %zu impacts",
                                       wanted);
         }
-        abut_impacts found = {.impacts = s->impacts, .capacity = s->room};
+        abut_impacts found = {.list = s->impacts, .capacity = s->room};
         status = abut_sweep_find(s->moving.motion, s->mode, &s->options, &found, &s->counts);
         s->count = found.count;
     }
@@ -44,7 +44,7 @@ static int find(tool_run *tool, sweep_run *s) {
 }
 
 /* Says which triangles meet, and where there are many the first of them. */
-static int refuse_start(tool_run *tool, const char *path, const abut_pair_self *pairs,
+static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_intersection *pairs,
                         uint64_t count) {
     enum { SHOWN = 4 };
     tool_text list = {0};
@@ -64,14 +64,14 @@ static int refuse_start(tool_run *tool, const char *path, const abut_pair_self *
 /* A mesh that cuts itself has no first impact to speak of. */
 static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
     enum { MOST = 1 << 20 };
-    abut_pair_self *pairs = NULL;
+    abut_pair_self_intersection *pairs = NULL;
     abut_bvh *bvh = NULL;
     uint64_t count = 0;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
+    status = status ? status : abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
     if (status == ABUT_ERROR_BUFFER && count <= MOST &&
         (pairs = malloc((size_t)count * sizeof *pairs)))
-        status = abut_pair_self_meetings(bvh, NULL, count, pairs, &count);
+        status = abut_pair_self_intersections(bvh, NULL, count, pairs, &count);
     abut_bvh_destroy(bvh);
     int code = 0;
     if (status && status != ABUT_ERROR_BUFFER)
@@ -200,7 +200,7 @@ enum { WAYS_MOST = 64 };
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
     abut_vec3 at[2];
     for (int k = 0; k < 2; k++) {
-        abut_vec3 o = abut_mesh_origin(mesh[k]), p = abut_mesh_positions(mesh[k])[vertex];
+        abut_vec3 o = abut_mesh_local_origin(mesh[k]), p = abut_mesh_local_positions(mesh[k])[vertex];
         at[k] = (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
     }
     return (abut_vec3){at[0].x + time * (at[1].x - at[0].x), at[0].y + time * (at[1].y - at[0].y),
@@ -569,10 +569,10 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     s->options.tolerance = tolerance ? tolerance->numbers[0] : 0;
     s->options.exact = option_given(arguments, "exact") != NULL;
     s->regardless = option_given(arguments, "regardless") != NULL;
-    s->motion.no_others = option_given(arguments, "self") != NULL;
-    s->motion.no_self = option_given(arguments, "others") != NULL;
-    s->parts = s->motion.no_self || s->motion.no_others;
-    if (s->motion.no_self && s->motion.no_others)
+    s->motion.skip_pairs = option_given(arguments, "self") != NULL;
+    s->motion.skip_self = option_given(arguments, "others") != NULL;
+    s->parts = s->motion.skip_self || s->motion.skip_pairs;
+    if (s->motion.skip_self && s->motion.skip_pairs)
         return tool_refuse(tool, "--self and --others together leave nothing to look for");
     if (s->options.exact && thickness)
         return tool_refuse(tool, "--exact decides whether surfaces touch, which --thickness does "

@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Rays go in against the normal; the library does not look which way a closed part faces. */
-static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
+static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *advice) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
     abut_status status = abut_topology_create(mesh, &topology);
@@ -13,16 +13,16 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
     if (status)
         return tool_fail(tool, status);
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
-        *advice = (abut_advice){ABUT_VERDICT_UNFIT,
+        *advice = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                 "It faces inwards, so that the room around is taken for the wall: "
                                 "'abut convert --orient' turns it."};
     return 0;
 }
 
 /* A sheet has no far side anywhere: then nothing is known to be thick enough. */
-static void check_found(const abut_map_measures *measures, bool limited, abut_advice *advice) {
-    if (!measures->found && !limited && advice->verdict != ABUT_VERDICT_UNFIT)
-        *advice = (abut_advice){ABUT_VERDICT_UNFIT,
+static void check_found(const abut_map_measures *measures, bool limited, abut_reliability *advice) {
+    if (!measures->found && !limited && advice->level != ABUT_RELIABILITY_UNRELIABLE)
+        *advice = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                 "No sample has a far side, so that there is no wall to measure."};
 }
 
@@ -37,7 +37,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surf
     out_object(out, NULL);
     json_path(out, "file", surface->path);
     json_text(out, "kind", abut_map_thickness_name(kind));
-    json_advice(out, &found->info.advice);
+    json_advice(out, &found->info.reliability);
     map_tell(tool, found, NULL);
     if (below) {
         json_number(out, "below", below->numbers[0]);
@@ -52,7 +52,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surf
     out_end(out);
     tool_text words = {0};
     if (m->found)
-        text_number(&words, m->least.distance);
+        text_number(&words, m->min.distance);
     answer(tool, "%s", words.data ? words.data : "none");
     text_free(&words);
     return 0;
@@ -75,21 +75,21 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : device_open(tool, arguments, &device);
     code = code ? code : surface_load(tool, arguments, arguments->operands[0], NULL, &surface);
     code = code ? code : surface_map(tool, arguments, 0, device, &surface);
-    abut_status status = code ? ABUT_OK : abut_map_find_thickness(surface.map, kind, &query);
+    abut_status status = code ? ABUT_OK : abut_map_compute_thickness(surface.map, kind, &query);
     code = status ? tool_fail(tool, status) : code;
     code = code ? code : map_measure(tool, &surface, &measure, "near", 0, 0, &found);
-    code = code ? code : check_inwards(tool, surface.mesh, &found.info.advice);
+    code = code ? code : check_inwards(tool, surface.mesh, &found.info.reliability);
     if (!code) {
-        check_found(&found.measures, most != NULL, &found.info.advice);
-        tool_advise(tool, &found.info.advice);
+        check_found(&found.measures, most != NULL, &found.info.reliability);
+        tool_advise(tool, &found.info.reliability);
     }
     code = code ? code : tell(tool, arguments, &surface, &found, kind);
     surface_free(&surface);
     abut_device_destroy(device);
     if (code || !below)
         return code;
-    return tool_outcome(found.measures.found && found.measures.least.distance < measure.within,
-                        &found.info.advice);
+    return tool_outcome(found.measures.found && found.measures.min.distance < measure.within,
+                        &found.info.reliability);
 }
 
 static const tool_option options[] = {

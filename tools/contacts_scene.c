@@ -18,7 +18,7 @@ typedef struct touches {
     abut_world_event *events; /* of pairs that have contacts, touching of them; from malloc */
     abut_radial **radial;     /* of characters; from malloc */
     abut_bvh **hulls;         /* of solids that are convex meshes; from malloc */
-    abut_advice advice;
+    abut_reliability advice;
 } touches;
 
 static const tool_column columns[] = {
@@ -65,14 +65,14 @@ static void rows_of(abut_quat q, abut_vec3 rows[3]) {
 
 /* Radial fields of a posed character where its body is. */
 static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
-    const uint32_t bone_count = abut_character_info_get(body->character).bone_count;
+    const uint32_t bone_count = abut_character_get_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
-    const abut_vec3 o = abut_mesh_origin(body->mesh), t = body->pose.translation;
+    const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
     abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
     abut_status status = bones && positions
                              ? abut_radial_create(body->character, NULL, radial)
-                             : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for a character");
+                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a character");
     rows_of(body->pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count && !status; i++)
         for (int column = 0; column < 4; column++) {
@@ -85,11 +85,11 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
             bones[i].m[2][column] = v.z + (last ? t.z : 0);
         }
     for (uint32_t i = 0; i < count && !status; i++) {
-        const abut_vec3 p = abut_mesh_positions(body->mesh)[i];
+        const abut_vec3 p = abut_mesh_local_positions(body->mesh)[i];
         const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
         positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
     }
-    status = status ? status : abut_radial_update(*radial, bones, abut_array_host(positions));
+    status = status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
     free(bones);
     free(positions);
     return status;
@@ -154,7 +154,7 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
 static int make_world(tool_run *tool, const tool_arguments *arguments,
                       const abut_world_options *options, touches *t) {
     const tool_given *given = option_given(arguments, "method");
-    const abut_scene_arrays it = abut_scene_arrays_get(t->assembly.scene);
+    const abut_scene_arrays it = abut_scene_get_arrays(t->assembly.scene);
     abut_world_method all = ABUT_WORLD_AUTO, method;
     if (given && !method_of(given->words, &all))
         return tool_refuse(tool,
@@ -176,7 +176,7 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
             assembly_name(&t->assembly, i, &name);
             text_print(&name, ": %s", abut_last_error());
             if (name.data)
-                abut_fail(status, name.data);
+                abut_set_error(status, name.data);
             text_free(&name);
         }
     }
@@ -266,7 +266,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
     abut_world_options options = abut_world_options_default();
     abut_contacts found = {.capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
-    options.patch_contacts = most ? most->counts[0] : 4;
+    options.max_patch_contacts = most ? most->counts[0] : 4;
     int code = make_world(tool, arguments, &options, t);
     if (code)
         return code;
@@ -297,7 +297,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
     if (status)
         return tool_fail(tool, status);
     t->count = found.count;
-    t->advice = found.advice;
+    t->advice = found.reliability;
     return 0;
 }
 
@@ -352,13 +352,13 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 static void tell_choices(tool_output *out, const touches *t) {
     out_list(out, "methods");
     for (uint32_t i = 0; out->json && i < t->assembly.count; i++) {
-        abut_world_choice choice;
-        if (abut_world_choice_get(t->world, i, &choice))
+        abut_world_item_info choice;
+        if (abut_world_get_item_info(t->world, i, &choice))
             break;
         out_object(out, NULL);
         json_text(out, "name", t->assembly.bodies[i].name);
         json_text(out, "method", abut_world_method_name(choice.method));
-        json_boolean(out, "forced", choice.forced);
+        json_boolean(out, "forced", choice.is_forced);
         json_text(out, "why", choice.reason);
         out_end(out);
     }
@@ -387,8 +387,8 @@ static void explain(tool_run *tool, const touches *t) {
     tool_output *out = &tool->out;
     tool_text both = {0};
     for (uint32_t i = 0; i < t->assembly.count; i++) {
-        abut_world_choice choice;
-        if (abut_world_choice_get(t->world, i, &choice))
+        abut_world_item_info choice;
+        if (abut_world_get_item_info(t->world, i, &choice))
             break;
         const char *said = t->assembly.bodies[i].method;
         say_of(out, t->assembly.bodies[i].name, "%s. %s", abut_world_method_name(choice.method),
@@ -398,9 +398,9 @@ static void explain(tool_run *tool, const touches *t) {
     }
     for (uint64_t i = 0; i < t->touching; i++) {
         const abut_world_event *e = &t->events[i];
-        abut_world_manner manner;
+        abut_world_pair_info manner;
         char error[60];
-        if (abut_world_how(t->world, e->a, e->b, &manner))
+        if (abut_world_get_pair_info(t->world, e->a, e->b, &manner))
             break;
         if (e->error < HUGE_VAL)
             snprintf(error, sizeof error, "within %.3g", e->error);
@@ -410,7 +410,7 @@ static void explain(tool_run *tool, const touches *t) {
         text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
         say_of(out, both.data ? both.data : "a pair", "%s, %llu contact%s, %.6g deep %s. %s",
                abut_world_method_name(e->method), (unsigned long long)e->count,
-               e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.sentence);
+               e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
     }
     text_free(&both);
 }

@@ -28,7 +28,7 @@ static const defect_mark marks[] = {
 enum { MARK_COUNT = sizeof marks / sizeof *marks };
 
 static abut_vec3 position(const abut_mesh *mesh, uint32_t vertex) {
-    abut_vec3 o = abut_mesh_origin(mesh), p = abut_mesh_positions(mesh)[vertex];
+    abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
@@ -70,10 +70,10 @@ static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pa
                              uint32_t *elements) {
     abut_bvh *bvh = NULL;
     uint32_t triangles = abut_mesh_triangle_count(mesh), used = 0;
-    abut_pair_self *pairs = abut_context_allocate(context, (size_t)pair_count, sizeof *pairs);
+    abut_pair_self_intersection *pairs = abut_context_allocate(context, (size_t)pair_count, sizeof *pairs);
     unsigned char *marked = abut_context_allocate(context, triangles, 1);
     abut_status status = pairs && marked ? abut_bvh_create(mesh, NULL, &bvh) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_pair_self_meetings(bvh, NULL, pair_count, pairs, &pair_count);
+    status = status ? status : abut_pair_self_intersections(bvh, NULL, pair_count, pairs, &pair_count);
     if (!status) {
         memset(marked, 0, triangles);
         for (uint64_t i = 0; i < pair_count; i++)
@@ -83,25 +83,25 @@ static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pa
                 elements[used++] = i;
     }
     abut_bvh_destroy(bvh);
-    abut_context_release(context, pairs);
-    abut_context_release(context, marked);
+    abut_context_free(context, pairs);
+    abut_context_free(context, marked);
     return status;
 }
 
 static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_mesh *mesh,
                              const abut_topology *topology, const abut_mesh_report *report,
                              const defect_mark *mark) {
-    abut_topology_arrays view = abut_topology_arrays_get(topology);
+    abut_topology_arrays view = abut_topology_get_arrays(topology);
     uint32_t count = report->problems[mark->kind].count;
     uint32_t *elements = abut_context_allocate(context, count, sizeof *elements);
     abut_status status = elements ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
         status = mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
-                     ? list_cuts(context, mesh, report->self_pair_count, elements)
-                     : abut_mesh_offenders(topology, mark->kind, count, elements, &count);
+                     ? list_cuts(context, mesh, report->self_intersection_count, elements)
+                     : abut_mesh_get_problem_elements(topology, mark->kind, count, elements, &count);
     for (uint32_t i = 0; !status && i < count; i++)
         status = draw_element(picture, mesh, &view, elements[i], mark);
-    abut_context_release(context, elements);
+    abut_context_free(context, elements);
     return status;
 }
 

@@ -245,7 +245,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     known list[KNOWN];
     uint32_t count = list_known(list);
     clash_options options = {.query = abut_layers_query_default()};
-    options.query.volume = options.touching = true;
+    options.query.measure_volume = options.touching = true;
     if (modules > 5000)
         return tool_refuse(tool, "--bodies is at most 100000");
     int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);

@@ -45,7 +45,7 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
         abut_mesh *mesh = NULL;
         int length = snprintf(path, sizeof path, "%s/%s%05u.ply", s->meshes, parts[which], frame);
         if (length < 0 || (size_t)length >= sizeof path)
-            return abut_fail(ABUT_ERROR_FILE, "the name of the folder is too long");
+            return abut_set_error(ABUT_ERROR_FILE, "the name of the folder is too long");
         status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
         status = status ? status : abut_mesh_write(mesh, path, NULL);
         abut_mesh_destroy(mesh);
@@ -142,7 +142,7 @@ static abut_status run_frames(showing *s) {
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
         if (!progress_report(s->tool->progress, stage, (double)frame / s->frames))
-            return abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
+            return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
         status = status ? status : check(s, frame);
         status = status ? status : record(s);
         status = status ? status : write_meshes(s, frame);
@@ -250,7 +250,7 @@ static abut_status begin(showing *s, scene_options options) {
         char sentence[256];
         snprintf(sentence, sizeof sentence, "the folder for meshes cannot be made: %s",
                  strerror(errno));
-        status = abut_fail(ABUT_ERROR_FILE, sentence);
+        status = abut_set_error(ABUT_ERROR_FILE, sentence);
     }
     return status;
 }
@@ -294,7 +294,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     s->radial = options->radial = radial;
     options->self = option_given(arguments, "self") != NULL;
     options->outside = option_given(arguments, "outside") != NULL;
-    options->up = abut_mesh_up(abut_character_rest(s->character));
+    options->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     options->joints = joints ? s->joints : NULL;
     code = joints ? joints_find(s->tool, s->character, joints->words, s->joints) : 0;
     return clip && !code ? clip_find(s->tool, s->character, clip->words, &options->clip) : code;

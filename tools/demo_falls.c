@@ -30,7 +30,7 @@ typedef struct showing {
 static abut_status score_layers(showing *s, int way) {
     falls *f = s->scene;
     double begun = seconds_now();
-    f->query.exact = way == EXACT;
+    f->query.is_exact = way == EXACT;
     abut_status status = falls_find(f);
     s->seconds[way] += seconds_now() - begun;
     abut_world_pair *list = NULL;
@@ -42,7 +42,7 @@ static abut_status score_layers(showing *s, int way) {
         falls_names(f, list);
         falls_compare(f, list, f->pair_count, &s->scores[way]);
     }
-    abut_context_release(s->tool->context, list);
+    abut_context_free(s->tool->context, list);
     return status;
 }
 
@@ -63,7 +63,7 @@ static abut_status score_classic(showing *s, int way) {
             list[kept++] = list[i];
     if (!status)
         falls_compare(f, list, kept, &s->scores[way]);
-    abut_context_release(s->tool->context, list);
+    abut_context_free(s->tool->context, list);
     return status;
 }
 
@@ -149,7 +149,7 @@ static abut_status run_frames(showing *s) {
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", i + 1, s->frames);
         if (!progress_report(s->tool->progress, stage, (double)i / s->frames))
-            return abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
+            return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
         status = score_frame(s);
         status = status ? status : falls_step(s->scene);
         status = status ? status : take_picture(s, i);

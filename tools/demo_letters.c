@@ -41,7 +41,7 @@ typedef struct letters {
 } letters;
 
 static abut_status no_memory(void) {
-    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the letters");
+    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the letters");
 }
 
 /* ---- motion ---- */
@@ -58,7 +58,7 @@ static abut_vec3 place(int letter, abut_vec3 p, double t) {
 
 static abut_status pose_letter(letters *l, int k, double t) {
     const abut_mesh *rest = l->rest[k];
-    const abut_vec3 o = abut_mesh_origin(rest), *from = abut_mesh_positions(rest);
+    const abut_vec3 o = abut_mesh_local_origin(rest), *from = abut_mesh_local_positions(rest);
     const uint32_t count = abut_mesh_vertex_count(rest);
     for (uint32_t i = 0; i < count; i++)
         l->moved[i] = place(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
@@ -79,12 +79,12 @@ static abut_status map_frame(letters *l, letter_row *row) {
     abut_status status = ABUT_OK;
     double start = seconds_now();
     for (int k = 0; k < LETTERS && !status; k++) {
-        status = abut_map_move(l->surfaces[k].map, l->surfaces[k].mesh);
-        status = status ? status : abut_bvh_refit(l->surfaces[k].bvh, l->surfaces[k].mesh);
+        status = abut_map_set_mesh(l->surfaces[k].map, l->surfaces[k].mesh);
+        status = status ? status : abut_bvh_set_mesh(l->surfaces[k].bvh, l->surfaces[k].mesh);
     }
     for (int k = 0; k < LETTERS && !status; k++) {
         abut_posed other = {.bvh = l->surfaces[1 - k].bvh};
-        status = abut_map_find(l->surfaces[k].map, &other, 1, NULL);
+        status = abut_map_compute_distance(l->surfaces[k].map, &other, 1, NULL);
         status = status ? status
                         : abut_map_measure(l->surfaces[k].map, NULL, NULL, &l->answers[k].measures);
     }
@@ -93,12 +93,12 @@ static abut_status map_frame(letters *l, letter_row *row) {
     for (int k = 0; k < LETTERS && !status; k++) {
         const abut_map_measures *m = &l->answers[k].measures;
         abut_map_info *info = &l->answers[k].info;
-        *info = abut_map_info_get(l->surfaces[k].map);
+        *info = abut_map_get_info(l->surfaces[k].map);
         row->inside += m->inside_area;
         row->relative = fmax(row->relative, info->reach / info->reach_at_rest);
-        if (m->least.distance < row->least) {
-            row->least = m->least.distance;
-            row->error = m->least_error;
+        if (m->min.distance < row->least) {
+            row->least = m->min.distance;
+            row->error = m->min_error;
         }
     }
     return status;
@@ -183,7 +183,7 @@ static abut_status field_frame(letters *l, letter_row *row) {
         double start = seconds_now();
         status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
         status = status ? status
-                        : abut_field_at_batch(field, &points, ABUT_INTERPOLATION_LINEAR, l->values);
+                        : abut_field_evaluate_batch(field, &points, ABUT_INTERPOLATION_LINEAR, l->values);
         row->field_ms += 1e3 * (seconds_now() - start);
         row->cells += (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
         for (size_t i = 0; i < count && !status; i++)
@@ -248,7 +248,7 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     }
     if (status || *code)
         return status;
-    const size_t side = abut_map_info_get(l->surfaces[0].map).resolution;
+    const size_t side = abut_map_get_info(l->surfaces[0].map).resolution;
     l->texels = malloc(side * side * sizeof *l->texels);
     l->points = malloc(side * side * sizeof *l->points);
     l->values = malloc(side * side * sizeof *l->values);

@@ -107,6 +107,6 @@ abut_status picture_write(tool_run *tool, abut_picture *picture,
     if (!status && legend && legend->count)
         legend_draw(&canvas, legend);
     status = status ? status : canvas_write(tool, &canvas, path);
-    abut_context_release(tool->context, canvas.pixels);
+    abut_context_free(tool->context, canvas.pixels);
     return status;
 }

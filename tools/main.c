@@ -203,10 +203,10 @@ const char *tool_input(tool_run *tool, const char *path) {
     bool taken = tool->input_taken || tool->share;
     tool->input_taken = true;
     if (tool->share)
-        abut_fail(ABUT_ERROR_ARGUMENT,
+        abut_set_error(ABUT_ERROR_ARGUMENT,
                   "standard input (-) reaches the first process alone; name a file");
     else if (taken)
-        abut_fail(ABUT_ERROR_ARGUMENT, "standard input (-) was named twice; it is there only once");
+        abut_set_error(ABUT_ERROR_ARGUMENT, "standard input (-) was named twice; it is there only once");
     return taken ? NULL : "/dev/stdin";
 }
 
@@ -267,27 +267,27 @@ void tool_log(void *user, abut_log_level level, const char *message) {
             message);
 }
 
-void tool_advise(tool_run *tool, const abut_advice *advice) {
-    const bool exact = advice->verdict == ABUT_VERDICT_GUARANTEED;
+void tool_advise(tool_run *tool, const abut_reliability *advice) {
+    const bool exact = advice->level == ABUT_RELIABILITY_GUARANTEED;
     char words[512];
     if (exact && !strstr(advice->reason, " sheet"))
         return;
-    snprintf(words, sizeof words, "%s: %s", abut_verdict_name(advice->verdict), advice->reason);
+    snprintf(words, sizeof words, "%s: %s", abut_reliability_level_name(advice->level), advice->reason);
     if (!tool->out.json)
         tool_log(tool, ABUT_LOG_INFO, words);
 }
 
-void json_advice(tool_output *out, const abut_advice *advice) {
-    json_text(out, "verdict", abut_verdict_name(advice->verdict));
+void json_advice(tool_output *out, const abut_reliability *advice) {
+    json_text(out, "verdict", abut_reliability_level_name(advice->level));
     json_text(out, "reason", advice->reason);
 }
 
-int tool_outcome(bool found, const abut_advice *advice) {
-    return found ? CODE_FOUND : advice->verdict == ABUT_VERDICT_UNFIT ? CODE_WORK : CODE_FINE;
+int tool_outcome(bool found, const abut_reliability *advice) {
+    return found ? CODE_FOUND : advice->level == ABUT_RELIABILITY_UNRELIABLE ? CODE_WORK : CODE_FINE;
 }
 
-const char *tool_yes_or_no(bool found, const abut_advice *advice) {
-    return found ? "yes" : advice->verdict == ABUT_VERDICT_UNFIT ? "unknown" : "no";
+const char *tool_yes_or_no(bool found, const abut_reliability *advice) {
+    return found ? "yes" : advice->level == ABUT_RELIABILITY_UNRELIABLE ? "unknown" : "no";
 }
 
 static int refuse_command(tool_run *tool, const char *name) {

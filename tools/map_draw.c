@@ -11,7 +11,7 @@
 enum { FINE_MOST = 400000, FINE_ROUNDS = 64 };
 
 static abut_status no_memory(void) {
-    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
 }
 
 /* ---- finer surfaces ---- */
@@ -118,7 +118,7 @@ static bool cut(map_fine *fine, middles *m, size_t t, double longest, bool *chan
 
 static bool start(const abut_mesh *mesh, map_fine *fine) {
     static const double one[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    const abut_vec3 o = abut_mesh_origin(mesh), *p = abut_mesh_positions(mesh);
+    const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
     bool fine_so_far = true;
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh) && fine_so_far; i++) {
@@ -232,7 +232,7 @@ static const char *file_name(const char *path) {
 
 map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                    const tool_surface *others, uint32_t other_count) {
-    const abut_map_witness *least = &answer->measures.least;
+    const abut_map_witness *least = &answer->measures.min;
     return (map_panel){surface,
                        answer,
                        others,
@@ -263,7 +263,7 @@ static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map
         for (int k = 0; k < 3; k++)
             weights[k] =
                 (fine->weights[t][0][k] + fine->weights[t][1][k] + fine->weights[t][2][k]) / 3;
-        status = abut_map_at(panel->surface->map, fine->source[t], weights, &value);
+        status = abut_map_evaluate(panel->surface->map, fine->source[t], weights, &value);
         if (!status)
             colours[t] =
                 colour_of(panel, show, &texels[(size_t)value.y * side + value.x], value.distance);

@@ -59,13 +59,13 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
     abut_status status = device_bvh(surface->mesh, device, &surface->bvh);
     if (!status && sign)
         status = abut_sign_prepare(surface->bvh, NULL);
-    const abut_sign_info info = abut_sign_info_get(surface->bvh);
-    if (status || !sign || regardless || info.closed)
+    const abut_sign_info info = abut_sign_get_info(surface->bvh);
+    if (status || !sign || regardless || info.is_closed)
         return status ? tool_fail(tool, status) : 0;
     tool_text words = {0};
     text_safe(&words, surface->path);
     text_print(&words, ": %s and so no inside: distances to it have no sign",
-               info.advice.verdict == ABUT_VERDICT_UNFIT ? "has neighbours that face opposite ways"
+               info.reliability.level == ABUT_RELIABILITY_UNRELIABLE ? "has neighbours that face opposite ways"
                                                          : "has a border");
     if (!tool->out.json && words.data)
         tool_log(tool, ABUT_LOG_INFO, words.data);
@@ -109,8 +109,8 @@ void surface_free(tool_surface *surface) {
 
 int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
             const map_query_options *query) {
-    abut_status status = query->self ? abut_map_find_self(map, &query->query)
-                                     : abut_map_find(map, others, count, &query->query);
+    abut_status status = query->self ? abut_map_compute_self_distance(map, &query->query)
+                                     : abut_map_compute_distance(map, others, count, &query->query);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -120,7 +120,7 @@ static double size_of(abut_vec3 v) {
 
 /* How far distances at samples are off by rounding of their places, with room to spare. */
 static double rounding(const abut_map_measures *m) {
-    return 1e-14 * (sqrt(m->area) + size_of(m->least.point) + size_of(m->greatest.point));
+    return 1e-14 * (sqrt(m->area) + size_of(m->min.point) + size_of(m->max.point));
 }
 
 double map_shown(double distance, const abut_map_measures *m) {
@@ -155,14 +155,14 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     ours.quantiles = map_shares;
     ours.quantile_count = MAP_QUANTILES;
     answer->what = answer->what ? answer->what : "distance";
-    answer->info = abut_map_info_get(surface->map);
+    answer->info = abut_map_get_info(surface->map);
     abut_status status =
         abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures);
     const abut_map_measures *m = &answer->measures;
     status = status ? status : map_inside(surface->map, m, &answer->inside_area);
     if (!(lo < hi) && m->found) {
-        lo = fmin(m->least.distance, m->greatest.distance);
-        hi = m->greatest.distance;
+        lo = fmin(m->min.distance, m->max.distance);
+        hi = m->max.distance;
     }
     if (m->found && fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale of it would tell nothing */
         lo = lo < 0 ? -1e-6 * sqrt(m->area) : 0;
@@ -283,11 +283,11 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     const abut_map_measures *m = &a->measures;
     tell_samples(out, &a->info);
     if (out->json) {
-        json_witness(out, "least", &m->least, m->least_error, others);
-        json_witness(out, "greatest", &m->greatest, m->greatest_error, others);
+        json_witness(out, "least", &m->min, m->min_error, others);
+        json_witness(out, "greatest", &m->max, m->max_error, others);
     } else {
-        say_witness(out, "least", a, &m->least, m->least_error, others);
-        say_witness(out, "greatest", a, &m->greatest, m->greatest_error, others);
+        say_witness(out, "least", a, &m->min, m->min_error, others);
+        say_witness(out, "greatest", a, &m->max, m->max_error, others);
     }
     json_number(out, "area", m->area);
     if (m->found) {
@@ -346,11 +346,11 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         return;
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
-        apart = apart || map_shown(m->least.distance, m) != 0 ||
-                map_shown(m->greatest.distance, m) != 0;
-        less = less || (m->found && m->least.distance < scale->least - 1e-5 * range);
+        apart = apart || map_shown(m->min.distance, m) != 0 ||
+                map_shown(m->max.distance, m) != 0;
+        less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
         more = more ||
-               (m->found && !answers[i]->cut && m->greatest.distance > scale->most + 1e-5 * range);
+               (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }

@@ -52,7 +52,7 @@ static int open_recording(tool_run *tool, frames_run *r) {
     abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->recording);
     if (status)
         return tool_fail(tool, status);
-    abut_frames_info info = abut_frames_info_get(r->recording);
+    abut_frames_info info = abut_frames_get_info(r->recording);
     r->body_count = info.mesh_count;
     r->frame_count = info.frame_count;
     if (r->body_count < 2 && !r->query.self)
@@ -134,7 +134,7 @@ static int follow(tool_run *tool, frames_run *r, uint64_t frame) {
         if (!body_moves(r, i))
             continue;
         tool_surface *s = &r->surfaces[i];
-        status = i ? abut_bvh_refit(s->bvh, s->mesh) : abut_map_move(s->map, s->mesh);
+        status = i ? abut_bvh_set_mesh(s->bvh, s->mesh) : abut_map_set_mesh(s->map, s->mesh);
         if (status == ABUT_ERROR_ARGUMENT)
             return tool_fail_with(tool, abut_status_name(status),
                                   "%s: frame %llu has other triangles than frame 0", s->path,
@@ -169,7 +169,7 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     row->milliseconds = 1e3 * (seconds_now() - start);
     if (!status && !code)
         status = map_inside(r->surfaces[0].map, &row->measures, &row->inside_area);
-    const abut_map_info info = abut_map_info_get(r->surfaces[0].map);
+    const abut_map_info info = abut_map_get_info(r->surfaces[0].map);
     row->reach = info.reach;
     row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;
     return status ? tool_fail(tool, status) : code;
@@ -191,7 +191,7 @@ static int keep_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     abut_status status = ABUT_OK;
     for (uint32_t t = 0; t < r->triangle_count && !status; t++) {
         abut_map_value at;
-        status = abut_map_at(r->surfaces[0].map, t, middle, &at);
+        status = abut_map_evaluate(r->surfaces[0].map, t, middle, &at);
         to[t] = status ? 0 : (float)at.distance;
     }
     return status ? tool_fail(tool, status) : 0;
@@ -235,15 +235,15 @@ static int show(tool_run *tool, frames_run *r) {
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++)
         if (r->rows[i].measures.found) {
-            least = fmin(least, r->rows[i].measures.least.distance);
-            most = fmax(most, r->rows[i].measures.greatest.distance);
+            least = fmin(least, r->rows[i].measures.min.distance);
+            most = fmax(most, r->rows[i].measures.max.distance);
         }
     const bool found = least <= most;
     const tool_scale scale = scale_of("near", found ? least : 0, found ? most : 1);
     tool_legend legend = {0};
     abut_colour *colours = malloc((r->triangle_count + 1) * sizeof *colours);
     abut_status status =
-        colours ? ABUT_OK : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     for (uint32_t i = 0; i < r->body_count && i < LEGEND_MOST; i++) {
         const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
         if (r->recording)
@@ -281,9 +281,9 @@ static void give_row(const void *data, size_t i, double *values) {
     const abut_map_measures *m = &row->measures;
     values[0] = (double)i;
     values[1] = row->milliseconds;
-    values[2] = m->found ? m->least.distance : NAN;
-    values[3] = m->found ? m->least_error : NAN;
-    values[4] = m->found ? m->greatest.distance : NAN;
+    values[2] = m->found ? m->min.distance : NAN;
+    values[3] = m->found ? m->min_error : NAN;
+    values[4] = m->found ? m->max.distance : NAN;
     values[5] = m->found ? m->mean : NAN;
     values[6] = m->found ? m->rms : NAN;
     values[7] = m->within_area;
@@ -308,7 +308,7 @@ static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
         say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_shown(values[5], m));
         if (r->query.measure.within != 0)
             say_fact(out, "area within", "%.4g", values[7]);
-        if (abut_map_info_get(r->surfaces[0].map).has_sign)
+        if (abut_map_get_info(r->surfaces[0].map).has_sign)
             say_fact(out, "area inside", "%.4g", values[8]);
         say_fact(out, "samples apart", "%.3g x", values[10]);
     }
@@ -368,7 +368,7 @@ static void summarise(tool_run *tool, const frames_run *r) {
         sum += i ? r->rows[i].milliseconds : 0;
         worst = fmax(worst, r->rows[i].relative);
         if (r->rows[i].measures.found)
-            least = fmin(least, r->rows[i].measures.least.distance);
+            least = fmin(least, r->rows[i].measures.min.distance);
     }
     say(&tool->out,
         "%llu frames, %.3g ms each after the first; least distance %.6g; samples at most %.3g "

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static abut_status no_memory(void) {
-    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
 }
 
 /* The distance at each vertex of the fine surface; NaN where nothing was found. */
@@ -22,7 +22,7 @@ static abut_status values_of(const map_panel *panel, const map_fine *fine, doubl
             abut_map_value at;
             if (!isnan(*value))
                 continue;
-            status = abut_map_at(panel->surface->map, fine->source[t], fine->weights[t][k], &at);
+            status = abut_map_evaluate(panel->surface->map, fine->source[t], fine->weights[t][k], &at);
             if (!status && isfinite(at.distance) && !(a->cut && at.distance > a->scale.most))
                 *value = at.distance;
         }
@@ -115,7 +115,7 @@ abut_status map_paint_plain(abut_picture *picture, const map_panel *panel) {
     style.colour = (abut_colour){0.80f, 0.81f, 0.83f, 1};
     for (uint32_t t = 0; t < count && !status; t++) {
         abut_map_value at;
-        status = abut_map_at(panel->surface->map, t, middle, &at);
+        status = abut_map_evaluate(panel->surface->map, t, middle, &at);
         if (!status)
             colours[t] = isfinite(at.distance) ? scale_colour(&panel->answer->scale, at.distance)
                                                : style.colour;

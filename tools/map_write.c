@@ -105,7 +105,7 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
         abut_map_value value = {.distance = NAN};
         abut_colour c = {0.8f, 0.8f, 0.8f, 1};
         if (any[i])
-            status = abut_map_at(panel->surface->map, fine->source[(any[i] - 1) / 3],
+            status = abut_map_evaluate(panel->surface->map, fine->source[(any[i] - 1) / 3],
                                  fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value);
         if (isfinite(value.distance) &&
             !(panel->answer->cut && value.distance > panel->answer->scale.most))
@@ -126,7 +126,7 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
 static abut_status add_surface(tool_text *to, const map_panel *panel, const map_fine *fine) {
     uint32_t *any = corners_of(fine);
     if (!any)
-        return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+        return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
     text_print(to,
                "ply\nformat binary_little_endian 1.0\ncomment abut %s\nelement vertex %zu\n"
                "property double x\nproperty double y\nproperty double z\nproperty float distance\n"
@@ -152,9 +152,9 @@ static int write_surface(tool_run *tool, const map_panel *panel, const char *pat
     abut_status status = fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
     status = status ? status : add_surface(&text, panel, &fine);
     if (!status && text.failed)
-        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
     if (!status)
-        status = abut_context_write(tool->context, tool_target(tool, path), text.data, text.used);
+        status = abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
     text_free(&text);
     fine_free(&fine);
     return status ? tool_fail(tool, status) : 0;

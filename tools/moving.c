@@ -152,7 +152,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
 }
 
 static void place(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
-    const abut_vec3 o = abut_mesh_origin(mesh), *p = abut_mesh_positions(mesh);
+    const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     for (uint32_t i = 0; i < m->vertex_count; i++) {
         abut_vec3 at = p[m->vertices[i]];
         to[i] = (abut_vec3){o.x + at.x, o.y + at.y, o.z + at.z};
@@ -261,7 +261,7 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
     place(m, start, m->start);
     place(m, end, m->end);
     abut_status status =
-        abut_sweep_step(m->motion, abut_array_host(m->start), abut_array_host(m->end));
+        abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -271,7 +271,7 @@ int moving_step_to(tool_run *tool, tool_moving *m, const abut_vec3 *start, const
         m->end[i] = end[m->vertices[i]];
     }
     abut_status status =
-        abut_sweep_step(m->motion, abut_array_host(m->start), abut_array_host(m->end));
+        abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -281,7 +281,7 @@ void moving_vertices(const tool_moving *m, const abut_impact *impact, uint32_t v
     for (int side = 0; side < 2; side++) {
         const uint32_t part = impact->mesh[side], element = impact->element[side];
         const uint32_t *own = m->vertices + m->begin[part];
-        const abut_topology_arrays view = abut_topology_arrays_get(m->topologies[part]);
+        const abut_topology_arrays view = abut_topology_get_arrays(m->topologies[part]);
         const uint32_t *corner = edges ? view.edges + 2 * (size_t)element
                                        : abut_mesh_indices(m->parts[part]) + 3 * (size_t)element;
         if (!edges && side == 0)

@@ -55,7 +55,7 @@ static double dot(abut_vec3 a, abut_vec3 b) {
 static bool face_corner(const shells *s, uint32_t face, uint32_t low, uint32_t high,
                         abut_vec3 *corner) {
     const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)face;
-    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
     for (int k = 0; k < 3; k++) {
         uint32_t a = t[k], b = t[(k + 1) % 3];
         if ((a == low && b == high) || (a == high && b == low)) {
@@ -87,7 +87,7 @@ static void join_many(shells *s, uint32_t edge) {
     const uint32_t *faces = t->edge_faces + t->edge_face_begin[edge];
     uint32_t count = t->edge_face_begin[edge + 1] - t->edge_face_begin[edge];
     uint32_t low = t->edges[2 * (size_t)edge], high = t->edges[2 * (size_t)edge + 1];
-    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
     abut_vec3 along = minus(p[high], p[low]);
     for (uint32_t i = 0; i < count; i++) {
         abut_vec3 from, to;
@@ -159,7 +159,7 @@ typedef struct shell_facts {
 
 static shell_facts *facts_of(const shells *s) {
     shell_facts *facts = malloc(s->shell_count * sizeof *facts);
-    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
     for (uint32_t i = 0; facts && i < s->shell_count; i++)
         facts[i] =
             (shell_facts){0,
@@ -188,7 +188,7 @@ static bool box_holds(const abut_box *a, const abut_box *b) {
 
 /* Whether a point is inside a shell, by the solid angles of its triangles. */
 static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
-    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
     double sum = 0;
     for (uint32_t i = s->begin[shell]; i < s->begin[shell + 1]; i++) {
         const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)s->order[i];
@@ -225,7 +225,7 @@ static bool find_parts(shells *s) {
 /* ---- meshes ---- */
 
 static abut_status make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh **made) {
-    const abut_vec3 *p = abut_mesh_positions(s->mesh), o = abut_mesh_origin(s->mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(s->mesh), o = abut_mesh_local_origin(s->mesh);
     uint32_t vertices = 0, first = s->begin[part], count = s->begin[part + 1] - first;
     for (uint32_t i = 0; i < 3 * count; i++) {
         uint32_t v = abut_mesh_indices(s->mesh)[3 * (size_t)s->order[first + i / 3] + i % 3];
@@ -268,7 +268,7 @@ static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *
     abut_status status = abut_topology_create(mesh, &topology);
     if (status)
         return tool_fail(tool, status);
-    shells s = {.mesh = mesh, .topology = abut_topology_arrays_get(topology)};
+    shells s = {.mesh = mesh, .topology = abut_topology_get_arrays(topology)};
     bool room = shells_make(&s);
     if (room)
         find_shells(&s);

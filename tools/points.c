@@ -132,10 +132,10 @@ int points_load(tool_run *tool, const char *path, tool_points *points) {
     abut_status status = tool_read(tool, path, NULL, &mesh);
     if (status)
         return tool_fail(tool, status);
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     int code = 0;
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh) && !code; i++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[i];
         abut_vec3 absolute = {o.x + p.x, o.y + p.y, o.z + p.z};
         if (!points_add(points, absolute))
             code = no_memory(tool, path);
@@ -161,7 +161,7 @@ static double between(uint64_t *state, double lo, double hi) {
 bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
                    tool_points *points) {
     abut_box box = abut_mesh_bounds(mesh);
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     double x = box.hi.x - box.lo.x, y = box.hi.y - box.lo.y, z = box.hi.z - box.lo.z;
     double away = near * hypot(hypot(x, y), z) / sqrt(3);
     for (size_t i = 0; i < count; i++) {
@@ -173,7 +173,7 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
             const double weight[3] = {1 - s - r, s, r};
             p = o;
             for (int k = 0; k < 3; k++) {
-                abut_vec3 v = abut_mesh_positions(mesh)[corner[k]];
+                abut_vec3 v = abut_mesh_local_positions(mesh)[corner[k]];
                 p.x += weight[k] * v.x;
                 p.y += weight[k] * v.y;
                 p.z += weight[k] * v.z;

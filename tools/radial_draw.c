@@ -10,7 +10,7 @@
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
 static abut_status no_memory(void) {
-    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
 }
 
 static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t height) {
@@ -24,7 +24,7 @@ static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t hei
 
 /* The name of the bone of a field. */
 static const char *name_of(const radial_subject *s, uint32_t bone) {
-    const char *name = abut_character_bone_get(s->character, bone).name;
+    const char *name = abut_character_get_bone(s->character, bone).name;
     return name ? name : "";
 }
 
@@ -89,7 +89,7 @@ static abut_status paint_surface(abut_picture *picture, const void *data) {
     for (uint32_t i = 0; i < s->info.field_count && !status; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
-        if (!has_cells(abut_radial_field(s->radial, i)))
+        if (!has_cells(abut_radial_get_field(s->radial, i)))
             continue;
         style.colour = abut_picture_colour(i);
         style.two_sided = true;
@@ -175,7 +175,7 @@ static abut_status errors_of(const radial_subject *s, abut_radial_answer *answer
             (abut_vec3){(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3, (a.z + b.z + c.z) / 3};
     }
     abut_status status =
-        abut_radial_at(s->radial, count, abut_array_host(middles), 0, abut_array_host(answers));
+        abut_radial_evaluate(s->radial, count, abut_array_host(middles), 0, abut_array_host(answers));
     free(middles);
     return status;
 }
@@ -259,7 +259,7 @@ static int cell_width(const place *p, const char *name) {
 static int lay_out(radial_subject const *s, int pixels, place *places) {
     int x = GAP, y = HEAD, row = 0;
     for (uint32_t i = 0; i < s->info.field_count; i++) {
-        const abut_radial_view view = abut_radial_field(s->radial, i);
+        const abut_radial_view view = abut_radial_get_field(s->radial, i);
         place *p = &places[i];
         *p = (place){0, 0, pixels * (int)view.around, pixels * (int)view.along};
         const int wide = cell_width(p, name_of(s, view.bone));
@@ -278,7 +278,7 @@ static int lay_out(radial_subject const *s, int pixels, place *places) {
 
 static void draw_field(tool_canvas *canvas, const radial_subject *s, uint32_t field, int pixels,
                        const tool_scale *scale, const place *at) {
-    const abut_radial_view view = abut_radial_field(s->radial, field);
+    const abut_radial_view view = abut_radial_get_field(s->radial, field);
     uint64_t empty = 0;
     for (uint32_t j = 0; j < view.along; j++)
         for (uint32_t i = 0; i < view.around; i++) {
@@ -307,7 +307,7 @@ static abut_status end_of_colours(const radial_subject *s, double *most) {
     if (!radii)
         return no_memory();
     for (uint32_t f = 0; f < s->info.field_count; f++) {
-        const abut_radial_view view = abut_radial_field(s->radial, f);
+        const abut_radial_view view = abut_radial_get_field(s->radial, f);
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
             if (!isinf(view.radii[i]))
                 radii[count++] = (float)view.unit * view.radii[i];
@@ -335,7 +335,7 @@ int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *pa
         if ((uint32_t)(places[i].x + places[i].wide + GAP) > wide)
             wide = (uint32_t)(places[i].x + places[i].wide + GAP);
     if (!status && (high > SHEET_MOST || wide > SHEET_MOST))
-        status = abut_fail(ABUT_ERROR_LIMIT, "the fields have too many samples for a picture");
+        status = abut_set_error(ABUT_ERROR_LIMIT, "the fields have too many samples for a picture");
     high = high < 320 ? 320 : high;
     const int strip = (int)scale_width(&scale) + 48;
     status = status ? status : canvas_make(&sheet, wide + (uint32_t)strip, (uint32_t)high);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static abut_status no_memory(void) {
-    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the places of the report");
+    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the places of the report");
 }
 
 /* ---- places ---- */
@@ -133,7 +133,7 @@ abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t co
     status = status ? status : abut_bvh_create(s->mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
     if (!status) {
-        truth->advice = abut_sign_info_get(bvh).advice;
+        truth->advice = abut_sign_get_info(bvh).reliability;
         spread(s, truth, normals);
         status = drop_hidden(s, bvh, truth, normals);
     }
@@ -180,7 +180,7 @@ static abut_status ask(const radial_subject *s, const abut_vec3 *points, const d
     if (!answers)
         return no_memory();
     abut_status status =
-        abut_radial_at(s->radial, count, abut_array_host(points), 0, abut_array_host(answers));
+        abut_radial_evaluate(s->radial, count, abut_array_host(points), 0, abut_array_host(answers));
     for (size_t i = 0; i < count && !status; i++)
         errors[i] = answers[i].distance - (exact ? exact[i] : 0);
     free(answers);

@@ -77,11 +77,11 @@ int share_agree(tool_run *tool, int code) {
     return code;
 }
 
-void share_worst(tool_run *tool, abut_advice *advice, uint64_t key) {
+void share_worst(tool_run *tool, abut_reliability *advice, uint64_t key) {
     tool_share *share = tool->share;
     if (!share)
         return;
-    said own = {.key = key, .verdict = (int32_t)advice->verdict};
+    said own = {.key = key, .verdict = (int32_t)advice->level};
     snprintf(own.words, sizeof own.words, "%s", advice->reason ? advice->reason : "");
     said *all = gather_equal(share, &own, sizeof own), *worst = all;
     for (uint32_t i = 1; i < share->count; i++)
@@ -89,7 +89,7 @@ void share_worst(tool_run *tool, abut_advice *advice, uint64_t key) {
             (all[i].verdict == worst->verdict && all[i].key < worst->key))
             worst = &all[i];
     memcpy(share->reason, worst->words, sizeof share->reason);
-    *advice = (abut_advice){(abut_verdict)worst->verdict, share->reason};
+    *advice = (abut_reliability){(abut_reliability_level)worst->verdict, share->reason};
     free(all);
 }
 

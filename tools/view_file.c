@@ -232,7 +232,7 @@ static abut_status add_scene(const tool_view *view, tool_text *to) {
 #endif
     text_add(to, "</script>\n");
     text_free(&scene);
-    return failed ? abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+    return failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
 }
 
 /* ---- the page ---- */
@@ -250,7 +250,7 @@ abut_status view_write(tool_run *tool) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         view->failed = view->failed || texts[i]->failed;
     if (view->failed)
-        return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     tool_text page = {0}, title = {0};
     text_safe(&title, view->title.data ? view->title.data : "abut");
     text_add(&page, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -267,10 +267,10 @@ abut_status view_write(tool_run *tool) {
     text_bytes(&page, view->bundle.data, view->bundle.used);
     text_add(&page, "</script>\n</html>\n");
     if (!status && page.failed)
-        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     if (!status)
         status =
-            abut_context_write(tool->context, tool_target(tool, view->path), page.data, page.used);
+            abut_context_write_file(tool->context, tool_target(tool, view->path), page.data, page.used);
     text_free(&page);
     return status;
 }

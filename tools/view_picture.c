@@ -60,8 +60,8 @@ static uint32_t label_of(const view_film *film, int kind, size_t number, size_t 
 /* ---- bodies ---- */
 
 static uint64_t hash_of(const abut_mesh *mesh) {
-    const uint32_t *words = (const uint32_t *)(const void *)abut_mesh_positions(mesh);
-    abut_vec3 origin = abut_mesh_origin(mesh);
+    const uint32_t *words = (const uint32_t *)(const void *)abut_mesh_local_positions(mesh);
+    abut_vec3 origin = abut_mesh_local_origin(mesh);
     size_t count = (size_t)abut_mesh_vertex_count(mesh) * (sizeof(abut_vec3) / 4);
     uint64_t hash = 1469598103934665603u;
     uint32_t first[6];
@@ -116,8 +116,8 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
 /* Vertices of a mesh as they are in one frame, from the origin of the first mesh. */
 static void copy_vertices(const tool_view *view, const view_track *t, const abut_mesh *mesh,
                           float *to) {
-    abut_vec3 a = abut_mesh_origin(t->mesh), b = abut_mesh_origin(mesh);
-    const abut_vec3 *p = abut_mesh_positions(mesh);
+    abut_vec3 a = abut_mesh_local_origin(t->mesh), b = abut_mesh_local_origin(mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(mesh);
     for (size_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
         to[3 * i] = (float)((p[i].x + (b.x - a.x)) * view->scale);
         to[3 * i + 1] = (float)((p[i].y + (b.y - a.y)) * view->scale);
@@ -306,7 +306,7 @@ abut_status view_place_picture(tool_view *view, const abut_picture *picture) {
     abut_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
     abut_picture_item item;
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->placed; i++) {
-        abut_status status = abut_picture_item_get(picture, i, &item);
+        abut_status status = abut_picture_get_item(picture, i, &item);
         if (status)
             return status;
         abut_vec3 ends[2] = {item.from, item.to};
@@ -344,7 +344,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->stride = film->stride ? film->stride : 1;
     if (film->offered++ % film->stride || view->failed)
         return ABUT_OK;
-    abut_picture_options camera = abut_picture_options_get(picture);
+    abut_picture_options camera = abut_picture_get_options(picture);
     view_camera(view, &camera);
     abut_status placed = view_place_picture(view, picture);
     if (placed)
@@ -356,7 +356,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     size_t last[2] = {film->label_begin, film->label_begin}, meshes = 0;
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->failed; i++) {
         abut_picture_item item;
-        abut_status status = abut_picture_item_get(picture, i, &item);
+        abut_status status = abut_picture_get_item(picture, i, &item);
         if (status)
             return status;
         int kind = item.mesh ? 0 : 1;
@@ -372,7 +372,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->count++;
     if (film->count > FRAMES_MOST || (film->bytes > BYTES_MOST && film->count > 2))
         thin(film);
-    return view->failed ? abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
 }
 
 abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend) {

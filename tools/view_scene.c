@@ -39,7 +39,7 @@ void view_pose(const tool_view *view, const abut_mesh *mesh, abut_pose pose, flo
     if (q.x == 0 && q.y == 0 && q.z == 0)
         q.w = 1; /* also where all are 0 */
     double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
-    abut_vec3 origin = abut_mesh_origin(mesh);
+    abut_vec3 origin = abut_mesh_local_origin(mesh);
     pose.rotation = (abut_quat){q.x / length, q.y / length, q.z / length, q.w / length};
     /* v + 2 u x (u x v + w v) */
     abut_quat u = pose.rotation;
@@ -143,7 +143,7 @@ bool view_room(tool_view *view, void *array, size_t needed, size_t *room, size_t
 
 uint32_t view_mesh(tool_view *view, const abut_mesh *mesh) {
     size_t vertices = abut_mesh_vertex_count(mesh), triangles = abut_mesh_triangle_count(mesh);
-    const abut_vec3 *from = abut_mesh_positions(mesh);
+    const abut_vec3 *from = abut_mesh_local_positions(mesh);
     float *positions = malloc(3 * vertices * sizeof *positions + 1);
     if (!positions) {
         view->failed = true;
@@ -249,7 +249,7 @@ static size_t mesh_count_of(const abut_picture *picture) {
     while (lo < hi) {
         size_t middle = lo + (hi - lo) / 2;
         abut_picture_item item = {0};
-        if (!abut_picture_item_get(picture, middle, &item) && item.mesh)
+        if (!abut_picture_get_item(picture, middle, &item) && item.mesh)
             lo = middle + 1;
         else
             hi = middle;
@@ -361,7 +361,7 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
     free(ends);
     free(colours);
     free(values);
-    return fine ? ABUT_OK : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    return fine ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
 }
 
 /* Fields that are finer than a page needs are shown by one of several cells. */
@@ -369,7 +369,7 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
                        const tool_scale *scale) {
     if (!view)
         return ABUT_OK;
-    abut_field_info info = abut_field_info_get(field);
+    abut_field_info info = abut_field_get_info(field);
     const uint32_t *n = info.grid.count;
     uint32_t step = 1, m[3];
     while (n[0] / step > FIELD_CELLS_MOST || n[1] / step > FIELD_CELLS_MOST ||
@@ -383,7 +383,7 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     size_t plane = (size_t)n[0] * n[1], count = (size_t)m[0] * m[1] * m[2];
     float *values = malloc(count * sizeof *values), *layer = malloc(plane * sizeof *layer);
     abut_status status =
-        values && layer ? ABUT_OK : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        values && layer ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     float *to = values;
     for (uint32_t z = 0; z < m[2] && !status; z++) {
         const uint32_t begin[3] = {0, 0, z * step}, size[3] = {n[0], n[1], 1};

@@ -307,7 +307,7 @@ void compare_field(peer::report &report, const model &m, peer::side &ours) {
             report.rounds(),
             [&] {
                 for (size_t i = 0; i < count; i++)
-                    peer::check(abut_field_at(field.made, points[i], how, &values[i]));
+                    peer::check(abut_field_evaluate(field.made, points[i], how, &values[i]));
             },
             [&] {
                 for (size_t i = 0; i < count; i++) {

@@ -76,7 +76,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                 report.rounds(),
                 [&] {
                     if (!single)
-                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL,
+                        peer::check(abut_nearest_point_batch(ours.bvh, &batch, HUGE_VAL,
                                                        abut_array_host(nearest.data())));
                     for (size_t i = 0; single && i < count; i++)
                         peer::check(abut_nearest_point(ours.bvh,
@@ -197,8 +197,8 @@ void compare_common(peer::report &report, const model &m) {
         queries.poses.size(), report.pair_rounds(),
         [&](size_t i) {
             abut_posed moved = {queries.b.bvh, queries.poses[i]};
-            abut_common common;
-            peer::check(abut_pair_common(&still, &moved, nullptr, &common));
+            abut_pair_measures common;
+            peer::check(abut_pair_measure(&still, &moved, nullptr, &common));
             ours[i] = common.volume;
         },
         [&](size_t i) {

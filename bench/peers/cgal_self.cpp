@@ -1,4 +1,4 @@
-// Self-intersections: abut_pair_self_meetings against CGAL's self_intersections.
+// Self-intersections: abut_pair_self_intersections against CGAL's self_intersections.
 //
 // Usage: peer-cgal_self [MODEL...]   (files that abut reads; default: generated models)
 //
@@ -45,9 +45,9 @@ pair_list ours(abut_mesh *mesh, double *build_ms, double *query_ms) {
     double start = seconds();
     check(abut_bvh_create(mesh, nullptr, &bvh));
     double middle = seconds();
-    std::vector<abut_pair_self> pairs(1 << 20);
+    std::vector<abut_pair_self_intersection> pairs(1 << 20);
     double begin = seconds();
-    check(abut_pair_self_meetings(bvh, &options, pairs.size(), pairs.data(), &count));
+    check(abut_pair_self_intersections(bvh, &options, pairs.size(), pairs.data(), &count));
     double end = seconds();
     *build_ms = std::min(*build_ms, 1e3 * (middle - start));
     *query_ms = std::min(*query_ms, 1e3 * (end - begin));
@@ -61,9 +61,9 @@ pair_list ours(abut_mesh *mesh, double *build_ms, double *query_ms) {
 pair_list theirs(const abut_mesh *mesh, double *ms, std::size_t *refused) {
     CGAL::Surface_mesh<Kernel::Point_3> soup;
     std::vector<std::size_t> number; // of the triangle that a face was
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[i];
         soup.add_vertex(Kernel::Point_3(o.x + p.x, o.y + p.y, o.z + p.z));
     }
     using vertex = CGAL::Surface_mesh<Kernel::Point_3>::Vertex_index;

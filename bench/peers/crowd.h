@@ -57,7 +57,7 @@ class crowd {
     name_set by_world(int frame) {
         uint64_t count = 0;
         std::vector<abut_world_pair> list(64 * poses[0].size());
-        check(abut_world_move(world, nullptr, abut_array_host(poses[frame].data()),
+        check(abut_world_set_poses(world, nullptr, abut_array_host(poses[frame].data()),
                               poses[frame].size()));
         check(abut_world_pairs(world, list.size(), list.data(), &count));
         name_set found;
@@ -66,7 +66,7 @@ class crowd {
                        b = {tree(list[i].b), poses[frame][list[i].b]};
             abut_overlap overlap;
             check(abut_pair_overlap(&a, &b, nullptr, nullptr, &overlap));
-            if (overlap.relation != ABUT_PAIR_APART)
+            if (overlap.relation != ABUT_PAIR_DISJOINT)
                 found.emplace_hint(found.end(), list[i].a, list[i].b);
         }
         return found;
@@ -78,7 +78,7 @@ class crowd {
         result.pairs = list.data();
         result.capacity = list.size();
         query.exact = exact;
-        check(abut_layers_move(layers, nullptr, abut_array_host(poses[frame].data()),
+        check(abut_layers_set_poses(layers, nullptr, abut_array_host(poses[frame].data()),
                                poses[frame].size()));
         check(abut_layers_find(layers, &query, &result));
         name_set found;

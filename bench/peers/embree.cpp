@@ -137,7 +137,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                     if (single)
                         one_by_one();
                     else
-                        peer::check(abut_nearest_batch(ours.bvh, &batch, HUGE_VAL,
+                        peer::check(abut_nearest_point_batch(ours.bvh, &batch, HUGE_VAL,
                                                        abut_array_host(nearest.data())));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);

@@ -12,7 +12,7 @@ class path_queries {
   public:
     side a, b;
     std::vector<abut_path> paths;
-    std::vector<abut_sweep_touch> touches;
+    std::vector<abut_sweep_rigid_result> touches;
 
     // Across: from beside the other to beside it, turning by up to half a turn. Else a step of a
     // simulation: at most 5% of the diagonal, and 0.2 radians.
@@ -35,7 +35,7 @@ class path_queries {
                 if (overlaps(path, 0) || !within(path, 0, 0.05 * size))
                     continue;
             }
-            abut_sweep_touch touch = sweep(path);
+            abut_sweep_rigid_result touch = sweep(path);
             if (kept[touch.hit] == wanted[touch.hit] || (touch.hit && touch.time == 0))
                 continue;
             kept[touch.hit]++;
@@ -43,9 +43,9 @@ class path_queries {
             touches.push_back(touch);
         }
     }
-    abut_sweep_touch sweep(const abut_path &path) const {
+    abut_sweep_rigid_result sweep(const abut_path &path) const {
         const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
-        abut_sweep_touch touch;
+        abut_sweep_rigid_result touch;
         check(abut_sweep_rigid(a.bvh, &still, b.bvh, &path, nullptr, &touch));
         return touch;
     }
@@ -54,7 +54,7 @@ class path_queries {
         place(path, time, first, second);
         abut_overlap answer;
         check(abut_pair_overlap(&first, &second, nullptr, nullptr, &answer));
-        return answer.relation != ABUT_PAIR_APART;
+        return answer.relation != ABUT_PAIR_DISJOINT;
     }
     bool within(const abut_path &path, double time, double distance) const {
         abut_posed first, second;
@@ -105,7 +105,7 @@ void compare_paths(Report &report, const char *what, const std::string &name,
     double worst = 0;
     for (size_t i = 0; i < count; i++) {
         const abut_path &path = queries.paths[i];
-        const abut_sweep_touch &ours = queries.touches[i];
+        const abut_sweep_rigid_result &ours = queries.touches[i];
         ours_late += queries.overlaps_before(path, 0, ours.hit ? ours.time : 1);
         bool wrong = ours.hit && said[i] > ours.time &&
                      queries.overlaps_before(path, ours.time, std::min(said[i], 1.0));

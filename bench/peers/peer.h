@@ -110,12 +110,12 @@ struct model {
 // Takes the mesh.
 inline model make_model(const std::string &name, abut_mesh *mesh) {
     model m;
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     uint32_t count = abut_mesh_vertex_count(mesh);
     m.name = name;
     m.vertices.reserve(count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[i];
         vec v = {(float)(o.x + p.x), (float)(o.y + p.y), (float)(o.z + p.z)};
         m.lo = i ? vec{std::min(m.lo.x, v.x), std::min(m.lo.y, v.y), std::min(m.lo.z, v.z)} : v;
         m.hi = i ? vec{std::max(m.hi.x, v.x), std::max(m.hi.y, v.y), std::max(m.hi.z, v.z)} : v;
@@ -184,7 +184,7 @@ class side {
     }
     // Follows moved vertices.
     void refit(abut_mesh *moved) {
-        check(abut_bvh_refit(bvh, moved));
+        check(abut_bvh_set_mesh(bvh, moved));
     }
     // A mesh with the model's triangles at other places; the caller destroys it.
     abut_mesh *make_mesh(const std::vector<vec> &vertices, const model &m) const {
@@ -481,13 +481,13 @@ class pair_queries {
         return answer;
     }
     // All pairs of triangles that meet, into `list`, which grows as needed.
-    size_t meetings(const abut_pose &pose, std::vector<abut_pair_meeting> &list) const {
+    size_t meetings(const abut_pose &pose, std::vector<abut_pair_intersection> &list) const {
         abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
         uint64_t count = 0;
-        abut_status status = abut_pair_meetings(&first, &second, list.size(), list.data(), &count);
+        abut_status status = abut_pair_intersections(&first, &second, list.size(), list.data(), &count);
         if (status == ABUT_ERROR_BUFFER) {
             list.resize(count + count / 2);
-            status = abut_pair_meetings(&first, &second, list.size(), list.data(), &count);
+            status = abut_pair_intersections(&first, &second, list.size(), list.data(), &count);
         }
         check(status);
         return count;
@@ -497,9 +497,9 @@ class pair_queries {
     size_t disagreements(const std::vector<char> &theirs, std::string &note) const {
         size_t count = 0, inside = 0;
         for (size_t i = 0; i < poses.size(); i++) {
-            bool differs = (theirs[i] != 0) != (relations[i] != ABUT_PAIR_APART);
+            bool differs = (theirs[i] != 0) != (relations[i] != ABUT_PAIR_DISJOINT);
             count += differs;
-            inside += differs && relations[i] > ABUT_PAIR_MEETING;
+            inside += differs && relations[i] > ABUT_PAIR_INTERSECTING;
         }
         if (inside)
             note = std::to_string(inside) + " bodies inside the other are no overlap for it" +
@@ -530,7 +530,7 @@ void compare_contacts(Report &report, const std::string &name, const pair_querie
     size_t count = queries.poses.size(), differing = 0;
     double sums[2] = {0, 0};
     std::vector<size_t> ours_said(count), theirs_said(count);
-    std::vector<abut_pair_meeting> list(1024);
+    std::vector<abut_pair_intersection> list(1024);
     spread each = race_each(
         count, report.pair_rounds(),
         [&](size_t i) { ours_said[i] = queries.meetings(queries.poses[i], list); },

@@ -202,7 +202,7 @@ static void make_pairs(band_rival *b, const uint32_t *owner, const uint32_t *gri
                        const abut_character_matrix *bones, band_pair *pairs) {
     const rival *r = &b->base;
     const uint32_t *indices = abut_mesh_indices(r->rest);
-    const abut_vec3 *positions = abut_mesh_positions(r->rest), origin = abut_mesh_origin(r->rest);
+    const abut_vec3 *positions = abut_mesh_local_positions(r->rest), origin = abut_mesh_local_origin(r->rest);
     for (uint32_t i = 0; i < r->triangle_count; i++) {
         const uint32_t *c = indices + 3 * (size_t)i;
         uint32_t grids[3];
@@ -236,7 +236,7 @@ static abut_status size_grids(band_rival *b) {
             const double count = ceil((box->hi[k] + margin - box->lo[k]) / cell) + 1;
             cells *= count;
             if (cells + (double)b->cell_count > 1 << 28)
-                return abut_fail(ABUT_ERROR_LIMIT, "rival_create: too many cells");
+                return abut_set_error(ABUT_ERROR_LIMIT, "rival_create: too many cells");
             b->grids[g].count[k] = (word32)count;
             box->hi[k] = box->lo[k] + cell * (count - 1);
         }
@@ -263,7 +263,7 @@ static abut_status put(band_rival *b, const band_pair *pairs) {
 static abut_status make_grids(band_rival *b, const abut_character_matrix *bones, uint32_t *owner,
                               uint32_t *grid_of, band_pair *pairs) {
     const rival *r = &b->base;
-    const uint32_t bone_count = abut_character_info_get(r->options.character).bone_count;
+    const uint32_t bone_count = abut_character_get_info(r->options.character).bone_count;
     for (uint32_t v = 0; v < r->vertex_count; v++) {
         uint32_t list[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -284,7 +284,7 @@ static abut_status make_grids(band_rival *b, const abut_character_matrix *bones,
 
 static abut_status create(rival *r) {
     band_rival *b = (band_rival *)r;
-    const uint32_t bone_count = abut_character_info_get(r->options.character).bone_count;
+    const uint32_t bone_count = abut_character_get_info(r->options.character).bone_count;
     abut_context *c = r->context;
     b->bones = abut_context_allocate(c, bone_count, sizeof *b->bones);
     b->boxes = abut_context_allocate(c, bone_count, sizeof *b->boxes);
@@ -299,7 +299,7 @@ static abut_status create(rival *r) {
     status = status ? status : make_grids(b, rest, owner, grid_of, pairs);
     void *const spare[] = {rest, owner, grid_of, pairs};
     for (size_t k = 0; k < sizeof spare / sizeof *spare; k++)
-        abut_context_release(c, spare[k]);
+        abut_context_free(c, spare[k]);
     return status;
 }
 
@@ -307,9 +307,9 @@ static void destroy(rival *r) {
     band_rival *b = (band_rival *)r;
     if (r->there)
         abuti_staging_destroy(&r->queue, &b->staging);
-    abut_context_release(r->context, b->bones);
-    abut_context_release(r->context, b->boxes);
-    abut_context_release(r->context, b->grids);
+    abut_context_free(r->context, b->bones);
+    abut_context_free(r->context, b->boxes);
+    abut_context_free(r->context, b->grids);
 }
 
 const rival_methods rival_band = {.name = "band",

@@ -43,7 +43,7 @@ static abut_status refit(exact_rival *e, abut_array positions) {
         at = e->positions;
     }
     status = status ? status : body_of(r, at, &mesh);
-    status = status ? status : abut_bvh_refit(e->bvh, mesh);
+    status = status ? status : abut_bvh_set_mesh(e->bvh, mesh);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -55,7 +55,7 @@ static abut_status create(rival *r) {
     e->positions = abut_context_allocate(r->context, r->vertex_count, sizeof *e->positions);
     abut_mesh *mesh = NULL;
     abut_status status =
-        e->positions ? body_of(r, abut_mesh_positions(r->rest), &mesh) : ABUT_ERROR_MEMORY;
+        e->positions ? body_of(r, abut_mesh_local_positions(r->rest), &mesh) : ABUT_ERROR_MEMORY;
     status = status ? status : abut_bvh_create(mesh, &options, &e->bvh);
     abut_mesh_destroy(mesh);
     return status ? status : abut_sign_prepare(e->bvh, NULL);
@@ -66,9 +66,9 @@ static void destroy(rival *r) {
     abut_field_destroy(e->field);
     abut_bvh_destroy(e->bvh);
     abut_buffer_destroy(e->nearest_there);
-    abut_context_release(r->context, e->positions);
-    abut_context_release(r->context, e->nearest);
-    abut_context_release(r->context, e->values);
+    abut_context_free(r->context, e->positions);
+    abut_context_free(r->context, e->nearest);
+    abut_context_free(r->context, e->values);
 }
 
 /* Room for answers about particles, here or there. */
@@ -84,7 +84,7 @@ static abut_status make_room(exact_rival *e, uint32_t count) {
         status = abut_buffer_create(r->options.device, (size_t)count * sizeof(abut_nearest),
                                     &e->nearest_there);
     } else {
-        abut_context_release(r->context, e->nearest);
+        abut_context_free(r->context, e->nearest);
         e->nearest = abut_context_allocate(r->context, count, sizeof *e->nearest);
         status = e->nearest ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
@@ -113,7 +113,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
     exact_rival *e = (exact_rival *)r;
     abut_points points = abut_points_doubles(p->to, p->count);
     abut_status status = make_room(e, p->count);
-    points.ordered = true; /* neighbours in a cloth are */
+    points.is_sorted = true; /* neighbours in a cloth are */
     if (r->there)
         points.points = NULL;
     if (r->there && !p->to_array.buffer) {
@@ -143,7 +143,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
 
 static uint64_t nearest_memory(const rival *r) {
     const exact_rival *e = (const exact_rival *)r;
-    return abut_bvh_info_get(e->bvh).bytes + abut_sign_info_get(e->bvh).bytes +
+    return abut_bvh_get_info(e->bvh).bytes + abut_sign_get_info(e->bvh).bytes +
            e->room * sizeof(abut_nearest);
 }
 
@@ -178,7 +178,7 @@ static void field_range(void *user, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         abut_field_value at;
-        if (abut_field_at(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) || !at.within ||
+        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) || !at.within ||
             !(at.distance < 0))
             continue;
         vec3 normal = v3_normalise(rival_near(at.gradient));
@@ -194,11 +194,11 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
     if (!values) {
         exact_work work = {e, p};
         if (r->there)
-            return abut_fail(ABUT_ERROR_DEVICE, "rival_collide: the field is not on the device");
+            return abut_set_error(ABUT_ERROR_DEVICE, "rival_collide: the field is not on the device");
         abut_context_parallel_for(r->context, p->count, 1024, field_range, &work);
         return ABUT_OK;
     }
-    const abut_grid grid = abut_field_info_get(e->field).grid;
+    const abut_grid grid = abut_field_get_info(e->field).grid;
     const rival_field field = {.origin = {grid.origin.x, grid.origin.y, grid.origin.z},
                                .inverse = 1 / grid.cell,
                                .count = {grid.count[0], grid.count[1], grid.count[2]}};
@@ -210,7 +210,7 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
 
 static uint64_t field_memory(const rival *r) {
     const exact_rival *e = (const exact_rival *)r;
-    return abut_bvh_info_get(e->bvh).bytes + abut_field_info_get(e->field).bytes;
+    return abut_bvh_get_info(e->bvh).bytes + abut_field_get_info(e->field).bytes;
 }
 
 const rival_methods rival_field_methods = {.name = "field",

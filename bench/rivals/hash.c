@@ -91,7 +91,7 @@ static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
 }
 
 static double area_of(const abut_mesh *mesh) {
-    const abut_vec3 *p = abut_mesh_positions(mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
     double sum = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++, corner += 3) {
@@ -121,12 +121,12 @@ static abut_status create(rival *r) {
                  : rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count, sizeof(rival_triangle));
     word32 full = 1;
     for (h->table.capacity = 8; !status && full; h->table.capacity *= 2) {
-        status = try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
+        status = try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
         if (full && h->table.capacity >= 1024)
-            return abut_fail(ABUT_ERROR_LIMIT, "rival_create: too many triangles in a cell");
+            return abut_set_error(ABUT_ERROR_LIMIT, "rival_create: too many triangles in a cell");
     }
     h->table.capacity = h->table.capacity / 2 * 3 / 2;
-    return status ? status : try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
+    return status ? status : try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
 }
 
 const rival_methods rival_hash = {.name = "hash",

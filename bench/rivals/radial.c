@@ -19,7 +19,7 @@ static void destroy(rival *r) {
 }
 
 static abut_status update(rival *r, const abut_character_matrix *bones, abut_array positions) {
-    return abut_radial_update(((radial_rival *)r)->radial, bones, positions);
+    return abut_radial_set_positions(((radial_rival *)r)->radial, bones, positions);
 }
 
 static abut_radial_particles particles_of(const rival *r, const rival_particles *p) {
@@ -40,11 +40,11 @@ static abut_status collide(rival *r, const rival_particles *p) {
 static abut_status step(rival *r, const abut_character_matrix *bones, abut_array positions,
                         const rival_particles *p) {
     abut_radial_particles particles = particles_of(r, p);
-    return abut_radial_update_collide(((radial_rival *)r)->radial, bones, positions, &particles);
+    return abut_radial_step(((radial_rival *)r)->radial, bones, positions, &particles);
 }
 
 static uint64_t memory(const rival *r) {
-    return abut_radial_info_get(((const radial_rival *)r)->radial).bytes;
+    return abut_radial_get_info(((const radial_rival *)r)->radial).bytes;
 }
 
 const rival_methods rival_radial = {.name = "radial",

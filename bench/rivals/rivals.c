@@ -43,7 +43,7 @@ abut_status rival_put(rival *r, rival_memory which, const void *data, size_t cou
         abuti_kit_put(&r->kit, which, data, count, element_bytes);
         return ABUT_OK;
     }
-    abut_context_release(r->context, r->here[which]);
+    abut_context_free(r->context, r->here[which]);
     r->here[which] = abut_context_allocate(r->context, count, element_bytes);
     if (!r->here[which])
         return ABUT_ERROR_MEMORY;
@@ -82,7 +82,7 @@ static abut_status create(rival *r) {
 
 abut_status rival_create(abut_context *context, const rival_options *options, rival **made) {
     if (!options->character || (unsigned)options->kind >= RIVAL_KINDS || !(options->cell > 0))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "rival_create: no character, kind or cell");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "rival_create: no character, kind or cell");
     const rival_methods *methods = all[options->kind];
     rival *r = abut_context_allocate(context, 1, methods->bytes);
     if (!r)
@@ -92,7 +92,7 @@ abut_status rival_create(abut_context *context, const rival_options *options, ri
     r->context = context;
     r->options = *options;
     r->options.steps = options->steps ? options->steps : 8;
-    r->rest = abut_character_rest(options->character);
+    r->rest = abut_character_rest_mesh(options->character);
     r->vertex_count = abut_mesh_vertex_count(r->rest);
     r->triangle_count = abut_mesh_triangle_count(r->rest);
     r->there = options->device;
@@ -111,19 +111,19 @@ void rival_destroy(rival *r) {
     if (r->methods->destroy)
         r->methods->destroy(r);
     for (int k = 0; k < RIVAL_MEMORIES; k++)
-        abut_context_release(r->context, r->here[k]);
+        abut_context_free(r->context, r->here[k]);
     if (r->there) {
         abuti_kit_close(&r->kit);
         abuti_queue_close(&r->queue);
     }
-    abut_context_release(r->context, r);
+    abut_context_free(r->context, r);
 }
 
 /* ---- steps ---- */
 
 abut_status rival_update(rival *r, const abut_character_matrix *bones, abut_array positions) {
     if (positions.buffer && !r->there)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "rival_update: positions are on a device");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "rival_update: positions are on a device");
     return r->methods->update(r, bones, positions);
 }
 
@@ -141,7 +141,7 @@ static rival_particles particles_of(size_t count, abut_array from, abut_array to
 abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to, double friction) {
     rival_particles p = particles_of(count, from, to, friction);
     if (count > UINT32_MAX || (!r->there && (p.from_there || p.to_there)))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "rival_collide: particles are on a device");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "rival_collide: particles are on a device");
     if (!r->there || p.to_there || r->methods->takes_arrays)
         return r->methods->collide(r, &p);
     abuti_kit_put(&r->kit, RIVAL_FROM, from.host, count, sizeof(abut_vec3));

@@ -22,12 +22,12 @@ typedef struct sweep_rival {
 static abut_status create(rival *r) {
     sweep_rival *s = (sweep_rival *)r;
     if (!r->options.cloth)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "rival_create: sweeps need a cloth");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "rival_create: sweeps need a cloth");
     abut_mesh *const meshes[2] = {r->rest, r->options.cloth};
     abut_sweep_options options = abut_sweep_options_default();
     s->particle_count = abut_mesh_vertex_count(r->options.cloth);
     const size_t all = (size_t)r->vertex_count + s->particle_count;
-    options.no_self = true;
+    options.skip_self = true;
     options.device = r->options.device;
     s->start = abut_context_allocate(r->context, all, sizeof *s->start);
     s->end = abut_context_allocate(r->context, all, sizeof *s->end);
@@ -49,9 +49,9 @@ static void destroy(rival *r) {
     abut_topology_destroy(s->cloth_edges);
     abut_buffer_destroy(s->start_there);
     abut_buffer_destroy(s->end_there);
-    abut_context_release(r->context, s->start);
-    abut_context_release(r->context, s->end);
-    abut_context_release(r->context, s->found.impacts);
+    abut_context_free(r->context, s->start);
+    abut_context_free(r->context, s->end);
+    abut_context_free(r->context, s->found.list);
 }
 
 static abut_status update(rival *r, const abut_character_matrix *bones, abut_array positions) {
@@ -81,7 +81,7 @@ static int feature_of(const abut_mesh *mesh, const abut_topology *topology,
                       const abut_impact *impact, int side, uint32_t *vertices, double *weights) {
     const uint32_t element = impact->element[side];
     if (impact->kind == ABUT_IMPACT_EDGE_EDGE) {
-        const uint32_t *edge = abut_topology_arrays_get(topology).edges + 2 * (size_t)element;
+        const uint32_t *edge = abut_topology_get_arrays(topology).edges + 2 * (size_t)element;
         vertices[0] = edge[0];
         vertices[1] = edge[1];
         weights[0] = 1 - impact->weights[side];
@@ -137,10 +137,10 @@ static abut_status find(sweep_rival *s) {
     if (status != ABUT_ERROR_BUFFER)
         return status;
     const uint64_t room = s->found.count + s->found.count / 2 + 1024;
-    abut_context_release(context, s->found.impacts);
-    s->found.impacts = abut_context_allocate(context, (size_t)room, sizeof *s->found.impacts);
-    s->found.capacity = s->found.impacts ? room : 0;
-    return s->found.impacts ? abut_sweep_find(s->motion, ABUT_SWEEP_ALL, NULL, &s->found, NULL)
+    abut_context_free(context, s->found.list);
+    s->found.list = abut_context_allocate(context, (size_t)room, sizeof *s->found.list);
+    s->found.capacity = s->found.list ? room : 0;
+    return s->found.list ? abut_sweep_find(s->motion, ABUT_SWEEP_ALL, NULL, &s->found, NULL)
                             : ABUT_ERROR_MEMORY;
 }
 
@@ -172,20 +172,20 @@ static abut_status collide(rival *r, const rival_particles *p) {
     sweep_rival *s = (sweep_rival *)r;
     const size_t all = (size_t)r->vertex_count + p->count, bytes = p->count * sizeof(abut_vec3);
     if (p->count != s->particle_count)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "rival_collide: not the vertices of the cloth");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "rival_collide: not the vertices of the cloth");
     abut_status status = send_particles(s, p);
     bool changed = false;
     for (int round = 0; round < ROUNDS && !status; round++) {
-        status = r->there ? abut_sweep_step(s->motion, abut_array_buffer(s->start_there),
+        status = r->there ? abut_sweep_set_positions(s->motion, abut_array_buffer(s->start_there),
                                             abut_array_buffer(s->end_there))
-                          : abut_sweep_step(s->motion, abut_array_host(s->start),
+                          : abut_sweep_set_positions(s->motion, abut_array_host(s->start),
                                             abut_array_host(s->end));
         status = status ? status : find(s);
         if (status || s->found.count == 0)
             break;
         status = changed ? ABUT_OK : fetch(s, all);
         for (uint64_t i = 0; i < s->found.count && !status; i++)
-            respond(s, &s->found.impacts[i], p);
+            respond(s, &s->found.list[i], p);
         changed = true;
         if (r->there && !status)
             status = abut_buffer_write(s->end_there, r->vertex_count * sizeof(abut_vec3),

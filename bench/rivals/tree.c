@@ -149,7 +149,7 @@ static abut_status collide(rival *r, const rival_particles *p) {
 static void fill(const rival *r, vec3 *centres, uint32_t *order, uint32_t *corners,
                  size_t top_leaves) {
     const uint32_t *indices = abut_mesh_indices(r->rest);
-    const abut_vec3 *positions = abut_mesh_positions(r->rest);
+    const abut_vec3 *positions = abut_mesh_local_positions(r->rest);
     const size_t leaves = (r->triangle_count + (size_t)TREE_LEAF - 1) / TREE_LEAF;
     for (uint32_t i = 0; i < r->triangle_count; i++) {
         const uint32_t *c = indices + 3 * (size_t)i;
@@ -171,7 +171,7 @@ static abut_status put_nodes(rival *r, size_t count) {
         for (uint32_t k = 0; k < TREE_WIDE; k++)
             tree_set(nodes, (word32)i, k, box_empty());
     abut_status status = rival_put(r, RIVAL_NODES, nodes, count, sizeof *nodes);
-    abut_context_release(r->context, nodes);
+    abut_context_free(r->context, nodes);
     return status;
 }
 
@@ -191,9 +191,9 @@ static abut_status create(rival *r) {
     }
     status = status ? status : rival_put(r, RIVAL_TRIANGLES, NULL, n, sizeof(rival_triangle));
     status = status ? status : put_nodes(r, (size_t)t->tree.begin[top] + t->tree.count[top]);
-    abut_context_release(r->context, centres);
-    abut_context_release(r->context, order);
-    abut_context_release(r->context, corners);
+    abut_context_free(r->context, centres);
+    abut_context_free(r->context, order);
+    abut_context_free(r->context, corners);
     return status;
 }
 

@@ -66,12 +66,12 @@ void mesh_shape::calculateLocalInertia(btScalar mass, btVector3 &diagonal) const
 void mesh_shape::processAllTriangles(btTriangleCallback *callback, const btVector3 &low,
                                      const btVector3 &high) const {
     abut_mesh *mesh = abut_bvh_mesh(bvh);
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     const uint32_t *indices = abut_mesh_indices(mesh);
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
         btVector3 corner[3];
         for (uint32_t k = 0; k < 3; k++)
-            corner[k] = to_bullet(o) + to_bullet(abut_mesh_positions(mesh)[indices[3 * i + k]]);
+            corner[k] = to_bullet(o) + to_bullet(abut_mesh_local_positions(mesh)[indices[3 * i + k]]);
         if (TestTriangleAgainstAabb2(corner, low, high))
             callback->processTriangle(corner, 0, (int)i);
     }

@@ -20,17 +20,17 @@ static abut_status check_options(const cloth_options *o, uint32_t vertices) {
     char sentence[128];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (!(sizes[i] >= 0 && sizes[i] <= 1e30))
-            return abut_fail(ABUT_ERROR_ARGUMENT,
+            return abut_set_error(ABUT_ERROR_ARGUMENT,
                              "cloth_create: stiffness, density, damping, drag, pressure, thickness "
                              "and friction must be finite and not below 0");
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
         if (!(any[i] >= -1e30 && any[i] <= 1e30))
-            return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_create: gravity and wind must be finite");
+            return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_create: gravity and wind must be finite");
     for (uint32_t i = 0; i < o->pin_count; i++)
         if (o->pins[i] >= vertices) {
             snprintf(sentence, sizeof sentence, "cloth_create: there is no vertex %u to pin",
                      o->pins[i]);
-            return abut_fail(ABUT_ERROR_ARGUMENT, sentence);
+            return abut_set_error(ABUT_ERROR_ARGUMENT, sentence);
         }
     return ABUT_OK;
 }
@@ -57,7 +57,7 @@ void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes
         return NULL;
     if (list)
         memcpy(larger, list, *room * bytes);
-    abut_context_release(c->context, list);
+    abut_context_free(c->context, list);
     *room = more;
     return larger;
 }
@@ -227,9 +227,9 @@ abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes,
             memcpy(sorted + bytes * at[of[i]]++, from + i * bytes, bytes);
         memcpy(list, sorted, count * bytes);
     }
-    abut_context_release(c->context, used);
-    abut_context_release(c->context, of);
-    abut_context_release(c->context, sorted);
+    abut_context_free(c->context, used);
+    abut_context_free(c->context, of);
+    abut_context_free(c->context, sorted);
     return status;
 }
 
@@ -237,9 +237,9 @@ abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes,
 
 /* The positions of a mesh as floats; false where some cannot be. */
 static bool place(const abut_mesh *mesh, vec *to) {
-    vec origin = abut_mesh_origin(mesh);
+    vec origin = abut_mesh_local_origin(mesh);
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-        to[i] = vec_add(origin, abut_mesh_positions(mesh)[i]);
+        to[i] = vec_add(origin, abut_mesh_local_positions(mesh)[i]);
         if (!vec_is_near(to[i]))
             return false;
         to[i] = vec_round(to[i]);
@@ -251,15 +251,15 @@ static abut_status build(cloth *c, const cloth_options *o) {
     abut_status status = abut_topology_create(c->rest, &c->topology);
     if (status)
         return status;
-    c->view = abut_topology_arrays_get(c->topology);
+    c->view = abut_topology_get_arrays(c->topology);
     if ((status = make_room(c)))
         return status;
     if (!place(c->rest, c->position))
-        return abut_fail(ABUT_ERROR_LIMIT, "cloth_create: the mesh is further away than 1e15");
+        return abut_set_error(ABUT_ERROR_LIMIT, "cloth_create: the mesh is further away than 1e15");
     memcpy(c->aim, c->position, c->vertices * sizeof(vec));
     list_edges(c);
     if (!(c->mean_edge > 0))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_create: the mesh has no edge of any length");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_create: the mesh has no edge of any length");
     settle_options(c);
     set_stiffness(c);
     list_hinges(c);
@@ -276,7 +276,7 @@ static abut_status build(cloth *c, const cloth_options *o) {
 abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_options *options,
                          cloth **made) {
     if (!mesh || !options || !made)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_create: mesh, options or made is null");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_create: mesh, options or made is null");
     abut_status status = check_options(options, abut_mesh_vertex_count(mesh));
     if (status)
         return status;
@@ -302,32 +302,32 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
 
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     if (!c || !solid || c->solid)
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_add_solid: needs a cloth without a solid, and a solid");
     uint32_t more = abut_mesh_vertex_count(solid);
     if (more > UINT32_MAX - c->vertices)
-        return abut_fail(ABUT_ERROR_LIMIT, "cloth_add_solid: too many vertices");
+        return abut_set_error(ABUT_ERROR_LIMIT, "cloth_add_solid: too many vertices");
     uint32_t all = c->vertices + more;
     vec *position = abut_context_allocate(c->context, all, sizeof *position);
     vec *aim = abut_context_allocate(c->context, all, sizeof *aim);
     double *inverse = room(c, all, sizeof *inverse);
     abut_status status = position && aim && inverse ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status && !place(solid, position + c->vertices))
-        status = abut_fail(ABUT_ERROR_LIMIT, "cloth_add_solid: it is further away than 1e15");
+        status = abut_set_error(ABUT_ERROR_LIMIT, "cloth_add_solid: it is further away than 1e15");
     status = status ? status : abut_topology_create(solid, &c->solid_topology);
     if (status) {
-        abut_context_release(c->context, position);
-        abut_context_release(c->context, aim);
-        abut_context_release(c->context, inverse);
+        abut_context_free(c->context, position);
+        abut_context_free(c->context, aim);
+        abut_context_free(c->context, inverse);
         return status;
     }
     memcpy(inverse, c->inverse_mass, c->vertices * sizeof *inverse);
-    abut_context_release(c->context, c->inverse_mass);
+    abut_context_free(c->context, c->inverse_mass);
     c->inverse_mass = inverse;
     memcpy(position, c->position, c->vertices * sizeof *position);
     memcpy(aim, position, all * sizeof *aim);
-    abut_context_release(c->context, c->position);
-    abut_context_release(c->context, c->aim);
+    abut_context_free(c->context, c->position);
+    abut_context_free(c->context, c->aim);
     c->position = position;
     c->aim = aim;
     c->all_vertices = all;
@@ -342,7 +342,7 @@ void cloth_destroy(cloth *c) {
     void *arrays[] = {c->position, c->aim,  c->velocity,     c->now,    c->before, c->mass,
                       c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept,   c->push};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        abut_context_release(context, arrays[i]);
+        abut_context_free(context, arrays[i]);
     cloth_free_contacts(c);
     cloth_free_impacts(c);
     cloth_free_holds(c);
@@ -352,7 +352,7 @@ void cloth_destroy(cloth *c) {
     abut_topology_destroy(c->solid_topology);
     abut_mesh_destroy(c->rest);
     abut_mesh_destroy(c->solid);
-    abut_context_release(context, c);
+    abut_context_free(context, c);
 }
 
 /* ---- what is asked ---- */
@@ -380,7 +380,7 @@ void cloth_set_wind(cloth *c, abut_vec3 wind) {
 abut_status cloth_mesh(const cloth *c, uint32_t which, abut_mesh **mesh) {
     abut_mesh *like = which ? c->solid : c->rest;
     if (!like)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_mesh: there is no solid");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_mesh: there is no solid");
     abut_status status = fetch(c);
     if (status)
         return status;

@@ -51,7 +51,7 @@ static abut_status cpu_set_end(cloth *c) {
 }
 
 static abut_status cpu_step(cloth *c, int motion, bool still) {
-    return abut_sweep_step(c->motions[motion], abut_array_host(c->position),
+    return abut_sweep_set_positions(c->motions[motion], abut_array_host(c->position),
                            abut_array_host(still ? c->position : c->end));
 }
 
@@ -78,13 +78,13 @@ const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin,  cloth_find_touches,
 static abut_status make_motions(cloth *c) {
     abut_mesh *const meshes[2] = {c->rest, c->solid};
     abut_sweep_options options = abut_sweep_options_default();
-    options.no_others = true;
+    options.skip_pairs = true;
     options.device = c->options.device;
     abut_status status = c->motions[0] || c->options.no_self
                              ? ABUT_OK
                              : abut_sweep_create(meshes, 1, &options, &c->motions[0]);
-    options.no_others = false;
-    options.no_self = true; /* that of the solid is the caller's business */
+    options.skip_pairs = false;
+    options.skip_self = true; /* that of the solid is the caller's business */
     if (!status && c->solid && !c->motions[1])
         status = abut_sweep_create(meshes, 2, &options, &c->motions[1]);
     return status;
@@ -109,11 +109,11 @@ static abut_status make_room(cloth *c) {
 void cloth_free_impacts(cloth *c) {
     abut_sweep_destroy(c->motions[0]);
     abut_sweep_destroy(c->motions[1]);
-    abut_context_release(c->context, c->end);
-    abut_context_release(c->context, c->halvings);
-    abut_context_release(c->context, c->goal);
-    abut_context_release(c->context, c->impacts);
-    abut_context_release(c->context, c->barriers);
+    abut_context_free(c->context, c->end);
+    abut_context_free(c->context, c->halvings);
+    abut_context_free(c->context, c->goal);
+    abut_context_free(c->context, c->impacts);
+    abut_context_free(c->context, c->barriers);
 }
 
 /* ---- impacts ---- */
@@ -128,7 +128,7 @@ abut_status cloth_sweep(cloth *c, abut_sweep *motion, const abut_sweep_find_opti
                         size_t most) {
     abut_status status = ABUT_ERROR_BUFFER;
     for (int turn = 0; turn < 2 && status == ABUT_ERROR_BUFFER; turn++) {
-        abut_impacts found = {.impacts = c->impacts ? c->impacts + c->impact_count : NULL,
+        abut_impacts found = {.list = c->impacts ? c->impacts + c->impact_count : NULL,
                               .capacity = c->impact_room - c->impact_count};
         status = abut_sweep_find(motion, ABUT_SWEEP_ALL, options, &found, NULL);
         const size_t count = (size_t)found.count;
@@ -157,7 +157,7 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
 }
 
 void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
-    const abut_topology_arrays solid = abut_topology_arrays_get(c->solid_topology);
+    const abut_topology_arrays solid = abut_topology_get_arrays(c->solid_topology);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
     uint32_t used = 0;
     for (int side = 0; side < 2; side++) {
@@ -352,7 +352,7 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
         return status;
     for (uint32_t i = 0; i < c->all_vertices; i++)
         if (isnan(c->aim[i].x))
-            return abut_fail(ABUT_ERROR_LIMIT,
+            return abut_set_error(ABUT_ERROR_LIMIT,
                              i < c->vertices
                                  ? "cloth_step: the cloth flies apart; take shorter steps, or "
                                    "smaller forces"
@@ -365,7 +365,7 @@ static bool is_step(const cloth *c, double seconds, const cloth_report *report) 
 }
 
 static abut_status refuse_step(void) {
-    return abut_fail(ABUT_ERROR_ARGUMENT,
+    return abut_set_error(ABUT_ERROR_ARGUMENT,
                      "cloth_step: needs a cloth, a report, and seconds above 0");
 }
 
@@ -373,7 +373,7 @@ abut_status cloth_step_from(cloth *c, double seconds, abut_array solid_end, clot
     if (!is_step(c, seconds, report))
         return refuse_step();
     if (solid_end.buffer && (!c->quick || !c->options.device))
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_step_from: a buffer needs a cloth on a device, with radial fields");
     if (!c->quick)
         return cloth_step(c, seconds, solid_end.host, report);

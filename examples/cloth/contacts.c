@@ -25,9 +25,9 @@ static abut_status make_room_for_nears(cloth *c, size_t count) {
 }
 
 void cloth_free_contacts(cloth *c) {
-    abut_context_release(c->context, c->touches);
-    abut_context_release(c->context, c->nears);
-    abut_context_release(c->context, c->nearest);
+    abut_context_free(c->context, c->touches);
+    abut_context_free(c->context, c->nears);
+    abut_context_free(c->context, c->nearest);
     abut_bvh_destroy(c->cloth_bvh);
     abut_bvh_destroy(c->solid_bvh);
 }
@@ -39,12 +39,12 @@ abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     if (which && *bvh && c->solid_fit == c->solid_moved)
         return ABUT_OK;
     abut_status status = cloth_mesh(c, which, &mesh);
-    if (!status && *bvh && abut_bvh_info_get(*bvh).rebuild) {
+    if (!status && *bvh && abut_bvh_get_info(*bvh).should_rebuild) {
         abut_bvh_destroy(*bvh);
         *bvh = NULL;
     }
     if (!status)
-        status = *bvh ? abut_bvh_refit(*bvh, mesh) : abut_bvh_create(mesh, NULL, bvh);
+        status = *bvh ? abut_bvh_set_mesh(*bvh, mesh) : abut_bvh_create(mesh, NULL, bvh);
     if (!status && which)
         c->solid_fit = c->solid_moved;
     abut_mesh_destroy(mesh);
@@ -79,7 +79,7 @@ abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
     status = status ? status : cloth_fit(c, 1, &c->solid_bvh);
     status = status
                  ? status
-                 : abut_nearest_batch(c->solid_bvh, &points, radius, abut_array_host(c->nearest));
+                 : abut_nearest_point_batch(c->solid_bvh, &points, radius, abut_array_host(c->nearest));
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {
@@ -126,7 +126,7 @@ static vec gap_of(const cloth_near *n, const vec *x) {
 
 /* What is near at rest stays as near as it is there. */
 static abut_status find_nears(cloth *c) {
-    const vec *rest = abut_mesh_positions(c->rest);
+    const vec *rest = abut_mesh_local_positions(c->rest);
     c->near_count = c->impact_count = 0;
     abut_status status = c->options.no_self ? ABUT_OK : search_near(c);
     status = status ? status : make_room_for_nears(c, c->impact_count);
@@ -177,13 +177,13 @@ abut_status cloth_is_free(cloth *c, bool *is_free) {
     bool meets = false;
     uint64_t count = 0;
     abut_status status = cloth_fit(c, 0, &c->cloth_bvh);
-    status = status ? status : abut_pair_self_any(c->cloth_bvh, NULL, &meets);
+    status = status ? status : abut_pair_self_intersects(c->cloth_bvh, NULL, &meets);
     if (!status && c->solid) {
         status = cloth_fit(c, 1, &c->solid_bvh);
         if (status)
             return status;
         abut_posed a = {.bvh = c->cloth_bvh}, b = {.bvh = c->solid_bvh};
-        status = abut_pair_meetings(&a, &b, 0, NULL, &count);
+        status = abut_pair_intersections(&a, &b, 0, NULL, &count);
         status = status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     }
     if (!status)

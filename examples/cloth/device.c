@@ -108,7 +108,7 @@ static void destroy(cloth *c) {
     abut_buffer_destroy(d->nearest);
     abut_bvh_destroy(d->solid);
     abuti_queue_close(&d->queue);
-    abut_context_release(c->context, d);
+    abut_context_free(c->context, d);
     c->device = NULL;
 }
 
@@ -250,7 +250,7 @@ static abut_status fit_solid(cloth *c) {
     options.device = d->queue.device;
     bool fresh = !d->solid || d->refits >= MOST_REFITS;
     if (!status && !fresh)
-        status = abut_bvh_refit(d->solid, mesh);
+        status = abut_bvh_set_mesh(d->solid, mesh);
     if (!status)
         d->refits = fresh ? 0 : d->refits + 1;
     if (status || fresh) {
@@ -276,7 +276,7 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
     abut_status status = told ? fit_solid(c) : ABUT_ERROR_MEMORY;
     (void)solid_end; /* is there */
     if (!status)
-        status = abut_nearest_batch(d->solid, &points, radius, abut_array_buffer(d->nearest));
+        status = abut_nearest_point_batch(d->solid, &points, radius, abut_array_buffer(d->nearest));
     if (!status) {
         ABUTI_KIT_RUN(&d->kit, KERNEL_FIND_TOUCHES, c->vertices, GROUP, ABUTI_VALUE(c->vertices),
                       ABUTI_VALUE(c->options.thickness), ABUTI_VALUE(c->touch_gap),
@@ -291,7 +291,7 @@ static abut_status find_touches(cloth *c, double radius, const vec *solid_end) {
         c->touch_gap = fmin(c->touch_gap, told[2 * i]);
         c->touch_count += (size_t)told[2 * i + 1];
     }
-    abut_context_release(c->context, told);
+    abut_context_free(c->context, told);
     return status;
 }
 
@@ -327,7 +327,7 @@ static abut_status set_end(cloth *c) {
 
 static abut_status step(cloth *c, int motion, bool still) {
     cloth_device *d = c->device;
-    return abut_sweep_step(c->motions[motion], abut_array_buffer(d->start),
+    return abut_sweep_set_positions(c->motions[motion], abut_array_buffer(d->start),
                            abut_array_buffer(still ? d->start : d->end));
 }
 
@@ -362,7 +362,7 @@ abut_status cloth_device_create(cloth *c, abut_device *device) {
 abut_status cloth_device_create(cloth *c, abut_device *device) {
     (void)c;
     (void)device;
-    return abut_fail(ABUT_ERROR_DEVICE,
+    return abut_set_error(ABUT_ERROR_DEVICE,
                      "cloth_create: this build of the cloth works on the CPU only");
 }
 #endif

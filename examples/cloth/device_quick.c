@@ -69,7 +69,7 @@ static abut_status make(cloth *c) {
     abuti_kit_reserve(&d->quick, AIM, c->all_vertices, sizeof(vec));
     abuti_kit_reserve(&d->quick, TOLD, 1, sizeof(cloth_told));
     if (!c->options.no_self) {
-        abuti_kit_put(&d->quick, REST, abut_mesh_positions(c->rest), n, sizeof(vec));
+        abuti_kit_put(&d->quick, REST, abut_mesh_local_positions(c->rest), n, sizeof(vec));
         abuti_kit_reserve(&d->quick, HEADS, q->buckets, sizeof(uint32_t));
         abuti_kit_reserve(&d->quick, CHAIN, n, sizeof(uint32_t));
         abuti_kit_reserve(&d->quick, SELVES, n, sizeof(cloth_self));

@@ -29,18 +29,18 @@ static void measure(const vec *corner, vec at, const abut_nearest *n, cloth_hold
 abut_status cloth_bind(cloth *c, const uint32_t *vertices, uint32_t count, double stiffness,
                        cloth_hold *holds) {
     if (!c || !c->solid || (count && (!vertices || !holds)))
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_bind: needs a cloth with a solid, vertices and room for holds");
     abut_status status = cloth_fit(c, 1, &c->solid_bvh);
     const uint32_t *corners = abut_mesh_indices(c->solid);
     for (uint32_t i = 0; i < count && !status; i++) {
         abut_nearest n;
         if (vertices[i] >= c->vertices)
-            return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_bind: there is no such vertex");
+            return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_bind: there is no such vertex");
         vec at = c->position[vertices[i]];
         status = abut_nearest_point(c->solid_bvh, at, (double)INFINITY, &n);
         if (!status && n.triangle == ABUT_NONE)
-            status = abut_fail(ABUT_ERROR_ARGUMENT, "cloth_bind: the solid has no triangles");
+            status = abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_bind: the solid has no triangles");
         if (status)
             break;
         vec corner[3];
@@ -58,7 +58,7 @@ abut_status cloth_bind(cloth *c, const uint32_t *vertices, uint32_t count, doubl
 static abut_status refuse(uint32_t i, const char *why) {
     char sentence[160];
     snprintf(sentence, sizeof sentence, "cloth_add_holds: hold %u %s", i, why);
-    return abut_fail(ABUT_ERROR_ARGUMENT, sentence);
+    return abut_set_error(ABUT_ERROR_ARGUMENT, sentence);
 }
 
 static bool is_sane(double number) {
@@ -88,13 +88,13 @@ static abut_status check(const cloth *c, const cloth_hold *holds, uint32_t count
         if (!status)
             seen[h->vertex] = 1;
     }
-    abut_context_release(c->context, seen);
+    abut_context_free(c->context, seen);
     return status;
 }
 
 abut_status cloth_add_holds(cloth *c, const cloth_hold *holds, uint32_t count) {
     if (!c || !holds || !count || c->held)
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_add_holds: needs a cloth without holds, and holds");
     abut_status status = check(c, holds, count);
     if (status)
@@ -124,11 +124,11 @@ abut_status cloth_add_holds(cloth *c, const cloth_hold *holds, uint32_t count) {
 
 abut_status cloth_move_holds(cloth *c, const abut_vec3 *targets) {
     if (!c || !c->held || !targets)
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_move_holds: needs a cloth with holds, and targets");
     for (uint32_t i = 0; i < c->held_count; i++)
         if (c->held[i].triangle == ABUT_NONE && !vec_is_near(targets[i]))
-            return abut_fail(ABUT_ERROR_ARGUMENT,
+            return abut_set_error(ABUT_ERROR_ARGUMENT,
                              "cloth_move_holds: a target is not finite, or further away than 1e15");
     for (uint32_t i = 0; i < c->held_count; i++)
         c->given[2 * (size_t)i + 1] = targets[i];
@@ -151,8 +151,8 @@ void cloth_finish_holds(cloth *c) {
 }
 
 void cloth_free_holds(cloth *c) {
-    abut_context_release(c->context, c->held);
-    abut_context_release(c->context, c->given);
+    abut_context_free(c->context, c->held);
+    abut_context_free(c->context, c->given);
     c->held = NULL;
     c->given = NULL;
 }

@@ -71,8 +71,8 @@ static abut_status share_out(cutter *t) {
     for (uint32_t i = 0; i < n; i++)
         list[i] = (place){0, i};
     t->made->count = (n + PATCH_OWN - 1) / PATCH_OWN;
-    halve(abut_mesh_positions(t->c->rest), list, n, t->made->count, 0, t->of);
-    abut_context_release(t->c->context, list);
+    halve(abut_mesh_local_positions(t->c->rest), list, n, t->made->count, 0, t->of);
+    abut_context_free(t->c->context, list);
     return ABUT_OK;
 }
 
@@ -126,7 +126,7 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
     if (t->local[v] != VEC_NONE)
         return ABUT_OK;
     if (p->all >= PATCH_ALL)
-        return abut_fail(ABUT_ERROR_LIMIT,
+        return abut_set_error(ABUT_ERROR_LIMIT,
                          "cloth_add_radial: a vertex of the cloth has too many neighbours");
     void *list =
         cloth_grown(t->c, made->list, &t->list_room, (size_t)made->listed + 1, sizeof *made->list);
@@ -278,7 +278,7 @@ static abut_status cut(cutter *t) {
     void *const all[] = {order,       begin,       t->of,      t->local,         t->used,
                          t->lists[0], t->lists[1], t->colours, t->list_begin[0], t->list_begin[1]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        abut_context_release(c->context, all[i]);
+        abut_context_free(c->context, all[i]);
     return status;
 }
 
@@ -301,5 +301,5 @@ void cloth_patches_destroy(cloth *c, cloth_patches *patches) {
         return;
     void *const all[] = {patches->patches, patches->list, patches->hinges, patches->edges, patches};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        abut_context_release(c->context, all[i]);
+        abut_context_free(c->context, all[i]);
 }

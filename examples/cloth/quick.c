@@ -37,13 +37,13 @@ void cloth_free_quick(cloth *c) {
     void *const all[] = {q->held_of, q->next,   q->selves, q->heads,   q->chain,
                          q->hits,    q->points, q->askers, q->answers, q};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        abut_context_release(c->context, all[i]);
+        abut_context_free(c->context, all[i]);
     c->quick = NULL;
 }
 
 abut_status cloth_add_radial(cloth *c, abut_radial *radial) {
     if (!c || !radial || c->quick)
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_add_radial: needs a cloth without fields, and fields");
     cloth_quick *q = c->quick = abut_context_allocate(c->context, 1, sizeof *q);
     if (!q)
@@ -99,7 +99,7 @@ cloth_told cloth_quick_begin(const cloth *c) {
 abut_status cloth_quick_tell(const cloth *c, const cloth_told *told, cloth_report *report) {
     (void)c;
     if (told->odd)
-        return abut_fail(
+        return abut_set_error(
             ABUT_ERROR_LIMIT,
             told->odd & 1
                 ? "cloth_step: the cloth flies apart; take shorter steps, or smaller forces"
@@ -118,7 +118,7 @@ abut_radial_particles cloth_quick_particles(const cloth *c) {
     abut_radial_particles particles = abut_radial_particles_default();
     particles.count = c->vertices;
     particles.radius =
-        fmax(c->options.thickness, FIELD_CELLS * abut_radial_info_get(c->quick->radial).cell);
+        fmax(c->options.thickness, FIELD_CELLS * abut_radial_get_info(c->quick->radial).cell);
     particles.friction = fmin(c->options.friction, 1);
     particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
     return particles;
@@ -150,7 +150,7 @@ static void find_selves(void *data, size_t chunk, size_t begin, size_t end) {
         for (int k = 0; k < CLOTH_CELLS; k++)
             cloth_search_cell(&q->search, (uint32_t)i, k, q->heads, q->chain, c->indices,
                               c->view.vertex_face_begin, c->view.vertex_faces,
-                              abut_mesh_positions(c->rest), c->position, &best);
+                              abut_mesh_local_positions(c->rest), c->position, &best);
         double gap =
             cloth_self_of(&q->search, (uint32_t)i, &best, c->indices, c->position, &q->selves[i]);
         if (q->selves[i].vertex[0] == VEC_NONE)
@@ -181,7 +181,7 @@ static abut_status search(cloth *c, cloth_told *told) {
         told->selves += t.told[i].selves;
         told->thinnest = t.told[i].thinnest < told->thinnest ? t.told[i].thinnest : told->thinnest;
     }
-    abut_context_release(c->context, t.told);
+    abut_context_free(c->context, t.told);
     return ABUT_OK;
 }
 
@@ -353,7 +353,7 @@ static abut_status fit_body(cloth *c) {
     abut_mesh *mesh = NULL;
     abut_status status = cloth_mesh(c, 1, &mesh);
     if (!status && q->body)
-        status = abut_bvh_refit(q->body, mesh);
+        status = abut_bvh_set_mesh(q->body, mesh);
     else if (!status) {
         status = abut_bvh_create(mesh, &options, &q->body);
         status = status ? status : abut_sign_prepare(q->body, NULL);
@@ -395,7 +395,7 @@ enum { LEAVE_PASSES = 3 };
 
 abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *deepest) {
     if (!c || !c->quick || !c->solid || !moved || !deepest || !(depth > 0))
-        return abut_fail(ABUT_ERROR_ARGUMENT,
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
                          "cloth_leave_solid: needs a cloth with a solid and radial fields, a depth "
                          "above 0, and results");
     cloth_quick *q = c->quick;

@@ -108,8 +108,8 @@ static abut_status make_tube(abut_context *context, uint32_t around, uint32_t al
             abut_mesh_input_doubles(p, (uint32_t)vertices, t, (uint32_t)triangles);
         status = abut_mesh_create(context, &input, mesh);
     }
-    abut_context_release(context, p);
-    abut_context_release(context, t);
+    abut_context_free(context, p);
+    abut_context_free(context, t);
     return status;
 }
 
@@ -150,7 +150,7 @@ static abut_status make_ball(scene *s, const scene_options *o) {
         vec middle = vec_scale(vec_add(b.lo, b.hi), 0.5);
         double furthest = 0;
         for (uint32_t i = 0; i < abut_mesh_vertex_count(raw); i++) {
-            vec p = vec_add(abut_mesh_origin(raw), abut_mesh_positions(raw)[i]);
+            vec p = vec_add(abut_mesh_local_origin(raw), abut_mesh_local_positions(raw)[i]);
             furthest = fmax(furthest, vec_length(vec_sub(p, middle)));
         }
         double scale = CRITTER_RADIUS / furthest;
@@ -214,7 +214,7 @@ static abut_status bones_at(scene *s, double time) {
         pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
         pose.blend *= pose.blend * (3 - 2 * pose.blend);
         /* to and fro: from its end back to its begin a clip would jump through the cloth */
-        double length = abut_character_clip_get(s->character, s->clip).duration;
+        double length = abut_character_get_clip(s->character, s->clip).duration;
         double on = fmax(time - BLEND_SECONDS, 0);
         double twice = on - 2 * length * floor(on / (2 * length));
         pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
@@ -235,18 +235,18 @@ static abut_status pose_at(scene *s, double time) {
 }
 
 static abut_status take_character(scene *s, const scene_options *o) {
-    abut_character_info info = abut_character_info_get(o->character);
+    abut_character_info info = abut_character_get_info(o->character);
     vec up = o->up;
     double length = vec_length(up);
     if (!o->character)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "this scene needs a character");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "this scene needs a character");
     if (o->clip >= info.clip_count && o->clip != ABUT_NONE)
-        return abut_fail(ABUT_ERROR_ARGUMENT, info.clip_count
+        return abut_set_error(ABUT_ERROR_ARGUMENT, info.clip_count
                                                   ? "the character has no such clip"
                                                   : "the character has no clip that would move it; "
                                                     "it can only stand in the wind");
     if (!(length >= 0 && length <= 1e30))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "up must be finite");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "up must be finite");
     s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);
     s->character = o->character;
     s->clip = o->clip;
@@ -257,7 +257,7 @@ static abut_status take_character(scene *s, const scene_options *o) {
 
 /* The body as it stands at first. */
 static abut_status make_body(scene *s) {
-    abut_mesh *rest = abut_character_rest(s->character);
+    abut_mesh *rest = abut_character_rest_mesh(s->character);
     uint32_t count = abut_mesh_vertex_count(rest);
     s->solid_end = abut_context_allocate(s->context, count, sizeof *s->solid_end);
     if (!s->solid_end)
@@ -275,24 +275,24 @@ static abut_status make_garment(scene *s, const scene_options *o, double ease) {
     double half = o->triangles / 2.0; /* vertices, but for those of borders */
     options.kind = s->kind == SCENE_CAPE ? ABUT_GARMENT_CAPE : ABUT_GARMENT_DRESS;
     if (half + 1.6 * sqrt(half) > ABUT_GARMENT_PARTICLES_MAX)
-        return abut_fail(ABUT_ERROR_LIMIT, "a garment has at most 398000 triangles");
+        return abut_set_error(ABUT_ERROR_LIMIT, "a garment has at most 398000 triangles");
     options.particles = (uint32_t)fmax(half + 1.6 * sqrt(half), ABUT_GARMENT_PARTICLES_MIN);
     options.ease = ease;
     options.joints = o->joints;
     abut_status status = abut_garment_create(s->character, &options, &s->garment);
     if (status)
         return status;
-    abut_mesh *mesh = abut_character_rest(abut_garment_character(s->garment));
+    abut_mesh *mesh = abut_character_rest_mesh(abut_garment_character(s->garment));
     uint32_t count = abut_mesh_vertex_count(mesh);
     vec *p = abut_context_allocate(s->context, count, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < count; i++)
-        p[i] = vec_round(vec_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]));
+        p[i] = vec_round(vec_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]));
     abut_mesh_input input =
         abut_mesh_input_doubles(p, count, abut_mesh_indices(mesh), abut_mesh_triangle_count(mesh));
     status = abut_mesh_create(s->context, &input, &s->meshes[0]);
-    abut_context_release(s->context, p);
+    abut_context_free(s->context, p);
     return status;
 }
 
@@ -335,7 +335,7 @@ static abut_status make_fields(scene *s, const scene_options *o) {
             status = abut_buffer_create(s->device, s->solid_vertices * sizeof(vec), &s->skinned);
     }
     status = status ? status : skin_at(s, 0);
-    status = status ? status : abut_radial_update(s->radial, s->bones, body_now(s));
+    status = status ? status : abut_radial_set_positions(s->radial, s->bones, body_now(s));
     return status ? status : cloth_add_radial(s->cloth, s->radial);
 }
 
@@ -347,7 +347,7 @@ static abut_status hold_garment(scene *s, double stiffness) {
     abut_status status = holds ? ABUT_OK : ABUT_ERROR_MEMORY;
     status = status ? status : cloth_bind(s->cloth, pins, count, stiffness, holds);
     status = status ? status : cloth_add_holds(s->cloth, holds, count);
-    abut_context_release(s->context, holds);
+    abut_context_free(s->context, holds);
     return status;
 }
 
@@ -369,7 +369,7 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
         status = status ? status : cloth_is_free(s->cloth, &is_free);
     }
     if (!status && !is_free)
-        status = abut_fail(ABUT_ERROR_ARGUMENT, "no garment fits this character; it must stand "
+        status = abut_set_error(ABUT_ERROR_ARGUMENT, "no garment fits this character; it must stand "
                                                 "upright at rest, arms apart");
     if (!status && o->radial)
         status = make_fields(s, o);
@@ -494,7 +494,7 @@ static abut_status prepare(scene *s, const scene_options *o) {
     if (!s->solid || !s->solid_end)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < s->solid_vertices; i++)
-        s->solid[i] = vec_add(abut_mesh_origin(s->meshes[1]), abut_mesh_positions(s->meshes[1])[i]);
+        s->solid[i] = vec_add(abut_mesh_local_origin(s->meshes[1]), abut_mesh_local_positions(s->meshes[1])[i]);
     status = cloth_create(s->context, s->meshes[0], &of_cloth, &s->cloth);
     return status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
 }
@@ -502,11 +502,11 @@ static abut_status prepare(scene *s, const scene_options *o) {
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made) {
     scene_options o = *options;
     if (!scene_name(o.kind))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "there is no such scene");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "there is no such scene");
     o.triangles = o.triangles ? o.triangles : 6000;
     o.solid_triangles = o.solid_triangles ? o.solid_triangles : o.triangles / 2;
     if (o.triangles > 10000000 || o.solid_triangles > 10000000)
-        return abut_fail(ABUT_ERROR_LIMIT, "a scene has at most ten million triangles");
+        return abut_set_error(ABUT_ERROR_LIMIT, "a scene has at most ten million triangles");
     scene *s = abut_context_allocate(context, 1, sizeof *s);
     if (!s)
         return ABUT_ERROR_MEMORY;
@@ -533,10 +533,10 @@ void scene_destroy(scene *s) {
     abut_garment_destroy(s->garment);
     abut_mesh_destroy(s->meshes[0]);
     abut_mesh_destroy(s->meshes[1]);
-    abut_context_release(context, s->solid);
-    abut_context_release(context, s->solid_end);
-    abut_context_release(context, s->bones);
-    abut_context_release(context, s);
+    abut_context_free(context, s->solid);
+    abut_context_free(context, s->solid_end);
+    abut_context_free(context, s->bones);
+    abut_context_free(context, s);
 }
 
 /* A frame against radial fields: several steps, what they report together. */
@@ -549,7 +549,7 @@ static abut_status radial_step(scene *s, cloth_report *report) {
         double start = cloth_clock();
         status = skin_at(s, s->time + seconds);
         double skinned = cloth_clock();
-        status = status ? status : abut_radial_update(s->radial, s->bones, body_now(s));
+        status = status ? status : abut_radial_set_positions(s->radial, s->bones, body_now(s));
         if (s->windy)
             cloth_set_wind(s->cloth, wind_at(s, s->time));
         double updated = cloth_clock();
@@ -616,7 +616,7 @@ abut_status scene_depth(const scene *s, double *depth) {
         *depth = deepest;
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(body);
-    abut_context_release(s->context, answers);
+    abut_context_free(s->context, answers);
     return status;
 }
 

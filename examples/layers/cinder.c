@@ -207,7 +207,7 @@ each_point(const abut_raster_item *solids, uint32_t count, const abut_vec3 axes[
            void *user) {
     for (uint32_t i = 0; i < count; i++) {
         const abut_mesh *mesh = solids[i].mesh;
-        const abut_vec3 *positions = abut_mesh_positions(mesh), origin = abut_mesh_origin(mesh);
+        const abut_vec3 *positions = abut_mesh_local_positions(mesh), origin = abut_mesh_local_origin(mesh);
         double m[12];
         abut_status status = abut_pose_to_matrix(&solids[i].pose, m);
         if (status)
@@ -252,11 +252,11 @@ static void put(void *user, uint32_t solid, uint32_t vertex, const double place[
 
 static void clear(abut_context *context, image *to, uint32_t count) {
     for (uint32_t i = 0; i < count && to->points; i++)
-        abut_context_release(context, to->points[i]);
-    abut_context_release(context, to->points);
-    abut_context_release(context, to->depth);
-    abut_context_release(context, to->stencil);
-    abut_context_release(context, to->colour);
+        abut_context_free(context, to->points[i]);
+    abut_context_free(context, to->points);
+    abut_context_free(context, to->depth);
+    abut_context_free(context, to->stencil);
+    abut_context_free(context, to->colour);
 }
 
 static abut_status reserve(abut_context *context, image *to, uint32_t count) {
@@ -297,7 +297,7 @@ abut_status cinder_find(abut_context *context, const abut_raster_item *solids, u
     if (status)
         return status;
     if (!count || count > 65534)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "cinder_find: from 1 to 65,534 solids");
+        return abut_set_error(ABUT_ERROR_ARGUMENT, "cinder_find: from 1 to 65,534 solids");
     f.pixel = fmax(f.hi[0] - f.lo[0], f.hi[1] - f.lo[1]) / (resolution - 2.0);
     to.width = (uint32_t)ceil((f.hi[0] - f.lo[0]) / f.pixel) + 2;
     to.height = (uint32_t)ceil((f.hi[1] - f.lo[1]) / f.pixel) + 2;

@@ -29,7 +29,7 @@ static double radius(const falls *s) {
 }
 
 static void *grown(abut_context *context, void *old, uint64_t count, size_t bytes) {
-    abut_context_release(context, old);
+    abut_context_free(context, old);
     return abut_context_allocate(context, (size_t)count, bytes);
 }
 
@@ -171,7 +171,7 @@ abut_status falls_create(abut_context *context, const falls_options *options, fa
     s->count = s->fixed + (options->count ? options->count : usual[options->kind]);
     s->query = abut_layers_query_default();
     s->query.resolution = options->resolution;
-    s->query.hits = options->kind == FALLS_BOUNCE;
+    s->query.find_hits = options->kind == FALLS_BOUNCE;
     abut_status status = prepare(s);
     if (status) {
         falls_destroy(s);
@@ -192,8 +192,8 @@ void falls_destroy(falls *s) {
     void *lists[] = {s->solids, (void *)s->bvhs, s->which, s->speeds, s->hit,
                      s->pairs,  s->hits,         s->exact, s->stuck};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        abut_context_release(s->context, lists[i]);
-    abut_context_release(s->context, s);
+        abut_context_free(s->context, lists[i]);
+    abut_context_free(s->context, s);
 }
 
 /* ---- frames ---- */
@@ -242,7 +242,7 @@ static abut_status stick(falls *s, uint32_t on, uint32_t flake) {
             return ABUT_ERROR_MEMORY;
         if (s->stuck_count)
             memcpy(more, s->stuck, s->stuck_count * sizeof *more);
-        abut_context_release(s->context, s->stuck);
+        abut_context_free(s->context, s->stuck);
         s->stuck = more;
         s->stuck_room = room;
     }
@@ -325,8 +325,8 @@ abut_status falls_step(falls *s) {
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < s->count; i++)
         poses[i] = s->solids[i].pose;
-    status = status ? status : abut_layers_move(s->layers, NULL, abut_array_host(poses), s->count);
-    abut_context_release(s->context, poses);
+    status = status ? status : abut_layers_set_poses(s->layers, NULL, abut_array_host(poses), s->count);
+    abut_context_free(s->context, poses);
     return status;
 }
 
@@ -380,7 +380,7 @@ static abut_status test_pair(falls *s, uint32_t a, uint32_t b) {
     abut_posed p = {s->bvhs[a], s->solids[a].pose}, q = {s->bvhs[b], s->solids[b].pose};
     abut_overlap overlap;
     abut_status status = abut_pair_overlap(&p, &q, NULL, NULL, &overlap);
-    if (status || overlap.relation == ABUT_PAIR_APART)
+    if (status || overlap.relation == ABUT_PAIR_DISJOINT)
         return status;
     if (s->exact_count == s->exact_room) {
         uint64_t room = 2 * s->exact_room + 256;
@@ -389,7 +389,7 @@ static abut_status test_pair(falls *s, uint32_t a, uint32_t b) {
             return ABUT_ERROR_MEMORY;
         if (s->exact_count)
             memcpy(more, s->exact, (size_t)s->exact_count * sizeof *more);
-        abut_context_release(s->context, s->exact);
+        abut_context_free(s->context, s->exact);
         s->exact = more;
         s->exact_room = room;
     }
@@ -413,7 +413,7 @@ abut_status falls_check(falls *s) {
                 b->lo.z <= a->hi.z && falls_tries(s, boxes[i].id, boxes[j].id))
                 status = test_pair(s, boxes[i].id, boxes[j].id);
         }
-    abut_context_release(s->context, boxes);
+    abut_context_free(s->context, boxes);
     if (!status && s->exact_count)
         qsort(s->exact, (size_t)s->exact_count, sizeof *s->exact, by_names);
     return status;

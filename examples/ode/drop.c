@@ -109,7 +109,7 @@ static abut_status make_field(model *m, uint32_t cells, uint32_t samples) {
     abut_field_options field = abut_field_options_default();
     abut_samples_options even = abut_samples_options_default();
     field.cells = cells;
-    even.kinds = ABUT_SAMPLES_EVEN;
+    even.kinds = ABUT_SAMPLES_SURFACE;
     even.count = samples;
     abut_status status = abut_field_create(m->mesh, &field, &m->field);
     return status || !samples ? status : abut_samples_create(m->mesh, &even, &m->samples);
@@ -118,8 +118,8 @@ static abut_status make_field(model *m, uint32_t cells, uint32_t samples) {
 /* The same triangles for ODE. */
 static abut_status make_trimesh(model *m) {
     uint32_t vertices = abut_mesh_vertex_count(m->mesh);
-    const abut_vec3 *from = abut_mesh_positions(m->mesh);
-    abut_vec3 origin = abut_mesh_origin(m->mesh);
+    const abut_vec3 *from = abut_mesh_local_positions(m->mesh);
+    abut_vec3 origin = abut_mesh_local_origin(m->mesh);
     m->positions = malloc(3 * (size_t)vertices * sizeof *m->positions);
     if (!m->positions)
         return ABUT_ERROR_MEMORY;
@@ -411,7 +411,7 @@ static double depth_of(const abut_body *a, const abut_body *b) {
 
 /* How far the lowest vertex is below the plane. */
 static double depth_below(const model *m, abut_pose pose) {
-    const abut_vec3 o = abut_mesh_origin(m->mesh), *from = abut_mesh_positions(m->mesh);
+    const abut_vec3 o = abut_mesh_local_origin(m->mesh), *from = abut_mesh_local_positions(m->mesh);
     const abut_quat q = pose.rotation;
     const abut_vec3 up = {2 * (q.x * q.z - q.w * q.y), 2 * (q.y * q.z + q.w * q.x),
                           1 - 2 * (q.x * q.x + q.y * q.y)}; /* of the body */
@@ -445,7 +445,7 @@ static double deepest_of(run *r) {
 
 /* The size that depths are told in. */
 static double cell_of(const run *r) {
-    return abut_field_info_get(r->plane ? r->scene->models[0].field : r->scene->bowl.field)
+    return abut_field_get_info(r->plane ? r->scene->models[0].field : r->scene->bowl.field)
         .grid.cell;
 }
 

@@ -364,7 +364,7 @@ static void give_pair(world *w, uint32_t first, uint32_t second, abut_vec3 point
 static abut_status collide(world *w, uint64_t *event_count) {
     for (uint32_t i = 0; i < w->released; i++)
         w->poses[i] = pose_of(&w->things[i]);
-    abut_status status = abut_world_move(w->space, NULL, abut_array_host(w->poses), w->released);
+    abut_status status = abut_world_set_poses(w->space, NULL, abut_array_host(w->poses), w->released);
     status = status ? status : find(w, event_count);
     for (uint64_t i = 0; !status && i < *event_count; i++) {
         const abut_world_event *e = &w->events[i];
@@ -406,12 +406,12 @@ static abut_status look_ahead(world *w, uint64_t event_count) {
     for (uint64_t i = 0, e = 0; !status && i < found.count; i++) {
         const abut_world_impact *m = &w->impacts[i];
         const abut_world_event *events = w->events;
-        while (e < event_count && (events[e].change == ABUT_WORLD_END || events[e].a < m->a ||
+        while (e < event_count && (events[e].kind == ABUT_WORLD_EVENT_END || events[e].a < m->a ||
                                    (events[e].a == m->a && events[e].b < m->b)))
             e++;
         if (e < event_count && events[e].a == m->a && events[e].b == m->b)
             continue; /* has contacts already */
-        const abut_sweep_touch *touch = &m->touch;
+        const abut_sweep_rigid_result *touch = &m->result;
         double speed = -closing(&w->things[m->b], &w->things[m->a], touch->point, touch->normal);
         if (speed > 0)
             give_pair(w, m->a, m->b, touch->point, touch->normal, -touch->time * speed * STEP);

@@ -135,7 +135,7 @@ ABUT_API void abut_context_destroy(abut_context *context);
  * the caller returns ABUT_ERROR_MEMORY. Nothing asked for gives a valid pointer. Thread-safe. */
 ABUT_API void *abut_context_allocate(abut_context *context, size_t count, size_t element_bytes);
 /* Gives it back to the context it came from. Null is allowed. Thread-safe. */
-ABUT_API void abut_context_release(abut_context *context, void *memory);
+ABUT_API void abut_context_free(abut_context *context, void *memory);
 /* Calls body(data, chunk, begin, end) for consecutive ranges of at most `grain` (0 = 1) items that
  * cover [0, count), on all threads of the context, and returns when all are done. How items fall
  * into chunks depends on count and grain alone, so that sums kept by chunk and added in order do
@@ -146,10 +146,10 @@ ABUT_API void abut_context_parallel_for(abut_context *context, size_t count, siz
                                         void *data);
 /* Writes a file, all or nothing: an old one of that name stays until the new one is complete on
  * disk. /dev/stdout is written as it is. Thread-safe. */
-ABUT_API abut_status abut_context_write(abut_context *context, const char *path, const void *data,
+ABUT_API abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,
                                         size_t bytes);
 /* Stores a sentence for abut_last_error() and returns `status`. Thread-safe. */
-ABUT_API abut_status abut_fail(abut_status status, const char *sentence);
+ABUT_API abut_status abut_set_error(abut_status status, const char *sentence);
 
 /* ---- value types ---- */
 

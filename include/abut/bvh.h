@@ -62,7 +62,7 @@ ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
  * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
  * On failure the hierarchy is as before; but if a device fails half-way, it answers no more until a
  * refit succeeds. Not thread-safe: no one may ask it meanwhile. */
-ABUT_API abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh);
+ABUT_API abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh);
 
 typedef struct abut_bvh_info {
     uint32_t triangle_count;
@@ -71,12 +71,12 @@ typedef struct abut_bvh_info {
     double cost;       /* expected work of a random ray, in visits (surface area heuristic):
                         * the sum of the areas of all boxes over that of the root */
     double built_cost; /* as it was after the build; on a device, when first told */
-    bool rebuild;      /* cost has grown by more than half: building anew will pay */
+    bool should_rebuild;      /* cost has grown by more than half: building anew will pay */
 } abut_bvh_info;
 
 /* Tells size and quality; of one on a device from the CPU's copy, whose cost is 0 where it cannot
  * be made. Null gives zeros. Thread-safe. */
-ABUT_API abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh);
+ABUT_API abut_bvh_info abut_bvh_get_info(const abut_bvh *bvh);
 
 /* The mesh that answers are about; null for null. It lives as long as the hierarchy keeps it.
  * Thread-safe. */
@@ -92,7 +92,7 @@ typedef struct abut_points {
     size_t stride;         /* bytes from point to point; 0 = packed, as in a buffer always */
     size_t count;
     const abut_buffer *buffer; /* instead of `points`: on the device of the hierarchy; else null */
-    bool ordered; /* points that follow each other lie close together, as along a surface or in rows
+    bool is_sorted; /* points that follow each other lie close together, as along a surface or in rows
                    * of a grid: batches need not sort them. Answers are the same, only the time is
                    * not */
 } abut_points;
@@ -118,14 +118,14 @@ static inline abut_points abut_points_floats(const void *points, size_t count) {
 /* Finds all triangles that meet a box (lo <= hi on every axis), exactly; ascending. Writes them if
  * there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
  * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
+ABUT_API abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
                                   uint32_t *triangles, uint64_t *count);
 
 /* The same for many boxes on all threads: of `count` abut_box to offsets (uint64_t) and triangles
  * (uint32_t), with their total and errors as abut_ray_all_batch(); the triangles of box i begin at
  * triangles[offsets[i]]. Reports progress as stage "boxes". Thread-safe; on a device one batch at a
  * time. */
-ABUT_API abut_status abut_bvh_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
+ABUT_API abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
                                         uint64_t capacity, abut_array offsets, abut_array triangles,
                                         uint64_t *total);
 

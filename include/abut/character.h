@@ -138,7 +138,7 @@ ABUT_API abut_status abut_character_weld(const abut_character *character, abut_c
  * removed; the others get new numbers in the same order. Fails with ABUT_ERROR_ARGUMENT for a bone
  * that does not exist, or if no triangle would remain. `bones` may be null if `bone_count` is 0.
  * Thread-safe. */
-ABUT_API abut_status abut_character_without(const abut_character *character, const uint32_t *bones,
+ABUT_API abut_status abut_character_remove_bones(const abut_character *character, const uint32_t *bones,
                                             uint32_t bone_count, abut_character **reduced);
 
 /* Null is allowed. No other thread may use the character. */
@@ -182,17 +182,17 @@ typedef struct abut_character_info {
 } abut_character_info;
 
 /* Tells how much there is. Null gives zeros. Thread-safe. */
-ABUT_API abut_character_info abut_character_info_get(const abut_character *character);
+ABUT_API abut_character_info abut_character_get_info(const abut_character *character);
 /* A bone, a clip or a morph target; what it points to lives as long as the character. All zeros for
  * a number that is too high. Thread-safe. */
-ABUT_API abut_character_bone abut_character_bone_get(const abut_character *character,
+ABUT_API abut_character_bone abut_character_get_bone(const abut_character *character,
                                                      uint32_t bone);
-ABUT_API abut_character_clip abut_character_clip_get(const abut_character *character,
+ABUT_API abut_character_clip abut_character_get_clip(const abut_character *character,
                                                      uint32_t clip);
-ABUT_API abut_character_morph abut_character_morph_get(const abut_character *character,
+ABUT_API abut_character_morph abut_character_get_morph(const abut_character *character,
                                                        uint32_t morph);
 /* The mesh in the rest pose, skinned linearly; it lives as long as the character. Thread-safe. */
-ABUT_API abut_mesh *abut_character_rest(const abut_character *character);
+ABUT_API abut_mesh *abut_character_rest_mesh(const abut_character *character);
 /* The weights of a vertex as kept, the largest first: room for ABUT_CHARACTER_WEIGHT_COUNT each.
  * Returns how many there are; 0 for a vertex that does not exist. Thread-safe. */
 ABUT_API uint32_t abut_character_weights(const abut_character *character, uint32_t vertex,
@@ -221,7 +221,7 @@ typedef struct abut_character_report {
 } abut_character_report;
 
 /* Tells what was wrong with the input. Thread-safe. */
-ABUT_API abut_status abut_character_report_get(const abut_character *character,
+ABUT_API abut_status abut_character_get_report(const abut_character *character,
                                                abut_character_report *report);
 
 /* ---- poses ---- */

@@ -51,7 +51,7 @@ typedef enum abut_sample_kind {
                              * counted from 0, or ABUT_SAMPLE_DEEPEST */
     ABUT_SAMPLE_FACE,       /* a flat region; element: its lowest triangle; part: 0 the middle, from
                              * 1 on near its corners */
-    ABUT_SAMPLE_EVEN        /* element: the triangle; part: which on it */
+    ABUT_SAMPLE_SURFACE        /* element: the triangle; part: which on it */
 } abut_sample_kind;
 
 ABUT_API const char *abut_sample_kind_name(abut_sample_kind kind);
@@ -78,7 +78,7 @@ enum {
     ABUT_SAMPLES_VERTICES = 1,
     ABUT_SAMPLES_EDGES = 2,
     ABUT_SAMPLES_FACES = 4,
-    ABUT_SAMPLES_EVEN = 8
+    ABUT_SAMPLES_SURFACE = 8
 };
 
 typedef struct abut_samples_options {
@@ -94,7 +94,7 @@ typedef struct abut_samples_options {
                         * edges, unless a count is given */
     uint32_t count;    /* of even samples: exactly so many, spread as far as they go; 0 = by the
                         * radius */
-    uint32_t limit;    /* keep at most so many of all, and those that are spread best; 0 = all */
+    uint32_t max_count;    /* keep at most so many of all, and those that are spread best; 0 = all */
     bool face_middles; /* only the middle of a flat region, as Sundholm has it */
     const char *cache; /* keeps samples in a folder that nobody else can write, as in
                         * abut_field_options; null = none, "" = the user's own */
@@ -124,7 +124,7 @@ ABUT_API abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_opt
  * Thread-safe when no one else uses the caller's reference. */
 ABUT_API void abut_samples_destroy(abut_samples *samples);
 /* Null gives an empty view. Thread-safe. */
-ABUT_API abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples);
+ABUT_API abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples);
 
 /* Samples in a folder of abut_samples_options.cache, or what is wrong with a file there. */
 typedef struct abut_samples_cache_entry {
@@ -162,7 +162,7 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_VERTEX = 0,
     ABUT_CONTACT_EDGE,
     ABUT_CONTACT_FACE,
-    ABUT_CONTACT_EVEN,
+    ABUT_CONTACT_SURFACE,
     ABUT_CONTACT_SOLID,    /* a place of a solid, as its corner; element: which */
     ABUT_CONTACT_POINT,    /* of a cloud; element: its number */
     ABUT_CONTACT_CROSSING, /* where an edge goes through a triangle of the other body; element: the
@@ -191,8 +191,8 @@ typedef struct abut_contact_options {
     size_t size;
     double margin; /* contacts are also features that are this near; the band of a field, if less */
     uint32_t pair; /* given to every contact */
-    bool samples;  /* only samples, no deepest points of edges */
-    bool any_normal; /* keep contacts whose normal points along the normal of their own feature,
+    bool skip_edges;  /* only samples, no deepest points of edges */
+    bool keep_backfacing; /* keep contacts whose normal points along the normal of their own feature,
                       * which are the wrong way out */
 } abut_contact_options;
 
@@ -203,7 +203,7 @@ typedef struct abut_contacts {
     abut_contact *list;
     uint64_t capacity;
     uint64_t count;     /* that were found */
-    abut_advice advice; /* what the inside of the bodies is worth: the worst that the fields which
+    abut_reliability reliability; /* what the inside of the bodies is worth: the worst that the fields which
                          * were asked say of their signs (see abut_field_info) */
 } abut_contacts;
 
@@ -231,13 +231,13 @@ typedef struct abut_patch_options {
                      * patch for each wall. If the margin is more than 5% of the size of the smaller
                      * body (the longest side of its bounding box), walls further away than the
                      * nearest gap plus 5% of that size are left out; the nearest one never is */
-    uint32_t keep;  /* maximum of contacts for each patch; 0 = 4, at most 8 */
+    uint32_t max_contacts;  /* maximum of contacts for each patch; 0 = 4, at most 8 */
     uint32_t pair;  /* copied to every contact */
     abut_vec3 hint; /* direction, of any length: the normal of the last step, or the motion of a
                      * relative to b, reversed. It is one of the normals that are tried, and it
                      * chooses the side to which a body that has gone through the other is pushed.
                      * Shallow opposite walls, as of a press fit, need none. Zero = none */
-    bool unchecked; /* skip the exact tests that depths separate: faster; `separates` is false for
+    bool skip_verification; /* skip the exact tests that depths separate: faster; `separates` is false for
                      * bodies that overlap, and a region has one patch along its best normal,
                      * without walls. Gaps are the same */
 } abut_patch_options;
@@ -251,12 +251,12 @@ typedef struct abut_patches {
     uint64_t capacity, count;
     abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
-    bool separates; /* an exact test has found the bodies apart after the shortest shift of a that
+    bool is_verified; /* an exact test has found the bodies apart after the shortest shift of a that
                      * goes by at least the depth of every overlapping patch along its normal; gaps
                      * do not limit this shift. True if there is no overlap. False if no shift
                      * satisfies all patches, as between opposite walls of a press fit, or if none
                      * was found, or with options->unchecked */
-    abut_advice advice; /* reliability: guaranteed for closed meshes. For others too if no surfaces
+    abut_reliability reliability; /* reliability: guaranteed for closed meshes. For others too if no surfaces
                          * touch within the margin and, as in <abut/pair.h>, no boundary edge
                          * decides what is inside. Otherwise limited for a mesh with boundary edges,
                          * unfit for one whose neighbouring triangles face opposite ways */
@@ -299,7 +299,7 @@ typedef struct abut_solid {
         abut_capsule capsule;
         abut_vec3 half; /* sizes of a box */
         abut_cylinder cylinder;
-        const abut_bvh *hull; /* lives as long as the solid; see abut_mesh_hull() */
+        const abut_bvh *hull; /* lives as long as the solid; see abut_mesh_create_hull() */
     } shape;
 } abut_solid;
 
@@ -387,7 +387,7 @@ typedef struct abut_field_hit {
     abut_vec3 normal; /* outward; by cells: against the direction */
     double depth;     /* how deep the point is: 0 but for a ray that begins inside; by cells: of the
                        * cell */
-    abut_advice advice; /* as that of abut_contacts */
+    abut_reliability reliability; /* as that of abut_contacts */
 } abut_field_hit;
 
 /* Finds where a ray enters a body at a parameter of at most `limit` (1 = a segment, HUGE_VAL = no

@@ -61,7 +61,7 @@ ABUT_API abut_status abut_device_open(abut_context *context, const char *selecto
                                       abut_device **device);
 
 /* Tells what the open device says of itself. Null gives zeros. Thread-safe. */
-ABUT_API abut_device_info abut_device_info_get(const abut_device *device);
+ABUT_API abut_device_info abut_device_get_info(const abut_device *device);
 
 /* Gives up the caller's hold on a device; objects that work on it keep it alive. With the last of
  * them goes what it keeps for the next: memory of builds that are done, up to 256 MB or a 32nd of

@@ -94,7 +94,7 @@ ABUT_API abut_status abut_field_create_values(abut_context *context, const abut_
  * and 16 bits with another step are computed as a whole, and so are values that are on a device,
  * where they are. On failure the field is as before; but if a device fails half-way, the field
  * answers no more until an update succeeds. Not thread-safe: no one may ask it meanwhile. */
-ABUT_API abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed);
+ABUT_API abut_status abut_field_set_mesh(abut_field *field, abut_mesh *mesh, uint64_t *recomputed);
 /* The same for a mesh whose hierarchy is there already, such as one that was refitted: as
  * abut_field_create_from(). Signs are those of the field. */
 ABUT_API abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *recomputed);
@@ -113,11 +113,11 @@ typedef struct abut_field_info {
     abut_sign_method sign;
     uint64_t bytes;
     uint64_t bricks;    /* that are stored; 0 for dense fields */
-    abut_advice advice; /* what the signs are worth: see abut_sign_info */
+    abut_reliability advice; /* what the signs are worth: see abut_sign_info */
 } abut_field_info;
 
 /* Tells what a field is. Null gives zeros. Thread-safe. */
-ABUT_API abut_field_info abut_field_info_get(const abut_field *field);
+ABUT_API abut_field_info abut_field_get_info(const abut_field *field);
 
 /* The values of a dense field of floats that was built on a device, a float a cell, x fastest: in
  * the memory of that device, until the field is updated or destroyed. The field owns them. Null
@@ -147,11 +147,11 @@ typedef enum abut_interpolation {
 /* Interpolates at a point. Beyond the grid the distance is never more than the true one to the
  * mesh, as far as that is within the grid, and the gradient points away from it. Takes no memory
  * and about 40 ns. Thread-safe. */
-ABUT_API abut_status abut_field_at(const abut_field *field, abut_vec3 point,
+ABUT_API abut_status abut_field_evaluate(const abut_field *field, abut_vec3 point,
                                    abut_interpolation interpolation, abut_field_value *value);
 /* The same for many points on all threads. Refused before anything is written: a point that is not
  * legal. Thread-safe. */
-ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_points *points,
+ABUT_API abut_status abut_field_evaluate_batch(const abut_field *field, const abut_points *points,
                                          abut_interpolation interpolation,
                                          abut_field_value *values);
 
@@ -259,13 +259,13 @@ ABUT_DEFAULT(abut_field_team)
  * itself, or is handed null, leaves the others waiting: end them. What the file has then is not
  * complete: write it aside. Refused: dense fields, a device, a cache. Uses the context of the mesh.
  * Thread-safe, one team a thread. */
-ABUT_API abut_status abut_field_write_team(abut_mesh *mesh, const abut_field_options *options,
+ABUT_API abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_options *options,
                                            bool plain, const abut_field_team *team,
                                            abut_field_info *info);
 
 /* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
  * SHA-256 of positions and indices. False where the field came from no mesh. Thread-safe. */
-ABUT_API abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is);
+ABUT_API abut_status abut_field_matches_mesh(const abut_field *field, const abut_mesh *mesh, bool *is);
 
 /* ---- the cache ---- */
 

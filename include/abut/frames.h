@@ -68,7 +68,7 @@ typedef struct abut_frames_info {
 } abut_frames_info;
 
 /* Tells what the file has. Null gives zeros. */
-ABUT_API abut_frames_info abut_frames_info_get(const abut_frames *frames);
+ABUT_API abut_frames_info abut_frames_get_info(const abut_frames *frames);
 /* A mesh as it is in the first frame; null where there is none of that number. It lives as long as
  * the file is open. */
 ABUT_API abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh);

@@ -80,23 +80,23 @@ ABUT_API abut_status abut_segment_segment_closest(const abut_segment *a, const a
 ABUT_API abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_triangle *b,
                                                     abut_closest_pair *closest);
 
-typedef enum abut_meeting {
-    ABUT_MEETING_NONE = 0,
-    ABUT_MEETING_POINT,   /* one point; both ends of the segment are it */
-    ABUT_MEETING_SEGMENT, /* a segment of positive length */
-    ABUT_MEETING_COPLANAR /* an area; the segment is the longest extent found in it */
-} abut_meeting;
+typedef enum abut_intersection {
+    ABUT_INTERSECTION_NONE = 0,
+    ABUT_INTERSECTION_POINT,   /* one point; both ends of the segment are it */
+    ABUT_INTERSECTION_SEGMENT, /* a segment of positive length */
+    ABUT_INTERSECTION_COPLANAR /* an area; the segment is the longest extent found in it */
+} abut_intersection;
 
-ABUT_API const char *abut_meeting_name(abut_meeting meeting);
+ABUT_API const char *abut_intersection_name(abut_intersection meeting);
 
 /* Tells whether two triangles intersect, and along which segment. `segment` may be null, and is
  * left alone where they do not meet. The answer is exact, the segment rounded. */
-ABUT_API abut_status abut_triangle_triangle_meet(const abut_triangle *a, const abut_triangle *b,
-                                                 abut_meeting *meeting, abut_segment *segment);
+ABUT_API abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
+                                                 abut_intersection *meeting, abut_segment *segment);
 
 /* Tells whether a segment and a triangle intersect (exact), and a common point: the one nearest to
  * end[0]. `point` may be null, and is left alone where they do not meet. */
-ABUT_API abut_status abut_segment_triangle_meet(const abut_segment *segment,
+ABUT_API abut_status abut_segment_triangle_intersect(const abut_segment *segment,
                                                 const abut_triangle *triangle, bool *meet,
                                                 abut_vec3 *point);
 
@@ -112,11 +112,11 @@ typedef struct abut_ray_triangle_hit {
 /* Tells whether a ray hits a triangle (exact, hence watertight: a ray through a shared edge or
  * vertex hits at least one of the triangles around it) and where first. A ray inside the
  * triangle's plane hits where it enters. `hit` may be null, and is left alone on a miss. */
-ABUT_API abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *triangle,
+ABUT_API abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
                                             bool *meet, abut_ray_triangle_hit *hit);
 
 /* Tells whether a box (lo <= hi on every axis) and a triangle intersect; exact. */
-ABUT_API abut_status abut_box_triangle_meet(const abut_box *box, const abut_triangle *triangle,
+ABUT_API abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
                                             bool *meet);
 
 /* Signed distances from a point; negative inside, with the closest surface point. */

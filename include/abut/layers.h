@@ -13,7 +13,7 @@
  *             overlap smaller than a pixel may lie between the rays of all views
  *   exact     the pairs that overlap or touch, neither more nor fewer: candidate pairs, whose
  *             bounding boxes overlap, are decided by abut_pair_overlap(); measures are from images
- *   volume    the same pairs by abut_pair_common(), with measures from the triangles. No image is
+ *   volume    the same pairs by abut_pair_measure(), with measures from the triangles. No image is
  *             drawn unless `exact`, `own`, `edges` or `hits` is set too
  * Answers of images are whole numbers until the end: they depend neither on threads nor on a
  * device.
@@ -67,7 +67,7 @@ ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item
 ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
  * failure, none. Poses may be in a buffer of the device, from where they come to the host. */
-ABUT_API abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
+ABUT_API abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut_array poses,
                                       size_t count);
 /* Gives the vertices of one item new positions (abut_vec3, absolute as those of
  * abut_mesh_create(), before the pose); null = those of its mesh again. Positions may be in a
@@ -75,7 +75,7 @@ ABUT_API abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, 
  * host (exact, volume, hits, images). Refused: positions that abut_mesh_create() refuses. If the
  * device fails meanwhile, the item has the positions
  * from before or, where these had stayed on the device, those of its mesh. */
-ABUT_API abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions);
+ABUT_API abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_array positions);
 
 /* ---- queries ---- */
 
@@ -89,12 +89,12 @@ typedef struct abut_layers_query {
                           * millionth of the depth of the view */
     bool every_pixel;    /* draw all of every solid. Otherwise pixels over which no two boxes of
                           * solids overlap cost nothing; pairs are the same */
-    bool own;            /* also solids that overlap themselves; draws every pixel */
-    bool edges;          /* also count edges that are inside another solid, as CInDeR does */
-    bool hits;           /* and list them */
-    bool exact;          /* decide each pair whose boxes overlap in all views by
+    bool find_self;            /* also solids that overlap themselves; draws every pixel */
+    bool count_edges;          /* also count edges that are inside another solid, as CInDeR does */
+    bool find_hits;           /* and list them */
+    bool is_exact;          /* decide each pair whose boxes overlap in all views by
                           * abut_pair_overlap(): all that overlap or touch, and no other */
-    bool volume;         /* the same by abut_pair_common(): kind, volume, area, normal, centre and
+    bool measure_volume;         /* the same by abut_pair_measure(): kind, volume, area, normal, centre and
                           * box are from the triangles. Faces within the tolerance are flush.
                           * Without `exact`, `own`, `edges` and `hits` no image is drawn, and what
                           * images measure is 0: pixels, intervals, lengths and depth */
@@ -105,8 +105,8 @@ ABUT_DEFAULT(abut_layers_query)
 /* Two solids that overlap. Lengths are along rays. */
 typedef struct abut_layers_pair {
     uint32_t a, b;               /* a < b; equal where a solid overlaps itself */
-    abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_MEETING */
-    abut_pair_common_kind kind;  /* with `volume`; else ABUT_COMMON_OVERLAP */
+    abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_INTERSECTING */
+    abut_pair_overlap_kind kind;  /* with `volume`; else ABUT_PAIR_OVERLAP_PARTIAL */
     uint32_t view_count;         /* views whose rays are in both somewhere */
     uint64_t pixels;             /* of all views */
     uint64_t intervals;          /* more than pixels where rays are in both several times */
@@ -150,7 +150,7 @@ typedef struct abut_layers_result {
     uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
     double tolerance;    /* that was used; the greatest of all views. As in the query where no image
                           * was drawn */
-    abut_advice advice;  /* the worst of all meshes; with `volume` also where one cuts itself */
+    abut_reliability reliability;  /* the worst of all meshes; with `volume` also where one cuts itself */
 } abut_layers_result;
 
 /* Finds the pairs of solids that overlap. `query` may be null. Where a list has too little room

@@ -57,15 +57,15 @@ ABUT_API abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *op
 ABUT_API void abut_map_destroy(abut_map *map);
 
 /* Follows moved vertices: a mesh with the same triangles and new positions. Distances are forgotten
- * until the next query. Refused: other triangles, see abut_map_change(), and sizes as
+ * until the next query. Refused: other triangles, see abut_map_replace_mesh(), and sizes as
  * abut_map_create() does. On failure all is as before. */
-ABUT_API abut_status abut_map_move(abut_map *map, abut_mesh *mesh);
+ABUT_API abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh);
 /* Takes a mesh with other triangles. from[i] is the triangle of the old mesh whose place triangle i
  * keeps, each at most once, or ABUT_NONE; null = all are new. Only new triangles are placed, where
  * others have left or where there was room; if there is not enough, all are (see
  * abut_map_info.placed). Importance is not kept: new triangles get texels by their area. On failure
  * all is as before. */
-ABUT_API abut_status abut_map_change(abut_map *map, abut_mesh *mesh, const uint32_t *from);
+ABUT_API abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t *from);
 
 typedef struct abut_map_info {
     uint32_t resolution;
@@ -80,12 +80,12 @@ typedef struct abut_map_info {
     double reach_at_rest;  /* as it was when the atlas was laid out */
     bool has_distances;    /* a query has been answered for this state of the mesh */
     bool has_sign;         /* some of its distances may be negative */
-    abut_advice advice;    /* of the last query: what signs are worth, the worst of all bodies, or
+    abut_reliability reliability;    /* of the last query: what signs are worth, the worst of all bodies, or
                             * thickness; distances themselves are always what was promised */
 } abut_map_info;
 
 /* Null gives zeros. */
-ABUT_API abut_map_info abut_map_info_get(const abut_map *map);
+ABUT_API abut_map_info abut_map_get_info(const abut_map *map);
 /* The mesh that samples are on; null for null. */
 ABUT_API abut_mesh *abut_map_mesh(const abut_map *map);
 
@@ -127,7 +127,7 @@ ABUT_DEFAULT(abut_map_query)
  * Hierarchies may be on the CPU or on the device of the map, which keeps references to them until
  * the next query of bodies. Refused: a body with coordinates beyond 1e30. Reports progress as stage
  * "map". */
-ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
+ABUT_API abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
                                    const abut_map_query *query);
 /* Finds the distance of every sample to the surface itself, but for what is around it: as in a
  * complete search of all other triangles, the lowest of those that are equally near. Vertices in
@@ -135,7 +135,7 @@ ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint
  * bodies of one mesh, whose parts are those of the mesh when they are first asked for, also when it
  * moves; rings and ways that reach over all of the surface take time for each triangle. Reports
  * progress as stage "map". */
-ABUT_API abut_status abut_map_find_self(abut_map *map, const abut_map_query *query);
+ABUT_API abut_status abut_map_compute_self_distance(abut_map *map, const abut_map_query *query);
 
 typedef enum abut_map_thickness {
     ABUT_MAP_THICKNESS_RAY = 0, /* straight in, to where the ray leaves the solid */
@@ -157,7 +157,7 @@ ABUT_API const char *abut_map_thickness_name(abut_map_thickness kind);
  *         answer, by some 2 a (in radians) of itself.
  * Runs on the CPU. abut_map_info.advice tells what answers are worth on this surface. Reports
  * progress as stage "map". */
-ABUT_API abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
+ABUT_API abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
                                              const abut_map_query *query);
 
 /* ---- answers ---- */
@@ -185,7 +185,7 @@ typedef struct abut_map_value {
 } abut_map_value;
 
 /* Tells the distance at any point of the surface: barycentric coordinates, whose sum is 1. */
-ABUT_API abut_status abut_map_at(const abut_map *map, uint32_t triangle,
+ABUT_API abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle,
                                  const double barycentric[3], abut_map_value *value);
 
 /* A sample, and what is nearest to it. */
@@ -216,10 +216,10 @@ typedef struct abut_map_measures {
     uint64_t samples, found; /* all; those with a distance */
     uint64_t within, inside; /* no farther than asked for; with a negative distance */
     double area, found_area, within_area, inside_area;
-    abut_map_witness least, greatest; /* of those found; a negative one: how deep, at most */
-    double least_error;    /* the least distance over all the surface is no less than this below; 0
+    abut_map_witness min, max; /* of those found; a negative one: how deep, at most */
+    double min_error;    /* the least distance over all the surface is no less than this below; 0
                             * with `exact`, unless distances have signs and surfaces touch */
-    double greatest_error; /* and the greatest no more than this above, if nothing is beyond the
+    double max_error; /* and the greatest no more than this above, if nothing is beyond the
                             * limit */
     double mean, rms;      /* by area, of those found; rms of magnitudes */
 } abut_map_measures;
@@ -236,16 +236,16 @@ ABUT_API abut_status abut_map_histogram(const abut_map *map, double lo, double h
                                         double *areas);
 
 /* Lists all texels no farther than `distance`, by y x resolution + x. */
-ABUT_API abut_status abut_map_near(const abut_map *map, double distance, uint64_t capacity,
+ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity,
                                    uint32_t *texels, uint64_t *count);
 
 /* Gathers texels no farther than options->margin into patches of the surface, which is a: texels
  * beside each other in a triangle, or on both sides of an edge. Of different bodies there are
  * different patches; `pair` of a contact is that of the options plus the number of the body. Each
  * has up to options->keep contacts, its deepest sample and others far from each other: kind
- * ABUT_CONTACT_EVEN, the triangle as element, as part which sample of it; the point halfway to the
+ * ABUT_CONTACT_SURFACE, the triangle as element, as part which sample of it; the point halfway to the
  * closest point, the normal along that way; out of the body if both are in one place. A patch has
- * its texels' area. The volumes of a body's patches sum to that of abut_pair_common(); patches
+ * its texels' area. The volumes of a body's patches sum to that of abut_pair_measure(); patches
  * share it in proportion to the depths of their texels. Volumes are 0 (not measured) if one of both
  * surfaces is open, if distances have no sign, and for a surface against itself. Refused: a body
  * that was refitted since the query. Depths are the least ways out of samples one by one; whether a

@@ -80,7 +80,7 @@ ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_inp
  * harm; points of a plane that several triangles share may be vertices within it. Coordinates below
  * 1e-180 of the largest one count as 0. Refused: points that are all in one plane, and those that
  * abut_mesh_create() refuses. Reports progress as stage "hull". Thread-safe. */
-ABUT_API abut_status abut_mesh_hull(abut_context *context, const abut_vec3 *points, size_t count,
+ABUT_API abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points, size_t count,
                                     abut_mesh **hull);
 
 /* Adds a hold on a mesh and returns it. Thread-safe. */
@@ -93,10 +93,10 @@ ABUT_API void abut_mesh_destroy(abut_mesh *mesh);
 ABUT_API uint32_t abut_mesh_vertex_count(const abut_mesh *mesh);
 ABUT_API uint32_t abut_mesh_triangle_count(const abut_mesh *mesh);
 /* Where the positions are relative to. */
-ABUT_API abut_vec3 abut_mesh_origin(const abut_mesh *mesh);
+ABUT_API abut_vec3 abut_mesh_local_origin(const abut_mesh *mesh);
 /* vertex_count positions relative to the origin. Functions that read positions want absolute ones:
- * see abut_mesh_copy_positions(). */
-ABUT_API const abut_vec3 *abut_mesh_positions(const abut_mesh *mesh);
+ * see abut_mesh_get_positions(). */
+ABUT_API const abut_vec3 *abut_mesh_local_positions(const abut_mesh *mesh);
 /* 3 x triangle_count vertex indices. */
 ABUT_API const uint32_t *abut_mesh_indices(const abut_mesh *mesh);
 /* The box of all vertices that some triangle uses, in absolute coordinates. */
@@ -106,10 +106,10 @@ ABUT_API abut_box abut_mesh_bounds(const abut_mesh *mesh);
 ABUT_API abut_vec3 abut_mesh_up(const abut_mesh *mesh);
 
 /* Copies the absolute positions of all vertices, abut_mesh_vertex_count() of them: what
- * abut_mesh_create(), abut_sweep_step(), abut_world_deform(), abut_radial_update() and
+ * abut_mesh_create(), abut_sweep_set_positions(), abut_world_set_positions(), abut_radial_set_positions() and
  * abut_frames_writer_add() read. `positions` may be null for a mesh without vertices. Returns
  * ABUT_ERROR_ARGUMENT for null. Thread-safe. */
-ABUT_API abut_status abut_mesh_copy_positions(const abut_mesh *mesh, abut_vec3 *positions);
+ABUT_API abut_status abut_mesh_get_positions(const abut_mesh *mesh, abut_vec3 *positions);
 
 /* ---- files ---- */
 
@@ -163,7 +163,7 @@ ABUT_DEFAULT(abut_mesh_write_options)
 
 /* Writes a mesh, all or nothing: an old file of that name stays until the new one is complete on
  * disk. OBJ, OFF and PLY keep every bit of the positions; STL holds floats, and glTF floats
- * relative to abut_mesh_origin(). glTF is y up; nothing is turned for that. Thread-safe. */
+ * relative to abut_mesh_local_origin(). glTF is y up; nothing is turned for that. Thread-safe. */
 ABUT_API abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
                                      const abut_mesh_write_options *options);
 
@@ -205,7 +205,7 @@ ABUT_API abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topol
 /* Null is allowed. Thread-safe when no one else uses the topology. */
 ABUT_API void abut_topology_destroy(abut_topology *topology);
 /* Null gives an empty view. Thread-safe. */
-ABUT_API abut_topology_arrays abut_topology_arrays_get(const abut_topology *topology);
+ABUT_API abut_topology_arrays abut_topology_get_arrays(const abut_topology *topology);
 
 /* ---- normals ---- */
 
@@ -226,7 +226,7 @@ ABUT_API abut_status abut_normals_create(const abut_topology *topology, abut_nor
 /* Null is allowed. Thread-safe when no one else uses the normals. */
 ABUT_API void abut_normals_destroy(abut_normals *normals);
 /* Null gives an empty view. Thread-safe. */
-ABUT_API abut_normals_arrays abut_normals_arrays_get(const abut_normals *normals);
+ABUT_API abut_normals_arrays abut_normals_get_arrays(const abut_normals *normals);
 
 /* ---- health ---- */
 
@@ -254,18 +254,18 @@ typedef struct abut_problem {
     uint32_t first[ABUT_PROBLEM_FIRST_COUNT]; /* the lowest offenders, ascending */
 } abut_problem;
 
-typedef enum abut_verdict {
-    ABUT_VERDICT_GUARANTEED = 0, /* the method keeps its promise on this mesh */
-    ABUT_VERDICT_LIMITED,        /* it answers; the reason says what the answer then means */
-    ABUT_VERDICT_UNFIT           /* it would answer wrongly without a sign of it */
-} abut_verdict;
+typedef enum abut_reliability_level {
+    ABUT_RELIABILITY_GUARANTEED = 0, /* the method keeps its promise on this mesh */
+    ABUT_RELIABILITY_LIMITED,        /* it answers; the reason says what the answer then means */
+    ABUT_RELIABILITY_UNRELIABLE           /* it would answer wrongly without a sign of it */
+} abut_reliability_level;
 
 /* What a method promises on a mesh. Each says so itself, from the report below:
- * abut_nearest_advice(), abut_sign_advice(), abut_pair_advice(), abut_self_advice(). */
-typedef struct abut_advice {
-    abut_verdict verdict;
+ * abut_nearest_reliability(), abut_sign_reliability(), abut_pair_reliability(), abut_self_reliability(). */
+typedef struct abut_reliability {
+    abut_reliability_level level;
     const char *reason; /* one static sentence */
-} abut_advice;
+} abut_reliability;
 
 /* A connected part of a surface whose holes exceed this share of its own area is a *sheet*: a
  * scanned room, a garment, a terrain. A sheet has no inside: queries whether bodies touch or
@@ -273,24 +273,24 @@ typedef struct abut_advice {
  * has an inside all the same. Parts are connected by vertices that they share or that have equal
  * coordinates. Scans of solids have holes of up to 0.05, garments of 0.2 and more. Signs of points
  * (<abut/sign.h>) and fields have winding numbers on sheets too. */
-#define ABUT_SHEET_HOLE_SHARE 0.1
+#define ABUT_SHEET_HOLE_FRACTION 0.1
 
 typedef struct abut_mesh_report {
     uint32_t vertex_count, triangle_count, edge_count;
     uint32_t component_count, loop_count;
     int64_t euler_number; /* used vertices - edges + triangles */
-    bool closed;          /* every edge has exactly two faces */
-    bool manifold;        /* no non-manifold edge or vertex */
-    bool oriented;        /* no flipped edge */
-    bool balanced;        /* no boundary edge, and no non-manifold edge that more faces run along
+    bool is_closed;          /* every edge has exactly two faces */
+    bool is_manifold;        /* no non-manifold edge or vertex */
+    bool is_oriented;        /* no flipped edge */
+    bool is_balanced;        /* no boundary edge, and no non-manifold edge that more faces run along
                            * one way than the other */
-    bool bordered;        /* some edge is run along more often one way than the other, vertices of
+    bool has_boundary;        /* some edge is run along more often one way than the other, vertices of
                            * equal coordinates counted as one: what winding numbers go by */
-    bool cancels;         /* the same by two or more, as where neighbours face opposite ways */
-    bool encloses;        /* some closed part has a volume */
-    bool flat_part;       /* some closed part has none */
-    bool nested_part;     /* a part lies inside another, and both face outwards */
-    bool lone_edges;      /* of triangles that name a vertex twice, away from the surface */
+    bool has_opposite_boundary;         /* the same by two or more, as where neighbours face opposite ways */
+    bool has_volume;        /* some closed part has a volume */
+    bool has_flat_component;       /* some closed part has none */
+    bool has_nested_component;     /* a part lies inside another, and both face outwards */
+    bool has_isolated_edges;      /* of triangles that name a vertex twice, away from the surface */
     abut_box bounds;
     double area;
     double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
@@ -299,13 +299,13 @@ typedef struct abut_mesh_report {
     double inertia[6];  /* xx yy zz xy yz zx about the centroid, density 1: of the solid or of the
                          * surface, as the centroid. Off-diagonals are the tensor's entries, so
                          * with their minus sign */
-    bool solid;         /* whether centroid and inertia are those of the solid */
+    bool is_solid;         /* whether centroid and inertia are those of the solid */
     abut_problem problems[ABUT_PROBLEM_COUNT];
-    bool self_examined;       /* whether abut_pair_examine has looked for self-intersections */
-    uint64_t self_pair_count; /* pairs of triangles that meet, if so */
-    double hole_share; /* area of the holes over `area`: each boundary loop counts as a disc of its
+    bool has_self_intersection_test;       /* whether abut_pair_examine has looked for self-intersections */
+    uint64_t self_intersection_count; /* pairs of triangles that meet, if so */
+    double hole_fraction; /* area of the holes over `area`: each boundary loop counts as a disc of its
                         * perimeter, vertices of equal coordinates count as one */
-    bool has_sheets;   /* a connected part is a sheet: see ABUT_SHEET_HOLE_SHARE */
+    bool has_sheets;   /* a connected part is a sheet: see ABUT_SHEET_HOLE_FRACTION */
     bool is_sheet;     /* every connected part is, so nothing is inside the surface */
 } abut_mesh_report;
 
@@ -316,13 +316,13 @@ ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_
 /* All offenders of one kind, of which a report has only the first: triangles, edges or vertices as
  * the kind says, ascending. `count` gets their number; where that is above `capacity`, fails with
  * ABUT_ERROR_BUFFER and writes none. `elements` may be null with a capacity of 0. Not for
- * self-intersections: see abut_pair_self_meetings. Thread-safe. */
-ABUT_API abut_status abut_mesh_offenders(const abut_topology *topology, abut_problem_kind kind,
+ * self-intersections: see abut_pair_self_intersections. Thread-safe. */
+ABUT_API abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_problem_kind kind,
                                          uint32_t capacity, uint32_t *elements, uint32_t *count);
 
 /* "boundary-edge" and so on. */
 ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
-ABUT_API const char *abut_verdict_name(abut_verdict verdict);
+ABUT_API const char *abut_reliability_level_name(abut_reliability_level verdict);
 
 /* ---- repairs: each gives a new mesh ---- */
 

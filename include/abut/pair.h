@@ -9,7 +9,7 @@
  * it, lies wholly inside the other: see ABUT_PAIR_A_INSIDE. What is inside a connected part:
  *   closed        the points that it winds around, whichever way it faces
  *   small holes   the points that it winds around by at least a half: holes of up to
- *                 ABUT_SHEET_HOLE_SHARE (0.1) of its area, as scans of solids have them
+ *                 ABUT_SHEET_HOLE_FRACTION (0.1) of its area, as scans of solids have them
  *   a sheet       nothing: holes of more than that, as a scanned room, a garment, a terrain. Only
  *                 its surface counts, so a robot in the middle of an open room is apart from it
  * Of several parts that are no sheets, winding numbers are added: one that faces inwards inside
@@ -17,7 +17,7 @@
  * <abut/contact.h>, <abut/sweep.h> and <abut/world.h> follow the same rule. Signs of single points
  * (<abut/sign.h>, <abut/field.h>, <abut/map.h>) have winding numbers on sheets too.
  *
- * Every answer has its reliability with it, as an abut_advice. Where surfaces intersect, and where
+ * Every answer has its reliability with it, as an abut_reliability. Where surfaces intersect, and where
  * nothing of one is in the bounding box of the other, every answer is exact whatever the meshes
  * are. Where containment decides, it is
  *   guaranteed    on closed surfaces, also if they face inwards or intersect themselves; and on
@@ -48,7 +48,7 @@ typedef struct abut_posed {
 
 typedef struct abut_pair_options {
     size_t size;
-    bool surfaces; /* only surfaces count: a body inside another does not touch it */
+    bool surface_only; /* only surfaces count: a body inside another does not touch it */
 } abut_pair_options;
 
 ABUT_DEFAULT(abut_pair_options)
@@ -65,8 +65,8 @@ typedef struct abut_pair_cache {
 /* ---- overlap ---- */
 
 typedef enum abut_pair_relation {
-    ABUT_PAIR_APART = 0, /* no point in common */
-    ABUT_PAIR_MEETING,   /* some triangles intersect, or touch */
+    ABUT_PAIR_DISJOINT = 0, /* no point in common */
+    ABUT_PAIR_INTERSECTING,   /* some triangles intersect, or touch */
     ABUT_PAIR_A_INSIDE,  /* none do, but a connected part of a lies inside b */
     ABUT_PAIR_B_INSIDE   /* none do, nothing of a lies inside b, but a part of b inside a */
 } abut_pair_relation;
@@ -76,7 +76,7 @@ ABUT_API const char *abut_pair_relation_name(abut_pair_relation relation);
 
 typedef struct abut_overlap {
     abut_pair_relation relation;
-    abut_advice advice;
+    abut_reliability reliability;
 } abut_overlap;
 
 /* Tells whether two bodies touch, and how: exactly. `options` and `cache` may be null. Refused: a
@@ -92,20 +92,20 @@ ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
 /* Gives the reliability of containment for a mesh; the reason also says what volume and inertia
  * mean. Of a sheet it is limited: answers about one are exact, but it contains nothing. Whether
  * surfaces intersect and how far apart they are does not depend on it. Thread-safe. */
-ABUT_API abut_advice abut_pair_advice(const abut_mesh_report *report);
+ABUT_API abut_reliability abut_pair_reliability(const abut_mesh_report *report);
 
-/* Two triangles that intersect, and where (see abut_triangle_triangle_meet). */
-typedef struct abut_pair_meeting {
+/* Two triangles that intersect, and where (see abut_triangle_triangle_intersect). */
+typedef struct abut_pair_intersection {
     uint32_t triangle_a, triangle_b;
-    abut_meeting meeting;
+    abut_intersection kind;
     abut_segment segment;
-} abut_pair_meeting;
+} abut_pair_intersection;
 
 /* Finds all pairs of triangles that intersect, exactly; sorted by the triangle of a, then by that
  * of b. Writes them if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count`
  * gets their number in either case. `meetings` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_t capacity,
-                                        abut_pair_meeting *meetings, uint64_t *count);
+ABUT_API abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b, uint64_t capacity,
+                                        abut_pair_intersection *meetings, uint64_t *count);
 
 /* ---- distance ---- */
 
@@ -116,7 +116,7 @@ typedef struct abut_separation {
     uint32_t triangle_a;         /* that hold the points; ABUT_NONE for the body around the */
     uint32_t triangle_b;         /* other, whose surface is not at the point */
     abut_feature feature_a, feature_b;
-    abut_advice advice;
+    abut_reliability reliability;
 } abut_separation;
 
 /* Finds closest points of two bodies. Pairs of triangles whose distances differ by next to nothing
@@ -141,46 +141,46 @@ ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b
  * Thread-safe. */
 ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                                       const abut_pair_options *options, abut_pair_cache *cache,
-                                      bool *within, abut_advice *advice);
+                                      bool *within, abut_reliability *advice);
 
 /* ---- what two solids have in common ---- */
 
-typedef struct abut_pair_common_options {
+typedef struct abut_pair_measure_options {
     size_t size;
     double tolerance; /* surfaces as close as this lie on each other, and what is as thin has no
                        * volume; 0 = a billionth of the smaller body, and what poses round */
-} abut_pair_common_options;
+} abut_pair_measure_options;
 
-ABUT_DEFAULT(abut_pair_common_options)
+ABUT_DEFAULT(abut_pair_measure_options)
 
-typedef enum abut_pair_common_kind {
-    ABUT_COMMON_APART = 0, /* nothing */
-    ABUT_COMMON_TOUCH,     /* no volume: faces that lie on each other, an edge, a point */
-    ABUT_COMMON_OVERLAP,   /* a part of both, while both have more */
-    ABUT_COMMON_A_INSIDE,  /* all of a, which may touch b's surface from inside */
-    ABUT_COMMON_B_INSIDE,  /* all of b */
-    ABUT_COMMON_SAME       /* all of both: the same solid, however it is cut into triangles */
-} abut_pair_common_kind;
+typedef enum abut_pair_overlap_kind {
+    ABUT_PAIR_OVERLAP_NONE = 0, /* nothing */
+    ABUT_PAIR_OVERLAP_TOUCH,     /* no volume: faces that lie on each other, an edge, a point */
+    ABUT_PAIR_OVERLAP_PARTIAL,   /* a part of both, while both have more */
+    ABUT_PAIR_OVERLAP_A_INSIDE,  /* all of a, which may touch b's surface from inside */
+    ABUT_PAIR_OVERLAP_B_INSIDE,  /* all of b */
+    ABUT_PAIR_OVERLAP_EQUAL       /* all of both: the same solid, however it is cut into triangles */
+} abut_pair_overlap_kind;
 
 /* "apart", "touch", "overlap", "a-inside", "b-inside", "same". */
-ABUT_API const char *abut_pair_common_kind_name(abut_pair_common_kind kind);
+ABUT_API const char *abut_pair_overlap_kind_name(abut_pair_overlap_kind kind);
 
 /* The solid that two solids have in common. All is 0 where there is none. */
-typedef struct abut_common {
-    abut_pair_common_kind kind;
+typedef struct abut_pair_measures {
+    abut_pair_overlap_kind kind;
     double volume;
     double area;        /* of its surface: the three that follow, added */
     double area_a;      /* of a's surface inside b, */
     double area_b;      /* of b's inside a, */
     double shared_area; /* and of what both have where they face the same way */
     double flush_area;  /* where they face opposite ways: in contact, without volume */
-    abut_vec3 vector;   /* normals of a times area, added up over a's surface inside b; of a touch,
+    abut_vec3 area_vector;   /* normals of a times area, added up over a's surface inside b; of a touch,
                          * over what is flush. It points out of a, into b: what a shift of a along a
                          * unit vector adds to the volume is the product of both */
     abut_vec3 centroid; /* of the volume; of a touch, of what is flush, else a common point */
-    abut_box box;       /* of the solid and of what is flush; of a touch, of the same */
-    abut_advice advice;
-} abut_common;
+    abut_box bounds;       /* of the solid and of what is flush; of a touch, of the same */
+    abut_reliability reliability;
+} abut_pair_measures;
 
 /* Measures what two solids have in common, exactly but for the rounding of sums: for any closed
  * surfaces, with cavities, in several parts, with faces in one plane or in one place. Volumes err
@@ -190,8 +190,8 @@ typedef struct abut_common {
  * `options` may be null. Refuses what abut_pair_overlap does, and a tolerance below 0. Takes memory
  * in proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
  * Thread-safe. */
-ABUT_API abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
-                                      const abut_pair_common_options *options, abut_common *common);
+ABUT_API abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
+                                      const abut_pair_measure_options *options, abut_pair_measures *common);
 
 /* ---- many poses ---- */
 
@@ -213,13 +213,13 @@ ABUT_DEFAULT(abut_pair_poses)
  * where only one is, or another device has it. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
                                              const abut_pair_options *options,
-                                             abut_pair_relation *relations, abut_advice *advice);
+                                             abut_pair_relation *relations, abut_reliability *advice);
 ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
                                               const abut_pair_options *options,
                                               abut_separation *separations);
 ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                             const abut_pair_options *options, bool *within,
-                                            abut_advice *advice);
+                                            abut_reliability *advice);
 
 /* ---- a mesh against itself ---- */
 
@@ -232,11 +232,11 @@ ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double
  * an unwelded mesh are no intersections. Triangles that are only a segment or a point count as
  * what they are by the same rules; one that is an edge or a corner of its neighbour does not meet
  * it. */
-typedef struct abut_pair_self {
+typedef struct abut_pair_self_intersection {
     uint32_t triangle[2]; /* lower, higher */
-    abut_meeting meeting; /* and segment, as abut_triangle_triangle_meet gives them */
+    abut_intersection kind; /* and segment, as abut_triangle_triangle_intersect gives them */
     abut_segment segment;
-} abut_pair_self;
+} abut_pair_self_intersection;
 
 /* The default limit of work. Sound meshes need 6 to 10 a triangle; long thin triangles and fans of
  * a thousand triangles at a vertex up to 3,000. Of 20,000 random triangles in one place the search
@@ -260,12 +260,12 @@ ABUT_DEFAULT(abut_pair_self_options)
  * ABUT_ERROR_LIMIT, and `count` gets the number of pairs found by then, the same on any number of
  * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 50 bytes a triangle
  * and 16 a pair meanwhile. Reports progress as stage "self". Thread-safe. */
-ABUT_API abut_status abut_pair_self_meetings(const abut_bvh *bvh,
+ABUT_API abut_status abut_pair_self_intersections(const abut_bvh *bvh,
                                              const abut_pair_self_options *options,
-                                             uint64_t capacity, abut_pair_self *pairs,
+                                             uint64_t capacity, abut_pair_self_intersection *pairs,
                                              uint64_t *count);
 /* Tells whether there is any such pair; ends at the first. Thread-safe. */
-ABUT_API abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_self_options *options,
+ABUT_API abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_options *options,
                                         bool *any);
 /* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
  * meet others; what follows for a method is then in its advice. `options` as above, `report` as it
@@ -294,7 +294,7 @@ typedef struct abut_pair_group {
     const uint32_t *ignored; /* pairs of objects that are not tested: two indices each */
     size_t ignored_count;
     double margin; /* pairs at most this far apart count as touching; from 0 */
-    bool surfaces; /* only surfaces count: an object inside another does not touch it */
+    bool surface_only; /* only surfaces count: an object inside another does not touch it */
 } abut_pair_group;
 
 ABUT_DEFAULT(abut_pair_group)
@@ -321,13 +321,13 @@ typedef struct abut_pair_group_closest {
  * is no object. Hierarchies on a device are tested on the CPU. Reports progress as stage "pairs";
  * if that cancels or memory runs out, part of the results have been written. Thread-safe. */
 ABUT_API abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
-                                         abut_advice *advice);
+                                         abut_reliability *advice);
 /* Finds all pairs that touch; sorted by configuration, then a, then b. Writes them if there are at
  * most `capacity`, otherwise returns ABUT_ERROR_BUFFER; `count` is set in either case. `hits` may
  * be null with a capacity of 0. The rest as above. Thread-safe. */
 ABUT_API abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
                                           abut_pair_group_hit *hits, uint64_t *count,
-                                          abut_advice *advice);
+                                          abut_reliability *advice);
 /* Finds the closest two objects of each configuration; if several pairs touch, one of them, always
  * the same for the same group. `margin` is not used. The advice of a separation is that of its pair
  * alone. The rest as above. Thread-safe. */

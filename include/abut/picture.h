@@ -83,12 +83,12 @@ typedef struct abut_picture_item {
 } abut_picture_item;
 
 /* The options that it was created with, its size filled in; defaults for null. */
-ABUT_API abut_picture_options abut_picture_options_get(const abut_picture *picture);
+ABUT_API abut_picture_options abut_picture_get_options(const abut_picture *picture);
 /* How many meshes, lines and points there are; 0 for null. */
 ABUT_API size_t abut_picture_item_count(const abut_picture *picture);
 /* The mesh, line or point of a number: meshes first, then lines and points, each as they were
  * added. Numbers from abut_picture_item_count() on give ABUT_ERROR_ARGUMENT. */
-ABUT_API abut_status abut_picture_item_get(const abut_picture *picture, size_t number,
+ABUT_API abut_status abut_picture_get_item(const abut_picture *picture, size_t number,
                                            abut_picture_item *item);
 
 /* Renders into width x height x 4 bytes (RGBA with A = 255, rows from the top). The camera frames

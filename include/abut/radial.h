@@ -98,7 +98,7 @@ typedef struct abut_radial_info {
 } abut_radial_info;
 
 /* Null gives zeros. */
-ABUT_API abut_radial_info abut_radial_info_get(const abut_radial *radial);
+ABUT_API abut_radial_info abut_radial_get_info(const abut_radial *radial);
 
 /* A field as it is. Point (i, j) of its surface, i below around and j below along, is
  *     begin + j step axis + unit radii[j around + i] (cos a normal + sin a tangent),
@@ -116,13 +116,13 @@ typedef struct abut_radial_view {
 } abut_radial_view;
 
 /* Gives a field. All zeros for a number that is too high, and for null. */
-ABUT_API abut_radial_view abut_radial_field(abut_radial *radial, uint32_t field);
+ABUT_API abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field);
 
 /* Follows a pose: a matrix for each bone, and where all vertices are (abut_vec3, on the host or on
  * the device of the fields). Positions must be finite and no larger than ABUT_COORDINATE_MAX; those
  * on a device are not checked. The frames before are kept: particles move relative to them. On
  * failure all is as before. */
-ABUT_API abut_status abut_radial_update(abut_radial *radial, const abut_character_matrix *bones,
+ABUT_API abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,
                                         abut_array positions);
 
 /* ---- points ---- */
@@ -145,14 +145,14 @@ typedef struct abut_radial_answer {
  * it. Outside and within `limit` (0 = any) the nearest triangle is looked for from the cell below
  * the point on, as long as neighbours are nearer; inside the same. Points that are not finite get
  * infinity. Answers before the first update are those of empty fields. */
-ABUT_API abut_status abut_radial_at(abut_radial *radial, size_t count, abut_array points,
+ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points,
                                     double limit, abut_array answers);
 
 /* Finds the contacts of capsules, b, with the character, a: spheres are capsules without length,
  * points and vertices of a mesh those without radius too. Each has up to three, of kind
  * ABUT_CONTACT_POINT: at its ends (parts 0 and 1) and where its axis is deepest, if that is between
  * them (part 2), to a cell. The element is its number, the point is on the capsule. Depths are as
- * good as abut_radial_at() is, without its bound. Refused: capsules that are not finite. */
+ * good as abut_radial_evaluate() is, without its bound. Refused: capsules that are not finite. */
 ABUT_API abut_status abut_radial_contacts(abut_radial *radial, size_t count,
                                           const abut_capsule *capsules,
                                           const abut_contact_options *options,
@@ -200,10 +200,10 @@ ABUT_DEFAULT(abut_radial_particles)
  * moved out the shortest way that cells know. Particles do not know each other. On failure all is
  * as before. */
 ABUT_API abut_status abut_radial_collide(abut_radial *radial, abut_radial_particles *particles);
-/* abut_radial_update() and abut_radial_collide() in one call, with the same answers. On a device
+/* abut_radial_set_positions() and abut_radial_collide() in one call, with the same answers. On a device
  * both are queued together and waited for once. On failure all is as before; particles in a buffer
  * may have been moved if the device itself failed. */
-ABUT_API abut_status abut_radial_update_collide(abut_radial *radial,
+ABUT_API abut_status abut_radial_step(abut_radial *radial,
                                                 const abut_character_matrix *bones,
                                                 abut_array positions,
                                                 abut_radial_particles *particles);
@@ -223,9 +223,9 @@ typedef struct abut_radial_measures {
     double missing_area;           /* more than a cell outside of all fields: no field has it */
     double buried_area;            /* more than a cell inside of one: folds, armpits, ears */
     double mean, rms;              /* of errors of what is seen, without sign */
-    double half, most, nearly_all; /* 50, 90 and 99 percent of all area have no greater error */
-    double greatest;               /* of all; infinity where there is no field near */
-    uint32_t worst;                /* the triangle that has it; ABUT_NONE if there is none */
+    double p50, p90, p99; /* 50, 90 and 99 percent of all area have no greater error */
+    double max;               /* of all; infinity where there is no field near */
+    uint32_t max_triangle;                /* the triangle that has it; ABUT_NONE if there is none */
 } abut_radial_measures;
 
 /* Measures fields against the true surface: at the middle of every triangle of `mesh`, the posed

@@ -47,14 +47,14 @@ typedef struct abut_raster_view {
     bool perspective;    /* rays from `eye` */
     abut_vec3 eye;
     double angle;           /* between rays at the top and the bottom, radians; 0 = 1 */
-    double near;            /* rays begin so far before the eye; 0 = 1/1000 of the way to the end */
-    uint32_t width, height; /* pixels, at most ABUT_RASTER_MOST. Where one is 0, it fits the region
+    double near_distance;            /* rays begin so far before the eye; 0 = 1/1000 of the way to the end */
+    uint32_t width, height; /* pixels, at most ABUT_RASTER_MAX. Where one is 0, it fits the region
                              * (perspective: as many as the other); both: the larger is 1024 */
 } abut_raster_view;
 
 ABUT_DEFAULT(abut_raster_view)
 
-#define ABUT_RASTER_MOST 100000
+#define ABUT_RASTER_MAX 100000
 
 /* A mesh somewhere. */
 typedef struct abut_raster_item {

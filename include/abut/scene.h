@@ -67,10 +67,10 @@ ABUT_API abut_status abut_scene_read_memory(abut_context *context, const void *d
 /* Null is allowed. Thread-safe when no one else uses the scene. */
 ABUT_API void abut_scene_destroy(abut_scene *scene);
 /* Null gives an empty view. Thread-safe. */
-ABUT_API abut_scene_arrays abut_scene_arrays_get(const abut_scene *scene);
+ABUT_API abut_scene_arrays abut_scene_get_arrays(const abut_scene *scene);
 /* Whether two bodies are to be tried: different ones whose groups allow it, and not ignored.
  * Thread-safe. */
-ABUT_API bool abut_scene_tries(const abut_scene *scene, uint32_t a, uint32_t b);
+ABUT_API bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b);
 
 #ifdef __cplusplus
 }

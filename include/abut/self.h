@@ -74,7 +74,7 @@ typedef struct abut_self_line {
  * axis of its vertices at the start through their mean, over three fifths of their extent. It moves
  * with them: rigidly with a rigid companion. Refused: a count of 0, coordinates that are not finite
  * or beyond ABUT_COORDINATE_MAX. Thread-safe. */
-ABUT_API abut_status abut_self_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+ABUT_API abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
                                        abut_self_line *line);
 
 typedef struct abut_self_step {
@@ -83,7 +83,7 @@ typedef struct abut_self_step {
      * it, each as the caller likes. They are copied; the answers are the same. No start: the end of
      * the last step, at first the mesh as it came. */
     abut_array start, end;
-    const abut_self_line *line; /* null: that of abut_self_line_of() for the mesh itself */
+    const abut_self_line *line; /* null: that of abut_self_fit_line() for the mesh itself */
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
@@ -176,7 +176,7 @@ typedef struct abut_self_info {
 } abut_self_info;
 
 /* Null gives zeros. Thread-safe. */
-ABUT_API abut_self_info abut_self_info_get(const abut_self *view);
+ABUT_API abut_self_info abut_self_get_info(const abut_self *view);
 
 /* ---- names ---- */
 
@@ -188,7 +188,7 @@ ABUT_API const char *abut_self_fallback_name(abut_self_fallback reason);
 ABUT_API const char *abut_self_set_name(abut_self_set set);
 
 /* Tells what the view test promises on a mesh, and why. Thread-safe. */
-ABUT_API abut_advice abut_self_advice(const abut_mesh_report *report);
+ABUT_API abut_reliability abut_self_reliability(const abut_mesh_report *report);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@ ABUT_API abut_shape abut_shape_default(abut_shape_kind kind);
 ABUT_API const char *abut_shape_kind_name(abut_shape_kind kind);
 
 /* Finds a kind by its name; the error sentence lists them all. Thread-safe. */
-ABUT_API abut_status abut_shape_find(const char *name, abut_shape_kind *kind);
+ABUT_API abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind *kind);
 
 /* Builds the mesh of a shape. Refused: sizes that are not from 1e-90 to 1e90, a tube or torus whose
  * radius2 is not below radius or that is too thin for doubles, too few segments to enclose a

@@ -21,7 +21,7 @@ extern "C" {
 
 /* How to tell inside from outside. A surface has no border where every edge is run along as often
  * one way as the other, vertices of equal coordinates counted as one. Points have a sign on every
- * surface, by winding numbers also on a sheet (ABUT_SHEET_HOLE_SHARE); bodies, as <abut/pair.h>
+ * surface, by winding numbers also on a sheet (ABUT_SHEET_HOLE_FRACTION); bodies, as <abut/pair.h>
  * compares them, are never inside a sheet. */
 typedef enum abut_sign_method {
     ABUT_SIGN_AUTO = 0, /* our choice: winding numbers */
@@ -38,7 +38,7 @@ typedef enum abut_sign_method {
 ABUT_API const char *abut_sign_method_name(abut_sign_method method);
 
 /* Tells what a method promises on a mesh, and why; AUTO as winding numbers. Thread-safe. */
-ABUT_API abut_advice abut_sign_advice(const abut_mesh_report *report, abut_sign_method method);
+ABUT_API abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method);
 
 typedef struct abut_sign_options {
     size_t size;
@@ -49,7 +49,7 @@ ABUT_DEFAULT(abut_sign_options)
 
 /* Makes a hierarchy ready for the questions below; to be called once. Takes no memory to speak of
  * for surfaces without border, some 40 bytes a triangle for others, and 110 for pseudo-normals; see
- * abut_sign_info_get(). A refit keeps it up to date. Called again, replaces what was; on failure
+ * abut_sign_get_info(). A refit keeps it up to date. Called again, replaces what was; on failure
  * that stays. `options` may be null. Of one on a device the CPU gets its copy here where
  * pseudo-normals are asked for; and where there is a border with the first question that needs
  * winding numbers, which then takes the memory and may fail for want of it or by the device. Not
@@ -58,16 +58,16 @@ ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *o
 
 typedef struct abut_sign_info {
     abut_sign_method method; /* AUTO = not prepared */
-    bool closed;             /* the surface has no border */
+    bool is_closed;             /* the surface has no border */
     uint64_t bytes;          /* beyond the hierarchy */
-    abut_advice advice;      /* what answers about inside, windings and signs are worth: guaranteed
+    abut_reliability reliability;      /* what answers about inside, windings and signs are worth: guaranteed
                               * without border, however the surface cuts itself or faces; limited
                               * with holes; unfit where neighbours face opposite ways. Its reason
                               * is null where nothing was prepared */
 } abut_sign_info;
 
 /* Tells what was prepared. Null gives zeros. Thread-safe. */
-ABUT_API abut_sign_info abut_sign_info_get(const abut_bvh *bvh);
+ABUT_API abut_sign_info abut_sign_get_info(const abut_bvh *bvh);
 
 /* Tells whether a point is inside. On the surface counts as inside, exactly. A surface with a
  * border that faces inwards on the whole (whose volume about its own centre is negative) is taken
@@ -98,7 +98,7 @@ ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_poi
  * surface, and where normals cancel. Takes memory as abut_sign_inside(). Thread-safe. */
 ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
                                        abut_nearest *nearest);
-/* The same for many points, as abut_nearest_batch(). Thread-safe; on a device one batch at a time.
+/* The same for many points, as abut_nearest_point_batch(). Thread-safe; on a device one batch at a time.
  */
 ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points,
                                              double radius, abut_array nearest);

@@ -81,7 +81,7 @@ typedef struct abut_impact {
 /* Room for impacts of the caller's. `count` is how many there are; with more than `capacity` that
  * is told by ABUT_ERROR_BUFFER, and none is written. */
 typedef struct abut_impacts {
-    abut_impact *impacts; /* may be null with capacity 0 */
+    abut_impact *list; /* may be null with capacity 0 */
     uint64_t capacity, count;
 } abut_impacts;
 
@@ -99,8 +99,8 @@ typedef struct abut_sweep abut_sweep;
 
 typedef struct abut_sweep_options {
     size_t size;
-    bool no_self;        /* leave out pairs within a mesh */
-    bool no_others;      /* leave out pairs of two meshes */
+    bool skip_self;        /* leave out pairs within a mesh */
+    bool skip_pairs;      /* leave out pairs of two meshes */
     abut_device *device; /* where it is searched; null = the CPU. Impacts are the same */
 } abut_sweep_options;
 
@@ -122,7 +122,7 @@ ABUT_API void abut_sweep_destroy(abut_sweep *motion);
  * a bounding box of all vertices whose longest side is below ABUT_MESH_SIZE_MIN and not 0, arrays
  * on a device that is not the motion's, and those that are too small (ABUT_ERROR_BUFFER). On
  * failure the motion is as before. */
-ABUT_API abut_status abut_sweep_step(abut_sweep *motion, abut_array start, abut_array end);
+ABUT_API abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end);
 
 typedef struct abut_sweep_counts {
     uint64_t vertex_face, edge_edge; /* candidates: pairs whose swept boxes, grown by half the
@@ -160,21 +160,21 @@ typedef struct abut_sweep_rigid_options {
 
 ABUT_DEFAULT(abut_sweep_rigid_options)
 
-typedef struct abut_sweep_touch {
+typedef struct abut_sweep_rigid_result {
     bool hit;
     double time;             /* 0 to 1; 1 where there is no hit */
     abut_vec3 point, normal; /* as in abut_sweep_result: from b to a. No normal where they touch or
                               * contain each other from the start */
     abut_impact_kind kind;
     uint32_t triangle[2]; /* of a and of b, that touch; ABUT_NONE for one around the other */
-    abut_advice advice;   /* reliability: not guaranteed only where containment at the start
+    abut_reliability reliability;   /* reliability: not guaranteed only where containment at the start
                            * decides, as in <abut/pair.h> */
-} abut_sweep_touch;
+} abut_sweep_rigid_result;
 
 /* Finds when two rigid bodies first touch, each along its own path, however fast and thin they are.
  * **"No" means no**, and a time is never late; it is early by no more than the tolerance allows.
  * Bodies that touch or contain each other at the start do so at time 0; a sheet
- * (ABUT_SHEET_HOLE_SHARE) contains nothing. Paths turn about the origin
+ * (ABUT_SHEET_HOLE_FRACTION) contains nothing. Paths turn about the origin
  * of the mesh's coordinates: far from it, or turning by much, they take more pieces. Where
  * separation or tolerance are larger than the bodies, it may be early by 4e-4 of the larger body's
  * size. `options` may be null. Takes no memory but what abut_pair_overlap does, and can be
@@ -182,7 +182,7 @@ typedef struct abut_sweep_touch {
 ABUT_API abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
                                       const abut_path *path_b,
                                       const abut_sweep_rigid_options *options,
-                                      abut_sweep_touch *touch);
+                                      abut_sweep_rigid_result *touch);
 
 #ifdef __cplusplus
 }

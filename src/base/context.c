@@ -375,7 +375,7 @@ void *abut_context_allocate(abut_context *context, size_t count, size_t element_
     return abuti_allocate(abuti_context_of(context), count, element_bytes);
 }
 
-void abut_context_release(abut_context *context, void *memory) {
+void abut_context_free(abut_context *context, void *memory) {
     abuti_release(abuti_context_of(context), memory);
 }
 

@@ -111,6 +111,6 @@ abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs
     return ABUT_OK;
 }
 
-abut_status abut_fail(abut_status status, const char *sentence) {
+abut_status abut_set_error(abut_status status, const char *sentence) {
     return abuti_fail(status, "%s", sentence ? sentence : "no reason was given");
 }

@@ -379,7 +379,7 @@ void abuti_sink_discard(abuti_sink *sink) {
     forget(sink);
 }
 
-abut_status abut_context_write(abut_context *context, const char *path, const void *data,
+abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,
                                size_t bytes) {
     if (!path || (!data && bytes))
         return abuti_null(__func__, path ? "data" : "path");

@@ -76,7 +76,7 @@ static abut_status check_boxes(const char *function, const abut_box *boxes, size
     return ABUT_OK;
 }
 
-abut_status abut_bvh_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
+abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
                          uint32_t *triangles, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     status = status ? status : check_box(__func__, box, SIZE_MAX);
@@ -113,7 +113,7 @@ static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) 
     return found;
 }
 
-abut_status abut_bvh_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
+abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
                                uint64_t capacity, abut_array offsets, abut_array triangles,
                                uint64_t *total) {
     const box_batch b = {bvh, boxes.host, triangles.host};

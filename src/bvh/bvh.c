@@ -230,7 +230,7 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
     return ABUT_OK;
 }
 
-abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
+abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh) {
     if (!bvh || !mesh)
         return abuti_null(__func__, bvh ? "mesh" : "bvh");
     abut_status status = abuti_bvh_check_refit(__func__, bvh->mesh, mesh);
@@ -260,7 +260,7 @@ uint64_t abuti_bvh_bytes(const abut_bvh *bvh) {
            abuti_bvh_compact_bytes(bvh->compact);
 }
 
-abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
+abut_bvh_info abut_bvh_get_info(const abut_bvh *bvh) {
     abut_bvh_info info;
     memset(&info, 0, sizeof info);
     if (!bvh)
@@ -272,7 +272,7 @@ abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
     info.bytes = abuti_bvh_bytes(bvh);
     info.cost = bvh->cost;
     info.built_cost = bvh->built_cost;
-    info.rebuild = bvh->cost > 1.5 * bvh->built_cost;
+    info.should_rebuild = bvh->cost > 1.5 * bvh->built_cost;
     return info;
 }
 

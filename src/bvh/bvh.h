@@ -272,7 +272,7 @@ abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
 /* The same for its parts. */
 abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts);
 /* The same for what it contains. A part is a sheet, without an inside, if its holes exceed
- * ABUT_SHEET_HOLE_SHARE of its area. Measured again after a refit. */
+ * ABUT_SHEET_HOLE_FRACTION of its area. Measured again after a refit. */
 abut_status abuti_bvh_interior(const abut_bvh *bvh, const bvh_interior **interior);
 /* Whether corners of triangles that were in one place, by name, still are. The mesh has the
  * triangles of the one that was named, and may have other vertices that none uses, even fewer. */

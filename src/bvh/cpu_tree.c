@@ -21,7 +21,7 @@ static abut_status create(bvh_part *part, void *owner) {
 
 static abut_status refit(bvh_part *part) {
     cpu_tree *tree = (cpu_tree *)(void *)part;
-    return abut_bvh_refit(tree->bvh, tree->owner->mesh);
+    return abut_bvh_set_mesh(tree->bvh, tree->owner->mesh);
 }
 
 static void destroy(bvh_part *part) {

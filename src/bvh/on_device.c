@@ -165,7 +165,7 @@ static void forget_host(abut_bvh *bvh) {
 abut_status abuti_bvh_there_refit(abut_bvh *bvh, abut_mesh *mesh) {
     bvh_on_device *there = bvh->there;
     if (!there->builder)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_refit: the hierarchy is a copy");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_bvh_set_mesh: the hierarchy is a copy");
     there->broken = true;
     abut_status status = abuti_bvh_device_refit(there->builder, &there->tree, mesh);
     if (status)

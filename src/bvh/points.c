@@ -26,7 +26,7 @@ abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
                           function, in.count, ABUT_NONE - 1);
     if (in.buffer && stride != packed)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points in a buffer must be packed", function);
-    *to = (bvh_points){in.points, in.type, stride, in.count, in.buffer, in.ordered};
+    *to = (bvh_points){in.points, in.type, stride, in.count, in.buffer, in.is_sorted};
     const abut_array array = {(void *)(uintptr_t)in.points, (abut_buffer *)(uintptr_t)in.buffer};
     return abuti_bvh_check_array(function, "points->points", bvh, array, in.count, packed);
 }

@@ -146,7 +146,7 @@ static void list_solid_border(const bvh_solid *solid, const uint32_t *part, cons
         const uint32_t *edge = solid->border[i];
         uint32_t *last =
             interior->border_count ? interior->border[interior->border_count - 1] : NULL;
-        if (shares[part[edge[0]]] > ABUT_SHEET_HOLE_SHARE)
+        if (shares[part[edge[0]]] > ABUT_SHEET_HOLE_FRACTION)
             continue;
         interior->flipped |= last && last[0] == edge[0] && last[1] == edge[1];
         memcpy(interior->border[interior->border_count++], edge, sizeof *interior->border);
@@ -171,7 +171,7 @@ static abut_status fill_interior(const abut_bvh *bvh, const bvh_solid *solid, co
     if (edges)
         list_solid_border(solid, part, shares, interior);
     for (size_t t = 0; both && t < mesh->triangle_count; t++)
-        interior->is_sheet[t] = shares[part[mesh->indices[3 * t]]] > ABUT_SHEET_HOLE_SHARE;
+        interior->is_sheet[t] = shares[part[mesh->indices[3 * t]]] > ABUT_SHEET_HOLE_FRACTION;
     *made = interior;
     return ABUT_OK;
 }
@@ -190,7 +190,7 @@ static abut_status make_interior(const abut_bvh *bvh, const bvh_solid *solid, bv
                                solid->border_count, parts->part, parts->count, shares);
     bool has_solids = false, has_sheets = false;
     for (uint32_t i = 0; i < parts->count && !status; i++) {
-        const bool sheet = shares[i] > ABUT_SHEET_HOLE_SHARE;
+        const bool sheet = shares[i] > ABUT_SHEET_HOLE_FRACTION;
         has_sheets |= sheet;
         has_solids |= !sheet;
     }

@@ -458,26 +458,26 @@ void abut_character_destroy(abut_character *character) {
 
 /* ---- asking ---- */
 
-abut_character_info abut_character_info_get(const abut_character *character) {
+abut_character_info abut_character_get_info(const abut_character *character) {
     return character ? character->info : (abut_character_info){0};
 }
 
-abut_character_bone abut_character_bone_get(const abut_character *character, uint32_t bone) {
+abut_character_bone abut_character_get_bone(const abut_character *character, uint32_t bone) {
     return character && bone < character->info.bone_count ? character->bones[bone]
                                                           : (abut_character_bone){0};
 }
 
-abut_character_clip abut_character_clip_get(const abut_character *character, uint32_t clip) {
+abut_character_clip abut_character_get_clip(const abut_character *character, uint32_t clip) {
     return character && clip < character->info.clip_count ? character->clips[clip]
                                                           : (abut_character_clip){0};
 }
 
-abut_character_morph abut_character_morph_get(const abut_character *character, uint32_t morph) {
+abut_character_morph abut_character_get_morph(const abut_character *character, uint32_t morph) {
     return character && morph < character->info.morph_count ? character->morphs[morph]
                                                             : (abut_character_morph){0};
 }
 
-abut_mesh *abut_character_rest(const abut_character *character) {
+abut_mesh *abut_character_rest_mesh(const abut_character *character) {
     return character ? character->rest : NULL;
 }
 
@@ -494,7 +494,7 @@ uint32_t abut_character_weights(const abut_character *character, uint32_t vertex
     return count;
 }
 
-abut_status abut_character_report_get(const abut_character *character,
+abut_status abut_character_get_report(const abut_character *character,
                                       abut_character_report *report) {
     if (!character || !report)
         return abuti_null(__func__, character ? "report" : "character");

@@ -68,11 +68,11 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
     return status ? status : abuti_field_host(a->field);
 }
 
-abut_advice abuti_contact_advice(const abut_field *a, const abut_field *b) {
-    abut_advice worst = abuti_guaranteed("No field was asked, or one whose signs are exact.");
-    if (a && a->advice.verdict > worst.verdict)
+abut_reliability abuti_contact_advice(const abut_field *a, const abut_field *b) {
+    abut_reliability worst = abuti_guaranteed("No field was asked, or one whose signs are exact.");
+    if (a && a->advice.level > worst.level)
         worst = a->advice;
-    if (b && b->advice.verdict > worst.verdict)
+    if (b && b->advice.level > worst.level)
         worst = b->advice;
     return worst;
 }
@@ -86,7 +86,7 @@ abut_status abuti_contact_end(contact_call *call, abut_status status) {
                 abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %llu",
                            call->function, call->count, (unsigned long long)call->out->capacity);
         else
-            call->out->advice = call->advice;
+            call->out->reliability = call->advice;
         if (!status && call->count)
             memcpy(call->out->list, call->kept, call->count * sizeof *call->kept);
     }
@@ -134,7 +134,7 @@ contact_frame abuti_contact_frame(const abut_field *field, const contact_motion 
 abut_field_value abuti_contact_value(const abut_field *field, const contact_motion *at,
                                      vec3 point) {
     abut_field_value value = {INFINITY, {0, 0, 0}, false};
-    abut_field_at(field, contact_to_local(at, point), ABUT_INTERPOLATION_LINEAR, &value);
+    abut_field_evaluate(field, contact_to_local(at, point), ABUT_INTERPOLATION_LINEAR, &value);
     value.gradient = m3_apply(&at->turn, value.gradient);
     return value;
 }
@@ -270,7 +270,7 @@ contact_frame abuti_contact_frame_of(const contact_direction *d,
                                      const abut_contact_options *options) {
     contact_frame frame = abuti_contact_frame(d->at->field, d->motion_at, d->motion_of,
                                               d->of->samples->centre, options->margin);
-    frame.any_normal = options->any_normal;
+    frame.any_normal = options->keep_backfacing;
     frame.edge_ends = !d->of->samples->has_vertices;
     frame.culls = d->at->field->closed;
     return frame;
@@ -315,11 +315,11 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
     if (one_way)
         contact_go_one_way(&field->view, &frame);
     tries t = {&field->view, &frame, s->points, s->points + s->view.count, s->view.count, NULL, 0};
-    try_balls(&t, s, call->options.samples, &few);
+    try_balls(&t, s, call->options.skip_edges, &few);
     *wrong += few.wrong;
     if (few.count > FEW)
         return try_all(call, d, &t,
-                       s->view.count + (call->options.samples ? 0 : (size_t)s->view.edge_count),
+                       s->view.count + (call->options.skip_edges ? 0 : (size_t)s->view.edge_count),
                        few.found);
     abuti_sort_keys(few.keys, few.keys + FEW, few.count);
     for (size_t i = 0; i < few.count; i++)

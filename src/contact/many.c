@@ -140,7 +140,7 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     contact_call call;
     abut_contact few[CONTACT_FEW];
     contact_motion at, mesh_at;
-    abut_topology_arrays t = abut_topology_arrays_get(topology);
+    abut_topology_arrays t = abut_topology_get_arrays(topology);
     abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && (!mesh || !topology))
         status = abuti_null(function, mesh ? "topology" : "mesh");
@@ -158,7 +158,7 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     many m = {.a = a, .at = &at, .mesh = mesh, .mesh_at = &mesh_at};
     status = try_many(&call, &m, mesh->vertex_count, 0);
     m.edges = t.edges;
-    if (!status && !call.options.samples)
+    if (!status && !call.options.skip_edges)
         status = try_many(&call, &m, t.edge_count, 0);
     return abuti_contact_end(&call, status);
 }

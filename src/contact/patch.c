@@ -224,7 +224,7 @@ static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) 
             return status;
         status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
     }
-    *apart = !status && relation == ABUT_PAIR_APART;
+    *apart = !status && relation == ABUT_PAIR_DISJOINT;
     return status;
 }
 
@@ -239,7 +239,7 @@ static bool some_meet(const patch_work *work) {
                 size_t at = 3 * (size_t)work->segments[i].face[side] + (size_t)k;
                 t[side].corner[k] = patch_true(body, body->skin->corner[at]);
             }
-        if (triangle_triangle_meet(t[0], t[1], NULL) != ABUT_MEETING_NONE)
+        if (triangle_triangle_meet(t[0], t[1], NULL) != ABUT_INTERSECTION_NONE)
             return true;
     }
     return false;
@@ -391,7 +391,7 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
     *count = 0;
     if (!region_counts(work, call, i))
         return ABUT_OK;
-    if (call->options.unchecked)
+    if (call->options.skip_verification)
         *effort = PATCH_UNCHECKED;
     return abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, effort, answers,
                               count);
@@ -801,7 +801,7 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
         }
     if (status || !regions)
         return status;
-    if (!call->options.unchecked) {
+    if (!call->options.skip_verification) {
         if (regions == 1 && !call->parts)
             return answer_alone(work, call, last, keep);
         status = answer_walls(work, call, keep, &resolved);
@@ -1120,7 +1120,7 @@ static abut_status check_call(const abut_posed *a, const abut_posed *b,
 
 /* All steps for a pair, with each body as its skin is chosen. */
 static abut_status answer_pair(patch_work *work, patch_call *call) {
-    uint32_t keep = call->options.keep;
+    uint32_t keep = call->options.max_contacts;
     start_work(work, call->memory);
     abut_status status = find(work, call);
     if (status)
@@ -1130,7 +1130,7 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     call->meets = work->segment_count > 0;
     status = answer_found(work, call, keep);
     status = status ? status : settle_touch(work, call);
-    if (!status && call->count && !call->options.unchecked && !call->separates && !call->clasped)
+    if (!status && call->count && !call->options.skip_verification && !call->separates && !call->clasped)
         status = check(work, call, keep);
     if (!status && call->options.margin > 0)
         status = answer_proximity(work, call, keep);

@@ -279,7 +279,7 @@ static void visit_row(proximity *p, const near_face *f, const near_leaf *b, cons
                                         row->distance[lane] - row->error <= p->nearest.distance);
         if (!facing && !nearest && !(row->near & unsure & bit))
             continue;
-        if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
+        if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
             if (facing)
                 add_facing(p, f, g, 0);
             continue;

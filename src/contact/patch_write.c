@@ -83,7 +83,7 @@ static void number_ids(named_contact *named, size_t count, abut_contact *list) {
 }
 
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_advice advice, abut_patches *out) {
+                              bool separates, abut_reliability advice, abut_patches *out) {
     uint64_t contacts = 0;
     for (size_t i = 0; i < count; i++)
         contacts += answers[i].count;
@@ -100,8 +100,8 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     if (contacts > FEW && !(named = abuti_allocate(abuti_context_of(frame->context),
                                                    (size_t)contacts, sizeof *named)))
         return ABUT_ERROR_MEMORY;
-    out->separates = separates || !count;
-    out->advice = advice;
+    out->is_verified = separates || !count;
+    out->reliability = advice;
     contacts = 0;
     for (size_t i = 0; i < count; i++) {
         const patch_answer *a = &answers[i];
@@ -151,9 +151,9 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
     if (!(ours->margin >= 0 && ours->margin <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
                           function, ours->margin);
-    if (ours->keep > PATCH_POINTS)
+    if (ours->max_contacts > PATCH_POINTS)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->keep is %u; it may be at most %d",
-                          function, ours->keep, PATCH_POINTS);
-    ours->keep = ours->keep ? ours->keep : KEEP;
+                          function, ours->max_contacts, PATCH_POINTS);
+    ours->max_contacts = ours->max_contacts ? ours->max_contacts : KEEP;
     return abuti_contact_check(function, "options->hint", &ours->hint.x, 3);
 }

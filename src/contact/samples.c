@@ -62,7 +62,7 @@ static abut_status read_options(const abut_samples_options *theirs, abut_samples
     status = status ? status : check_length("flat_angle", ours->flat_angle);
     status = status ? status : check_length("face_area", ours->face_area);
     status = status ? status : check_length("radius", ours->radius);
-    if (!status && ours->kinds > (ALL_KINDS | ABUT_SAMPLES_EVEN))
+    if (!status && ours->kinds > (ALL_KINDS | ABUT_SAMPLES_SURFACE))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "abut_samples_create: options->kinds is %u, which is no sum of kinds",
                             ours->kinds);
@@ -75,7 +75,7 @@ static abut_status read_options(const abut_samples_options *theirs, abut_samples
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_samples_create: options->radius and "
                                                  "options->count are given; give one of them");
     if (!ours->kinds)
-        ours->kinds = ours->radius > 0 || ours->count ? ABUT_SAMPLES_EVEN : ALL_KINDS;
+        ours->kinds = ours->radius > 0 || ours->count ? ABUT_SAMPLES_SURFACE : ALL_KINDS;
     return status;
 }
 
@@ -329,14 +329,14 @@ static abut_status find(work *w, abut_samples *to) {
     status = status ? status : abuti_progress(context, "samples", 0.6);
     if (!status && o->kinds & ABUT_SAMPLES_FACES)
         status = sample_faces(w);
-    if (!status && o->kinds & ABUT_SAMPLES_EVEN)
+    if (!status && o->kinds & ABUT_SAMPLES_SURFACE)
         status = abuti_samples_even(w->mesh, &w->normals, w->area,
                                     o->radius > 0 ? o->radius : w->spacing, o->count, &w->found);
     if (!status && w->found.count > (size_t)MOST_SAMPLES)
         status = abuti_fail(ABUT_ERROR_LIMIT, "abut_samples_create: %zu samples are too many",
                             w->found.count);
-    if (!status && o->limit && o->limit < w->found.count)
-        status = abuti_samples_thin(&w->found, 0, o->limit, 0);
+    if (!status && o->max_count && o->max_count < w->found.count)
+        status = abuti_samples_thin(&w->found, 0, o->max_count, 0);
     abuti_release(context, w->flat_edge);
     return status;
 }
@@ -354,7 +354,7 @@ static abut_status finish(const work *w, abut_samples *to) {
     view->samples = to->samples;
     view->edges = to->edges;
     view->spacing = w->spacing;
-    to->has_vertices = w->options.kinds & ABUT_SAMPLES_VERTICES && !w->options.limit;
+    to->has_vertices = w->options.kinds & ABUT_SAMPLES_VERTICES && !w->options.max_count;
     size_t count = view->count + 2 * (size_t)view->edge_count;
     to->points = abuti_allocate(to->context, count, sizeof *to->points);
     if (!to->points)
@@ -383,8 +383,8 @@ static abut_status make(work *w, abut_samples *to) {
     abut_normals *normals = NULL;
     abut_status status = abut_topology_create(w->mesh, &topology);
     status = status ? status : abut_normals_create(topology, &normals);
-    w->topology = abut_topology_arrays_get(topology);
-    w->normals = abut_normals_arrays_get(normals);
+    w->topology = abut_topology_get_arrays(topology);
+    w->normals = abut_normals_get_arrays(normals);
     status = status ? status : find(w, to);
     to->samples = w->found.list;
     to->view.count = status ? 0 : (uint32_t)w->found.count;
@@ -400,7 +400,7 @@ static void find_place(const work *w, cache_place *place) {
     const vec3 from = w->mesh->origin; /* positions are relative to it */
     const double lengths[] = {from.x,     from.y,       from.z,          w->cell,
                               w->spacing, w->face_area, w->least_cosine, o->radius};
-    const uint32_t numbers[] = {o->kinds, o->count, o->limit, o->face_middles};
+    const uint32_t numbers[] = {o->kinds, o->count, o->max_count, o->face_middles};
     abuti_digest sum;
     abuti_mesh_digest(w->mesh, place->mesh);
     abuti_digest_begin(&sum);
@@ -473,7 +473,7 @@ void abut_samples_destroy(abut_samples *samples) {
     abut_context_destroy(context);
 }
 
-abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples) {
+abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples) {
     abut_samples_arrays none;
     memset(&none, 0, sizeof none);
     return samples ? samples->view : none;

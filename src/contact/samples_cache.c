@@ -135,7 +135,7 @@ static bool sample_is_possible(const sample_record *s, const abut_mesh *mesh, ui
     const uint64_t corners = 3 * (uint64_t)mesh->triangle_count;
     const uint64_t most[] = {mesh->vertex_count, corners, mesh->triangle_count,
                              mesh->triangle_count};
-    return s->kind <= ABUT_SAMPLE_EVEN && kinds >> s->kind & 1 && s->element < most[s->kind] &&
+    return s->kind <= ABUT_SAMPLE_SURFACE && kinds >> s->kind & 1 && s->element < most[s->kind] &&
            s->zero == 0 && within(s->point, 3, FARTHEST) && within(s->normal, 3, LONGEST_NORMAL);
 }
 

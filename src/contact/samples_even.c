@@ -209,7 +209,7 @@ static void strew(const abut_mesh *mesh, const abut_normals_arrays *normals, dou
             if (place >= passed)
                 break;
             const abut_sample sample = {place_on(mesh, f, made), normals->faces[f],
-                                        ABUT_SAMPLE_EVEN, f, part};
+                                        ABUT_SAMPLE_SURFACE, f, part};
             to->list[to->count++] = sample;
             made++;
         }

@@ -84,7 +84,7 @@ static void try_sample(contact_call *call, const solid *s, vec3 point, vec3 norm
         outward = v3_scale(normal, -1);
     if (v3_max_abs(outward) == 0)
         outward = v3(0, 0, 1);
-    if (!call->options.any_normal && v3_dot(outward, normal) > 0)
+    if (!call->options.keep_backfacing && v3_dot(outward, normal) > 0)
         return;
     contact.point = point;
     contact.normal = outward;
@@ -108,7 +108,7 @@ static double least_along(const solid *s, vec3 a, vec3 b) {
 
 static void try_body(contact_call *call, const abut_body *a, const contact_motion *at,
                      const solid *s) {
-    abut_samples_arrays view = abut_samples_arrays_get(a->samples);
+    abut_samples_arrays view = abut_samples_get_arrays(a->samples);
     for (uint32_t i = 0; i < view.count; i++) {
         const abut_sample *sample = &view.samples[i];
         abut_contact contact = {.kind = (abut_contact_kind)sample->kind,
@@ -117,7 +117,7 @@ static void try_body(contact_call *call, const abut_body *a, const contact_motio
         try_sample(call, s, contact_to_world(at, sample->point),
                    m3_apply(&at->turn, sample->normal), contact);
     }
-    if (call->options.samples || s->kind == SOLID_PLANE) /* where ends are as deep */
+    if (call->options.skip_edges || s->kind == SOLID_PLANE) /* where ends are as deep */
         return;
     for (uint32_t i = 0; i < view.edge_count; i++) {
         const abut_sample_edge *edge = &view.edges[i];
@@ -340,11 +340,11 @@ static void try_box(contact_call *call, const abut_body *a, const contact_motion
     contact_found found[BOX_POINTS + BOX_EDGES];
     contact_frame frame =
         abuti_contact_frame(a->field, at, &s->motion, v3(0, 0, 0), call->options.margin);
-    frame.any_normal = call->options.any_normal;
+    frame.any_normal = call->options.keep_backfacing;
     box_features(s->half, points);
-    abuti_contact_try(a->field, &frame, points, BOX_POINTS, call->options.samples ? 0 : BOX_EDGES,
+    abuti_contact_try(a->field, &frame, points, BOX_POINTS, call->options.skip_edges ? 0 : BOX_EDGES,
                       found);
-    for (int i = 0; i < BOX_POINTS + (call->options.samples ? 0 : BOX_EDGES); i++) {
+    for (int i = 0; i < BOX_POINTS + (call->options.skip_edges ? 0 : BOX_EDGES); i++) {
         if (!(found[i].depth > CONTACT_WRONG))
             continue;
         const contact_point *p = i < BOX_POINTS ? &points[i] : &points[2 * i - BOX_POINTS];

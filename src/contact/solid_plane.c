@@ -147,7 +147,7 @@ static abut_status add_part(plane_work *w, const low_part *part) {
                            .count = count,
                            .deepest = part->most[8],
                            .as_deep = 1e-6};
-    abuti_patch_choose(&choice, w->call->options->keep, w->gap, &answer);
+    abuti_patch_choose(&choice, w->call->options->max_contacts, w->gap, &answer);
     return abuti_solid_add(w->call, &answer);
 }
 

@@ -752,7 +752,7 @@ abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
                           &frame.motion, &frame.origin);
         mat3 back = m3_transpose(&frame.motion.rotation);
         vec3 hint = m3_apply(&back, v3_scale(o.hint, frame.swapped ? -1 : 1));
-        answer_solids(&body[0], &body[1], o.margin, hint, o.keep, &answer);
+        answer_solids(&body[0], &body[1], o.margin, hint, o.max_contacts, &answer);
     }
     return abuti_patch_write(&frame, &answer, answer.count > 0, true,
                              abuti_guaranteed("Both solids are convex: a shift by the depth along "

@@ -179,7 +179,7 @@ static void try_end(near_work *w, uint32_t triangle, triangle3 t, uint32_t end) 
 static void try_axis(near_work *w, uint32_t triangle, triangle3 t) {
     const solid_call *call = w->call;
     bool meets = false;
-    w->status = w->status ? w->status : abut_segment_triangle_meet(&w->axis, &t, &meets, NULL);
+    w->status = w->status ? w->status : abut_segment_triangle_intersect(&w->axis, &t, &meets, NULL);
     w->meets |= meets;
     for (uint32_t k = 0; k < 3; k++) {
         uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
@@ -317,7 +317,7 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
                            .count = count,
                            .deepest = answer.depth,
                            .as_deep = 1e-6};
-    uint32_t most = w->call->options->keep;
+    uint32_t most = w->call->options->max_contacts;
     abuti_patch_choose(&choice, keep < most ? keep : most,
                        w->call->options->margin + 1e-12 * w->size, &answer);
     return abuti_solid_add(w->call, &answer);
@@ -385,7 +385,7 @@ static abut_status answer_outside(near_work *w) {
         status = add_wall(w, best, taken);
     }
     solid_call *call = w->call;
-    if (status || !call->count || call->options->unchecked)
+    if (status || !call->count || call->options->skip_verification)
         return status;
     patch_answer *before = NULL; /* depths are as they were unless the larger ones separate */
     room = 0;
@@ -434,11 +434,11 @@ static abut_status find_way_out(near_work *w, vec3 hint, patch_answer *answer) {
         next.centre = next.points[0].at;
         near_work rest;
         abuti_patch_shift(w->size, &next, 1, &shift);
-        if (!call->options->unchecked)
+        if (!call->options->skip_verification)
             status = find_rest(w, shift, &rest, &call->separates);
         if (!answer->count || call->separates)
             *answer = next;
-        if (call->options->unchecked)
+        if (call->options->skip_verification)
             break;
     }
     return status;
@@ -509,7 +509,7 @@ abut_status abuti_solid_round(solid_call *call, const solid_view *view, const ab
         patch_answer back;
         call->is_exact = false;
         status = find_way_out(&w, hint, &back);
-        if (!status && back.count && (call->separates || call->options->unchecked))
+        if (!status && back.count && (call->separates || call->options->skip_verification))
             return abuti_solid_add(call, &back);
     }
     if (status || !inside)

@@ -152,7 +152,7 @@ void *abut_device_native(const abut_device *device) {
     return device ? device->backend->native(device) : NULL;
 }
 
-abut_device_info abut_device_info_get(const abut_device *device) {
+abut_device_info abut_device_get_info(const abut_device *device) {
     return device ? device->info : (abut_device_info){.has_doubles = false};
 }
 

@@ -78,7 +78,7 @@ static abut_status list_item(listing *l, cache_file *file, const cache_item *ite
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
         return status;
     if (field)
-        entry->info = abut_field_info_get(field);
+        entry->info = abut_field_get_info(field);
     abut_field_destroy(field);
     entry->stored_bytes = item->bytes;
     snprintf(problem, sizeof problem, "%s", abut_last_error());

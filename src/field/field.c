@@ -183,12 +183,12 @@ static abut_device *device_of(const abut_bvh *bvh, const abut_field_options *o) 
 }
 
 abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
-    const abut_sign_info sign = abut_sign_info_get(bvh);
+    const abut_sign_info sign = abut_sign_get_info(bvh);
     field->layout = o->layout;
     field->type = o->type;
     field->sign = sign.method;
-    field->closed = sign.closed;
-    field->advice = sign.advice;
+    field->closed = sign.is_closed;
+    field->advice = sign.reliability;
     field->device = device_of(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
@@ -318,7 +318,7 @@ void abut_field_destroy(abut_field *field) {
 
 /* ---- what it is ---- */
 
-abut_field_info abut_field_info_get(const abut_field *field) {
+abut_field_info abut_field_get_info(const abut_field *field) {
     abut_field_info info;
     memset(&info, 0, sizeof info);
     if (!field)

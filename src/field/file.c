@@ -157,7 +157,7 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
                       .type = field->type,
                       .sign = field->sign,
                       .closed = field->closed                                 ? CLOSED
-                                : field->advice.verdict == ABUT_VERDICT_UNFIT ? FLIPPED
+                                : field->advice.level == ABUT_RELIABILITY_UNRELIABLE ? FLIPPED
                                                                               : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
@@ -254,7 +254,7 @@ static abut_grid grid_of(const file_head *h) {
                        {h->count[0], h->count[1], h->count[2]}};
 }
 
-static abut_advice advice_of(const file_head *h) {
+static abut_reliability advice_of(const file_head *h) {
     if (h->sign == ABUT_SIGN_AUTO && h->closed == OPEN)
         return abuti_field_values_advice();
     return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
@@ -341,7 +341,7 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
                         .advice = advice_of(&h),
                         .sign = (abut_sign_method)h.sign};
     abuti_field_count(&field);
-    *info = abut_field_info_get(&field);
+    *info = abut_field_get_info(&field);
     return ABUT_OK;
 }
 

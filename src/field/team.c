@@ -48,7 +48,7 @@ static uint64_t share_begin(const abut_field_team *with, uint64_t count, uint32_
 /* ---- exchange ---- */
 
 static abut_status lost(void) {
-    return abuti_fail(ABUT_ERROR_FILE, "abut_field_write_team: the processes of the team could not "
+    return abuti_fail(ABUT_ERROR_FILE, "abut_field_write_distributed: the processes of the team could not "
                                        "exchange what they have; the field is not complete");
 }
 
@@ -226,7 +226,7 @@ static abut_status write_file(team *t) {
             offset += whole;
         }
         status = fine ? ABUT_OK
-                      : abuti_fail(ABUT_ERROR_FILE, "abut_field_write_team: the file could not be "
+                      : abuti_fail(ABUT_ERROR_FILE, "abut_field_write_distributed: the file could not be "
                                                     "written");
         status = agree(t, status);
     }
@@ -236,7 +236,7 @@ static abut_status write_file(team *t) {
 
 /* The range of all values, of which each process has seen some. */
 static abut_status tell(team *t, abut_field_info *info) {
-    abut_field_info made = abut_field_info_get(t->field);
+    abut_field_info made = abut_field_get_info(t->field);
     const double own[2] = {made.lowest, made.highest};
     double(*all)[2] = abuti_allocate(t->context, t->with->count, sizeof *all);
     abut_status status = agree(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
@@ -259,7 +259,7 @@ static abut_status prepare(team *t, abut_mesh *mesh, const abut_field_options *o
     abut_status status = abuti_field_read_options(options, &o);
     if (!status && (o.layout != ABUT_FIELD_SPARSE || o.device || o.cache))
         status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "abut_field_write_team: a team builds sparse fields on CPUs, without a "
+                            "abut_field_write_distributed: a team builds sparse fields on CPUs, without a "
                             "cache; set options->layout to sparse, device and cache to null");
     sign.method = o.sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &t->bvh);
@@ -276,17 +276,17 @@ static abut_status prepare(team *t, abut_mesh *mesh, const abut_field_options *o
 
 static abut_status check(const abut_mesh *mesh, const abut_field_team *with) {
     if (!mesh || !with)
-        return abuti_null("abut_field_write_team", mesh ? "team" : "mesh");
+        return abuti_null("abut_field_write_distributed", mesh ? "team" : "mesh");
     if (!with->gather || !with->write || with->size != sizeof *with || !with->count ||
         with->count > TEAM_MOST || with->rank >= with->count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_write_team: the team is %u of %u processes and must have its "
+                          "abut_field_write_distributed: the team is %u of %u processes and must have its "
                           "size, gather and write",
                           with->rank, with->count);
     return ABUT_OK;
 }
 
-abut_status abut_field_write_team(abut_mesh *mesh, const abut_field_options *options, bool plain,
+abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_options *options, bool plain,
                                   const abut_field_team *with, abut_field_info *info) {
     abut_status status = check(mesh, with);
     if (status)

@@ -62,7 +62,7 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
             indices[at] = (uint32_t)at;
         }
     }
-    return abuti_mesh_derive(context, "abut_field_update", positions, 6 * count, indices, 2 * count,
+    return abuti_mesh_derive(context, "abut_field_set_mesh", positions, 6 * count, indices, 2 * count,
                              moved);
 }
 
@@ -171,7 +171,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     made->coarse = NULL;
     made->brick_count = 0;
     made->closed = bvh_sign_of(bvh)->closed;
-    made->advice = abut_sign_info_get(bvh).advice;
+    made->advice = abut_sign_get_info(bvh).reliability;
     bool all = field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL ||
                abuti_field_step(made) != field->step;
     abut_status status = find_known(field, bvh, all, &known, changed);
@@ -231,7 +231,7 @@ abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *r
     return status;
 }
 
-abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
+abut_status abut_field_set_mesh(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
     abut_bvh *bvh = NULL;
     abut_bvh_options tree = abut_bvh_options_default();
     abut_status status = check(__func__, field, mesh, "mesh");

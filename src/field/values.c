@@ -5,7 +5,7 @@
 
 /* ---- memory ---- */
 
-abut_advice abuti_field_values_advice(void) {
+abut_reliability abuti_field_values_advice(void) {
     return abuti_guaranteed("Signs are those that the values came with.");
 }
 
@@ -104,10 +104,10 @@ bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGE
     return field->mesh || field->has_digest;
 }
 
-abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is) {
+abut_status abut_field_matches_mesh(const abut_field *field, const abut_mesh *mesh, bool *is) {
     unsigned char ours[ABUTI_DIGEST_BYTES], theirs[ABUTI_DIGEST_BYTES];
     if (!field || !mesh || !is)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_is_of: an argument is null");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_matches_mesh: an argument is null");
     if (field->mesh == mesh) {
         *is = true;
         return ABUT_OK;

@@ -291,7 +291,7 @@ void abut_frames_close(abut_frames *frames) {
 
 /* ---- asking ---- */
 
-abut_frames_info abut_frames_info_get(const abut_frames *frames) {
+abut_frames_info abut_frames_get_info(const abut_frames *frames) {
     return frames ? frames->info : (abut_frames_info){0};
 }
 

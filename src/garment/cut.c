@@ -25,9 +25,9 @@ static double level_at(const tailor *t, vec3 p) {
     abut_field_value value;
     const garment_piece *piece = t->piece;
     /* Cubic where the surface can be: the slope has to be continuous there. */
-    if (abut_field_at(t->body->field, p, ABUT_INTERPOLATION_LINEAR, &value) ||
+    if (abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_LINEAR, &value) ||
         (fabs(value.distance - piece->ease) < 3 * t->cell &&
-         abut_field_at(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value)))
+         abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value)))
         return t->cell;
     double d = value.distance - piece->ease;
     return piece->has_skirt

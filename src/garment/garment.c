@@ -94,11 +94,11 @@ static abut_status touch_body(const garment_body *b, const abut_character *chara
                               const abut_bvh *bvh, uint32_t *touched, garment_touch *touch) {
     const abut_posed cloth = {.bvh = bvh}, body = {.bvh = b->bvh};
     uint64_t count = 0;
-    abut_status status = abut_pair_meetings(&cloth, &body, 0, NULL, &count);
+    abut_status status = abut_pair_intersections(&cloth, &body, 0, NULL, &count);
     if (status != ABUT_ERROR_BUFFER)
         return status;
-    abut_pair_meeting *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
-    status = list ? abut_pair_meetings(&cloth, &body, count, list, &count) : ABUT_ERROR_MEMORY;
+    abut_pair_intersection *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
+    status = list ? abut_pair_intersections(&cloth, &body, count, list, &count) : ABUT_ERROR_MEMORY;
     for (uint64_t i = 0; i < count && !status; i++)
         count_touched(b, character, list[i].triangle_b, touched);
     abuti_release(b->context, list);
@@ -111,11 +111,11 @@ static abut_status touch_itself(const garment_body *b, const abut_character *cha
                                 const abut_mesh *mesh, const abut_bvh *bvh, uint32_t *touched,
                                 garment_touch *touch) {
     uint64_t count = 0;
-    abut_status status = abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
+    abut_status status = abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
     if (status != ABUT_ERROR_BUFFER)
         return status;
-    abut_pair_self *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
-    status = list ? abut_pair_self_meetings(bvh, NULL, count, list, &count) : ABUT_ERROR_MEMORY;
+    abut_pair_self_intersection *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
+    status = list ? abut_pair_self_intersections(bvh, NULL, count, list, &count) : ABUT_ERROR_MEMORY;
     for (uint64_t i = 0; i < count && !status; i++) {
         abut_nearest near;
         uint32_t vertex = mesh->indices[3 * (size_t)list[i].triangle[0]];

@@ -29,7 +29,7 @@ static inline closest_pair segment_segment_closest(segment3 a, segment3 b) {
             thin_a.corner[i] = a.end[i > 0];
             thin_b.corner[i] = b.end[i > 0];
         }
-        if (degenerate_meet(thin_a, thin_b, &common) != ABUT_MEETING_NONE)
+        if (degenerate_meet(thin_a, thin_b, &common) != ABUT_INTERSECTION_NONE)
             return pair_at(common.end[0]);
     }
     closest_pair closest = segment_segment_near(a, b);
@@ -161,7 +161,7 @@ static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
 
 static inline closest_pair triangle_triangle_closest(triangle3 a, triangle3 b) {
     segment3 common;
-    if (triangle_triangle_meet(a, b, &common) != ABUT_MEETING_NONE)
+    if (triangle_triangle_meet(a, b, &common) != ABUT_INTERSECTION_NONE)
         return pair_at(common.end[0]);
     return triangle_triangle_apart(a, b);
 }

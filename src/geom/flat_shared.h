@@ -163,7 +163,7 @@ static inline segment3 longest_extent(const meeting_points *list) {
 }
 
 /* Intersects two hulls of one plane (seen along `axis`) or of one line (-1). */
-ABUTI_COLD abut_meeting flat_meet(const hull3 *a, const hull3 *b, int axis, segment3 *segment) {
+ABUTI_COLD abut_intersection flat_meet(const hull3 *a, const hull3 *b, int axis, segment3 *segment) {
     meeting_points list;
     list.count = list.crossing_count = 0;
     list_corners(a, b, axis, &list);
@@ -171,20 +171,20 @@ ABUTI_COLD abut_meeting flat_meet(const hull3 *a, const hull3 *b, int axis, segm
     if (axis >= 0)
         list_crossings(a, b, axis, &list);
     if (list.count == 0)
-        return ABUT_MEETING_NONE;
+        return ABUT_INTERSECTION_NONE;
     if (segment)
         *segment = longest_extent(&list);
     int triangle_count = (a->count == 3) + (b->count == 3);
     if (triangle_count == 2 && !edge_separates(a, b, axis) && !edge_separates(b, a, axis))
-        return ABUT_MEETING_COPLANAR;
+        return ABUT_INTERSECTION_COPLANAR;
     /* Two segments cross in a point; a segment that crosses a triangle's edge goes on inside. Sets
      * that only touch have nothing but corners in the list, and those are exact. */
     if (list.crossing_count > 0)
-        return triangle_count > 0 ? ABUT_MEETING_SEGMENT : ABUT_MEETING_POINT;
+        return triangle_count > 0 ? ABUT_INTERSECTION_SEGMENT : ABUT_INTERSECTION_POINT;
     for (int i = 1; i < list.count; i++)
         if (!v3_equal(list.p[0], list.p[i]))
-            return ABUT_MEETING_SEGMENT;
-    return ABUT_MEETING_POINT;
+            return ABUT_INTERSECTION_SEGMENT;
+    return ABUT_INTERSECTION_POINT;
 }
 
 #endif

@@ -113,8 +113,8 @@ abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_tr
 
 /* ---- intersections ---- */
 
-abut_status abut_triangle_triangle_meet(const abut_triangle *a, const abut_triangle *b,
-                                        abut_meeting *meeting, abut_segment *segment) {
+abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
+                                        abut_intersection *meeting, abut_segment *segment) {
     abut_status status = check_triangle(__func__, "a", a);
     status = status ? status : check_triangle(__func__, "b", b);
     status = status ? status : check_pointer(__func__, "meeting", meeting);
@@ -123,7 +123,7 @@ abut_status abut_triangle_triangle_meet(const abut_triangle *a, const abut_trian
     return status;
 }
 
-abut_status abut_segment_triangle_meet(const abut_segment *segment, const abut_triangle *triangle,
+abut_status abut_segment_triangle_intersect(const abut_segment *segment, const abut_triangle *triangle,
                                        bool *meet, abut_vec3 *point) {
     abut_status status = check_segment(__func__, "segment", segment);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
@@ -138,7 +138,7 @@ abut_status abut_segment_triangle_meet(const abut_segment *segment, const abut_t
     return ABUT_OK;
 }
 
-abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *triangle, bool *meet,
+abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle, bool *meet,
                                    abut_ray_triangle_hit *hit) {
     abut_status status = check_pointer(__func__, "ray", ray);
     status = status ? status : check_point(__func__, "ray->origin", ray->origin);
@@ -161,7 +161,7 @@ abut_status abut_ray_triangle_meet(const abut_ray *ray, const abut_triangle *tri
     return ABUT_OK;
 }
 
-abut_status abut_box_triangle_meet(const abut_box *box, const abut_triangle *triangle, bool *meet) {
+abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle, bool *meet) {
     abut_status status = check_box(__func__, box);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
     status = status ? status : check_pointer(__func__, "meet", meet);
@@ -466,7 +466,7 @@ const char *abut_feature_name(abut_feature feature) {
     return ABUTI_NAME(names, feature);
 }
 
-const char *abut_meeting_name(abut_meeting meeting) {
+const char *abut_intersection_name(abut_intersection meeting) {
     static const char *const names[] = {"none", "point", "segment", "coplanar"};
     return ABUTI_NAME(names, meeting);
 }

@@ -72,14 +72,14 @@ static inline vec3 crossing_point(crossing_edge e, triangle3 plane) {
 
 /* Planes that cross. Let p be the direction of the line along which b's edges order as interval_of
  * says; a's order the other way round, since each triangle is seen from the other's upper side. */
-static inline abut_meeting crossing_meet(triangle3 a, triangle3 b, const int *sign_a,
+static inline abut_intersection crossing_meet(triangle3 a, triangle3 b, const int *sign_a,
                                          const int *sign_b, segment3 *segment) {
     crossing_interval of_a = interval_of(a, sign_a), of_b = interval_of(b, sign_b);
     crossing_edge a_low = of_a.high, a_high = of_a.low;
     int gap_above = crossing_order(a_high, of_b.low);  /* b starts after a ends */
     int gap_below = -crossing_order(a_low, of_b.high); /* a starts after b ends */
     if (gap_above > 0 || gap_below > 0)
-        return ABUT_MEETING_NONE;
+        return ABUT_INTERSECTION_NONE;
     int is_point = gap_above == 0 || gap_below == 0 || of_a.is_point || of_b.is_point;
     if (segment) {
         segment->end[0] = crossing_order(a_low, of_b.low) > 0 ? crossing_point(of_b.low, a)
@@ -88,11 +88,11 @@ static inline abut_meeting crossing_meet(triangle3 a, triangle3 b, const int *si
                           : crossing_order(a_high, of_b.high) < 0 ? crossing_point(of_b.high, a)
                                                                   : crossing_point(a_high, b);
     }
-    return is_point ? ABUT_MEETING_POINT : ABUT_MEETING_SEGMENT;
+    return is_point ? ABUT_INTERSECTION_POINT : ABUT_INTERSECTION_SEGMENT;
 }
 
 /* Coplanar triangles, and those that are only a segment or a point. */
-ABUTI_COLD abut_meeting degenerate_meet(triangle3 ta, triangle3 tb, segment3 *segment) {
+ABUTI_COLD abut_intersection degenerate_meet(triangle3 ta, triangle3 tb, segment3 *segment) {
     hull3 a = triangle_hull(ta), b = triangle_hull(tb);
     int axis = -1;
     if (a.count < b.count) {
@@ -112,15 +112,15 @@ ABUTI_COLD abut_meeting degenerate_meet(triangle3 ta, triangle3 tb, segment3 *se
             s.end[1] = b.p[b.count - 1];
             path3 path = segment_path(s);
             if (!path_triangle_meet(&path, ta, segment ? &hit : 0))
-                return ABUT_MEETING_NONE;
+                return ABUT_INTERSECTION_NONE;
             if (segment)
                 segment->end[0] = segment->end[1] = path_point(&path, hit.parameter);
-            return ABUT_MEETING_POINT;
+            return ABUT_INTERSECTION_POINT;
         }
         axis = shadow_axis(a.p[0], a.p[1], a.p[2]);
     } else if (b.count == 2) {
         if (orient3d(a.p[0], a.p[1], b.p[0], b.p[1]) != 0)
-            return ABUT_MEETING_NONE;
+            return ABUT_INTERSECTION_NONE;
         axis = shadow_axis(a.p[0], a.p[1], b.p[0]);
         axis = axis >= 0 ? axis : shadow_axis(a.p[0], a.p[1], b.p[1]);
     }
@@ -133,18 +133,18 @@ static inline int common_sign(const int *sign) {
 }
 
 /* Whether two triangles intersect, and how; `segment` may be null. */
-static inline abut_meeting triangle_triangle_meet(triangle3 a, triangle3 b, segment3 *segment) {
+static inline abut_intersection triangle_triangle_meet(triangle3 a, triangle3 b, segment3 *segment) {
     int sign_a[3], sign_b[3];
     for (int i = 0; i < 3; i++)
         sign_b[i] = orient3d(a.corner[0], a.corner[1], a.corner[2], b.corner[i]);
     int side_b = common_sign(sign_b);
     if (side_b == 1 || side_b == -1)
-        return ABUT_MEETING_NONE;
+        return ABUT_INTERSECTION_NONE;
     for (int i = 0; i < 3; i++)
         sign_a[i] = orient3d(b.corner[0], b.corner[1], b.corner[2], a.corner[i]);
     int side_a = common_sign(sign_a);
     if (side_a == 1 || side_a == -1)
-        return ABUT_MEETING_NONE;
+        return ABUT_INTERSECTION_NONE;
     if (side_a == 0 || side_b == 0)
         return degenerate_meet(a, b, segment);
     return crossing_meet(a, b, sign_a, sign_b, segment);

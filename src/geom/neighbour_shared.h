@@ -46,14 +46,14 @@ static inline int lines_overlap_beyond(triangle3 a, triangle3 b, vec3 p, vec3 q)
 
 /* Any triangles with common corners, but not all of them. */
 ABUTI_COLD int neighbours_meet_anyhow(triangle3 a, triangle3 b, common_corners common) {
-    abut_meeting meeting = triangle_triangle_meet(a, b, 0);
+    abut_intersection meeting = triangle_triangle_meet(a, b, 0);
     int first = common.in_a & 1 ? 0 : common.in_a & 2 ? 1 : 2, other = first;
     for (int k = first + 1; k < 3; k++) /* positions: one vertex may be named twice */
         if (common.in_a >> k & 1 && !v3_equal(a.corner[first], a.corner[k]))
             other = k;
     if (other == first)
-        return meeting >= ABUT_MEETING_SEGMENT;
-    if (meeting == ABUT_MEETING_COPLANAR)
+        return meeting >= ABUT_INTERSECTION_SEGMENT;
+    if (meeting == ABUT_INTERSECTION_COPLANAR)
         return 1;
     /* A proper triangle has nothing of the line through one of its edges but that edge. */
     return triangle_is_degenerate(a.corner[0], a.corner[1], a.corner[2]) &&
@@ -122,7 +122,7 @@ static inline int neighbours_meet(triangle3 a, triangle3 b, common_corners commo
     /* by the bits of a mask: the lone corner among the common ones, and among the others */
     const int single[8] = {-1, 0, 1, -1, 2, -1, -1, -1};
     if (common.in_a == 0)
-        return triangle_triangle_meet(a, b, 0) != ABUT_MEETING_NONE;
+        return triangle_triangle_meet(a, b, 0) != ABUT_INTERSECTION_NONE;
     if (common.in_a == 7 && common.in_b == 7)
         return 1;
     int i = single[common.in_a], j = single[common.in_b];

@@ -17,12 +17,12 @@ typedef enum abut_feature {
     ABUT_FEATURE_VERTEX_1,
     ABUT_FEATURE_VERTEX_2
 } abut_feature;
-typedef enum abut_meeting {
-    ABUT_MEETING_NONE = 0,
-    ABUT_MEETING_POINT,
-    ABUT_MEETING_SEGMENT,
-    ABUT_MEETING_COPLANAR
-} abut_meeting;
+typedef enum abut_intersection {
+    ABUT_INTERSECTION_NONE = 0,
+    ABUT_INTERSECTION_POINT,
+    ABUT_INTERSECTION_SEGMENT,
+    ABUT_INTERSECTION_COPLANAR
+} abut_intersection;
 #endif
 
 #if !defined(__OPENCL_C_VERSION__) && ABUTI_REAL_BITS == 64

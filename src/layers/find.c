@@ -22,7 +22,7 @@ typedef struct find_work {
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
     bool cuts;          /* a solid whose volumes were asked cuts itself */
-    abut_advice advice; /* the worst of the pairs that were asked */
+    abut_reliability advice; /* the worst of the pairs that were asked */
 } find_work;
 
 /* ---- views ---- */
@@ -84,10 +84,10 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
                                layers_pass *pass) {
     abut_raster_view ours;
     *pass = (layers_pass){.layers = layers,
-                          .every_pixel = query->every_pixel || query->own,
-                          .edges = query->edges || query->hits,
-                          .hits = query->hits,
-                          .own = query->own};
+                          .every_pixel = query->every_pixel || query->find_self,
+                          .edges = query->count_edges || query->find_hits,
+                          .hits = query->find_hits,
+                          .own = query->find_self};
     raster_camera *c = &pass->view.camera;
     abut_status status = abuti_raster_view_read(view, "a view of layers", &ours);
     if (!status)
@@ -233,8 +233,8 @@ static abut_status add_candidates(find_work *w, bool fitted) {
 /* What is known of a candidate that was asked. */
 typedef struct asked {
     abut_pair_relation relation;
-    abut_advice advice;
-    abut_common common; /* with `volume` */
+    abut_reliability advice;
+    abut_pair_measures common; /* with `volume` */
 } asked;
 
 typedef struct ask_work {
@@ -248,15 +248,15 @@ typedef struct ask_work {
 static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut_posed *b,
                               asked *to) {
     static const abut_pair_relation relations[] = {
-        [ABUT_COMMON_APART] = ABUT_PAIR_APART,       [ABUT_COMMON_TOUCH] = ABUT_PAIR_MEETING,
-        [ABUT_COMMON_OVERLAP] = ABUT_PAIR_MEETING,   [ABUT_COMMON_A_INSIDE] = ABUT_PAIR_A_INSIDE,
-        [ABUT_COMMON_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_COMMON_SAME] = ABUT_PAIR_MEETING};
-    abut_pair_common_options options = abut_pair_common_options_default();
+        [ABUT_PAIR_OVERLAP_NONE] = ABUT_PAIR_DISJOINT,       [ABUT_PAIR_OVERLAP_TOUCH] = ABUT_PAIR_INTERSECTING,
+        [ABUT_PAIR_OVERLAP_PARTIAL] = ABUT_PAIR_INTERSECTING,   [ABUT_PAIR_OVERLAP_A_INSIDE] = ABUT_PAIR_A_INSIDE,
+        [ABUT_PAIR_OVERLAP_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_PAIR_OVERLAP_EQUAL] = ABUT_PAIR_INTERSECTING};
+    abut_pair_measure_options options = abut_pair_common_options_default();
     options.tolerance = w->query->tolerance;
-    abut_status status = abut_pair_common(a, b, &options, &to->common);
+    abut_status status = abut_pair_measure(a, b, &options, &to->common);
     if (!status) {
         to->relation = relations[to->common.kind];
-        to->advice = to->common.advice;
+        to->advice = to->common.reliability;
     }
     return status;
 }
@@ -265,13 +265,13 @@ static void ask_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     ask_work *w = data;
     for (size_t i = begin; i < end && !w->status[chunk]; i++) {
         const abut_posed *a = &w->posed[w->pairs[i] >> 32], *b = &w->posed[(uint32_t)w->pairs[i]];
-        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
-        if (w->query->volume) {
+        abut_overlap overlap = {.relation = ABUT_PAIR_DISJOINT};
+        if (w->query->measure_volume) {
             w->status[chunk] = ask_common(w, a, b, &w->answers[i]);
         } else {
             w->status[chunk] = abut_pair_overlap(a, b, NULL, NULL, &overlap);
             w->answers[i].relation = overlap.relation;
-            w->answers[i].advice = overlap.advice;
+            w->answers[i].advice = overlap.reliability;
         }
     }
 }
@@ -290,7 +290,7 @@ static abut_status ask_all(find_work *w, asked *answers) {
         bool first = !ask.posed[id].bvh, cuts = false;
         if (first)
             status = abuti_layers_bvh(layers, id, &ask.posed[id].bvh);
-        if (!status && first && w->query->volume)
+        if (!status && first && w->query->measure_volume)
             status = abuti_layers_cuts_itself(layers, id, &cuts);
         w->cuts = w->cuts || cuts;
     }
@@ -301,10 +301,10 @@ static abut_status ask_all(find_work *w, asked *answers) {
         status = ask.status[c];
     abuti_release(layers->context, ask.posed);
     for (size_t i = 0; i < count && !status; i++)
-        if (answers[i].advice.verdict > w->advice.verdict)
+        if (answers[i].advice.level > w->advice.level)
             w->advice = answers[i].advice;
     for (size_t i = 0; i < count && !status; i++)
-        if (answers[i].relation != ABUT_PAIR_APART) {
+        if (answers[i].relation != ABUT_PAIR_DISJOINT) {
             answers[kept] = answers[i];
             pairs[kept++] = pairs[i];
         }
@@ -315,20 +315,20 @@ static abut_status ask_all(find_work *w, asked *answers) {
 /* Takes what was asked over into a pair. */
 static void take_over(const abut_layers_query *query, const asked *from, abut_layers_pair *to) {
     to->relation = from->relation;
-    if (!query->volume)
+    if (!query->measure_volume)
         return;
-    const abut_common *c = &from->common;
+    const abut_pair_measures *c = &from->common;
     to->kind = c->kind;
     to->volume = c->volume;
     to->volume_error = 0;
     to->flush_area = c->flush_area;
     to->surface = c->area;
-    to->area = v3_length(c->vector);
+    to->area = v3_length(c->area_vector);
     if (to->area <= 1e-9 * (c->area + c->flush_area)) /* all around: what is left is rounding */
         to->area = 0;
-    to->normal = to->area > 0 ? v3_scale(c->vector, -1 / to->area) : v3(0, 0, 0);
+    to->normal = to->area > 0 ? v3_scale(c->area_vector, -1 / to->area) : v3(0, 0, 0);
     to->centre = c->centroid;
-    to->box = c->box;
+    to->box = c->bounds;
 }
 
 /* ---- results ---- */
@@ -348,7 +348,7 @@ static void place_by_boxes(const abut_layers *layers, abut_layers_pair *p) {
 static abut_status collect(find_work *w, const asked *answers) {
     const abut_layers_pair *measured = w->measured.data;
     const uint64_t *pairs = w->candidates.data;
-    bool superset = w->query->exact || w->query->volume;
+    bool superset = w->query->is_exact || w->query->measure_volume;
     size_t dropped = 0;
     for (size_t k = 0; k < w->measured.count; k++) {
         w->own_count += measured[k].a == measured[k].b;
@@ -378,8 +378,8 @@ static abut_status collect(find_work *w, const asked *answers) {
         abut_layers_pair p = {.a = (uint32_t)(pairs[k] >> 32), .b = (uint32_t)pairs[k]};
         if (i < w->measured.count && measured[i].a == p.a && measured[i].b == p.b)
             p = measured[i];
-        p.relation = ABUT_PAIR_MEETING;
-        p.kind = ABUT_COMMON_OVERLAP;
+        p.relation = ABUT_PAIR_INTERSECTING;
+        p.kind = ABUT_PAIR_OVERLAP_PARTIAL;
         if (!p.view_count)
             place_by_boxes(w->layers, &p);
         if (answers)
@@ -390,8 +390,8 @@ static abut_status collect(find_work *w, const asked *answers) {
     return ABUT_OK;
 }
 
-static abut_advice worst_advice(const find_work *w) {
-    abut_advice worst = abuti_guaranteed("All solids are closed.");
+static abut_reliability worst_advice(const find_work *w) {
+    abut_reliability worst = abuti_guaranteed("All solids are closed.");
     const abut_layers *layers = w->layers;
     const layers_mesh *meshes = layers->meshes.data;
     if (w->cuts)
@@ -399,9 +399,9 @@ static abut_advice worst_advice(const find_work *w) {
             abuti_limited("A solid cuts or overlaps itself: volumes, areas and kinds count that "
                           "part twice.");
     for (size_t i = 0; i < layers->meshes.count; i++)
-        if (meshes[i].users && meshes[i].advice.verdict > worst.verdict)
+        if (meshes[i].users && meshes[i].advice.level > worst.level)
             worst = meshes[i].advice;
-    return w->advice.verdict > worst.verdict ? w->advice : worst;
+    return w->advice.level > worst.level ? w->advice : worst;
 }
 
 static abut_status tell(find_work *w, abut_layers_result *result) {
@@ -429,7 +429,7 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
     result->fragments = w->fragments;
     result->candidates = w->candidate_count;
     result->tolerance = w->tolerance;
-    result->advice = worst_advice(w);
+    result->reliability = worst_advice(w);
     return ABUT_OK;
 }
 
@@ -475,8 +475,8 @@ static abut_status find_sums(find_work *w) {
 
 static abut_status find(find_work *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
-    bool asks = q->exact || q->volume;
-    bool draws = !q->volume || q->exact || q->own || q->edges || q->hits;
+    bool asks = q->is_exact || q->measure_volume;
+    bool draws = !q->measure_volume || q->is_exact || q->find_self || q->count_edges || q->find_hits;
     asked *answers = NULL;
     abut_status status = draws ? find_sums(w) : ABUT_OK;
     w->tolerance = draws ? w->tolerance : q->tolerance;
@@ -493,7 +493,7 @@ static abut_status find(find_work *w, abut_layers_result *result) {
     }
     status = status ? status : collect(w, answers);
     abuti_release(w->layers->context, answers);
-    if (!status && q->hits)
+    if (!status && q->find_hits)
         keep_hits(w);
     return status ? status : tell(w, result);
 }
@@ -503,9 +503,9 @@ static abut_status check_query(const abut_layers_query *q, const abut_layers_res
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_layers_find: the tolerance is %g; it must be a length",
                           q->tolerance);
-    if (q->resolution > ABUT_RASTER_MOST)
+    if (q->resolution > ABUT_RASTER_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: a resolution of %u; at most %d",
-                          q->resolution, ABUT_RASTER_MOST);
+                          q->resolution, ABUT_RASTER_MAX);
     if (q->view_count && !q->views)
         return abuti_null("abut_layers_find", "query->views");
     if ((r->capacity && !r->pairs) || (r->own_capacity && !r->own) || (r->hit_capacity && !r->hits))

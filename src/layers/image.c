@@ -19,7 +19,7 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
                           (uint32_t)show);
     abut_layers_query query = abut_layers_query_default();
     query.every_pixel = true;
-    query.edges = show == ABUT_LAYERS_EDGES || show == ABUT_LAYERS_INSIDE;
+    query.count_edges = show == ABUT_LAYERS_EDGES || show == ABUT_LAYERS_INSIDE;
     layers_pass pass;
     abut_status status = abuti_layers_begin(__func__, layers, view, &query, &pass);
     bool far = show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES;

@@ -402,9 +402,9 @@ static abut_status move(abut_layers *layers, const uint32_t *ids, const abut_pos
                         size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!ids && i > UINT32_MAX)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_move: there are fewer items");
-        abut_status status = check_id("abut_layers_move", layers, ids ? ids[i] : (uint32_t)i);
-        status = status ? status : abuti_pose_check("abut_layers_move", "a pose", &list[i]);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_set_poses: there are fewer items");
+        abut_status status = check_id("abut_layers_set_poses", layers, ids ? ids[i] : (uint32_t)i);
+        status = status ? status : abuti_pose_check("abut_layers_set_poses", "a pose", &list[i]);
         if (status)
             return status;
     }
@@ -436,7 +436,7 @@ static abut_status bring(const abut_layers *layers, abut_buffer *buffer, size_t 
                  : ABUT_ERROR_MEMORY;
 }
 
-abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
+abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut_array poses,
                              size_t count) {
     if (!layers || (count && !poses.host && !poses.buffer))
         return abuti_null(__func__, layers ? "poses" : "layers");
@@ -475,10 +475,10 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
               fabs(from[v].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_layers_deform: position %u is not finite or too large", v);
+                              "abut_layers_set_positions: position %u is not finite or too large", v);
         box = box_grow(box, from[v]);
     }
-    abut_status status = from ? abuti_mesh_check_size("abut_layers_deform", box) : ABUT_OK;
+    abut_status status = from ? abuti_mesh_check_size("abut_layers_set_positions", box) : ABUT_OK;
     if (status)
         return status;
     if (from && !solid->positions) {
@@ -508,7 +508,7 @@ static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *fro
     const uint32_t own = kept->mesh->vertex_count - kept->cap_count;
     bool done = false;
     abut_status status =
-        check_buffer(layers, "abut_layers_deform", "positions", from, own, sizeof(abut_vec3));
+        check_buffer(layers, "abut_layers_set_positions", "positions", from, own, sizeof(abut_vec3));
     if (!status && !kept->cap_count)
         status = layers->backend->bend(layers, id, from, &done);
     if (status && status != ABUT_ERROR_ARGUMENT) { /* what the device has is not known */
@@ -528,7 +528,7 @@ static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *fro
     return status;
 }
 
-abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions) {
+abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_array positions) {
     if (!layers)
         return abuti_null(__func__, "layers");
     abut_status status = check_id(__func__, layers, id);
@@ -592,7 +592,7 @@ abut_status abuti_layers_cuts_itself(abut_layers *layers, uint32_t id, bool *cut
     bool any = false;
     abut_status status = *known ? ABUT_OK : abuti_layers_bvh(layers, id, &bvh);
     if (!status && !*known) {
-        status = abut_pair_self_any(bvh, NULL, &any);
+        status = abut_pair_self_intersects(bvh, NULL, &any);
         if (!status || status == ABUT_ERROR_LIMIT)
             *known = any || status ? LAYERS_CUTS : LAYERS_CLEAR;
         status = status == ABUT_ERROR_LIMIT ? ABUT_OK : status;

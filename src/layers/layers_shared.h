@@ -1,7 +1,7 @@
 /* Sums over the rays of a view, for C and OpenCL C alike: whole numbers all of them, so that their
  * order does not matter.
  *
- * With W = ABUT_RASTER_MOST pixels a side there are fewer than 2^34 rays, and lengths, places and
+ * With W = ABUT_RASTER_MAX pixels a side there are fewer than 2^34 rays, and lengths, places and
  * depths are below 2^32; so sums of products of two need 98 bits and get 128. */
 #ifndef ABUTI_LAYERS_SHARED_H
 #define ABUTI_LAYERS_SHARED_H

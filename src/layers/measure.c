@@ -202,8 +202,8 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         memset(b.pair, 0, sizeof *b.pair);
         b.pair->a = (uint32_t)(order->key >> 32);
         b.pair->b = (uint32_t)order->key;
-        b.pair->relation = ABUT_PAIR_MEETING;
-        b.pair->kind = ABUT_COMMON_OVERLAP;
+        b.pair->relation = ABUT_PAIR_INTERSECTING;
+        b.pair->kind = ABUT_PAIR_OVERLAP_PARTIAL;
         /* View by view, so that the order of sums does not matter. */
         for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
              view = first_view(w, order, count, view + 1)) {

@@ -257,10 +257,10 @@ static abut_contact contact_at(const gathering *g, uint32_t at, uint32_t pair) {
                             .normal = t->normal,
                             .depth = depth_of(g, at),
                             .pair = pair + g->map->answers[t->sample].other,
-                            .kind = ABUT_CONTACT_EVEN,
+                            .kind = ABUT_CONTACT_SURFACE,
                             .element = triangle,
                             .part = part % NUMBERS_MOST};
-    contact.id = contact_id(0, ABUT_CONTACT_EVEN, triangle, contact.part);
+    contact.id = contact_id(0, ABUT_CONTACT_SURFACE, triangle, contact.part);
     return contact;
 }
 
@@ -363,13 +363,13 @@ static abut_status measure_volumes(const gathering *g, const uint32_t *members, 
     abut_status status = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t other = orders[k].other;
-        abut_common common;
+        abut_pair_measures common;
         double sum = 0;
         if (!(orders[k].share > 0)) /* a gap, or measured with one before */
             continue;
         for (uint32_t i = k; i < count; i++)
             sum += orders[i].other == other ? orders[i].share : 0;
-        status = abut_pair_common(&ours, &map->others[other].posed, NULL, &common);
+        status = abut_pair_measure(&ours, &map->others[other].posed, NULL, &common);
         for (uint32_t i = k; i < count && !status; i++)
             if (orders[i].other == other) {
                 list[i].volume = common.volume * (orders[i].share / sum);
@@ -385,7 +385,7 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
     uint32_t *chosen =
         abuti_allocate(g->context, g->count, sizeof *chosen); /* one after the other */
     patch_order *orders = abuti_allocate(g->context, g->count, sizeof *orders);
-    const uint32_t keep = options->keep ? options->keep : KEEP;
+    const uint32_t keep = options->max_contacts ? options->max_contacts : KEEP;
     abut_status status = members && chosen && orders ? ABUT_OK : ABUT_ERROR_MEMORY;
     const uint32_t count = status ? 0 : order_patches(g, members, orders);
     uint32_t contacts = 0;
@@ -397,8 +397,8 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
     if (!status) {
         to->count = count;
         to->contact_count = contacts;
-        to->separates = !count;
-        to->advice = g->map->advice;
+        to->is_verified = !count;
+        to->reliability = g->map->advice;
     }
     if (!status && (count > to->capacity || contacts > to->contact_capacity))
         status =
@@ -432,11 +432,11 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
         return status;
     if (map->question == MAP_THICKNESS)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: thickness has no contacts", function);
-    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.keep > KEEP_MOST)
+    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.max_contacts > KEEP_MOST)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: margin is %g and keep is %u; a margin is 0 or more, and at most %d "
                           "contacts of a patch are kept",
-                          function, ours.margin, ours.keep, KEEP_MOST);
+                          function, ours.margin, ours.max_contacts, KEEP_MOST);
     if ((patches->capacity && !patches->list) || (patches->contact_capacity && !patches->contacts))
         return abuti_null(function, patches->capacity && !patches->list ? "patches->list"
                                                                         : "patches->contacts");
@@ -446,7 +446,7 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
     gathering g = {.map = map, .context = map->context, .margin = ours.margin};
     status = status ? status : list_texels(&g);
     if (!status) {
-        abut_topology_arrays topology = abut_topology_arrays_get(map->topology);
+        abut_topology_arrays topology = abut_topology_get_arrays(map->topology);
         status = join_texels(&g, &topology);
     }
     status = status ? status : write_patches(&g, &ours, volumes, patches);

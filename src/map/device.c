@@ -205,7 +205,7 @@ static abut_status ask_sides(abut_map *map, map_part *part, const abut_bvh *bvh,
                                .count = asked,
                                .buffer = d->questions,
                                .ordered = true};
-    return abuti_sign_inside_there("abut_map_find", bvh->there, &points,
+    return abuti_sign_inside_there("abut_map_compute_distance", bvh->there, &points,
                                    abut_array_buffer(d->sides));
 }
 
@@ -216,7 +216,7 @@ static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t oth
     const mesh_frame frame = frame_of(there);
     const map_asking asking = asking_of(map, posed, other, limit, first);
     map_part *part;
-    abut_status status = abuti_bvh_there_check("abut_map_find", posed->bvh);
+    abut_status status = abuti_bvh_there_check("abut_map_compute_distance", posed->bvh);
     status = status ? status : abuti_there_part(there, &map_kind, (bvh_part **)&part);
     if (status)
         return status;
@@ -257,7 +257,7 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
     }
     if (!all || first == ABUT_NONE)
         return abuti_map_on_cpu.find(map, others, count, limit);
-    abut_status status = abuti_bvh_there_check("abut_map_find", others[first].bvh);
+    abut_status status = abuti_bvh_there_check("abut_map_compute_distance", others[first].bvh);
     status = status ? status : send_positions(map, others[first].bvh->there);
     for (uint32_t i = first; i < count && !status; i++) {
         if (abuti_map_gap(map, &others[i]) > limit)
@@ -276,7 +276,7 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
 static abut_status need_own(abut_map *map) {
     struct map_device *d = map->device;
     if (d->own)
-        return d->own->mesh == map->mesh ? ABUT_OK : abut_bvh_refit(d->own, map->mesh);
+        return d->own->mesh == map->mesh ? ABUT_OK : abut_bvh_set_mesh(d->own, map->mesh);
     abut_bvh_options options = abut_bvh_options_default();
     options.device = d->queue.device;
     abut_bvh *own = NULL;
@@ -287,7 +287,7 @@ static abut_status need_own(abut_map *map) {
     const size_t places = (size_t)tree->leaf_count * BVH_WIDTH;
     uint32_t *order = abuti_allocate(map->context, places, sizeof *order);
     status =
-        order ? abuti_device_check_doubles("abut_map_find_self", own->there) : ABUT_ERROR_MEMORY;
+        order ? abuti_device_check_doubles("abut_map_compute_self_distance", own->there) : ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_buffer_download(&own->there->queue, &tree->order, 0, order,
                                        places * sizeof *order);

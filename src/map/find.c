@@ -154,7 +154,7 @@ static abut_status ask_body(finding *f) {
                            .read = read_samples,
                            .keep = keep_answers,
                            .user = f};
-    abut_status status = abuti_bvh_check("abut_map_find", bvh, f, "map");
+    abut_status status = abuti_bvh_check("abut_map_compute_distance", bvh, f, "map");
     if (!status && f->has_sign)
         status = abuti_sign_far(bvh);
     return status || !f->count ? status : abuti_batch_nearest(&batch, NULL);
@@ -176,7 +176,7 @@ static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
     f->other = other;
     f->posed = posed;
     f->motion = abuti_map_motion(&posed->pose);
-    f->has_sign = abut_sign_info_get(posed->bvh).method != ABUT_SIGN_AUTO;
+    f->has_sign = abut_sign_get_info(posed->bvh).method != ABUT_SIGN_AUTO;
     f->box = body_box(posed);
 }
 
@@ -241,8 +241,8 @@ abut_status abuti_map_check_others(const char *function, const abut_map *map) {
         if (map->others[i].posed.bvh->mesh != map->others[i].mesh)
             return abuti_fail(
                 ABUT_ERROR_ARGUMENT,
-                "%s: others[%u] was refitted after abut_map_find(), so that "
-                "distances are those of its earlier state; call abut_map_find() again",
+                "%s: others[%u] was refitted after abut_map_compute_distance(), so that "
+                "distances are those of its earlier state; call abut_map_compute_distance() again",
                 function, i);
     return ABUT_OK;
 }
@@ -279,7 +279,7 @@ static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t c
     return status ? status : ask_body(&f);
 }
 
-abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
+abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
                           const abut_map_query *query) {
     abut_map_query ours;
     abut_status status = check_others(__func__, others, count);
@@ -288,11 +288,11 @@ abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t coun
     if (status)
         return status;
     for (uint32_t i = 0; i < count; i++) {
-        abut_sign_info sign = abut_sign_info_get(others[i].bvh);
+        abut_sign_info sign = abut_sign_get_info(others[i].bvh);
         if (sign.method == ABUT_SIGN_AUTO)
             continue;
-        if (!map->has_sign || sign.advice.verdict > map->advice.verdict)
-            map->advice = sign.advice;
+        if (!map->has_sign || sign.reliability.level > map->advice.level)
+            map->advice = sign.reliability;
         map->has_sign = true;
     }
     abut_context *before = abuti_context_enter(map->context);

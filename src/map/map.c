@@ -127,7 +127,7 @@ static void measure_surface(abut_map *map) {
 abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh) {
     abut_status status = ABUT_OK;
     if (map->bvh->mesh != map->mesh)
-        status = abut_bvh_refit(map->bvh, map->mesh);
+        status = abut_bvh_set_mesh(map->bvh, map->mesh);
     *bvh = map->bvh;
     return status;
 }
@@ -239,7 +239,7 @@ abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, ab
     return status ? status : make(__func__, mesh, &ours, &none, map);
 }
 
-abut_status abut_map_move(abut_map *map, abut_mesh *mesh) {
+abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh) {
     if (!map || !mesh)
         return abuti_null(__func__, map ? "mesh" : "map");
     abut_status status = abuti_bvh_check_refit(__func__, map->mesh, mesh);
@@ -271,7 +271,7 @@ static abut_status check_from(const char *function, const abut_map *map, const a
     return status;
 }
 
-abut_status abut_map_change(abut_map *map, abut_mesh *mesh, const uint32_t *from) {
+abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t *from) {
     if (!map || !mesh)
         return abuti_null(__func__, map ? "mesh" : "map");
     abut_status status = from ? check_from(__func__, map, mesh, from) : ABUT_OK;
@@ -293,7 +293,7 @@ abut_status abut_map_change(abut_map *map, abut_mesh *mesh, const uint32_t *from
 
 /* ---- what a map tells of itself ---- */
 
-abut_map_info abut_map_info_get(const abut_map *map) {
+abut_map_info abut_map_get_info(const abut_map *map) {
     abut_map_info info;
     memset(&info, 0, sizeof info);
     if (!map)
@@ -311,7 +311,7 @@ abut_map_info abut_map_info_get(const abut_map *map) {
     info.reach_at_rest = map->reach_at_rest;
     info.has_distances = map->question != MAP_NOTHING;
     info.has_sign = map->has_sign;
-    info.advice = map->advice;
+    info.reliability = map->advice;
     return info;
 }
 
@@ -464,7 +464,7 @@ abut_status abuti_map_check(const char *function, const abut_map *map) {
         return abuti_null(function, "map");
     if (map->question == MAP_NOTHING)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the map has no distances; call abut_map_find() first", function);
+                          "%s: the map has no distances; call abut_map_compute_distance() first", function);
     return ABUT_OK;
 }
 

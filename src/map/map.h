@@ -33,7 +33,7 @@ typedef struct map_atlas {
 /* Lays out all triangles of a mesh; `importance` may be null. `function` stands first in errors. */
 abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, uint32_t resolution,
                                    const double *importance, map_atlas *atlas);
-/* Places the triangles of another mesh: `from` as in abut_map_change(). Where there is no room for
+/* Places the triangles of another mesh: `from` as in abut_map_replace_mesh(). Where there is no room for
  * those that are new the atlas is empty; else `placed` gets their number. */
 abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
                                    const uint32_t *from, map_atlas *atlas, uint32_t *placed);
@@ -113,7 +113,7 @@ struct abut_map {
     abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
     map_other *others;       /* of the last query */
     uint32_t other_count;
-    abut_advice advice;
+    abut_reliability advice;
     double limit;    /* of the last query */
     double rounding; /* of coordinates, in the distances of the last query */
 };

@@ -40,7 +40,7 @@ static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const dou
     return best;
 }
 
-abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double barycentric[3],
+abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle, const double barycentric[3],
                         abut_map_value *value) {
     abut_status status = abuti_map_check_here(__func__, map);
     if (status)
@@ -193,14 +193,14 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
                           function);
     abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
     abut_status checked = abuti_map_check_others(function, map);
-    if (!checked && !(m->least.distance < 0))
+    if (!checked && !(m->min.distance < 0))
         checked = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
-    if (checked || m->least.distance < 0)
+    if (checked || m->min.distance < 0)
         return checked;
-    const double lower = m->least.distance - m->least_error; /* of all signed distances */
+    const double lower = m->min.distance - m->min_error; /* of all signed distances */
     abut_pair_options options = abut_pair_options_default();
-    options.surfaces = true;
-    const abut_map_witness sample = m->least;
+    options.surface_only = true;
+    const abut_map_witness sample = m->min;
     for (uint32_t k = 0; k < map->other_count; k++) {
         abut_separation s;
         abut_pair_cache cache = {0};
@@ -212,25 +212,25 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
                                       .triangle_b = sample.other_triangle};
         else
             status =
-                abut_pair_within(&ours, &map->others[k].posed, fmin(m->least.distance, map->limit),
+                abut_pair_within(&ours, &map->others[k].posed, fmin(m->min.distance, map->limit),
                                  &options, NULL, &within, NULL);
         if (!status && within)
             status = abut_pair_distance(&ours, &map->others[k].posed, &options, &cache, &s);
         if (status)
             return status;
-        if (!within || s.distance > map->limit || !(s.distance <= m->least.distance) ||
-            (s.distance == m->least.distance && k > m->least.other && k != sample.other))
+        if (!within || s.distance > map->limit || !(s.distance <= m->min.distance) ||
+            (s.distance == m->min.distance && k > m->min.other && k != sample.other))
             continue;
-        m->least.distance = s.distance;
-        m->least.point = s.point_a;
-        m->least.triangle = s.triangle_a;
-        m->least.other = k;
-        m->least.other_triangle = s.triangle_b;
-        m->least.feature = s.feature_b;
-        m->least.other_point = s.point_b;
+        m->min.distance = s.distance;
+        m->min.point = s.point_a;
+        m->min.triangle = s.triangle_a;
+        m->min.other = k;
+        m->min.other_triangle = s.triangle_b;
+        m->min.feature = s.feature_b;
+        m->min.other_point = s.point_b;
     }
     /* Surfaces that touch may be anywhere inside each other. */
-    m->least_error = map->has_sign && !(m->least.distance > 0) ? real_max(-lower, 0) : 0;
+    m->min_error = map->has_sign && !(m->min.distance > 0) ? real_max(-lower, 0) : 0;
     return ABUT_OK;
 }
 
@@ -278,16 +278,16 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
                            .found_area = all.found_area,
                            .within_area = all.within_area,
                            .inside_area = all.inside_area};
-    witness_of(map, all.least, extremes[0], &m.least);
-    witness_of(map, all.greatest, extremes[1], &m.greatest);
+    witness_of(map, all.least, extremes[0], &m.min);
+    witness_of(map, all.greatest, extremes[1], &m.max);
     if (all.found) {
         const double weight = all.found_area > 0 ? all.found_area : 1;
         const double rounding =
-            abuti_map_rounding(map, fmax(fabs(m.least.distance), fabs(m.greatest.distance)));
-        m.least_error = m.least.distance - all.least_reach + rounding;
-        m.greatest_error = all.greatest_reach - m.greatest.distance + rounding;
+            abuti_map_rounding(map, fmax(fabs(m.min.distance), fabs(m.max.distance)));
+        m.min_error = m.min.distance - all.least_reach + rounding;
+        m.max_error = all.greatest_reach - m.max.distance + rounding;
         if (map->question == MAP_THICKNESS)
-            m.least_error = m.greatest_error = HUGE_VAL;
+            m.min_error = m.max_error = HUGE_VAL;
         m.mean = all.sum / weight;
         m.rms = sqrt(all.squares / weight);
     }
@@ -331,7 +331,7 @@ abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32
     return ABUT_OK;
 }
 
-abut_status abut_map_near(const abut_map *map, double distance, uint64_t capacity, uint32_t *texels,
+abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity, uint32_t *texels,
                           uint64_t *count) {
     abut_status status = abuti_map_check_here(__func__, map);
     if (status)

@@ -338,7 +338,7 @@ static abut_status need_parts(abut_map *map) {
     return status;
 }
 
-abut_status abut_map_find_self(abut_map *map, const abut_map_query *query) {
+abut_status abut_map_compute_self_distance(abut_map *map, const abut_map_query *query) {
     abut_map_query ours;
     abut_status status = abuti_map_open(__func__, map, query, &ours);
     if (status)

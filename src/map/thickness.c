@@ -234,7 +234,7 @@ static abut_status answer_all(thickness *t) {
 }
 
 /* What answers are worth. */
-static abut_status advise(const abut_bvh *bvh, abut_advice *advice) {
+static abut_status advise(const abut_bvh *bvh, abut_reliability *advice) {
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
@@ -249,7 +249,7 @@ static abut_status advise(const abut_bvh *bvh, abut_advice *advice) {
     return ABUT_OK;
 }
 
-abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
+abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
                                     const abut_map_query *query) {
     abut_map_query ours;
     if (!abut_map_thickness_name(kind))

@@ -201,9 +201,9 @@ static abut_status judge_components(exam *x, abut_mesh_report *report) {
                           fabs(x->volume[c]) > 1e-14 * x->component_area[c];
         bool negative = x->volume[c] < 0;
         x->inward[c] = has_volume && negative && !x->inside[c];
-        report->encloses |= has_volume;
-        report->flat_part |= !has_volume;
-        report->nested_part |= has_volume && !negative && x->inside[c];
+        report->has_volume |= has_volume;
+        report->has_flat_component |= !has_volume;
+        report->has_nested_component |= has_volume && !negative && x->inside[c];
     }
     return ABUT_OK;
 }
@@ -274,14 +274,14 @@ static abut_status measure_holes(const exam *x, const abuti_border *border,
         abuti_border_list(border, edges, single);
         shares = abuti_allocate(x->context, parts, sizeof *shares);
         status = shares ? abuti_hole_shares(x->mesh, listed, single, border->count, NULL, 1,
-                                            &report->hole_share)
+                                            &report->hole_fraction)
                         : ABUT_ERROR_MEMORY;
         if (!status)
             status = abuti_hole_shares(x->mesh, listed, single, border->count, part, parts, shares);
         report->is_sheet = !status;
         for (uint32_t i = 0; i < parts && !status; i++) {
-            report->has_sheets |= shares[i] > ABUT_SHEET_HOLE_SHARE;
-            report->is_sheet &= shares[i] > ABUT_SHEET_HOLE_SHARE;
+            report->has_sheets |= shares[i] > ABUT_SHEET_HOLE_FRACTION;
+            report->is_sheet &= shares[i] > ABUT_SHEET_HOLE_FRACTION;
         }
     }
     ABUTI_RELEASE(x->context, edges, single, part, shares);
@@ -291,14 +291,14 @@ static abut_status measure_holes(const exam *x, const abuti_border *border,
 /* Whether the surface has boundary edges, as queries of inside and outside see it. */
 static abut_status find_border(const exam *x, abut_mesh_report *report) {
     abuti_border border;
-    if (report->balanced && report->oriented)
+    if (report->is_balanced && report->is_oriented)
         return ABUT_OK;
     abut_status status = abuti_border_begin(x->mesh, &border);
     if (status)
         return status;
     abuti_border_find(&border, x->lowest);
-    report->bordered = border.count > 0;
-    report->cancels = border.flipped;
+    report->has_boundary = border.count > 0;
+    report->has_opposite_boundary = border.flipped;
     if (border.count)
         status = measure_holes(x, &border, report);
     abuti_border_end(&border);
@@ -313,8 +313,8 @@ static abut_status settle(const exam *x, abut_mesh_report *report) {
         status = collect(x, x->view->edge_count, is_unbalanced, &unbalanced);
     if (status)
         return status;
-    report->lone_edges = lone.count > 0;
-    report->balanced = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count && !unbalanced.count;
+    report->has_isolated_edges = lone.count > 0;
+    report->is_balanced = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count && !unbalanced.count;
     report->vertex_count = x->view->vertex_count;
     report->triangle_count = x->view->triangle_count;
     report->edge_count = x->view->edge_count;
@@ -323,24 +323,24 @@ static abut_status settle(const exam *x, abut_mesh_report *report) {
     report->euler_number = (int64_t)x->view->vertex_count -
                            problems[ABUT_PROBLEM_UNUSED_VERTEX].count -
                            (int64_t)x->view->edge_count + (int64_t)x->view->triangle_count;
-    report->closed = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count &&
+    report->is_closed = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count &&
                      !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
-    report->manifold = !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count &&
+    report->is_manifold = !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count &&
                        !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
-    report->oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
+    report->is_oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
     report->bounds = x->mesh->bounds;
     status = find_border(x, report);
     if (status)
         return status;
     abuti_mass mass;
-    status = abuti_mesh_mass(x->mesh, report->closed && report->oriented, &mass);
+    status = abuti_mesh_mass(x->mesh, report->is_closed && report->is_oriented, &mass);
     if (status)
         return status;
     report->area = mass.area;
     report->volume = mass.volume;
     report->centroid = mass.centroid;
     memcpy(report->inertia, mass.inertia, sizeof report->inertia);
-    report->solid = mass.solid;
+    report->is_solid = mass.solid;
     return ABUT_OK;
 }
 
@@ -380,7 +380,7 @@ static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_
         return status;
     *count = found.count;
     if (found.count > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "abut_mesh_offenders: %u offenders need more than %u",
+        return abuti_fail(ABUT_ERROR_BUFFER, "abut_mesh_get_problem_elements: %u offenders need more than %u",
                           found.count, capacity);
     for (uint32_t i = 0, used = 0; used < found.count; i++)
         if (questions[kind].is_bad(x, i))
@@ -388,7 +388,7 @@ static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_
     return ABUT_OK;
 }
 
-abut_status abut_mesh_offenders(const abut_topology *topology, abut_problem_kind kind,
+abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_problem_kind kind,
                                 uint32_t capacity, uint32_t *elements, uint32_t *count) {
     if (!topology || !count || (!elements && capacity))
         return abuti_null(__func__, !topology ? "topology" : count ? "elements" : "count");
@@ -418,7 +418,7 @@ const char *abut_problem_kind_name(abut_problem_kind kind) {
     return ABUTI_NAME(names, kind);
 }
 
-const char *abut_verdict_name(abut_verdict verdict) {
+const char *abut_reliability_level_name(abut_reliability_level verdict) {
     static const char *const names[] = {"guaranteed", "limited", "unfit"};
     return ABUTI_NAME(names, verdict);
 }

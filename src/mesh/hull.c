@@ -21,7 +21,7 @@
 #include <assert.h>
 #include <math.h>
 
-static const char function[] = "abut_mesh_hull", stage[] = "hull";
+static const char function[] = "abut_mesh_create_hull", stage[] = "hull";
 
 /* Exponents of the largest coordinate, and of the smallest but 0: see predicates_shared.h. */
 enum { LARGEST_EXPONENT = 298, SMALLEST_EXPONENT = -302 };
@@ -357,7 +357,7 @@ static void scale_points(const abut_vec3 *points, size_t count, vec3 *to) {
                    scaled(points[i].z, LARGEST_EXPONENT - exponent));
 }
 
-abut_status abut_mesh_hull(abut_context *context, const abut_vec3 *points, size_t count,
+abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points, size_t count,
                            abut_mesh **hull) {
     if (!points || !hull)
         return abuti_null(function, points ? "hull" : "points");

@@ -370,11 +370,11 @@ uint32_t abut_mesh_triangle_count(const abut_mesh *mesh) {
     return mesh ? mesh->triangle_count : 0;
 }
 
-abut_vec3 abut_mesh_origin(const abut_mesh *mesh) {
+abut_vec3 abut_mesh_local_origin(const abut_mesh *mesh) {
     return mesh ? mesh->origin : v3(0, 0, 0);
 }
 
-const abut_vec3 *abut_mesh_positions(const abut_mesh *mesh) {
+const abut_vec3 *abut_mesh_local_positions(const abut_mesh *mesh) {
     return mesh ? mesh->positions : NULL;
 }
 
@@ -391,7 +391,7 @@ abut_vec3 abut_mesh_up(const abut_mesh *mesh) {
     return mesh ? mesh->up : v3(0, 0, 0);
 }
 
-abut_status abut_mesh_copy_positions(const abut_mesh *mesh, abut_vec3 *positions) {
+abut_status abut_mesh_get_positions(const abut_mesh *mesh, abut_vec3 *positions) {
     if (!mesh || (!positions && mesh->vertex_count))
         return abuti_null(__func__, mesh ? "positions" : "mesh");
     for (uint32_t i = 0; i < mesh->vertex_count; i++)

@@ -166,15 +166,15 @@ abut_status abuti_hole_shares(const abut_mesh *mesh, const uint32_t (*border)[2]
                               const bool *single, uint32_t count, const uint32_t *part,
                               uint32_t part_count, double *shares);
 
-/* What a method says of a mesh, for abut_nearest_advice() and its companions on floors above. */
-static inline abut_advice abuti_guaranteed(const char *reason) {
-    return (abut_advice){ABUT_VERDICT_GUARANTEED, reason};
+/* What a method says of a mesh, for abut_nearest_reliability() and its companions on floors above. */
+static inline abut_reliability abuti_guaranteed(const char *reason) {
+    return (abut_reliability){ABUT_RELIABILITY_GUARANTEED, reason};
 }
-static inline abut_advice abuti_limited(const char *reason) {
-    return (abut_advice){ABUT_VERDICT_LIMITED, reason};
+static inline abut_reliability abuti_limited(const char *reason) {
+    return (abut_reliability){ABUT_RELIABILITY_LIMITED, reason};
 }
-static inline abut_advice abuti_unfit(const char *reason) {
-    return (abut_advice){ABUT_VERDICT_UNFIT, reason};
+static inline abut_reliability abuti_unfit(const char *reason) {
+    return (abut_reliability){ABUT_RELIABILITY_UNRELIABLE, reason};
 }
 static inline uint32_t abuti_problems(const abut_mesh_report *report, abut_problem_kind kind) {
     return report->problems[kind].count;

@@ -175,7 +175,7 @@ void abut_normals_destroy(abut_normals *normals) {
     abut_mesh_destroy(mesh);
 }
 
-abut_normals_arrays abut_normals_arrays_get(const abut_normals *normals) {
+abut_normals_arrays abut_normals_get_arrays(const abut_normals *normals) {
     abut_normals_arrays view = {0};
     if (normals) {
         view.faces = normals->faces;

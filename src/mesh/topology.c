@@ -395,7 +395,7 @@ void abut_topology_destroy(abut_topology *topology) {
     abut_mesh_destroy(mesh);
 }
 
-abut_topology_arrays abut_topology_arrays_get(const abut_topology *topology) {
+abut_topology_arrays abut_topology_get_arrays(const abut_topology *topology) {
     abut_topology_arrays none = {0};
     return topology ? topology->view : none;
 }

@@ -224,7 +224,7 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", nearest_visit, b);
 }
 
-abut_status abut_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
+abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points, double radius,
                                abut_array nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
     box3 bounds;

@@ -177,7 +177,7 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 
 /* ---- public ---- */
 
-abut_status abut_nearest_many(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
+abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
                               abut_nearest *nearest, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !nearest && k)
@@ -241,7 +241,7 @@ static abut_status check_rows(const char *function, const abut_bvh *bvh, size_t 
                                           sizeof(abut_nearest));
 }
 
-abut_status abut_nearest_many_batch(const abut_bvh *bvh, const abut_points *points, double radius,
+abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points, double radius,
                                     uint32_t k, abut_array nearest, abut_array counts) {
     many_batch b = {
         .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};

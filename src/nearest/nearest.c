@@ -139,7 +139,7 @@ abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radi
 
 /* ---- advice ---- */
 
-abut_advice abut_nearest_advice(const abut_mesh_report *report) {
+abut_reliability abut_nearest_reliability(const abut_mesh_report *report) {
     (void)report;
     return abuti_guaranteed(
         "Asks nothing of a mesh: every triangle counts, a degenerate one as the "

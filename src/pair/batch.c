@@ -127,14 +127,14 @@ static abut_status run_here(pair_batch *batch) {
 
 static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_options *options,
                              pair_batch *batch, const void *out, const char *out_name,
-                             abut_advice *advice) {
+                             abut_reliability *advice) {
     abut_pair_options ours = abut_pair_options_default();
     abut_status status = abuti_bvh_check_limit(batch->function, "margin", batch->limit);
     status = status ? status : read_poses(batch->function, poses, out, out_name, &batch->poses);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, batch->function);
     if (status)
         return status;
-    batch->surfaces = ours.surfaces;
+    batch->surfaces = ours.surface_only;
     atomic_init(&batch->failure, ABUT_OK);
     atomic_init(&batch->doubt, 0);
     bool there = batch->poses.a->there || batch->poses.b->there;
@@ -145,7 +145,7 @@ static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_optio
 }
 
 abut_status abut_pair_overlap_batch(const abut_pair_poses *poses, const abut_pair_options *options,
-                                    abut_pair_relation *relations, abut_advice *advice) {
+                                    abut_pair_relation *relations, abut_reliability *advice) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_OVERLAP, .limit = INFINITY};
     batch.relations = relations;
     return run_batch(poses, options, &batch, relations, "relations", advice);
@@ -160,7 +160,7 @@ abut_status abut_pair_distance_batch(const abut_pair_poses *poses, const abut_pa
 
 abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                    const abut_pair_options *options, bool *within,
-                                   abut_advice *advice) {
+                                   abut_reliability *advice) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_WITHIN, .limit = margin};
     batch.within = within;
     return run_batch(poses, options, &batch, within, "within", advice);

@@ -372,15 +372,15 @@ static bool is_covered(const common_work *work, int side, double area) {
 
 /* Where no volume is: a touch, if anything, and where that is. */
 static abut_status answer_touch(const common_work *work, const common_frame *frame,
-                                const abut_posed posed[2], abut_common *common) {
+                                const abut_posed posed[2], abut_pair_measures *common) {
     const cut_flush *flush = &work->cut.flush;
     double square = frame->length * frame->length, gap = work->cut.tolerance * frame->length;
-    common->kind = ABUT_COMMON_TOUCH;
+    common->kind = ABUT_PAIR_OVERLAP_TOUCH;
     if (flush->area[0] > 0) {
         common->flush_area = flush->area[0] * square;
-        common->vector = turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
+        common->area_vector = turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
         common->centroid = to_world(frame, v3_scale(flush->moment, 1 / flush->area[0]));
-        common->box = box_to_world(frame, flush->box);
+        common->bounds = box_to_world(frame, flush->box);
         return ABUT_OK;
     }
     bool near;
@@ -391,11 +391,11 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
         status = abuti_pair_distance(&posed[0], &posed[1], true, NULL, &found);
     if (status)
         return status;
-    common->kind = near ? ABUT_COMMON_TOUCH : ABUT_COMMON_APART;
+    common->kind = near ? ABUT_PAIR_OVERLAP_TOUCH : ABUT_PAIR_OVERLAP_NONE;
     if (near) {
         vec3 middle = v3_lerp(found.point_a, found.point_b, 0.5);
         common->centroid = abuti_motion_apply(&frame->motion, middle);
-        common->box = (abut_box){common->centroid, common->centroid};
+        common->bounds = (abut_box){common->centroid, common->centroid};
     }
     return ABUT_OK;
 }
@@ -407,20 +407,20 @@ static bool is_empty(const cut_body *body) {
 }
 
 /* Which kind of volume it is. */
-static abut_pair_common_kind kind_of(const common_work *work, const double area[2], bool swapped) {
+static abut_pair_overlap_kind kind_of(const common_work *work, const double area[2], bool swapped) {
     double shared = work->cut.flush.area[1];
     /* Less than nothing is inside where a surface cuts itself. */
     bool covered[2] = {is_covered(work, 0, real_max(area[0], 0) + shared),
                        is_covered(work, 1, real_max(area[1], 0) + shared)};
     if (covered[0] && covered[1])
-        return ABUT_COMMON_SAME;
-    return covered[swapped]    ? ABUT_COMMON_A_INSIDE
-           : covered[!swapped] ? ABUT_COMMON_B_INSIDE
-                               : ABUT_COMMON_OVERLAP;
+        return ABUT_PAIR_OVERLAP_EQUAL;
+    return covered[swapped]    ? ABUT_PAIR_OVERLAP_A_INSIDE
+           : covered[!swapped] ? ABUT_PAIR_OVERLAP_B_INSIDE
+                               : ABUT_PAIR_OVERLAP_PARTIAL;
 }
 
 static abut_status answer(const common_work *work, const common_frame *frame,
-                          const abut_posed posed[2], abut_common *common) {
+                          const abut_posed posed[2], abut_pair_measures *common) {
     const cut_work *cut = &work->cut;
     const cut_flush *flush = &cut->flush;
     const common_sums *sums = work->sums;
@@ -435,7 +435,7 @@ static abut_status answer(const common_work *work, const common_frame *frame,
     bool thin = !(volume > least) || is_empty(&cut->body[0]) || is_empty(&cut->body[1]);
     int a = frame->swapped; /* the caller's */
     common->kind = kind_of(work, area, frame->swapped);
-    if (thin && common->kind == ABUT_COMMON_OVERLAP)
+    if (thin && common->kind == ABUT_PAIR_OVERLAP_PARTIAL)
         return answer_touch(work, frame, posed, common);
     common->volume = thin ? 0 : volume * square * frame->length;
     common->area_a = real_max(area[a], 0) * square;
@@ -443,17 +443,17 @@ static abut_status answer(const common_work *work, const common_frame *frame,
     common->shared_area = shared * square;
     common->flush_area = flush->area[0] * square;
     common->area = common->area_a + common->area_b + common->shared_area;
-    common->vector =
+    common->area_vector =
         turn_to_world(frame, v3_sub(v3_scale(sums[a].vector, sign), flush->inside_vector[a]),
                       square);
-    common->box = box_to_world(frame, box_join(cut->box, flush->box));
-    common->centroid = thin ? box_centre(common->box)
+    common->bounds = box_to_world(frame, box_join(cut->box, flush->box));
+    common->centroid = thin ? box_centre(common->bounds)
                             : to_world(frame, v3_along(work->origin, sign / volume,
                                                        v3_add(sums[0].moment, sums[1].moment)));
     return ABUT_OK;
 }
 
-static abut_advice advice_of(const common_work *work, bool swapped) {
+static abut_reliability advice_of(const common_work *work, bool swapped) {
     bool in_a = work->cut.body[swapped].facing < 0, in_b = work->cut.body[!swapped].facing < 0;
     if (in_a || in_b)
         return abuti_guaranteed(in_a && in_b
@@ -466,9 +466,9 @@ static abut_advice advice_of(const common_work *work, bool swapped) {
 
 /* Of surfaces with a border: no more than whether they touch. */
 static abut_status answer_open(const pair_shell *const shell[2], const abut_posed *a,
-                               const abut_posed *b, abut_common *common) {
-    static const abut_pair_common_kind kinds[] = {ABUT_COMMON_APART, ABUT_COMMON_OVERLAP,
-                                                  ABUT_COMMON_A_INSIDE, ABUT_COMMON_B_INSIDE};
+                               const abut_posed *b, abut_pair_measures *common) {
+    static const abut_pair_overlap_kind kinds[] = {ABUT_PAIR_OVERLAP_NONE, ABUT_PAIR_OVERLAP_PARTIAL,
+                                                  ABUT_PAIR_OVERLAP_A_INSIDE, ABUT_PAIR_OVERLAP_B_INSIDE};
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &doubt);
@@ -476,7 +476,7 @@ static abut_status answer_open(const pair_shell *const shell[2], const abut_pose
         return status;
     common->kind = kinds[relation];
     bool flipped = shell[0]->flipped || shell[1]->flipped, both = shell[0]->open && shell[1]->open;
-    common->advice = abuti_unfit(
+    common->reliability = abuti_unfit(
         flipped ? "Neighbouring triangles of a mesh face opposite ways, so it bounds no solid and "
                   "nothing is measured: orient the mesh first."
         : both  ? "Both meshes have a border, so they bound no solid and nothing is measured: "
@@ -490,7 +490,7 @@ static abut_status answer_open(const pair_shell *const shell[2], const abut_pose
 /* ---- public ---- */
 
 static abut_status measure(common_work *work, const abut_posed *a, const abut_posed *b,
-                           double tolerance, bool swapped, abut_common *common) {
+                           double tolerance, bool swapped, abut_pair_measures *common) {
     pair_frame frame;
     double unit = real_min(a->bvh->scale, b->bvh->scale);
     abut_posed posed[2] = {{a->bvh, set_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
@@ -510,13 +510,13 @@ static abut_status measure(common_work *work, const abut_posed *a, const abut_po
     for (int side = 0; side < 2 && !status; side++)
         status = add_side(work, side);
     common_frame to = {abuti_motion_of(&b->pose), b->bvh->mesh->origin, 1 / unit, swapped};
-    common->advice = advice_of(work, swapped);
+    common->reliability = advice_of(work, swapped);
     return status ? status : answer(work, &to, posed, common);
 }
 
-abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
-                             const abut_pair_common_options *options, abut_common *common) {
-    abut_pair_common_options ours = abut_pair_common_options_default();
+abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
+                             const abut_pair_measure_options *options, abut_pair_measures *common) {
+    abut_pair_measure_options ours = abut_pair_common_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, common, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     if (!status && !(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
@@ -528,7 +528,7 @@ abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
     common_work work;
     memset(&work, 0, offsetof(common_work, cut.leaves)); /* what follows is large and set later */
     const pair_shell *shell[2];
-    abut_common found;
+    abut_pair_measures found;
     memset(&found, 0, sizeof found);
     work.cut.context = a->bvh->context;
     abut_posed ours_a = *a, ours_b = *b;
@@ -555,7 +555,7 @@ abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
     return status;
 }
 
-const char *abut_pair_common_kind_name(abut_pair_common_kind kind) {
+const char *abut_pair_overlap_kind_name(abut_pair_overlap_kind kind) {
     static const char *const names[] = {"apart",    "touch",    "overlap",
                                         "a-inside", "b-inside", "same"};
     return ABUTI_NAME(names, kind);

@@ -1,4 +1,4 @@
-/* Two closed surfaces that cut each other: what the files of abut_pair_common share.
+/* Two closed surfaces that cut each other: what the files of abut_pair_measure share.
  *
  * Here b is the smaller body. Units and axes are those of the frame: the axes and the origin of b's
  * mesh, lengths times a power of two in which the larger mesh has coordinates up to 2. Vertices of

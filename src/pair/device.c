@@ -35,7 +35,7 @@ static bool unsure_meet(const pair_asked *asked, size_t i, const pair_frame *fra
         const uint32_t *triangle = asked->search.unsure.pairs[may[0] + k];
         if (triangle_triangle_meet(pair_triangle(&frame->side[0], triangle[0]),
                                    pair_triangle(&frame->side[1], triangle[1]),
-                                   NULL) != ABUT_MEETING_NONE)
+                                   NULL) != ABUT_INTERSECTION_NONE)
             return true;
     }
     return false;
@@ -79,20 +79,20 @@ static abut_status find(const pair_asked *asked, size_t i, finding *found) {
     found->wholly = meets && asked->batch->what == PAIR_ASK_DISTANCE;
     if (found->wholly)
         return abuti_pair_batch_one(asked->batch, asked->search.begin + i, NULL);
-    separation->relation = meets ? ABUT_PAIR_MEETING : ABUT_PAIR_APART;
+    separation->relation = meets ? ABUT_PAIR_INTERSECTING : ABUT_PAIR_DISJOINT;
     if (!meets && !asked->batch->surfaces) {
         abut_status status = abuti_pair_contains(&frame, &posed[0], &posed[1],
                                                  &separation->relation, &vertex, &doubt);
         if (status)
             return status;
     }
-    if (asked->batch->what != PAIR_ASK_OVERLAP && separation->relation == ABUT_PAIR_APART)
+    if (asked->batch->what != PAIR_ASK_OVERLAP && separation->relation == ABUT_PAIR_DISJOINT)
         find_closest(asked, i, &frame, found);
     if (doubt && !found->within)
         atomic_fetch_or(&asked->batch->doubt, doubt);
     if (asked->batch->what == PAIR_ASK_DISTANCE)
-        separation->advice = abuti_pair_doubt(doubt);
-    if (asked->batch->what == PAIR_ASK_OVERLAP || separation->relation == ABUT_PAIR_APART)
+        separation->reliability = abuti_pair_doubt(doubt);
+    if (asked->batch->what == PAIR_ASK_OVERLAP || separation->relation == ABUT_PAIR_DISJOINT)
         return ABUT_OK;
     if (asked->batch->what == PAIR_ASK_DISTANCE)
         abuti_pair_inside(&frame, separation->relation == ABUT_PAIR_B_INSIDE, vertex, separation);

@@ -65,7 +65,7 @@ static abut_status part_inside(const pair_frame *frame, int inner, const abut_po
 
 abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
                                 abut_pair_relation *relation, uint32_t *vertex, unsigned *doubt) {
-    *relation = ABUT_PAIR_APART;
+    *relation = ABUT_PAIR_DISJOINT;
     if (frame->reach > PAIR_FAR)
         return ABUT_OK;
     for (int inner = 0; inner < 2; inner++) {
@@ -82,7 +82,7 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
 
 /* ---- reliability ---- */
 
-abut_advice abuti_pair_doubt(unsigned doubt) {
+abut_reliability abuti_pair_doubt(unsigned doubt) {
     static const char *const sheets[] = {
         "Exact. A is a sheet, or some of its parts are: their holes exceed a tenth of their area, "
         "so they have no inside, and nothing is reported as inside them.",

@@ -283,24 +283,24 @@ static abut_status search_run(itself_search *s, const char *function,
 typedef struct filling {
     const abut_mesh *mesh;
     const uint64_t *keys;
-    abut_pair_self *pairs;
+    abut_pair_self_intersection *pairs;
 } filling;
 
 static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
     const filling *fill = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        abut_pair_self *pair = &fill->pairs[i];
+        abut_pair_self_intersection *pair = &fill->pairs[i];
         memset(pair, 0, sizeof *pair);
         pair->triangle[0] = (uint32_t)(fill->keys[i] >> 32);
         pair->triangle[1] = (uint32_t)fill->keys[i];
-        pair->meeting =
+        pair->kind =
             triangle_triangle_meet(bvh_triangle(fill->mesh, pair->triangle[0]),
                                    bvh_triangle(fill->mesh, pair->triangle[1]), &pair->segment);
     }
 }
 
-static abut_status write_pairs(itself_search *s, abut_pair_self *pairs) {
+static abut_status write_pairs(itself_search *s, abut_pair_self_intersection *pairs) {
     abut_context *context = s->bvh->context;
     size_t count = (size_t)s->count;
     uint64_t *buffer = abuti_allocate(context, count, sizeof *buffer);
@@ -313,8 +313,8 @@ static abut_status write_pairs(itself_search *s, abut_pair_self *pairs) {
     return ABUT_OK;
 }
 
-abut_status abut_pair_self_meetings(const abut_bvh *bvh, const abut_pair_self_options *options,
-                                    uint64_t capacity, abut_pair_self *pairs, uint64_t *count) {
+abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_self_options *options,
+                                    uint64_t capacity, abut_pair_self_intersection *pairs, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !pairs && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: pairs is null, but capacity is %llu",
@@ -337,7 +337,7 @@ abut_status abut_pair_self_meetings(const abut_bvh *bvh, const abut_pair_self_op
     return status;
 }
 
-abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_self_options *options,
+abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_options *options,
                                bool *any) {
     abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
     if (status)
@@ -378,8 +378,8 @@ abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options 
             problem.count++;
         }
         report->problems[ABUT_PROBLEM_SELF_INTERSECTION] = problem;
-        report->self_pair_count = s.count;
-        report->self_examined = true;
+        report->self_intersection_count = s.count;
+        report->has_self_intersection_test = true;
     }
     abuti_release(bvh->context, s.marks);
     return status;

@@ -40,19 +40,19 @@ bool abuti_pair_meet_exactly(meet_search *s, uint32_t a, uint32_t b) {
     abut_segment segment;
     if (is_beyond(s->frame->way, &at_a, &at_b))
         return false;
-    abut_meeting meeting =
+    abut_intersection meeting =
         triangle_triangle_meet(at_a, at_b, s->count < s->capacity ? &segment : NULL);
-    if (meeting == ABUT_MEETING_NONE)
+    if (meeting == ABUT_INTERSECTION_NONE)
         return false;
     if (!s->count) {
         s->triangle[0] = a;
         s->triangle[1] = b;
     }
     if (s->count < s->capacity) {
-        abut_pair_meeting *found = &s->meetings[s->count];
+        abut_pair_intersection *found = &s->meetings[s->count];
         found->triangle_a = a;
         found->triangle_b = b;
-        found->meeting = meeting;
+        found->kind = meeting;
         found->segment = segment;
     }
     s->count++;
@@ -72,7 +72,7 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]) {
     return s.count > 0;
 }
 
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings) {
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_intersection *meetings) {
     meet_search s = {.frame = frame, .all = true, .capacity = capacity, .meetings = meetings};
     run(&s);
     return s.count;

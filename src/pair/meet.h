@@ -9,7 +9,7 @@ typedef struct meet_search {
     const pair_frame *frame;
     bool all; /* or only the first */
     uint64_t capacity, count;
-    abut_pair_meeting *meetings;
+    abut_pair_intersection *meetings;
     uint32_t triangle[2]; /* the first */
     pair_visit *visit;    /* told of pairs that may meet, instead of asking exactly; or null */
     void *data;

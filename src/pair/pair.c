@@ -164,7 +164,7 @@ static bool cache_meets(const pair_frame *frame, const abut_pair_cache *cache) {
         return false;
     return triangle_triangle_meet(pair_triangle(&frame->side[0], cache->triangle_a),
                                   pair_triangle(&frame->side[1], cache->triangle_b),
-                                  NULL) != ABUT_MEETING_NONE;
+                                  NULL) != ABUT_INTERSECTION_NONE;
 }
 
 /* How two bodies touch. `triangle` is set where they meet and the caller wants it to be found,
@@ -173,7 +173,7 @@ static abut_status relation_of(const pair_work *work, bool surfaces, abut_pair_c
                                abut_pair_relation *relation, uint32_t *triangle, uint32_t *vertex,
                                unsigned *doubt) {
     uint32_t found[2];
-    *relation = ABUT_PAIR_MEETING;
+    *relation = ABUT_PAIR_INTERSECTING;
     if (!triangle && cache_meets(&work->frame, cache))
         return ABUT_OK;
     bool meets = abuti_pair_meets(&work->frame, found);
@@ -190,7 +190,7 @@ static abut_status relation_of(const pair_work *work, bool surfaces, abut_pair_c
             memcpy(triangle, found, sizeof found);
         return ABUT_OK;
     }
-    *relation = ABUT_PAIR_APART;
+    *relation = ABUT_PAIR_DISJOINT;
     if (surfaces)
         return ABUT_OK;
     return abuti_pair_contains(&work->frame, &work->posed[0], &work->posed[1], relation, vertex,
@@ -261,13 +261,13 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
         return status;
     status = relation_of(&work, surfaces, cache, &found.relation, triangle, &vertex, &doubt);
     if (!status) {
-        if (found.relation == ABUT_PAIR_MEETING)
+        if (found.relation == ABUT_PAIR_INTERSECTING)
             separation_meeting(&work.frame, triangle, &found);
-        else if (found.relation != ABUT_PAIR_APART)
+        else if (found.relation != ABUT_PAIR_DISJOINT)
             abuti_pair_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
         else
             abuti_pair_closest(&work.frame, INFINITY, false, cache, &found);
-        found.advice = abuti_pair_doubt(doubt);
+        found.reliability = abuti_pair_doubt(doubt);
         status = abuti_stop_status("pairs");
         if (!status)
             *separation = found;
@@ -287,13 +287,13 @@ abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double m
         return status;
     status = relation_of(&work, surfaces, cache, &found.relation, NULL, &vertex, doubt);
     if (!status) {
-        bool near = found.relation == ABUT_PAIR_APART &&
+        bool near = found.relation == ABUT_PAIR_DISJOINT &&
                     abuti_pair_closest(&work.frame, margin, true, cache, &found);
         if (near) /* whatever is inside */
             *doubt = 0;
         status = abuti_stop_status("pairs");
         if (!status)
-            *within = near || found.relation != ABUT_PAIR_APART;
+            *within = near || found.relation != ABUT_PAIR_DISJOINT;
     }
     work_end(&work);
     return status;
@@ -343,9 +343,9 @@ abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
     abut_status status = abuti_pair_check(__func__, a, b, overlap, "overlap");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status = status ? status
-                    : abuti_pair_overlap(a, b, ours.surfaces, cache, &overlap->relation, &doubt);
+                    : abuti_pair_overlap(a, b, ours.surface_only, cache, &overlap->relation, &doubt);
     if (!status)
-        overlap->advice = abuti_pair_doubt(doubt);
+        overlap->reliability = abuti_pair_doubt(doubt);
     return status;
 }
 
@@ -355,32 +355,32 @@ abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
     abut_pair_options ours = abut_pair_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, separation, "separation");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    return status ? status : abuti_pair_distance(a, b, ours.surfaces, cache, separation);
+    return status ? status : abuti_pair_distance(a, b, ours.surface_only, cache, separation);
 }
 
 abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                              const abut_pair_options *options, abut_pair_cache *cache, bool *within,
-                             abut_advice *advice) {
+                             abut_reliability *advice) {
     abut_pair_options ours = abut_pair_options_default();
     unsigned doubt = 0;
     abut_status status = abuti_pair_check(__func__, a, b, within, "within");
     status = status ? status : abuti_bvh_check_limit(__func__, "margin", margin);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status =
-        status ? status : abuti_pair_within(a, b, margin, ours.surfaces, cache, within, &doubt);
+        status ? status : abuti_pair_within(a, b, margin, ours.surface_only, cache, within, &doubt);
     if (!status && advice)
         *advice = abuti_pair_doubt(doubt);
     return status;
 }
 
 static bool meeting_after(const void *one, const void *other) {
-    const abut_pair_meeting *a = one, *b = other;
+    const abut_pair_intersection *a = one, *b = other;
     return a->triangle_a > b->triangle_a ||
            (a->triangle_a == b->triangle_a && a->triangle_b > b->triangle_b);
 }
 
-abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_t capacity,
-                               abut_pair_meeting *meetings, uint64_t *count) {
+abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b, uint64_t capacity,
+                               abut_pair_intersection *meetings, uint64_t *count) {
     abut_status status = abuti_pair_check(__func__, a, b, count, "count");
     if (!status && !meetings && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: meetings is null, but capacity is %llu",
@@ -417,14 +417,14 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
 
 /* The reliability of answers that containment decides (inside.c): exact without boundary edges,
  * whichever way parts face. Volume and inertia need more. */
-abut_advice abut_pair_advice(const abut_mesh_report *report) {
+abut_reliability abut_pair_reliability(const abut_mesh_report *report) {
     if (!report)
         return abuti_unfit("There is no report.");
     if (report->is_sheet)
         return abuti_limited(
             "A sheet: its holes exceed a tenth of its area, so it has no inside, nothing is "
             "reported as inside it, and volume means nothing. Close the holes if it is a solid.");
-    if (report->cancels)
+    if (report->has_opposite_boundary)
         return abuti_unfit(
             "Neighbouring triangles are wound against each other, so what is inside is not known "
             "and volume means nothing: orient the mesh first.");
@@ -433,15 +433,15 @@ abut_advice abut_pair_advice(const abut_mesh_report *report) {
             "Some parts are sheets: their holes exceed a tenth of their area, so they have no "
             "inside. What is inside the other parts is exact if these are closed, and a guess near "
             "their holes otherwise. Volume means nothing.");
-    if (report->bordered && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+    if (report->has_boundary && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "The surface has boundary edges, so what is inside is a guess near the holes, and "
             "volume means nothing: close the holes.");
-    if (report->bordered)
+    if (report->has_boundary)
         return abuti_limited(
             "Edges with three or more faces do not bound a solid, so what is inside is a guess "
             "near them, and volume means nothing: remove the extra faces.");
-    if (!report->balanced || !report->oriented)
+    if (!report->is_balanced || !report->is_oriented)
         return abuti_guaranteed(
             "Closed where vertices of equal coordinates count as one: what is inside is exact. "
             "Weld the mesh for volume and inertia.");
@@ -449,15 +449,15 @@ abut_advice abut_pair_advice(const abut_mesh_report *report) {
         return abuti_guaranteed(
             "Closed: what is inside is exact. A part is wound inwards, so its volume counts "
             "negative: orient the mesh if you need volumes.");
-    if (!report->encloses)
+    if (!report->has_volume)
         return abuti_guaranteed("Closed, but without volume: it contains nothing.");
-    if (report->nested_part)
+    if (report->has_nested_component)
         return abuti_guaranteed(
             "Closed: what is inside is exact. A part lies inside another and both face outwards, "
             "so volume and inertia count twice what they share: orient the mesh if it is a "
             "cavity.");
-    if (report->self_examined)
-        return report->self_pair_count
+    if (report->has_self_intersection_test)
+        return report->self_intersection_count
                    ? abuti_guaranteed("Closed: what is inside is exact. The surface cuts itself, "
                                       "so volume and inertia count twice what overlaps.")
                    : abuti_guaranteed("Closed, wound outwards and nowhere cut by itself: inside, "

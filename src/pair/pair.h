@@ -221,7 +221,7 @@ static inline void pair_gaps_other(const pair_side *side, const pair_view *view,
 /* Whether some triangles intersect; the first pair found goes into triangle[2]. */
 bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 /* The number of pairs that intersect; notes up to `capacity` of them, in any order. */
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings);
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_intersection *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
  * stands in frame->pad; some that do not. Their order is none in particular, but that of those that
@@ -255,7 +255,7 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
 /* What limits an answer, as a sum of bits: 0 where it is exact. Each is shifted by the side, 0 or
  * 1, that may contain the other. An answer about a sheet is exact, since a sheet has no inside. */
 enum { PAIR_HOLES = 1, PAIR_FLIPS = 4, PAIR_SHEET = 16 };
-abut_advice abuti_pair_doubt(unsigned doubt);
+abut_reliability abuti_pair_doubt(unsigned doubt);
 
 /* ---- pair.c: one question, checked ---- */
 

@@ -23,7 +23,7 @@ static abut_status named_mesh(const abut_mesh *mesh, const uint32_t *names, abut
     memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
         indices[i] = names[mesh->indices[i]];
-    return abuti_mesh_derive(context, "abut_pair_common", positions, mesh->vertex_count, indices,
+    return abuti_mesh_derive(context, "abut_pair_measure", positions, mesh->vertex_count, indices,
                              mesh->triangle_count, named);
 }
 

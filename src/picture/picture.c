@@ -219,7 +219,7 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
 
 /* ---- what was added ---- */
 
-abut_picture_options abut_picture_options_get(const abut_picture *picture) {
+abut_picture_options abut_picture_get_options(const abut_picture *picture) {
     return picture ? picture->options : abut_picture_options_default();
 }
 
@@ -227,13 +227,13 @@ size_t abut_picture_item_count(const abut_picture *picture) {
     return picture ? picture->item_count + picture->mark_count : 0;
 }
 
-abut_status abut_picture_item_get(const abut_picture *picture, size_t number,
+abut_status abut_picture_get_item(const abut_picture *picture, size_t number,
                                   abut_picture_item *item) {
     if (!picture || !item)
         return abuti_null(__func__, picture ? "item" : "picture");
     if (number >= abut_picture_item_count(picture))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_picture_item_get: number is %zu; the picture has %zu items", number,
+                          "abut_picture_get_item: number is %zu; the picture has %zu items", number,
                           abut_picture_item_count(picture));
     abut_picture_item found = {.style = abut_mesh_style_default()};
     if (number < picture->item_count) {

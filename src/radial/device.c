@@ -272,7 +272,7 @@ static void turn_over(abut_radial *r, bool emptied) {
 static abut_status update(abut_radial *r, abut_array positions, const radial_order *order,
                           abut_radial_particles *p) {
     radial_device *d = r->data;
-    const char *function = order ? "abut_radial_update_collide" : "abut_radial_update";
+    const char *function = order ? "abut_radial_step" : "abut_radial_set_positions";
     abut_status status = order ? check_arrays(function, r, p) : ABUT_OK;
     if (!status && positions.buffer)
         status = abuti_buffer_check(positions.buffer, function, "positions", r->device,

@@ -155,9 +155,9 @@ static uint32_t directions_of(const fit_work *w, const double *weights, vec3 *li
     const radial_source *s = w->source;
     const vec3 origin = origin_of(s, w->bone);
     double spread[3][3] = {{0}};
-    uint32_t count = 0, parent = abut_character_bone_get(s->character, w->bone).parent;
+    uint32_t count = 0, parent = abut_character_get_bone(s->character, w->bone).parent;
     for (uint32_t b = 0; b < s->bone_count && count < CHILDREN_MAX; b++)
-        if (abut_character_bone_get(s->character, b).parent == w->bone)
+        if (abut_character_get_bone(s->character, b).parent == w->bone)
             list[count++] = v3_sub(origin_of(s, b), origin);
     if (parent != ABUT_NONE)
         list[count++] = v3_sub(origin, origin_of(s, parent));

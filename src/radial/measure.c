@@ -44,11 +44,11 @@ static void add_up(const abut_radial *r, const measured *list, size_t count,
         m->mean /= m->seen_area;
         m->rms = sqrt(m->rms / m->seen_area);
     }
-    m->half = quantile(list, count, m->area, 0.5);
-    m->most = quantile(list, count, m->area, 0.9);
-    m->nearly_all = quantile(list, count, m->area, 0.99);
-    m->greatest = count ? fabs(list[count - 1].error) : 0;
-    m->worst = count ? list[count - 1].triangle : ABUT_NONE;
+    m->p50 = quantile(list, count, m->area, 0.5);
+    m->p90 = quantile(list, count, m->area, 0.9);
+    m->p99 = quantile(list, count, m->area, 0.99);
+    m->max = count ? fabs(list[count - 1].error) : 0;
+    m->max_triangle = count ? list[count - 1].triangle : ABUT_NONE;
 }
 
 abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, double *errors,
@@ -73,7 +73,7 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
     }
     if (!status)
         status =
-            abut_radial_at(radial, count, abut_array_host(middles), 0, abut_array_host(answers));
+            abut_radial_evaluate(radial, count, abut_array_host(middles), 0, abut_array_host(answers));
     if (!status) {
         *measures = (abut_radial_measures){0};
         for (size_t i = 0; i < count; i++) {

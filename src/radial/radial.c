@@ -548,7 +548,7 @@ abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
 
 /* ---- what there is ---- */
 
-abut_radial_info abut_radial_info_get(const abut_radial *radial) {
+abut_radial_info abut_radial_get_info(const abut_radial *radial) {
     return radial ? radial->info : (abut_radial_info){0};
 }
 
@@ -581,7 +581,7 @@ static float float_of(word32 bits) {
     return x;
 }
 
-abut_radial_view abut_radial_field(abut_radial *radial, uint32_t field) {
+abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field) {
     abut_radial_view view;
     memset(&view, 0, sizeof view);
     if (!radial || field >= radial->info.field_count || abuti_radial_here(radial))
@@ -677,14 +677,14 @@ static abut_status update(const char *function, abut_radial *r, const abut_chara
     return ABUT_OK;
 }
 
-abut_status abut_radial_update(abut_radial *radial, const abut_character_matrix *bones,
+abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,
                                abut_array positions) {
     if (!radial || !bones)
         return abuti_null(__func__, radial ? "bones" : "radial");
     return update(__func__, radial, bones, positions, NULL, NULL);
 }
 
-abut_status abut_radial_update_collide(abut_radial *radial, const abut_character_matrix *bones,
+abut_status abut_radial_step(abut_radial *radial, const abut_character_matrix *bones,
                                        abut_array positions, abut_radial_particles *particles) {
     abut_radial_particles p;
     radial_order order;

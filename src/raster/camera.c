@@ -24,16 +24,16 @@ static abut_status check(const char *function, const abut_raster_view *v) {
         v->region.lo.z > v->region.hi.z)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the region of the view is upside down",
                           function);
-    if (v->width > ABUT_RASTER_MOST || v->height > ABUT_RASTER_MOST)
+    if (v->width > ABUT_RASTER_MAX || v->height > ABUT_RASTER_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: a view of %u x %u pixels; at most %d each",
-                          function, v->width, v->height, ABUT_RASTER_MOST);
+                          function, v->width, v->height, ABUT_RASTER_MAX);
     if (!(v->angle >= 0 && v->angle < 3.1))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the view's angle is %g; it must be from 0 to 3.1 radians", function,
                           v->angle);
-    if (!(v->near >= 0 && v->near <= ABUT_COORDINATE_MAX))
+    if (!(v->near_distance >= 0 && v->near_distance <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the view's near distance is %g", function,
-                          v->near);
+                          v->near_distance);
     return ABUT_OK;
 }
 
@@ -104,9 +104,9 @@ static abut_status fit_parallel(const char *function, const abut_raster_view *v,
         c->scale = widest > 0 ? (width ? width : height) / (2 * widest) : 1;
     width = width ? width : at_least_one(2 * reach[0] * c->scale);
     height = height ? height : at_least_one(2 * reach[1] * c->scale);
-    if (width > ABUT_RASTER_MOST || height > ABUT_RASTER_MOST)
+    if (width > ABUT_RASTER_MAX || height > ABUT_RASTER_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: a view of %u x %u pixels; at most %d each",
-                          function, width, height, ABUT_RASTER_MOST);
+                          function, width, height, ABUT_RASTER_MAX);
     c->origin = box_centre(region);
     c->begin = reach[2] * (1 + 1e-9) + 1e-9 * widest;
     if (!(c->begin > 0))
@@ -126,7 +126,7 @@ static abut_status fit_perspective(const char *function, const abut_raster_view 
     vec3 forward = c->axes.row[2], half = v3_scale(v3_sub(region.hi, region.lo), 0.5);
     double far =
         v3_dot(v3_sub(box_centre(region), v->eye), forward) + v3_dot(v3_abs(forward), half);
-    double near = v->near > 0 ? v->near : far / 1000;
+    double near = v->near_distance > 0 ? v->near_distance : far / 1000;
     if (!(far > near))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the region ends %g before the eye, and rays begin at %g: the view "

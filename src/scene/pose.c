@@ -48,9 +48,9 @@ static abut_status read_character(abut_context *context, const char *path, abut_
 }
 
 static abut_status find_clip(const abut_character *character, const char *name, uint32_t *clip) {
-    const uint32_t count = abut_character_info_get(character).clip_count;
+    const uint32_t count = abut_character_get_info(character).clip_count;
     for (*clip = 0; *clip < count; (*clip)++) {
-        const char *has = abut_character_clip_get(character, *clip).name;
+        const char *has = abut_character_get_clip(character, *clip).name;
         if (has && !strcmp(has, name))
             return ABUT_OK;
     }
@@ -67,7 +67,7 @@ abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scen
     if (!status && pose->clip)
         status = find_clip(to->character, pose->clip, &options.clip);
     if (!status) {
-        const uint32_t bones = abut_character_info_get(to->character).bone_count;
+        const uint32_t bones = abut_character_get_info(to->character).bone_count;
         to->bones = abuti_allocate(context, bones, sizeof *to->bones);
         status =
             to->bones ? abut_character_pose(to->character, &options, to->bones) : ABUT_ERROR_MEMORY;

@@ -321,7 +321,7 @@ static abut_status read_count(reading *r, const member *m, uint32_t *count) {
 static abut_status read_shape(reading *r, const member *m, scene_mesh *to) {
     char word[100];
     abut_shape_kind kind;
-    if (abut_shape_find(read_word(r, &m[MESH_SHAPE], word), &kind))
+    if (abut_shape_kind_from_name(read_word(r, &m[MESH_SHAPE], word), &kind))
         return fail(r, "there is no shape '%s'; 'abut make --list' lists them", word);
     abut_shape shape = abut_shape_default(kind);
     abut_vec3 side = shape.extent;

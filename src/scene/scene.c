@@ -14,7 +14,7 @@ void abut_scene_destroy(abut_scene *scene) {
     abut_context_destroy(context);
 }
 
-abut_scene_arrays abut_scene_arrays_get(const abut_scene *scene) {
+abut_scene_arrays abut_scene_get_arrays(const abut_scene *scene) {
     abut_scene_arrays arrays = {0};
     if (scene)
         arrays = (abut_scene_arrays){scene->body_count, scene->bodies,      scene->ignored_count,
@@ -22,7 +22,7 @@ abut_scene_arrays abut_scene_arrays_get(const abut_scene *scene) {
     return arrays;
 }
 
-bool abut_scene_tries(const abut_scene *scene, uint32_t a, uint32_t b) {
+bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) {
     if (!scene || a == b || a >= scene->body_count || b >= scene->body_count)
         return false;
     const abut_scene_body *p = &scene->bodies[a], *q = &scene->bodies[b];

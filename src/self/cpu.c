@@ -206,7 +206,7 @@ static abut_status show(abut_self *view) {
 /* ---- search ---- */
 
 static abut_impact impact_of(const abut_self *view, const motion_hit *hit) {
-    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
+    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
     abut_impact impact;
     memset(&impact, 0, sizeof impact);
     bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
@@ -240,7 +240,7 @@ static abut_status describe(view_finding *f, const view_hits *hits) {
     }
     abut_status status = abuti_motion_count(hits->count, &f->impacts);
     for (size_t i = 0; i < hits->kept_count && !status; i++)
-        f->impacts.impacts[i] = impact_of(f->view, &hits->kept[i]);
+        f->impacts.list[i] = impact_of(f->view, &hits->kept[i]);
     return status;
 }
 
@@ -262,7 +262,7 @@ static abut_status search_tree(view_finding *f, bool complete) {
 static abut_status search_sweep(view_finding *f) {
     abut_self *view = f->view;
     abut_sweep_find_options options = abut_sweep_find_options_default();
-    abut_impacts one = {.impacts = &f->result.impact, .capacity = 1};
+    abut_impacts one = {.list = &f->result.impact, .capacity = 1};
     abut_impacts *found = f->all ? &f->impacts : &one;
     abut_sweep_counts counts = {0, 0};
     double begun = abuti_seconds();
@@ -274,7 +274,7 @@ static abut_status search_sweep(view_finding *f) {
         view->sweep ? ABUT_OK : abut_sweep_create(&view->mesh, 1, NULL, &view->sweep);
     if (!status)
         status =
-            abut_sweep_step(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
+            abut_sweep_set_positions(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
     if (!status)
         status = abut_sweep_find(view->sweep, f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
                                  &options, found, &counts);

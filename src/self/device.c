@@ -76,7 +76,7 @@ static abut_status make_motion(abut_self *view) {
 /* The sample for the view-line and the rims. */
 static void put_wanted(abut_self *view) {
     struct view_device *d = view->on_device;
-    abut_topology_arrays t = abut_topology_arrays_get(view->topology);
+    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
     const uint32_t rims = view->hole_count ? t.loop_begin[view->hole_count] : 0;
     d->wanted = view->sampled + rims;
     uint32_t *wanted = abuti_allocate(view->context, d->wanted, sizeof *wanted);
@@ -94,7 +94,7 @@ static void put_wanted(abut_self *view) {
 /* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
 static void put_around(abut_self *view) {
     struct view_device *d = view->on_device;
-    const uint32_t edges = abut_topology_arrays_get(view->topology).edge_count;
+    const uint32_t edges = abut_topology_get_arrays(view->topology).edge_count;
     const uint32_t vertices = view->vertex_count + view->hole_count;
     const uint32_t at_vertices = view->of_vertex.begin[view->vertex_count];
     const size_t lists = vertices + (size_t)edges,
@@ -398,7 +398,7 @@ static abut_status search(view_finding *f, bool complete) {
                                            .exact = f->limits.exact,
                                            .steps = f->limits.sweep.steps};
     abut_impact impact;
-    abut_impacts one = {.impacts = &impact, .capacity = 1};
+    abut_impacts one = {.list = &impact, .capacity = 1};
     abut_impacts *impacts = f->all ? &f->impacts : &one;
     abut_sweep_counts counts = {0, 0};
     double begun = abuti_seconds();
@@ -411,7 +411,7 @@ static abut_status search(view_finding *f, bool complete) {
         return status;
     f->result.hit = impacts->count > 0;
     if (f->result.hit)
-        f->result.impact = impacts->impacts[0];
+        f->result.impact = impacts->list[0];
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
     f->result.times.traversal += abuti_seconds() - begun;

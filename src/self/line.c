@@ -153,19 +153,19 @@ static abut_status check_places(const char *what, const vec3 *p, uint32_t count)
         if (!(fabs(p[i].x) <= ABUT_COORDINATE_MAX) || !(fabs(p[i].y) <= ABUT_COORDINATE_MAX) ||
             !(fabs(p[i].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_self_line_of: %s: vertex %u is at (%g, %g, %g); coordinates "
+                              "abut_self_fit_line: %s: vertex %u is at (%g, %g, %g); coordinates "
                               "must be finite and at most 1e90",
                               what, i, p[i].x, p[i].y, p[i].z);
     return ABUT_OK;
 }
 
-abut_status abut_self_line_of(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
+abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
                               abut_self_line *line) {
     if (!start || !end || !line)
         return abuti_null(__func__, !start ? "start" : !end ? "end" : "line");
     if (count == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_line_of: count is 0; a line needs a vertex at least");
+                          "abut_self_fit_line: count is 0; a line needs a vertex at least");
     abut_status status = check_places("start", start, count);
     status = status ? status : check_places("end", end, count);
     if (!status)

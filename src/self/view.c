@@ -142,7 +142,7 @@ static abut_status look_at_start(abut_self *view, bool *is_free) {
     input.positions = view->start;
     status = status ? status : abut_mesh_create(view->context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_pair_self_any(bvh, &options, &any);
+    status = status ? status : abut_pair_self_intersects(bvh, &options, &any);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     if (status == ABUT_ERROR_LIMIT) /* more pairs than any sound mesh has */
@@ -374,7 +374,7 @@ static abut_status make_step(view_finding *f, const abut_self_step *step,
     }
     if (f->all && f->impacts.count) {
         f->result.hit = true;
-        f->result.impact = f->impacts.impacts[0];
+        f->result.impact = f->impacts.list[0];
     }
     accept(f);
     *result = f->result;
@@ -397,7 +397,7 @@ abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
                                     : !step    ? "step"
                                     : !impacts ? "impacts"
                                                : "result");
-    if (impacts->capacity && !impacts->impacts)
+    if (impacts->capacity && !impacts->list)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_self_find_all: impacts->impacts is null, but its capacity is %llu",
                           (unsigned long long)impacts->capacity);
@@ -423,7 +423,7 @@ const unsigned char *abut_self_sets(const abut_self *view) {
     return view->public_sets;
 }
 
-abut_self_info abut_self_info_get(const abut_self *view) {
+abut_self_info abut_self_get_info(const abut_self *view) {
     abut_self_info info;
     memset(&info, 0, sizeof info);
     if (!view)
@@ -432,7 +432,7 @@ abut_self_info abut_self_info_get(const abut_self *view) {
     size_t nodes = (size_t)view->tree.node_count + view->ghosts.node_count;
     info.triangle_count = view->triangle_count;
     info.vertex_count = view->vertex_count;
-    info.edge_count = abut_topology_arrays_get(view->topology).edge_count;
+    info.edge_count = abut_topology_get_arrays(view->topology).edge_count;
     info.hole_count = view->hole_count;
     info.ghost_count = view->ghost_count;
     info.part_count = view->part_count;
@@ -470,14 +470,14 @@ const char *abut_self_set_name(abut_self_set set) {
 
 /* The view test tells inside from outside by the way a triangle faces (Cheng 2011, chapter 3): it
  * needs one consistently wound manifold, whose holes it closes itself. */
-abut_advice abut_self_advice(const abut_mesh_report *report) {
+abut_reliability abut_self_reliability(const abut_mesh_report *report) {
     if (!report)
         return abuti_unfit("There is no report.");
-    if (!report->manifold)
+    if (!report->is_manifold)
         return abuti_unfit(
             "The view test needs a manifold, and some edges or vertices join more than "
             "one sheet: split them, or use the complete search.");
-    if (!report->oriented)
+    if (!report->is_oriented)
         return abuti_unfit("Neighbouring triangles are wound against each other, so the view test "
                            "cannot tell the sides apart: orient the mesh first.");
     if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
@@ -492,8 +492,8 @@ abut_advice abut_self_advice(const abut_mesh_report *report) {
         return abuti_limited(
             "Holes are closed by ghost triangles, which must not cut the surface at the "
             "start; what touches them is searched completely.");
-    if (report->self_examined)
-        return report->self_pair_count
+    if (report->has_self_intersection_test)
+        return report->self_intersection_count
                    ? abuti_limited("The surface cuts itself already, so a step from here has no "
                                    "first impact to find: part "
                                    "it first, or use the complete search.")

@@ -83,7 +83,7 @@ const char *abut_shape_kind_name(abut_shape_kind kind) {
     return is_kind(kind) ? kinds[kind].name : NULL;
 }
 
-abut_status abut_shape_find(const char *name, abut_shape_kind *kind) {
+abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind *kind) {
     if (!name || !kind)
         return abuti_null(__func__, name ? "kind" : "name");
     char known[256] = "";
@@ -96,7 +96,7 @@ abut_status abut_shape_find(const char *name, abut_shape_kind *kind) {
     }
     char shown[64];
     abuti_escape(name, shown, sizeof shown);
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_find: no shape is called '%s'; there are %s",
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_kind_from_name: no shape is called '%s'; there are %s",
                       shown, known);
 }
 

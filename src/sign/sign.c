@@ -233,7 +233,7 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     return ABUT_OK;
 }
 
-abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped) {
+abut_reliability abuti_sign_promise(abut_sign_method method, bool closed, bool flipped) {
     if (!closed && flipped)
         return abuti_unfit(
             "Neighbouring triangles face opposite ways and cancel, so what is inside "
@@ -248,15 +248,15 @@ abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flippe
     return abuti_guaranteed("The surface has no border: what is inside is exact.");
 }
 
-abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
+abut_sign_info abut_sign_get_info(const abut_bvh *bvh) {
     abut_sign_info info;
     memset(&info, 0, sizeof info);
     const struct bvh_sign *sign = bvh ? bvh_sign_of(bvh) : NULL;
     if (!sign)
         return info;
     info.method = sign->method;
-    info.closed = sign->closed;
-    info.advice = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
+    info.is_closed = sign->closed;
+    info.reliability = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
     info.bytes = sizeof *sign;
     if (atomic_load(&sign->far))
         info.bytes += (uint64_t)bvh->node_count * sizeof(bvh_far_node);
@@ -286,16 +286,16 @@ const char *abut_sign_method_name(abut_sign_method method) {
  * patches where they are turned (Jacobson et al. 2013).
  */
 
-static abut_advice normal_advice(const abut_mesh_report *report) {
+static abut_reliability normal_advice(const abut_mesh_report *report) {
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_unfit(
             "The surface has boundary edges, and near them the sign swaps without notice: "
             "weld the mesh if they are seams, else use winding numbers.");
-    if (!report->balanced)
+    if (!report->is_balanced)
         return abuti_unfit(
             "Edges with three or more faces do not bound a solid, so the sign is wrong "
             "near them: remove the extra faces, or use winding numbers.");
-    if (!report->oriented)
+    if (!report->is_oriented)
         return abuti_unfit(
             "Neighbouring triangles are wound against each other, so the sign swaps from "
             "one to the next: orient the mesh first.");
@@ -304,10 +304,10 @@ static abut_advice normal_advice(const abut_mesh_report *report) {
         return abuti_unfit(
             "A closed part is wound inwards and others are not, so its inside counts as outside: "
             "orient the mesh first.");
-    if (!report->encloses)
+    if (!report->has_volume)
         return abuti_unfit("The surface encloses no volume, so there is no inside: use unsigned "
                            "distances.");
-    if (report->lone_edges)
+    if (report->has_isolated_edges)
         return abuti_unfit(
             "Triangles that name a vertex twice lie apart from the surface and have no "
             "normal: weld the mesh, which drops them.");
@@ -316,17 +316,17 @@ static abut_advice normal_advice(const abut_mesh_report *report) {
         return abuti_limited(
             "Right except where a degenerate or duplicate triangle is closest, whose "
             "normal says nothing: weld the mesh, or remove these triangles.");
-    if (report->flat_part)
+    if (report->has_flat_component)
         return abuti_limited(
             "A closed part encloses no volume, and next to it the sign is arbitrary: "
             "remove that part, or use winding numbers.");
-    if (report->nested_part)
+    if (report->has_nested_component)
         return abuti_limited(
             "A part lies inside another and both face outwards, so between them the "
             "sign may be wrong: orient the mesh if it is a cavity, else use winding "
             "numbers.");
-    if (report->self_examined)
-        return report->self_pair_count
+    if (report->has_self_intersection_test)
+        return report->self_intersection_count
                    ? abuti_limited("The surface cuts itself, and where parts overlap the sign may "
                                    "be that of the wrong one: "
                                    "use winding numbers.")
@@ -339,25 +339,25 @@ static abut_advice normal_advice(const abut_mesh_report *report) {
 }
 
 /* The verdict of abuti_sign_promise(), with what else a report knows. */
-static abut_advice winding_advice(const abut_mesh_report *report) {
+static abut_reliability winding_advice(const abut_mesh_report *report) {
     const bool inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT) > 0;
-    if (report->cancels)
+    if (report->has_opposite_boundary)
         return abuti_unfit(
             "Neighbouring triangles are wound against each other and cancel where they "
             "should add: orient the mesh first.");
-    if (report->bordered && inward)
+    if (report->has_boundary && inward)
         return abuti_limited(
             "The surface has a border, near which the sign is a guess, and a closed part that is "
             "wound against the rest counts as outside: orient the mesh first.");
-    if (report->bordered && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
+    if (report->has_boundary && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "The surface has boundary edges: the sign is right away from the holes, and inside "
             "them a guess, since the winding number fades there.");
-    if (report->bordered)
+    if (report->has_boundary)
         return abuti_limited(
             "Edges with three or more faces do not bound a solid: near the extra faces "
             "the winding number is a fraction, and its sign a guess.");
-    if (!report->balanced || !report->oriented)
+    if (!report->is_balanced || !report->is_oriented)
         return abuti_guaranteed(
             "Closed where vertices of equal coordinates count as one, as winding numbers do it: "
             "the sign is right everywhere.");
@@ -365,14 +365,14 @@ static abut_advice winding_advice(const abut_mesh_report *report) {
         return abuti_guaranteed(
             "Closed: inside is where the winding number is not 0, which is exact. It is negative "
             "in parts that are wound inwards, and these cut out what they share with others.");
-    if (!report->encloses)
+    if (!report->has_volume)
         return abuti_guaranteed(
             "Closed, but without volume: every point beside the surface is outside.");
     return abuti_guaranteed("Closed and wound outwards: the winding number is whole and at least 1 "
                             "inside, also where parts overlap.");
 }
 
-abut_advice abut_sign_advice(const abut_mesh_report *report, abut_sign_method method) {
+abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method) {
     if (!report)
         return abuti_unfit("There is no report.");
     return method == ABUT_SIGN_NORMAL ? normal_advice(report) : winding_advice(report);

@@ -30,7 +30,7 @@ struct bvh_sign {
 extern const bvh_part_kind abuti_sign_kind;
 
 /* What signs by a method are worth on a surface: see abut_sign_info. */
-abut_advice abuti_sign_promise(abut_sign_method method, bool closed, bool flipped);
+abut_reliability abuti_sign_promise(abut_sign_method method, bool closed, bool flipped);
 
 /* What abut_sign_prepare() has made, or null. */
 static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {

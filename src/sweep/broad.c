@@ -71,7 +71,7 @@ abut_status abuti_broad_create(abut_sweep *m) {
     b->memory = abuti_allocate(c, groups, sizeof *b->memory);
     if (!b->start || !b->end || !b->boxes || !b->memory)
         return ABUT_ERROR_MEMORY;
-    if (m->mesh_count > 1 && (m->options.no_self || m->options.no_others) &&
+    if (m->mesh_count > 1 && (m->options.skip_self || m->options.skip_pairs) &&
         !(b->mesh = abuti_allocate(c, used, sizeof *b->mesh)))
         return ABUT_ERROR_MEMORY;
     sweep_group *memory = b->memory;

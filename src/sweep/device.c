@@ -170,8 +170,8 @@ static abut_status open_device(abut_sweep *motion, vec3 **room) {
     if (!d)
         return ABUT_ERROR_MEMORY;
     motion->on_device = d;
-    d->flags = (motion->options.no_self ? SWEEP_NO_SELF : 0u) |
-               (motion->options.no_others ? SWEEP_NO_OTHERS : 0u);
+    d->flags = (motion->options.skip_self ? SWEEP_NO_SELF : 0u) |
+               (motion->options.skip_pairs ? SWEEP_NO_OTHERS : 0u);
     bool on_cpu = info->kind == ABUT_DEVICE_KIND_CPU;
     uint32_t units = info->compute_units < 1024 ? info->compute_units : 1024;
     d->wide_groups = units * (on_cpu ? 4 : 16);
@@ -380,7 +380,7 @@ static abut_status find_there(abut_sweep *motion, const motion_search_options *o
     if (fetched && options->mode == ABUT_SWEEP_ALL)
         sort_hits(motion, hits);
     abut_status status =
-        fetched ? fetch(motion, hits, impacts->impacts) : abuti_queue_report(&d->queue);
+        fetched ? fetch(motion, hits, impacts->list) : abuti_queue_report(&d->queue);
     if (fetched && d->stage_ms) {
         abut_status timed = abuti_queue_clock_stop(&d->queue, &d->stage_ms[MOTION_STAGE_ORDER]);
         status = status ? status : timed;

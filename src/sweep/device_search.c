@@ -397,7 +397,7 @@ uint32_t abuti_motion_device_search(abut_sweep *motion, const motion_search_opti
     searching s = {.motion = motion, .d = d, .options = options};
     const float latest = 1;
     /* as on the CPU: no pairs are left */
-    if (motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others))
+    if (motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs))
         return 0;
     s.scene = s.whole = scene_of(motion, options);
     s.limits = (sweep_limits){options->separation, options->tolerance, 1, options->steps};

@@ -381,8 +381,8 @@ static abut_status prepare(search *s) {
     sides[ABUT_IMPACT_EDGE_EDGE] = (sweep_sides){.first = &b->edges, .second = &b->edges};
     for (int kind = 0; kind < 2; kind++) {
         sides[kind].broad = b;
-        sides[kind].no_self = b->mesh && s->motion->options.no_self;
-        sides[kind].no_others = b->mesh && s->motion->options.no_others;
+        sides[kind].no_self = b->mesh && s->motion->options.skip_self;
+        sides[kind].no_others = b->mesh && s->motion->options.skip_pairs;
     }
     atomic_init(&s->earliest, 1);
     atomic_init(&s->tie, UINT64_MAX);
@@ -399,7 +399,7 @@ abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_optio
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare(&s);
     /* no pairs within a mesh, and of two meshes none or not wanted: nothing is left */
-    bool none = motion->options.no_self && (motion->mesh_count == 1 || motion->options.no_others);
+    bool none = motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs);
     if (!status)
         status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);
     if (counts && !status)

@@ -238,14 +238,14 @@ void abuti_motion_undo(abut_sweep *motion) {
     motion->place = motion->last_place;
 }
 
-abut_status abut_sweep_step(abut_sweep *motion, abut_array start, abut_array end) {
+abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end) {
     if (!motion || (!end.host && !end.buffer))
         return abuti_null(__func__, motion ? "end" : "motion");
     if ((start.host && start.buffer) || (end.host && end.buffer))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_step: %s is here and on a device too; give one of them",
+                          "abut_sweep_set_positions: %s is here and on a device too; give one of them",
                           end.host && end.buffer ? "end" : "start");
-    motion_taking taking = {.function = "abut_sweep_step",
+    motion_taking taking = {.function = "abut_sweep_set_positions",
                             .start_name = "start",
                             .end_name = "end",
                             .count = motion->vertex_count,
@@ -289,13 +289,13 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
         return abuti_null(__func__, motion ? "impacts" : "motion");
     if (mode != ABUT_SWEEP_ANY && mode != ABUT_SWEEP_EARLIEST && mode != ABUT_SWEEP_ALL)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: there is no mode %d", (int)mode);
-    if (impacts->capacity && !impacts->impacts)
+    if (impacts->capacity && !impacts->list)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_sweep_find: impacts->impacts is null but its capacity is %llu",
                           (unsigned long long)impacts->capacity);
     if (!motion->place.stepped)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: there is no step to search; call abut_sweep_step() "
+                          "abut_sweep_find: there is no step to search; call abut_sweep_set_positions() "
                           "first");
     abut_status status = read_options(motion, mode, options, &ours);
     return status ? status : motion->backend->find(motion, &ours, impacts, counts);
@@ -372,7 +372,7 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
                                 abut_impacts *impacts) {
     abut_status status = abuti_motion_count(count, impacts);
     for (uint64_t i = 0; i < count && !status; i++)
-        impacts->impacts[i] = impact_of(motion, &hits[i]);
+        impacts->list[i] = impact_of(motion, &hits[i]);
     return status;
 }
 

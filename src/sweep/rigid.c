@@ -77,7 +77,7 @@ typedef struct rigid_search {
     double grain; /* about the size of triangles, of the mesh that has larger ones */
     /* The piece that is swept. */
     double from, to;
-    abut_sweep_touch *touch; /* the earliest; its time is 0 to 1 in the piece */
+    abut_sweep_rigid_result *touch; /* the earliest; its time is 0 to 1 in the piece */
     abuti_motion middle[2];  /* where bodies are halfway */
     uint32_t limit;          /* more pairs are too many */
     bool portions;           /* pairs are swept as they come, not collected */
@@ -152,7 +152,7 @@ static uint32_t list_tests(int kind, uint32_t pairs, uint32_t *four) {
 /* Keeps the earliest hit of the piece. */
 static void note_touch(rigid_search *s, bool edges, const uint32_t *pair, bool of_b,
                        const vec3 *from, const vec3 *to, const sweep_answer *answer) {
-    abut_sweep_touch *touch = s->touch;
+    abut_sweep_rigid_result *touch = s->touch;
     if (touch->hit && answer->time >= touch->time)
         return;
     touch->hit = true;
@@ -426,7 +426,7 @@ static double search(rigid_search *s) {
 /* The normal of triangles that come flush: features that cross in their plane came together in it,
  * and give a direction of the plane. */
 static void straighten(const rigid_search *s, double time) {
-    abut_sweep_touch *touch = s->touch;
+    abut_sweep_rigid_result *touch = s->touch;
     abut_triangle t[2];
     vec3 n[2];
     for (int side = 0; side < 2; side++) {
@@ -466,12 +466,12 @@ static abut_status search_far(rigid_search *s, double *time) {
             bool edges = is_edge(at.feature_a) && is_edge(at.feature_b);
             *time = t;
             *s->touch =
-                (abut_sweep_touch){.hit = true,
+                (abut_sweep_rigid_result){.hit = true,
                                    .point = v3_scale(v3_add(at.point_a, at.point_b), 0.5),
                                    .normal = v3_normalise(v3_sub(at.point_a, at.point_b)),
                                    .kind = edges ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE,
                                    .triangle = {at.triangle_a, at.triangle_b},
-                                   .advice = s->touch->advice};
+                                   .reliability = s->touch->reliability};
             break;
         }
         if (gap > s->speed * (1 - t))
@@ -496,8 +496,8 @@ static abut_status touch_at_start(rigid_search *s) {
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(&posed[0], &posed[1], false, NULL, &relation, &doubt);
-    s->touch->advice = abuti_pair_doubt(doubt);
-    if (status || relation == ABUT_PAIR_APART)
+    s->touch->reliability = abuti_pair_doubt(doubt);
+    if (status || relation == ABUT_PAIR_DISJOINT)
         return status;
     status = abuti_pair_distance(&posed[0], &posed[1], false, NULL, &separation);
     if (status)
@@ -512,7 +512,7 @@ static abut_status touch_at_start(rigid_search *s) {
 
 abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
                              const abut_path *path_b, const abut_sweep_rigid_options *options,
-                             abut_sweep_touch *touch) {
+                             abut_sweep_rigid_result *touch) {
     const char *name = "abut_sweep_rigid";
     abut_sweep_rigid_options ours = abut_sweep_rigid_options_default();
     if (!path_a || !path_b || !touch)
@@ -533,7 +533,7 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     status = status ? status : abuti_bvh_cpu_tree(b, &b);
     if (status)
         return status;
-    abut_sweep_touch found = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
+    abut_sweep_rigid_result found = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
     rigid_search s = {.body = {{.bvh = a, .path = abuti_path_of(path_a)},
                                {.bvh = b, .path = abuti_path_of(path_b)}},
                       .touch = &found};
@@ -568,9 +568,9 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
             straighten(&s, time);
             found.point = v3_add(found.point, v3_along(path->start, time, path->way));
         } else
-            found = (abut_sweep_touch){.time = 1,
+            found = (abut_sweep_rigid_result){.time = 1,
                                        .triangle = {ABUT_NONE, ABUT_NONE},
-                                       .advice = found.advice};
+                                       .reliability = found.reliability};
         status = status ? status : abuti_stop_status("pairs");
     }
     if (!status)

@@ -6,7 +6,7 @@
  * place, and planes no features.
  *
  * All is asked on the host. Samples are brought there before tasks begin, so that these only read
- * the fields; and no task asks for more places than fit one of abut_radial_at(), so that tasks
+ * the fields; and no task asks for more places than fit one of abut_radial_evaluate(), so that tasks
  * start no others.
  */
 #include "world/world.h"
@@ -32,7 +32,7 @@ abut_status abuti_world_bring_characters(const abut_world *world) {
 }
 
 size_t abuti_world_character_size(const world_item *item) {
-    return (size_t)abut_radial_info_get(item->is.shape.character).sample_count;
+    return (size_t)abut_radial_get_info(item->is.shape.character).sample_count;
 }
 
 /* ---- where it is ---- */
@@ -55,10 +55,10 @@ abut_status abuti_world_place_character(const char *function, const world_item *
                           "%s: a character is where its fields are; its pose must be the identity",
                           function);
     abut_radial *radial = item->is.shape.character;
-    const abut_radial_info info = abut_radial_info_get(radial);
+    const abut_radial_info info = abut_radial_get_info(radial);
     box3 box = box_empty();
     for (uint32_t i = 0; i < info.field_count && info.has_samples; i++) {
-        const abut_radial_view view = abut_radial_field(radial, i);
+        const abut_radial_view view = abut_radial_get_field(radial, i);
         if (view.step > 0)
             box = box_join(box, box_of_field(&view));
     }
@@ -156,7 +156,7 @@ static void ask_fields(features *f) {
 /* The depth of a point in a distance field, and which way is out. */
 static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec3 *out) {
     abut_field_value value;
-    abut_status status = abut_field_at(b->body.field, contact_to_local(&b->at.motion, point),
+    abut_status status = abut_field_evaluate(b->body.field, contact_to_local(&b->at.motion, point),
                                        ABUT_INTERPOLATION_LINEAR, &value);
     if (status)
         return status;
@@ -274,12 +274,12 @@ static void add(features *f, abut_capsule place, abut_sample name) {
 /* ---- features of a body or solid ---- */
 
 static void add_samples(features *f, const world_item *of) {
-    const abut_samples_arrays view = abut_samples_arrays_get(of->body.samples);
+    const abut_samples_arrays view = abut_samples_get_arrays(of->body.samples);
     for (uint32_t i = 0; i < view.count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, view.samples[i].point);
         add(f, (abut_capsule){{at, at}, 0}, view.samples[i]);
     }
-    for (uint32_t i = 0; i < view.edge_count && !f->status && !f->world->contact.samples; i++) {
+    for (uint32_t i = 0; i < view.edge_count && !f->status && !f->world->contact.skip_edges; i++) {
         const abut_sample_edge *e = &view.edges[i];
         add(f,
             (abut_capsule){{contact_to_world(&of->at.motion, e->end[0]),
@@ -296,14 +296,14 @@ static void add_mesh(features *f, const world_item *of) {
     const abut_bvh *bvh = of->bvh ? of->bvh : of->core;
     const abut_mesh *mesh = bvh->mesh;
     const abut_topology *topology = of->topology ? of->topology : of->asset->topology;
-    const abut_topology_arrays edges = abut_topology_arrays_get(topology);
-    const double cell = abut_radial_info_get(f->against->is.shape.character).cell;
+    const abut_topology_arrays edges = abut_topology_get_arrays(topology);
+    const double cell = abut_radial_get_info(f->against->is.shape.character).cell;
     for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
         add(f, (abut_capsule){{at, at}, 0},
             (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i});
     }
-    for (uint32_t i = 0; i < edges.edge_count && !f->status && !f->world->contact.samples; i++) {
+    for (uint32_t i = 0; i < edges.edge_count && !f->status && !f->world->contact.skip_edges; i++) {
         const vec3 p = mesh->positions[edges.edges[2 * (size_t)i]],
                    q = mesh->positions[edges.edges[2 * (size_t)i + 1]];
         if (v3_length_sq(v3_sub(p, q)) > cell * cell)
@@ -350,10 +350,10 @@ static bool sample_at(const radial_scene *s, uint32_t field, uint32_t c, vec3 *a
 static void add_character(features *f, const world_item *of) {
     abut_radial *radial = of->is.shape.character;
     const radial_scene s = abuti_radial_scene(radial);
-    if (!abut_radial_info_get(radial).has_samples)
+    if (!abut_radial_get_info(radial).has_samples)
         return;
     for (uint32_t i = 0; i < s.count && !f->status; i++) {
-        const abut_radial_view view = abut_radial_field(radial, i);
+        const abut_radial_view view = abut_radial_get_field(radial, i);
         if (s.now[i].collapsed || !box_overlaps(box_of_field(&view), f->near))
             continue;
         for (uint32_t c = 0; c < s.fields[i].around * s.fields[i].along && !f->status; c++) {
@@ -369,7 +369,7 @@ static void add_character(features *f, const world_item *of) {
 static void try_plane(const abut_world *world, abut_radial *radial, const abut_plane *plane,
                       abut_contacts *to) {
     const radial_scene s = abuti_radial_scene(radial);
-    const bool has_samples = abut_radial_info_get(radial).has_samples;
+    const bool has_samples = abut_radial_get_info(radial).has_samples;
     for (uint32_t i = 0; i < s.count && has_samples; i++)
         for (uint32_t c = 0; !s.now[i].collapsed && c < s.fields[i].around * s.fields[i].along;
              c++) {
@@ -441,6 +441,6 @@ abut_status abuti_world_try_character(const abut_world *world, size_t pair, cons
     } else {
         status = try_both(world, a, b, to);
     }
-    to->advice = abuti_limited(depths);
+    to->reliability = abuti_limited(depths);
     return status ? status : to->count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }

@@ -48,11 +48,11 @@ static abut_status cpu_pair(const abut_world *world, size_t pair, contact_call *
     return abuti_contact_pair(call, both);
 }
 
-static abut_status cpu_records(abut_world *world, abut_world_records *records) {
+static abut_status cpu_records(abut_world *world, abut_world_device_contacts *records) {
     (void)world;
     (void)records;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_world_records_get: the world has no device; see options->device");
+                      "abut_world_get_device_contacts: the world has no device; see options->device");
 }
 
 static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
@@ -61,7 +61,7 @@ static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_b
     (void)ids;
     (void)poses;
     (void)count;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: the poses are in a buffer, and the "
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: the poses are in a buffer, and the "
                                            "world has no device; see options->device");
 }
 
@@ -86,7 +86,7 @@ static abut_status try_bodies(const abut_world *world, size_t pair, const world_
                          .serial = true};
     abut_status status = world->backend->pair(world, pair, &call, both);
     to->count = call.count;
-    to->advice = abuti_contact_advice(b->body.samples ? a->body.field : NULL,
+    to->reliability = abuti_contact_advice(b->body.samples ? a->body.field : NULL,
                                       a->body.samples ? b->body.field : NULL);
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
@@ -165,10 +165,10 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
         return status;
     if (swapped)
         swap_sides(to->list, to->count);
-    if (world->options.patch_contacts &&
+    if (world->options.max_patch_contacts &&
         !(world->backend->reduces && second->kind == ABUT_WORLD_BODY && !character))
-        to->count = abut_contact_reduce(to->list, to->count, world->options.patch_contacts,
-                                        world->options.angle);
+        to->count = abut_contact_reduce(to->list, to->count, world->options.max_patch_contacts,
+                                        world->options.patch_angle);
     return ABUT_OK;
 }
 
@@ -263,9 +263,9 @@ static abut_status try_exact(const abut_world *world, vec3 hint, const world_ite
     abuti_vector *list = &answers->contacts, *patches = &answers->patches;
     abut_patch_options options = abut_patch_options_default();
     options.margin = o->margin;
-    options.keep = o->patch_contacts < EXACT_KEEP ? o->patch_contacts : EXACT_KEEP;
+    options.max_contacts = o->max_patch_contacts < EXACT_KEEP ? o->max_patch_contacts : EXACT_KEEP;
     options.hint = hint;
-    options.unchecked = o->unchecked;
+    options.skip_verification = o->skip_verification;
     abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
@@ -284,8 +284,8 @@ static abut_status try_exact(const abut_world *world, vec3 hint, const world_ite
         status = abuti_world_patches(a, b, &options, &found);
     }
     *to =
-        (abut_contacts){found.contacts, found.contact_capacity, found.contact_count, found.advice};
-    *separates = found.separates;
+        (abut_contacts){found.contacts, found.contact_capacity, found.contact_count, found.reliability};
+    *separates = found.is_verified;
     return status;
 }
 
@@ -311,7 +311,7 @@ static abut_status add_pair(const abut_world *world, const world_tried *tried,
     if (status)
         return status;
     ((world_tried *)pairs->data)[pairs->count++] = *tried;
-    if (tried->advice.verdict > answers->advice.verdict)
+    if (tried->advice.level > answers->advice.level)
         answers->advice = tried->advice;
     if (touch) {
         ((world_touch *)touches->data)[touches->count++] = *touch;
@@ -340,7 +340,7 @@ static abut_status keep_pair(const abut_world *world, size_t pair, const world_t
         to[i].pair = (uint32_t)pair;
     }
     world_touch touch = *last;
-    touch.event.first = touch.event.sensor ? 0 : list->count;
+    touch.event.first = touch.event.is_sensor ? 0 : list->count;
     touch.event.deepest.pair = (uint32_t)pair;
     return add_pair(world, kept, &touch, answers);
 }
@@ -354,7 +354,7 @@ static abut_status copy_special(const abut_world *world, const world_special *fr
         return status;
     to->list = (abut_contact *)list->data + list->count;
     to->count = from->count;
-    to->advice = from->advice;
+    to->reliability = from->advice;
     if (from->count)
         memcpy(to->list, (const abut_contact *)world->special_contacts.data + from->first,
                from->count * sizeof *to->list);
@@ -368,7 +368,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
     const world_special *special = abuti_world_special(world, pair);
-    abut_world_manner manner;
+    abut_world_pair_info manner;
     abut_contacts to = {.count = 0};
     world_tried tried = {.pair = *which, .state = {a->state, b->state}};
     bool separates = false;
@@ -380,7 +380,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
     /* What maps and layers do not see is asked exactly. */
     if (special && !special->count && manner.method != ABUT_WORLD_FIELD) {
         manner.method = ABUT_WORLD_EXACT;
-        manner.error = manner.guarantee == ABUT_WORLD_LIMITED ? manner.error : 0;
+        manner.error = manner.guarantee == ABUT_WORLD_GUARANTEE_LIMITED ? manner.error : 0;
     }
     if (manner.method == ABUT_WORLD_EXACT) {
         tried.hint = hint_of(world, a, b, which);
@@ -391,7 +391,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
         status = try_fields(world, pair, a, b, &answers->contacts, &to);
     if (status)
         return status;
-    tried.advice = to.advice;
+    tried.advice = to.reliability;
     if (!to.count)
         return add_pair(world, &tried, NULL, answers);
     for (size_t i = 0; i < to.count; i++)
@@ -403,12 +403,12 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
                                 .error = manner.error,
                                 .a = which->a,
                                 .b = which->b,
-                                .sensor = sensor,
-                                .separates = separates,
+                                .is_sensor = sensor,
+                                .is_verified = separates,
                                 .first = sensor ? 0 : answers->contacts.count,
                                 .count = sensor ? 0 : to.count,
                                 .deepest = *deepest_of(&to),
-                                .advice = to.advice}};
+                                .reliability = to.reliability}};
     return add_pair(world, &tried, &touch, answers);
 }
 
@@ -429,7 +429,7 @@ static size_t size_of(const world_item *item) {
     if (item->kind == ABUT_WORLD_CHARACTER)
         return abuti_world_character_size(item);
     return item->bvh            ? item->bvh->triangle_count
-           : item->body.samples ? abut_samples_arrays_get(item->body.samples).count
+           : item->body.samples ? abut_samples_get_arrays(item->body.samples).count
                                 : 1;
 }
 
@@ -498,12 +498,12 @@ static abut_status join_answers(abut_world *world) {
         world_touch *to = world->touches.data;
         for (size_t k = 0; k < from->touches.count; k++) {
             to[world->touches.count] = touch[k];
-            to[world->touches.count++].event.first += touch[k].event.sensor ? 0 : j.begin[i];
+            to[world->touches.count++].event.first += touch[k].event.is_sensor ? 0 : j.begin[i];
         }
         memcpy((world_tried *)world->tried.data + world->tried.count, from->tried.data,
                from->tried.count * sizeof(world_tried));
         world->tried.count += from->tried.count;
-        if (from->advice.verdict > world->advice.verdict)
+        if (from->advice.level > world->advice.level)
             world->advice = from->advice;
     }
     return ABUT_OK;
@@ -578,7 +578,7 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "abut_world_contacts: there are %zu contacts, and room for %llu",
                           world->contacts.count, (unsigned long long)contacts->capacity);
-    contacts->advice = world->advice;
+    contacts->reliability = world->advice;
     if (world->contacts.count)
         memcpy(contacts->list, world->contacts.data,
                world->contacts.count * sizeof *contacts->list);

@@ -398,7 +398,7 @@ static void make_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)d->pair_count;
     double margin = world->contact.margin;
-    int32_t any_normal = world->contact.any_normal;
+    int32_t any_normal = world->contact.keep_backfacing;
     ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
                   FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
                   MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES), MEMORY(WORLD_PARTS),
@@ -421,7 +421,7 @@ static void turn_frames(const abut_world *world) {
 static void search(const abut_world *world) {
     world_device *d = world->device;
     const size_t groups = world_groups(d);
-    int32_t only_samples = world->contact.samples;
+    int32_t only_samples = world->contact.skip_edges;
     ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_GROUPS, d->pair_count, WORLD_ITEMS, BODIES,
                      MEMORY(WORLD_GROUPS), LIST(WORLD_NEAR_GROUPS), ABUTI_VALUE(only_samples),
                      PLACES);
@@ -444,7 +444,7 @@ static void write_contacts(const abut_world *world) {
     const size_t groups = world_groups(d);
     const uint32_t room = d->lists[WORLD_FOUND].room;
     abuti_buffer *begin = &d->begin->memory;
-    uint32_t keep = world->options.patch_contacts;
+    uint32_t keep = world->options.max_patch_contacts;
     abuti_tools_scan(d->tools, &d->kit.buffers[WORLD_COUNTS], &d->kit.buffers[WORLD_FIRST], pairs,
                      NULL, 0);
     ABUTI_KIT_GROUPS(&d->kit, WORLD_WRITE, groups, WORLD_ITEMS, BODIES, MEMORY(WORLD_POINTS),
@@ -453,7 +453,7 @@ static void write_contacts(const abut_world *world) {
                      MEMORY(WORLD_FIRST), MEMORY(WORLD_CONTACTS), MEMORY(WORLD_KEYS),
                      ABUTI_VALUE(room));
     if (keep) {
-        double cosine = abuti_contact_reduction(world->options.angle, &keep);
+        double cosine = abuti_contact_reduction(world->options.patch_angle, &keep);
         ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_REDUCE_ITEMS, MEMORY(WORLD_CONTACTS),
                          MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL),
                          MEMORY(WORLD_KEYS), MEMORY(WORLD_FAR), ABUTI_BUFFER(begin),
@@ -491,7 +491,7 @@ static void reserve(const abut_world *world) {
     abuti_kit_reserve(&d->kit, WORLD_TOTAL, WORLD_TOTALS, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_CONTACTS, room, sizeof(abut_contact));
     abuti_kit_reserve(&d->kit, WORLD_KEYS, room, sizeof(uint64_t));
-    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.patch_contacts ? room : 0, sizeof(double));
+    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.max_patch_contacts ? room : 0, sizeof(double));
     abuti_kit_fail(&d->kit,
                    abuti_buffer_reserve(device, pairs + 1, sizeof(uint32_t), &d->begin->memory));
     abuti_kit_fail(&d->kit,
@@ -542,12 +542,12 @@ static abut_status find(abut_world *world) {
     return status;
 }
 
-static abut_status records(abut_world *world, abut_world_records *to) {
+static abut_status records(abut_world *world, abut_world_device_contacts *to) {
     abut_status status = find(world);
     const world_device *d = world->device;
     if (!status)
         *to =
-            (abut_world_records){d->pairs, d->begin, d->contacts, d->pair_count, d->contact_count};
+            (abut_world_device_contacts){d->pairs, d->begin, d->contacts, d->pair_count, d->contact_count};
     return status;
 }
 

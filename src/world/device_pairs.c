@@ -56,7 +56,7 @@ abut_status abuti_world_device_bring(abut_world *world) {
         world_place to;
         if (!item->used || item->kind != ABUT_WORLD_BODY)
             continue;
-        status = abuti_world_place("abut_world_move", item, &poses[i], world->options.margin, &to);
+        status = abuti_world_place("abut_world_set_poses", item, &poses[i], world->options.margin, &to);
         if (!status)
             abuti_world_set_place(world, item, &to);
     }
@@ -77,7 +77,7 @@ static abut_status read_ids(abut_world *world, const uint32_t *ids, size_t count
         memset(last, 0xff, items * sizeof *last);
     for (size_t i = 0; i < count && !status; i++) {
         uint32_t id = ids ? ids[i] : (uint32_t)i;
-        status = abuti_world_check_id("abut_world_move", world, id);
+        status = abuti_world_check_id("abut_world_set_poses", world, id);
         if (!status) {
             last[id] = (uint32_t)i;
             *bodies = *bodies && world_items(world)[id].kind == ABUT_WORLD_BODY;
@@ -106,10 +106,10 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
     const uint32_t items = (uint32_t)world->items.count;
     const double most = ABUT_COORDINATE_MAX;
     bool bodies;
-    abut_status status = abuti_buffer_check(poses, "abut_world_move", "poses", d->queue.device,
+    abut_status status = abuti_buffer_check(poses, "abut_world_set_poses", "poses", d->queue.device,
                                             count, sizeof(abut_pose));
     if (!status && count > INT32_MAX)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world_move: %zu poses are too many", count);
+        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world_set_poses: %zu poses are too many", count);
     status = status ? status : read_ids(world, ids, count, &bodies);
     if (status || !count)
         return status;
@@ -136,7 +136,7 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
     status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
     if (!status && bad != ABUT_NONE)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_world_move: pose %u of the buffer is not finite, or moves by "
+                            "abut_world_set_poses: pose %u of the buffer is not finite, or moves by "
                             "more than %g",
                             bad, most);
     if (status)

@@ -11,7 +11,7 @@ static int compare(const world_touch *x, const world_touch *y) {
 
 static abut_world_event ended(const world_touch *touch) {
     abut_world_event event = touch->event;
-    event.change = ABUT_WORLD_END;
+    event.kind = ABUT_WORLD_EVENT_END;
     event.first = event.count = 0;
     return event;
 }
@@ -26,7 +26,7 @@ static uint64_t merge(const abuti_vector *before, const abuti_vector *after, abu
         abut_world_event event;
         if (same || order > 0) {
             event = y[k++].event;
-            event.change = same ? ABUT_WORLD_STAY : ABUT_WORLD_BEGIN;
+            event.kind = same ? ABUT_WORLD_EVENT_PERSIST : ABUT_WORLD_EVENT_BEGIN;
         } else {
             event = ended(&x[i]);
         }

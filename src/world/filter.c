@@ -22,7 +22,7 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
         uint32_t trait;
     } traits[] = {{item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
                   {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
-                  {item->sensor, WORLD_IS_SENSOR},
+                  {item->is_sensor, WORLD_IS_SENSOR},
                   {!is_body && !is_character, WORLD_IS_SOLID},
                   {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
                   {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},

@@ -64,45 +64,45 @@ static abut_status find_guess(const world_item *item, bool *guess) {
 
 /* Of methods that find every intersection of surfaces: limited where an item may be inside a mesh
  * with holes. A plane is inside nothing. */
-static abut_status limit(const world_item *a, const world_item *b, abut_world_manner *manner) {
+static abut_status limit(const world_item *a, const world_item *b, abut_world_pair_info *manner) {
     bool guess = false;
     abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : find_guess(a, &guess);
     if (!status && a->kind != ABUT_WORLD_PLANE)
         status = find_guess(b, &guess);
     if (!status && guess) {
-        manner->guarantee = ABUT_WORLD_LIMITED;
+        manner->guarantee = ABUT_WORLD_GUARANTEE_LIMITED;
         manner->error = HUGE_VAL;
-        manner->sentence = holes_limit;
+        manner->reason = holes_limit;
     }
     return status;
 }
 
 abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
-                               abut_world_manner *manner) {
+                               abut_world_pair_info *manner) {
     const abut_world_method method = abuti_world_method(world, a, b);
     switch (method) {
     case ABUT_WORLD_EXACT:
-        *manner = (abut_world_manner){method, ABUT_WORLD_EVERY,
+        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE,
                                       exact_error(a, b) + exact_error(b, a), exact_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
-        *manner = (abut_world_manner){method, ABUT_WORLD_SAMPLED,
+        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED,
                                       fmax(field_error(a->body.field), field_error(b->body.field)),
                                       abuti_world_by_vertices(world, a, b) ? vertices_miss
                                                                            : field_misses};
         return ABUT_OK;
     case ABUT_WORLD_MAP:
-        *manner = (abut_world_manner){method, ABUT_WORLD_EVERY, map_error(a, b), map_misses};
+        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, map_error(a, b), map_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_RADIAL:
-        *manner = (abut_world_manner){method, ABUT_WORLD_SAMPLED, HUGE_VAL, radial_misses};
+        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED, HUGE_VAL, radial_misses};
         return ABUT_OK;
     case ABUT_WORLD_LAYERS:
-        *manner = (abut_world_manner){method, ABUT_WORLD_EVERY, HUGE_VAL, layers_miss};
+        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, HUGE_VAL, layers_miss};
         return ABUT_OK;
     default:
-        *manner = (abut_world_manner){
-            ABUT_WORLD_AUTO, ABUT_WORLD_NEVER, HUGE_VAL,
+        *manner = (abut_world_pair_info){
+            ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
             a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE
                 ? "Two planes are never tried: they overlap without end."
             : world->options.method == ABUT_WORLD_AUTO
@@ -114,9 +114,9 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
     }
 }
 
-abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
-                           abut_world_manner *manner) {
-    static const char function[] = "abut_world_how";
+abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
+                           abut_world_pair_info *manner) {
+    static const char function[] = "abut_world_get_pair_info";
     if (!world || !manner)
         return abuti_null(function, world ? "manner" : "world");
     abut_status status = abuti_world_check_id(function, world, a);
@@ -128,12 +128,12 @@ abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
         return status;
     const world_item *p = &world_items(world)[a < b ? a : b],
                      *q = &world_items(world)[a < b ? b : a];
-    abut_world_manner found;
+    abut_world_pair_info found;
     status = abuti_world_manner(world, p, q, &found);
     if (status)
         return status;
     if (found.method != ABUT_WORLD_AUTO && !abuti_world_tries(world, a, b))
-        found = (abut_world_manner){ABUT_WORLD_AUTO, ABUT_WORLD_NEVER, HUGE_VAL,
+        found = (abut_world_pair_info){ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
                                     world_may_meet(&p->filter, &q->filter)
                                         ? "Never tried: abut_world_ignore() says so."
                                         : "Never tried: neither is dynamic, or groups and masks "
@@ -145,20 +145,20 @@ abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
 /* ---- items ---- */
 
 /* Of an item that the user made what it is. */
-static abut_world_choice choice_of(const world_item *item) {
+static abut_world_item_info choice_of(const world_item *item) {
     const uint32_t has =
         item->filter.traits & (WORLD_HAS_BVH | WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
-    abut_world_choice c = {.method = item->is.method,
-                           .forced = item->is.method != ABUT_WORLD_AUTO,
+    abut_world_item_info c = {.method = item->is.method,
+                           .is_forced = item->is.method != ABUT_WORLD_AUTO,
                            .reason = "The item says so."};
     if (item->kind == ABUT_WORLD_CHARACTER) {
         c.method = ABUT_WORLD_RADIAL;
         c.reason = "It is a character: its radial fields follow every pose.";
-        c.cell = abut_radial_info_get(item->is.shape.character).cell;
+        c.cell = abut_radial_get_info(item->is.shape.character).cell;
         return c;
     }
     c.cell = item->body.field ? item->body.field->grid.cell : 0;
-    if (c.forced)
+    if (c.is_forced)
         return c;
     if (item->kind != ABUT_WORLD_BODY) {
         c.method = ABUT_WORLD_EXACT;
@@ -175,10 +175,10 @@ static abut_world_choice choice_of(const world_item *item) {
     return c;
 }
 
-abut_status abut_world_choice_get(const abut_world *world, uint32_t id, abut_world_choice *choice) {
+abut_status abut_world_get_item_info(const abut_world *world, uint32_t id, abut_world_item_info *choice) {
     if (!world || !choice)
         return abuti_null(__func__, world ? "choice" : "world");
-    abut_status status = abuti_world_check_id("abut_world_choice_get", world, id);
+    abut_status status = abuti_world_check_id("abut_world_get_item_info", world, id);
     if (status)
         return status;
     const world_item *item = &world_items(world)[id];

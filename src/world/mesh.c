@@ -11,7 +11,7 @@
  *   few triangles, or thin     exact, also beside a device: a field loses what is below two cells
  *   else                       field, all pairs at once on the device
  *
- * A sheet is a surface each of whose parts has holes above ABUT_SHEET_HOLE_SHARE of its area:
+ * A sheet is a surface each of whose parts has holes above ABUT_SHEET_HOLE_FRACTION of its area:
  * mesh/holes.c.
  */
 #include "world/world.h"
@@ -39,7 +39,7 @@ static abut_status measure_thin(abut_mesh *mesh, double wall, double *share) {
     options.resolution = texels > THIN_TEXELS ? (uint32_t)texels : THIN_TEXELS;
     query.limit = wall;
     abut_status status = abut_map_create(mesh, &options, &map);
-    status = status ? status : abut_map_find_thickness(map, ABUT_MAP_THICKNESS_RAY, &query);
+    status = status ? status : abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_RAY, &query);
     status = status ? status : abut_map_measure(map, NULL, NULL, &measures);
     if (!status && measures.area > 0)
         *share = measures.found_area / measures.area;
@@ -64,7 +64,7 @@ static double longest_side(const abut_mesh *mesh) {
 
 static void choose(world_asset *a, abut_world_method method, bool forced, const char *reason) {
     a->choice.method = method;
-    a->choice.forced = forced;
+    a->choice.is_forced = forced;
     a->choice.reason = reason;
 }
 
@@ -92,11 +92,11 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
         choose(a, ABUT_WORLD_EXACT, false,
                "Some of its parts are sheets, without an inside, and others are solids: exact "
                "patches treat each part by itself.");
-    else if (r->cancels)
+    else if (r->has_opposite_boundary)
         choose(a, ABUT_WORLD_EXACT, false,
                "Neighbouring triangles face opposite ways, so that nothing tells in from out; "
                "where surfaces meet is known all the same. See abut_mesh_orient().");
-    else if (r->bordered)
+    else if (r->has_boundary)
         choose(a, ABUT_WORLD_FIELD, false,
                "It has holes, but is a solid: winding numbers tell in from out, and fields keep "
                "them.");
@@ -105,7 +105,7 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
     else if (r->triangle_count < FEW_TRIANGLES)
         choose(a, ABUT_WORLD_EXACT, false,
                "It has so few triangles that exact patches take some microseconds.");
-    else if (a->choice.thin > THIN)
+    else if (a->choice.thin_fraction > THIN)
         choose(a, ABUT_WORLD_EXACT, false,
                "Parts of it are thinner than two cells, which a field would lose.");
     else
@@ -118,16 +118,16 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
     status = status ? status : abut_mesh_examine(a->topology, report);
     if (status)
         return status;
-    a->choice.advice = abut_pair_advice(report);
-    a->choice.holes = report->hole_share;
+    a->choice.reliability = abut_pair_reliability(report);
+    a->choice.hole_fraction = report->hole_fraction;
     a->sheet = report->is_sheet || !(report->area > 0);
     a->has_sheets = a->sheet || report->has_sheets;
     a->longest_edge = find_longest_edge(a->mesh);
-    if (a->has_sheets || a->deforms || report->cancels ||
+    if (a->has_sheets || a->deforms || report->has_opposite_boundary ||
         (!world->options.device && a->asked != ABUT_WORLD_FIELD))
         return ABUT_OK;
     const uint32_t cells = a->resolution ? a->resolution : FIELD_CELLS;
-    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin);
+    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin_fraction);
 }
 
 /* ---- making it ---- */
@@ -140,7 +140,7 @@ static abut_status make_field(const abut_world *world, world_asset *a) {
     abut_status status = abut_field_create(a->mesh, &field, &a->field);
     if (status)
         return status;
-    a->choice.cell = samples.cell = abut_field_info_get(a->field).grid.cell;
+    a->choice.cell = samples.cell = abut_field_get_info(a->field).grid.cell;
     return abut_samples_create(a->mesh, &samples, &a->samples);
 }
 
@@ -152,12 +152,12 @@ static abut_status make_map(world_asset *a) {
                                                : MAP_TEXELS;
     abut_status status = abut_map_create(a->mesh, &options, &a->map);
     if (!status)
-        a->choice.cell = abut_map_info_get(a->map).reach;
+        a->choice.cell = abut_map_get_info(a->map).reach;
     return status;
 }
 
 abut_status abuti_world_asset_sign(world_asset *a) {
-    return a->has_sheets || !a->bvh || abut_sign_info_get(a->bvh).method != ABUT_SIGN_AUTO
+    return a->has_sheets || !a->bvh || abut_sign_get_info(a->bvh).method != ABUT_SIGN_AUTO
                ? ABUT_OK
                : abut_sign_prepare(a->bvh, NULL);
 }
@@ -257,10 +257,10 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
     const abut_mesh_input input =
         abut_mesh_input_doubles(positions, old->vertex_count, old->indices, old->triangle_count);
     abut_status status = abut_mesh_create(old->context, &input, &mesh);
-    if (!status && (status = abut_bvh_refit(a->bvh, mesh)))
-        (void)abut_bvh_refit(a->bvh, old); /* boxes never fail; the rest is made when asked for */
+    if (!status && (status = abut_bvh_set_mesh(a->bvh, mesh)))
+        (void)abut_bvh_set_mesh(a->bvh, old); /* boxes never fail; the rest is made when asked for */
     if (!status && a->map)
-        status = abut_map_move(a->map, mesh);
+        status = abut_map_set_mesh(a->map, mesh);
     if (status) {
         abut_mesh_destroy(mesh);
         return status;
@@ -269,8 +269,8 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
     a->longest_edge = find_longest_edge(mesh);
     abut_mesh_destroy(old);
     if (a->map)
-        a->choice.cell = abut_map_info_get(a->map).reach;
-    if (abut_bvh_info_get(a->bvh).rebuild) { /* if there is memory */
+        a->choice.cell = abut_map_get_info(a->map).reach;
+    if (abut_bvh_get_info(a->bvh).should_rebuild) { /* if there is memory */
         abut_bvh *made = NULL;
         if (!abut_bvh_create(mesh, NULL, &made)) {
             abut_bvh_destroy(a->bvh);

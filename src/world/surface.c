@@ -19,8 +19,8 @@ const world_special *abuti_world_special(const abut_world *world, size_t pair) {
     return begin < world->special.count && list[begin].pair == pair ? &list[begin] : NULL;
 }
 
-static void worsen(abut_advice *advice, abut_advice by) {
-    if (by.verdict > advice->verdict)
+static void worsen(abut_reliability *advice, abut_reliability by) {
+    if (by.level > advice->level)
         *advice = by;
 }
 
@@ -59,11 +59,11 @@ static abut_status try_vertices(abut_world *world, const world_item *a, const wo
         return status;
     for (uint64_t i = 0; i < found.count && swapped; i++)
         world_swap_contact(&found.list[i]);
-    if (world->options.patch_contacts)
-        found.count = abut_contact_reduce(found.list, found.count, world->options.patch_contacts,
-                                          world->options.angle);
+    if (world->options.max_patch_contacts)
+        found.count = abut_contact_reduce(found.list, found.count, world->options.max_patch_contacts,
+                                          world->options.patch_angle);
     world->special_contacts.count += (size_t)found.count;
-    to->advice = found.advice;
+    to->advice = found.reliability;
     return ABUT_OK;
 }
 
@@ -83,12 +83,12 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
     const abut_posed other = {y->bvh, pose_multiply(&back, &y->at.pose)};
     abut_map_query query = abut_map_query_default();
     abut_patch_options options = abut_patch_options_default();
-    const uint32_t keep = world->options.patch_contacts;
+    const uint32_t keep = world->options.max_patch_contacts;
     query.limit = real_max(world->options.margin, half_width(y)) * (1 + 1e-6) + 1e-300;
     options.margin = world->options.margin;
-    options.keep = keep < MAP_KEEP ? keep : MAP_KEEP;
+    options.max_contacts = keep < MAP_KEEP ? keep : MAP_KEEP;
     abut_status status = y->asset ? abuti_world_asset_sign(y->asset) : ABUT_OK;
-    status = status ? status : abut_map_find(map, &other, 1, &query);
+    status = status ? status : abut_map_compute_distance(map, &other, 1, &query);
     if (status)
         return status;
     abut_patches found = {.count = PATCH_ROOM, .contact_count = CONTACT_ROOM};
@@ -115,8 +115,8 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
             world_swap_contact(c);
     }
     world->special_contacts.count += (size_t)found.contact_count;
-    worsen(&to->advice, found.advice);
-    worsen(&to->advice, abut_map_info_get(map).advice);
+    worsen(&to->advice, found.reliability);
+    worsen(&to->advice, abut_map_get_info(map).reliability);
     return ABUT_OK;
 }
 
@@ -150,7 +150,7 @@ static abut_status move_layers(abut_world *world) {
         world_item *item = &items[i];
         if (!item->used || item->layer == ABUT_NONE)
             continue;
-        status = abut_layers_move(world->layers, &item->layer, abut_array_host(&item->at.pose), 1);
+        status = abut_layers_set_poses(world->layers, &item->layer, abut_array_host(&item->at.pose), 1);
         if (status || !item->layer_is_old)
             continue;
         const abut_mesh *mesh = item->asset->mesh;
@@ -158,7 +158,7 @@ static abut_status move_layers(abut_world *world) {
         for (uint32_t k = 0; positions && k < mesh->vertex_count; k++)
             positions[k] = v3_add(mesh->origin, mesh->positions[k]);
         status = positions
-                     ? abut_layers_deform(world->layers, item->layer, abut_array_host(positions))
+                     ? abut_layers_set_positions(world->layers, item->layer, abut_array_host(positions))
                      : ABUT_ERROR_MEMORY;
         abuti_release(world->context, positions);
         item->layer_is_old = status != ABUT_OK;

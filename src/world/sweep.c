@@ -50,7 +50,7 @@ enum {
 #define LIFT_LIMIT 0.5    /* of the smaller item: a larger shift may lead through the other one */
 
 typedef struct world_swept {
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     double safe; /* the part of the step in which it does not go deeper */
     abut_status status;
     bool unknown;
@@ -106,7 +106,7 @@ static double slack_of(const step *s, const world_item *a, const world_item *b) 
 /* What is left of a time at which a pair would be deeper: nothing where no point of one item moves
  * by more than twice the slack against the other until then. */
 static double safe_time(const step *s, const abut_world_pair *pair, double slack,
-                        const abut_sweep_touch *deeper) {
+                        const abut_sweep_rigid_result *deeper) {
     const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
     const abuti_path a = abuti_path_of(&p), b = abuti_path_of(&q);
     const world_item *items = world_items(s->world);
@@ -225,7 +225,7 @@ static double first_below(const fall *f, double from, double to, double limit, s
     return from + first * (to - from);
 }
 
-static void tell_touch(const fall *f, double time, size_t which, abut_sweep_touch *touch) {
+static void tell_touch(const fall *f, double time, size_t which, abut_sweep_rigid_result *touch) {
     abut_pose at = abuti_path_pose(&f->path, time), on = abuti_path_pose(&f->plane_path, time);
     mat3 turn = quat_matrix(at.rotation), turn_plane = quat_matrix(on.rotation);
     vec3 n = m3_apply(&turn_plane, v3_scale(f->plane->is.shape.plane.normal, 1 / f->normal_length));
@@ -238,7 +238,7 @@ static void tell_touch(const fall *f, double time, size_t which, abut_sweep_touc
 }
 
 /* Pieces of time, earliest first. */
-static void search(const fall *f, abut_sweep_touch *touch) {
+static void search(const fall *f, abut_sweep_rigid_result *touch) {
     struct {
         double from, to;
         uint32_t depth;
@@ -276,7 +276,7 @@ static void search(const fall *f, abut_sweep_touch *touch) {
 }
 
 static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_is_a,
-                        abut_sweep_touch *touch, double *safe) {
+                        abut_sweep_rigid_result *touch, double *safe) {
     const world_item *items = world_items(s->world);
     const uint32_t item = plane_is_a ? pair->b : pair->a, plane = plane_is_a ? pair->a : pair->b;
     const abut_path path = path_of(s->world, item), plane_path = path_of(s->world, plane);
@@ -305,7 +305,7 @@ static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_i
     *safe = touch->hit ? touch->time : 1;
     if (touch->hit && !(touch->time > 0)) { /* the lowest point may go down by the slack */
         const double slack = slack_of(s, f.item, f.plane);
-        abut_sweep_touch deeper = {.time = 1};
+        abut_sweep_rigid_result deeper = {.time = 1};
         size_t which = 0;
         f.separation = real_min(height_at(&f, 0, &which), f.separation) - slack;
         search(&f, &deeper);
@@ -415,7 +415,7 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
 
 static abut_status sweep_cores(const step *s, const world_item *a, const abut_path *path_a,
                                const world_item *b, const abut_path *path_b,
-                               abut_sweep_touch *touch) {
+                               abut_sweep_rigid_result *touch) {
     abut_sweep_rigid_options options = s->options;
     options.separation += a->core_radius + b->core_radius;
     if ((a->core || b->core) && !(options.tolerance > 0))
@@ -493,7 +493,7 @@ static abut_status sweep_lifted(const step *s, const abut_world_pair *pair, doub
     const mat3 back = quat_matrix((quat){-from.x, -from.y, -from.z, from.w}), on = quat_matrix(to);
     p.from.translation = v3_add(p.from.translation, lift);
     p.to.translation = v3_add(p.to.translation, m3_apply(&on, m3_apply(&back, lift)));
-    abut_sweep_touch deeper = {.time = 1};
+    abut_sweep_rigid_result deeper = {.time = 1};
     step coarse = *s; /* a quarter of the slack is left for this, which takes fewer pieces */
     coarse.options.tolerance = real_max(s->options.tolerance, 0.25 * slack);
     status = sweep_cores(&coarse, a, &p, b, &q, &deeper);
@@ -553,7 +553,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     const abut_world_pair *pairs = world->sweep_pairs.data;
     uint64_t count = 0, unknown = 0;
     double time = 1;
-    abut_advice advice = abuti_guaranteed("No containment decided, or one that is exact.");
+    abut_reliability advice = abuti_guaranteed("No containment decided, or one that is exact.");
     for (size_t i = 0; i < world->sweep_pairs.count; i++)
         count += swept[i].touch.hit;
     impacts->count = count;
@@ -563,9 +563,9 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
                           (unsigned long long)count, (unsigned long long)impacts->capacity);
     count = 0;
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
-        const abut_sweep_touch *touch = &swept[i].touch;
+        const abut_sweep_rigid_result *touch = &swept[i].touch;
         unknown += swept[i].unknown;
-        advice = touch->advice.verdict > advice.verdict ? touch->advice : advice;
+        advice = touch->reliability.level > advice.level ? touch->reliability : advice;
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
         const bool sensor = has_sensor(a, b);
         if (touch->hit)
@@ -574,8 +574,8 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
             time = real_min(time, swept[i].safe);
     }
     impacts->time = time;
-    impacts->unknown = unknown;
-    impacts->advice = advice;
+    impacts->unswept_count = unknown;
+    impacts->reliability = advice;
     return ABUT_OK;
 }
 

@@ -15,10 +15,10 @@ static abut_status check_options(const abut_world_options *o) {
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "abut_world_create: options->margin is %g; it must be a length, 0 or more", o->margin);
-    if (!(o->angle >= 0 && o->angle <= 3))
+    if (!(o->patch_angle >= 0 && o->patch_angle <= 3))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_create: options->angle is %g; it must be from 0 to 3 radians",
-                          o->angle);
+                          o->patch_angle);
     if ((uint32_t)o->method > ABUT_WORLD_FIELD)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_create: options->method is %u; a world is auto, exact or "
@@ -50,8 +50,8 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     made->options = ours;
     made->contact = abut_contact_options_default();
     made->contact.margin = ours.margin;
-    made->contact.samples = ours.samples;
-    made->contact.any_normal = ours.any_normal;
+    made->contact.skip_edges = ours.skip_edges;
+    made->contact.keep_backfacing = ours.keep_backfacing;
     made->first_free = ABUT_NONE;
     made->backend = ours.device ? &abuti_world_on_device : &abuti_world_on_cpu;
     if ((status = made->backend->create(made))) {
@@ -521,12 +521,12 @@ static uint32_t move_id(const moves *m, size_t i) {
 static abut_status move_one(const moves *m, size_t i) {
     world_place *to = (world_place *)m->world->places.data + i;
     uint32_t id = move_id(m, i);
-    abut_status status = abuti_world_check_id("abut_world_move", m->world, id);
+    abut_status status = abuti_world_check_id("abut_world_set_poses", m->world, id);
     if (status)
         return status;
     const world_item *item = &world_items(m->world)[id];
     if (!is_still(item, &m->poses[i]))
-        return abuti_world_place("abut_world_move", item, &m->poses[i], m->world->options.margin,
+        return abuti_world_place("abut_world_set_poses", item, &m->poses[i], m->world->options.margin,
                                  to);
     *to = item->at;
     return ABUT_OK;
@@ -565,12 +565,12 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
     return ABUT_OK;
 }
 
-abut_status abut_world_move(abut_world *world, const uint32_t *ids, abut_array poses,
+abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
                             size_t count) {
     if (!world || (!poses.host && !poses.buffer && count))
         return abuti_null(__func__, world ? "poses" : "world");
     if (!ids && count > world->items.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %zu poses for %zu items", count,
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: %zu poses for %zu items", count,
                           world->items.count);
     return poses.buffer ? world->backend->move(world, ids, poses.buffer, count)
                         : abuti_world_move(world, ids, poses.host, count);
@@ -583,18 +583,18 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
     if (!positions.host)
         return positions.buffer
                    ? abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "abut_world_deform: positions of a mesh must be on the host")
-                   : abuti_null("abut_world_deform", "positions");
+                                "abut_world_set_positions: positions of a mesh must be on the host")
+                   : abuti_null("abut_world_set_positions", "positions");
     const uint32_t count = item->asset->mesh->vertex_count;
     box3 box = box_empty();
     for (uint32_t i = 0; i < count; i++)
         box = box_grow(box, ((const vec3 *)positions.host)[i]);
     next.local = box;
     next.bvh = NULL; /* is checked with its new vertices: */
-    abut_status status = abuti_world_place("abut_world_deform", &next, &item->at.pose,
+    abut_status status = abuti_world_place("abut_world_set_positions", &next, &item->at.pose,
                                            world->options.margin, &next.at);
     if (!status)
-        status = abuti_contact_check("abut_world_deform", "the mesh where it is",
+        status = abuti_contact_check("abut_world_set_positions", "the mesh where it is",
                                      (const double *)&next.at.box, 6);
     status = status ? status : abuti_world_asset_deform(item->asset, positions.host);
     if (status)
@@ -602,13 +602,13 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
     item->bvh = item->is.shape.body.bvh = item->asset->bvh;
     item->local = item->bvh->mesh->bounds;
     item->layer_is_old = true;
-    return abuti_world_place("abut_world_deform", item, &item->at.pose, world->options.margin,
+    return abuti_world_place("abut_world_set_positions", item, &item->at.pose, world->options.margin,
                              &item->at);
 }
 
-abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_character_matrix *bones,
+abut_status abut_world_set_positions(abut_world *world, uint32_t id, const abut_character_matrix *bones,
                               abut_array positions) {
-    static const char function[] = "abut_world_deform";
+    static const char function[] = "abut_world_set_positions";
     if (!world)
         return abuti_null(function, "world");
     abut_status status = abuti_world_check_id(function, world, id);
@@ -629,7 +629,7 @@ abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_charact
                           function, id);
     abut_context *before = abuti_context_enter(world->context);
     if (character) {
-        status = abut_radial_update(item->is.shape.character, bones, positions);
+        status = abut_radial_set_positions(item->is.shape.character, bones, positions);
         status = status ? status : abuti_radial_here(item->is.shape.character);
         if (!status)
             status =
@@ -663,7 +663,7 @@ abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pa
     return ABUT_OK;
 }
 
-abut_status abut_world_records_get(abut_world *world, abut_world_records *records) {
+abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records) {
     if (!world || !records)
         return abuti_null(__func__, world ? "records" : "world");
     abut_context *before = abuti_context_enter(world->context);
@@ -693,7 +693,7 @@ const char *abut_world_guarantee_name(abut_world_guarantee guarantee) {
     return ABUTI_NAME(names, guarantee);
 }
 
-const char *abut_world_change_name(abut_world_change change) {
+const char *abut_world_event_kind_name(abut_world_event_kind change) {
     static const char *const names[] = {"begin", "stay", "end"};
     return ABUTI_NAME(names, change);
 }

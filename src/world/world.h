@@ -32,7 +32,7 @@ typedef struct world_asset {
     bool sheet;          /* it has no inside */
     bool has_sheets;     /* some of its parts have none */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
-    abut_world_choice choice;
+    abut_world_item_info choice;
     abut_topology *topology;
     abut_bvh *bvh;
     abut_field *field; /* those that follow may be null */
@@ -96,7 +96,7 @@ typedef struct world_tried {
     abut_world_pair pair;
     uint64_t state[2]; /* of a and b; zeros: the contacts depend on other items too */
     vec3 hint;         /* of exact patches */
-    abut_advice advice;
+    abut_reliability advice;
 } world_tried;
 
 /* The answers for consecutive pairs. */
@@ -105,7 +105,7 @@ typedef struct world_answers {
     abuti_vector touches;  /* world_touch; `first` counts within these contacts */
     abuti_vector tried;    /* world_tried: of each pair */
     abuti_vector patches;  /* abut_patch: of one pair, for a moment */
-    abut_advice advice;
+    abut_reliability advice;
     abut_status status;
 } world_answers;
 
@@ -113,7 +113,7 @@ typedef struct world_answers {
 typedef struct world_special {
     size_t pair;
     size_t first, count; /* of its contacts */
-    abut_advice advice;
+    abut_reliability advice;
 } world_special;
 
 typedef struct world_device world_device;
@@ -151,7 +151,7 @@ struct abut_world {
     abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
     abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
     abuti_vector told;                              /* world_touch: when events were last told */
-    abut_advice advice;
+    abut_reliability advice;
     bool has_contacts;
 
     /* Of a step. */
@@ -180,7 +180,7 @@ struct world_backend {
     /* Tells the contacts of a pair. On any thread. */
     abut_status (*pair)(const abut_world *world, size_t pair, contact_call *call,
                         const contact_direction both[2]);
-    abut_status (*records)(abut_world *world, abut_world_records *records);
+    abut_status (*records)(abut_world *world, abut_world_device_contacts *records);
     /* Moves items to poses in a buffer. */
     abut_status (*move)(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
                         size_t count);
@@ -211,7 +211,7 @@ abut_world_method abuti_world_method(const abut_world *world, const world_item *
 /* The same with its guarantee; of exact pairs that depends on the holes of their meshes, which the
  * first call finds. Thread-safe. */
 abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
-                               abut_world_manner *manner);
+                               abut_world_pair_info *manner);
 /* Whether a pair by fields is one of vertices of a mesh against a field. */
 bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b);
 /* Forgets that pairs of an item are ignored. */

@@ -148,10 +148,10 @@ TEST_THREADS(code_on_top_uses_the_context) {
     assert_non_null(some);
     assert_int_equal(0, (uintptr_t)some % 64);
     assert_int_equal(2, memory.live_count);
-    abut_context_release(context, some);
-    abut_context_release(context, NULL);
+    abut_context_free(context, some);
+    abut_context_free(context, NULL);
     assert_null(abut_context_allocate(context, SIZE_MAX, 8));
-    abut_context_release(NULL, abut_context_allocate(NULL, 0, 8));
+    abut_context_free(NULL, abut_context_allocate(NULL, 0, 8));
     for (int k = 0; k < 2; k++) {
         memset(seen, 0, sizeof seen);
         abut_context_parallel_for(k ? NULL : context, k ? 1 : COUNT, k ? 0 : 1000, mark, seen);
@@ -159,8 +159,8 @@ TEST_THREADS(code_on_top_uses_the_context) {
             assert_int_equal(!k || !i, seen[i]);
     }
     abut_context_parallel_for(context, 5, 1, NULL, NULL);
-    assert_fails(ABUT_ERROR_LIMIT, "100% of it", abut_fail(ABUT_ERROR_LIMIT, "100% of it"));
-    assert_fails(ABUT_ERROR_FILE, "no reason", abut_fail(ABUT_ERROR_FILE, NULL));
+    assert_fails(ABUT_ERROR_LIMIT, "100% of it", abut_set_error(ABUT_ERROR_LIMIT, "100% of it"));
+    assert_fails(ABUT_ERROR_FILE, "no reason", abut_set_error(ABUT_ERROR_FILE, NULL));
     abut_context_destroy(context);
 }
 

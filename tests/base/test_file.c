@@ -357,8 +357,8 @@ TEST(standard_streams_are_files) {
         CHECK(abuti_source_open(&source, context, "/dev/stdin") == ABUT_OK);
         CHECK(abuti_source_read(&source, data, 4) == 4);
         abuti_source_close(&source);
-        CHECK(abut_context_write(context, "/dev/stdout", data, 4) == ABUT_OK);
-        CHECK(abut_context_write(context, "/dev/stdout", "!", 1) == ABUT_OK);
+        CHECK(abut_context_write_file(context, "/dev/stdout", data, 4) == ABUT_OK);
+        CHECK(abut_context_write_file(context, "/dev/stdout", "!", 1) == ABUT_OK);
         _exit(0);
     }
     assert_int_equal(5, write(in[1], "words", 5));
@@ -377,12 +377,12 @@ TEST(standard_streams_are_files) {
 }
 
 TEST(a_file_is_written_at_once) {
-    assert_ok(abut_context_write(NULL, test_path("once"), "all of it", 9));
+    assert_ok(abut_context_write_file(NULL, test_path("once"), "all of it", 9));
     assert_holds(test_path("once"), "all of it");
-    assert_ok(abut_context_write(NULL, test_path("once"), NULL, 0));
+    assert_ok(abut_context_write_file(NULL, test_path("once"), NULL, 0));
     assert_holds(test_path("once"), "");
-    assert_refused("path is null", abut_context_write(NULL, NULL, "x", 1));
-    assert_refused("data is null", abut_context_write(NULL, test_path("once"), NULL, 1));
+    assert_refused("path is null", abut_context_write_file(NULL, NULL, "x", 1));
+    assert_refused("data is null", abut_context_write_file(NULL, test_path("once"), NULL, 1));
 }
 
 static bool count_down(void *user, const char *stage, double fraction) {

@@ -35,7 +35,7 @@ static void make_body(scene *s, abut_shape_kind kind) {
     uint32_t(*owners)[2] = calloc(count, sizeof *owners);
     double(*weights)[2] = calloc(count, sizeof *weights);
     for (uint32_t i = 0; i < count; i++) {
-        const double x = abut_mesh_positions(mesh)[i].x + abut_mesh_origin(mesh).x;
+        const double x = abut_mesh_local_positions(mesh)[i].x + abut_mesh_local_origin(mesh).x;
         owners[i][1] = 1;
         weights[i][0] = fmin(fmax(0.5 + x, 0), 1);
         weights[i][1] = 1 - weights[i][0];
@@ -73,7 +73,7 @@ static abut_vec3 above(const abut_vec3 *at, const uint32_t *corner, const double
 
 /* Frame 0 only tells where the body begins. */
 static void make_particles(scene *s) {
-    const abut_mesh *rest = abut_character_rest(s->character);
+    const abut_mesh *rest = abut_character_rest_mesh(s->character);
     test_random random = {7};
     uint32_t corners[PARTICLES];
     for (uint32_t i = 0; i < PATCHES; i++) {

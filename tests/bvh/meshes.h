@@ -124,9 +124,9 @@ static inline abut_mesh *make_moved(abut_mesh *mesh, double scale, abut_vec3 by)
 
 static inline abut_triangle triangle_of(const abut_mesh *mesh, uint32_t t) {
     abut_triangle triangle;
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     for (int k = 0; k < 3; k++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[abut_mesh_indices(mesh)[3 * t + (uint32_t)k]];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * t + (uint32_t)k]];
         triangle.corner[k] = vec(o.x + p.x, o.y + p.y, o.z + p.z);
     }
     return triangle;

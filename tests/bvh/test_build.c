@@ -8,7 +8,7 @@
 
 /* 40 bytes a triangle; the object itself and one node are there in any case. */
 static void check_size(const abut_bvh *bvh, const test_memory *memory, uint64_t mesh_bytes) {
-    abut_bvh_info info = abut_bvh_info_get(bvh);
+    abut_bvh_info info = abut_bvh_get_info(bvh);
     if (memory) { /* each of five allocations may be rounded up to 64 bytes */
         assert_true(memory->live_bytes - mesh_bytes >= info.bytes);
         assert_true(memory->live_bytes - mesh_bytes < info.bytes + 5 * 64);
@@ -116,7 +116,7 @@ TEST_THREADS(threads) {
             for (int axis = 0; axis < 3; axis++)
                 points[p][axis] = (p * (7919 + 1013 * axis) % 3001) / 1000.0 - 1.5;
         abut_points input = abut_points_doubles(points, POINTS);
-        assert_ok(abut_nearest_batch(bvh, &input, HUGE_VAL, abut_array_host(nearest)));
+        assert_ok(abut_nearest_point_batch(bvh, &input, HUGE_VAL, abut_array_host(nearest)));
         answers[i] = hash_bytes(0xcbf29ce484222325u, nearest, sizeof nearest);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -136,12 +136,12 @@ TEST_THREADS(threads) {
 static abut_mesh *bend(const abut_mesh *mesh, double by) {
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
-    abut_vec3 o = abut_mesh_origin(mesh), *moved;
+    abut_vec3 o = abut_mesh_local_origin(mesh), *moved;
     abut_mesh *bent;
     input.vertex_count = abut_mesh_vertex_count(mesh);
     assert_non_null(moved = malloc(input.vertex_count * sizeof *moved));
     for (uint32_t i = 0; i < input.vertex_count; i++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[i];
         moved[i] = vec(o.x + p.x + by * sin(3 * p.y), o.y + p.y * (1 + by), o.z + p.z + by * p.x);
     }
     input.positions = moved;
@@ -158,12 +158,12 @@ TEST(refit) {
     test_random random = {12};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     uint64_t before = hash_bvh(bvh);
-    assert_ok(abut_bvh_refit(bvh, mesh));
+    assert_ok(abut_bvh_set_mesh(bvh, mesh));
     assert_true(hash_bvh(bvh) == before);
-    assert_false(abut_bvh_info_get(bvh).rebuild);
+    assert_false(abut_bvh_get_info(bvh).should_rebuild);
     for (int i = 0; i < 3; i++) {
         abut_mesh *bent = bend(mesh, 0.2 + 40 * i);
-        assert_ok(abut_bvh_refit(bvh, bent));
+        assert_ok(abut_bvh_set_mesh(bvh, bent));
         assert_ok(abut_bvh_create(bent, NULL, &fresh));
         check_tree(bvh);
         for (int k = 0; k < 300; k++) {
@@ -180,17 +180,17 @@ TEST(refit) {
     abut_mesh *noise = make_kind(NULL, SOUP_SMALL, 2000, 1),
               *other = make_kind(NULL, SOUP_SMALL, 2000, 2);
     assert_ok(abut_bvh_create(noise, NULL, &fresh));
-    assert_ok(abut_bvh_refit(fresh, other));
-    assert_true(abut_bvh_info_get(fresh).rebuild);
-    assert_true(abut_bvh_info_get(fresh).cost > abut_bvh_info_get(fresh).built_cost);
+    assert_ok(abut_bvh_set_mesh(fresh, other));
+    assert_true(abut_bvh_get_info(fresh).should_rebuild);
+    assert_true(abut_bvh_get_info(fresh).cost > abut_bvh_get_info(fresh).built_cost);
     uint64_t kept = hash_bvh(fresh);
     abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_mesh *sphere = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 10); /* also 2000 */
     assert_int_equal(abut_mesh_triangle_count(sphere), 2000);
-    assert_refused("12 triangles instead of 2000", abut_bvh_refit(fresh, box));
-    assert_refused("triangle 0 has vertex", abut_bvh_refit(fresh, sphere));
-    assert_refused("mesh is null", abut_bvh_refit(fresh, NULL));
-    assert_refused("bvh is null", abut_bvh_refit(NULL, box));
+    assert_refused("12 triangles instead of 2000", abut_bvh_set_mesh(fresh, box));
+    assert_refused("triangle 0 has vertex", abut_bvh_set_mesh(fresh, sphere));
+    assert_refused("mesh is null", abut_bvh_set_mesh(fresh, NULL));
+    assert_refused("bvh is null", abut_bvh_set_mesh(NULL, box));
     assert_true(hash_bvh(fresh) == kept);
     abut_mesh_destroy(box);
     abut_mesh_destroy(sphere);
@@ -215,7 +215,7 @@ static abut_status work(abut_context *context, void *data) {
     abut_points input = abut_points_doubles(points, 20);
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_nearest_batch(bvh, &input, 2, abut_array_host(nearest));
+    status = status ? status : abut_nearest_point_batch(bvh, &input, 2, abut_array_host(nearest));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -252,7 +252,7 @@ TEST(cancelled) {
     abut_nearest nearest;
     abut_points points = abut_points_doubles(&p, 1);
     left = 0;
-    assert_int_equal(abut_nearest_batch(bvh, &points, 5, abut_array_host(&nearest)),
+    assert_int_equal(abut_nearest_point_batch(bvh, &points, 5, abut_array_host(&nearest)),
                      ABUT_ERROR_CANCELLED);
     abut_ray ray = {{0, 0, 0}, {1, 0, 0}};
     abut_ray_hit hit;
@@ -277,6 +277,6 @@ TEST(refusals) {
     abut_bvh_destroy(bvh);
     abut_bvh_destroy(NULL);
     assert_null(abut_bvh_mesh(NULL));
-    assert_int_equal(abut_bvh_info_get(NULL).bytes, 0);
+    assert_int_equal(abut_bvh_get_info(NULL).bytes, 0);
     abut_mesh_destroy(mesh);
 }

@@ -25,9 +25,9 @@ static void compare_nearest(const abut_points *points, double radius) {
     static abut_nearest nearest[2][COUNT], many[2][COUNT * NEIGHBOURS];
     static uint32_t counts[2][COUNT];
     for (int k = 0; k < 2; k++) {
-        assert_ok(abut_nearest_batch(trees[k], points, radius, abut_array_host(nearest[k])));
+        assert_ok(abut_nearest_point_batch(trees[k], points, radius, abut_array_host(nearest[k])));
         memset(many[k], 0, sizeof many[k]);
-        assert_ok(abut_nearest_many_batch(trees[k], points, radius, NEIGHBOURS,
+        assert_ok(abut_nearest_k_batch(trees[k], points, radius, NEIGHBOURS,
                                           abut_array_host(many[k]), abut_array_host(counts[k])));
     }
     assert_nearest(nearest[1], nearest[0], COUNT);
@@ -40,7 +40,7 @@ static void compare_signs(const abut_points *points) {
     static abut_nearest nearest[2][COUNT];
     static double winding[2][COUNT];
     static bool inside[2][COUNT];
-    const bool closed = abut_sign_info_get(trees[0]).closed;
+    const bool closed = abut_sign_get_info(trees[0]).is_closed;
     if (!closed && !device->info.same_bits)
         return;
     for (int k = 0; k < 2; k++) {
@@ -87,7 +87,7 @@ static void compare_boxes(const abut_vec3 *points, double size) {
                               vec(points[i].x + half, points[i].y + half, points[i].z + half)};
     }
     for (int k = 0; k < 2; k++)
-        assert_ok(abut_bvh_box_batch(trees[k], abut_array_host(boxes), COUNT, ROOM,
+        assert_ok(abut_bvh_find_in_box_batch(trees[k], abut_array_host(boxes), COUNT, ROOM,
                                      abut_array_host(offsets[k]), abut_array_host(triangles[k]),
                                      &total[k]));
     assert_int_equal(total[0], total[1]);
@@ -118,7 +118,7 @@ static void compare_pairs(double size, test_random *random) {
     for (size_t i = 0; i < POSES; i++) {
         const abut_separation *a = &apart[0][i], *b = &apart[1][i];
         assert_true(a->distance == b->distance && a->relation == b->relation);
-        if (a->relation == ABUT_PAIR_APART)
+        if (a->relation == ABUT_PAIR_DISJOINT)
             assert_true(a->triangle_a == b->triangle_a && a->triangle_b == b->triangle_b &&
                         memcmp(&a->point_a, &b->point_a, 2 * sizeof a->point_a) == 0);
     }

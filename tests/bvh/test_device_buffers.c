@@ -48,8 +48,8 @@ static abut_points points_in(abut_array array, size_t count) {
         (void)capacity, (void)total, (void)points;                                               \
         return __VA_ARGS__;                                                                      \
     }
-ASK(nearest, abut_nearest_batch(bvh, &points, radius, a[ANSWERS]))
-ASK(many, abut_nearest_many_batch(bvh, &points, radius, MOST, a[ANSWERS], a[LENGTHS]))
+ASK(nearest, abut_nearest_point_batch(bvh, &points, radius, a[ANSWERS]))
+ASK(many, abut_nearest_k_batch(bvh, &points, radius, MOST, a[ANSWERS], a[LENGTHS]))
 ASK(within,
     abut_nearest_within_batch(bvh, &points, radius, capacity, a[LENGTHS], a[ANSWERS], total))
 ASK(inside, abut_sign_inside_batch(bvh, &points, a[ANSWERS]))
@@ -58,7 +58,7 @@ ASK(signed, abut_sign_nearest_batch(bvh, &points, radius, a[ANSWERS]))
 ASK(first, abut_ray_first_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(any, abut_ray_any_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(hits, abut_ray_all_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
-ASK(boxes, abut_bvh_box_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
+ASK(boxes, abut_bvh_find_in_box_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
 
 #define NEAREST sizeof(abut_nearest), sizeof(abut_nearest)
 #define HIT sizeof(abut_ray_hit), offsetof(abut_ray_hit, triangle) + sizeof(uint32_t)
@@ -467,17 +467,17 @@ TEST(none_nearest) {
     const abut_points points = points_in(abut_array_buffer(in), 2);
     list[1].y = NAN;
     assert_ok(abut_buffer_write(in, 0, list, sizeof list));
-    assert_refused("point 1", abut_nearest_many_batch(b.there, &points, 1, 0, none, to));
+    assert_refused("point 1", abut_nearest_k_batch(b.there, &points, 1, 0, none, to));
     assert_ok(abut_buffer_read(out, 0, counts, sizeof counts));
     assert_true(counts[0] == 77 && counts[1] == 77);
     list[1].y = 1;
     assert_ok(abut_buffer_write(in, 0, list, sizeof list));
-    assert_ok(abut_nearest_many_batch(b.there, &points, 1, 0, none, to));
+    assert_ok(abut_nearest_k_batch(b.there, &points, 1, 0, none, to));
     assert_ok(abut_buffer_read(out, 0, counts, sizeof counts));
     assert_true(counts[0] == 0 && counts[1] == 0);
     abut_points apart = points;
     apart.stride = 32;
-    assert_refused("packed", abut_nearest_many_batch(b.there, &apart, 1, 0, none, to));
+    assert_refused("packed", abut_nearest_k_batch(b.there, &apart, 1, 0, none, to));
     abut_buffer_destroy(in);
     abut_buffer_destroy(out);
     free_both(&b);

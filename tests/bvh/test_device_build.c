@@ -260,8 +260,8 @@ static void check_answers(abut_bvh *bvh, abut_mesh *mesh, int count) {
                         vec(q.x + size, q.y + size, q.z + size)};
         static uint32_t found[2][4096];
         uint64_t counts[2];
-        assert_ok(abut_bvh_box(bvh, &box, 4096, found[0], &counts[0]));
-        assert_ok(abut_bvh_box(other, &box, 4096, found[1], &counts[1]));
+        assert_ok(abut_bvh_find_in_box(bvh, &box, 4096, found[0], &counts[0]));
+        assert_ok(abut_bvh_find_in_box(other, &box, 4096, found[1], &counts[1]));
         assert_int_equal(counts[0], counts[1]);
         assert_memory_equal(found[0], found[1], counts[0] * sizeof **found);
     }
@@ -274,7 +274,7 @@ static void check_all(abut_mesh *mesh, int answers) {
     check_order(bvh);
     check_fit(bvh);
     check_answers(bvh, mesh, answers);
-    abut_bvh_info info = abut_bvh_info_get(bvh);
+    abut_bvh_info info = abut_bvh_get_info(bvh);
     assert_true(info.bytes <= 40 * (uint64_t)info.triangle_count + 400);
     abut_bvh_destroy(bvh);
 }
@@ -458,9 +458,9 @@ TEST(two_contexts) {
         assert_ok(abut_shape_create(context[i], &shape, &mesh[i]));
     }
     assert_ok(abut_bvh_create(mesh[0], &options, &bvh));
-    assert_ok(abut_bvh_refit(bvh, mesh[1]));
+    assert_ok(abut_bvh_set_mesh(bvh, mesh[1]));
     const uint64_t before = memory[1].live_count;
-    assert_true(abut_bvh_info_get(bvh).cost > 0); /* which makes the CPU's copy */
+    assert_true(abut_bvh_get_info(bvh).cost > 0); /* which makes the CPU's copy */
     assert_int_equal(memory[1].live_count, before);
     abut_bvh_destroy(bvh);
     for (int i = 0; i < 2; i++) {

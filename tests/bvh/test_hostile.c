@@ -20,7 +20,7 @@ static void check_nearest(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 
     abut_nearest one, many;
     abut_points points = abut_points_doubles(&point, 1);
     assert_ok(abut_nearest_point(bvh, point, HUGE_VAL, &one));
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(&many)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(&many)));
     assert_int_equal(one.triangle, triangle);
     assert_int_equal(many.triangle, triangle);
     assert_true(one.distance == best.distance && many.distance == best.distance);
@@ -34,7 +34,7 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
     for (uint32_t i = 0; i < n; i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
-        assert_ok(abut_ray_triangle_meet(&ray, &t, &meet, NULL));
+        assert_ok(abut_ray_triangle_intersect(&ray, &t, &meet, NULL));
         expected += meet;
     }
     abut_ray_hit first, *hits = calloc(n, sizeof *hits);
@@ -63,17 +63,17 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     for (uint32_t i = 0; i < n; i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
-        assert_ok(abut_box_triangle_meet(&box, &t, &meet));
+        assert_ok(abut_box_triangle_intersect(&box, &t, &meet));
         expected += meet;
     }
     uint32_t *list = calloc(n, sizeof *list);
     assert_non_null(list);
-    assert_ok(abut_bvh_box(bvh, &box, n, list, &count));
+    assert_ok(abut_bvh_find_in_box(bvh, &box, n, list, &count));
     assert_int_equal(count, expected);
     for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
-        assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_box(bvh, &box, 0, NULL, &count));
+        assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
         assert_int_equal(count, expected);
     }
     free(list);
@@ -87,7 +87,7 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     abut_status status = abut_sign_prepare(bvh, &normals);
     if (status) { /* no normals to go by; what was stays */
         assert_int_equal(status, ABUT_ERROR_ARGUMENT);
-        assert_int_equal(abut_sign_info_get(bvh).method, ABUT_SIGN_WINDING);
+        assert_int_equal(abut_sign_get_info(bvh).method, ABUT_SIGN_WINDING);
     }
     abut_nearest nearest[8], with, without;
     double winding[8], wound;
@@ -123,32 +123,32 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
         for (uint32_t j = 0; j < n; j++) {
             abut_triangle s = triangle_of(mesh, i), t = triangle_of(moved, j);
             abut_closest_pair closest;
-            abut_meeting meeting;
-            assert_ok(abut_triangle_triangle_meet(&s, &t, &meeting, NULL));
+            abut_intersection meeting;
+            assert_ok(abut_triangle_triangle_intersect(&s, &t, &meeting, NULL));
             assert_ok(abut_triangle_triangle_closest(&s, &t, &closest));
-            expected += meeting != ABUT_MEETING_NONE;
+            expected += meeting != ABUT_INTERSECTION_NONE;
             least = fmin(least, closest.distance);
         }
     abut_pair_relation relation;
     abut_separation apart;
     bool within = false;
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-    assert_int_equal(relation == ABUT_PAIR_MEETING, expected > 0);
+    assert_int_equal(relation == ABUT_PAIR_INTERSECTING, expected > 0);
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
     assert_int_equal(apart.relation, relation);
     double error = 1e-12 * (largest_extent(mesh) + least);
-    assert_true(apart.distance == 0 ? relation != ABUT_PAIR_APART
+    assert_true(apart.distance == 0 ? relation != ABUT_PAIR_DISJOINT
                                     : fabs(apart.distance - least) <= error);
     assert_ok(abut_pair_within(&a, &b, least + error, NULL, NULL, &within, NULL));
     assert_true(within);
-    abut_pair_meeting *meetings = malloc((expected + 1) * sizeof *meetings), kept;
+    abut_pair_intersection *meetings = malloc((expected + 1) * sizeof *meetings), kept;
     assert_non_null(meetings);
-    assert_ok(abut_pair_meetings(&a, &b, expected, meetings, &count));
+    assert_ok(abut_pair_intersections(&a, &b, expected, meetings, &count));
     assert_int_equal(count, expected);
     if (expected) {
         kept = meetings[0];
         assert_fails(ABUT_ERROR_BUFFER, "room for",
-                     abut_pair_meetings(&a, &b, expected - 1, meetings, &count));
+                     abut_pair_intersections(&a, &b, expected - 1, meetings, &count));
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &meetings[0], sizeof kept);
     }
@@ -160,10 +160,10 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
 static void check_all(abut_mesh *mesh) {
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_bvh_info info = abut_bvh_info_get(bvh);
+    abut_bvh_info info = abut_bvh_get_info(bvh);
     assert_int_equal(info.triangle_count, abut_mesh_triangle_count(mesh));
-    assert_true(isfinite(info.cost) && info.cost >= 0 && !info.rebuild);
-    assert_ok(abut_bvh_refit(bvh, mesh)); /* onto itself */
+    assert_true(isfinite(info.cost) && info.cost >= 0 && !info.should_rebuild);
+    assert_ok(abut_bvh_set_mesh(bvh, mesh)); /* onto itself */
     abut_box b = abut_mesh_bounds(mesh);
     abut_vec3 middle =
         vec(b.lo.x / 2 + b.hi.x / 2, b.lo.y / 2 + b.hi.y / 2, b.lo.z / 2 + b.hi.z / 2);
@@ -187,8 +187,8 @@ static void check_all(abut_mesh *mesh) {
     check_box(bvh, mesh, b);
     uint64_t pairs = 0;
     bool any;
-    assert_ok(abut_pair_self_any(bvh, NULL, &any));
-    abut_status status = abut_pair_self_meetings(bvh, NULL, 0, NULL, &pairs);
+    assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
+    abut_status status = abut_pair_self_intersections(bvh, NULL, 0, NULL, &pairs);
     assert_int_equal(status, any ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(pairs > 0, any);
     check_signs(bvh, places, PLACES);
@@ -239,7 +239,7 @@ TEST(million) {
     abut_mesh *mesh = make_kind(NULL, SOUP_EQUAL, all, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_true(abut_bvh_info_get(bvh).depth < 70);
+    assert_true(abut_bvh_get_info(bvh).depth < 70);
     abut_nearest nearest;
     assert_ok(abut_nearest_point(bvh, vec(0.25, 0.25, 2), 1, &nearest));
     assert_int_equal(nearest.triangle, ABUT_NONE);
@@ -258,27 +258,27 @@ TEST(million) {
     assert_fails(ABUT_ERROR_BUFFER, " hits", abut_ray_all(bvh, &hit, 0, NULL, &count));
     assert_int_equal(count, all);
     abut_box box = {vec(0, 0, 0), vec(1, 1, 1)};
-    assert_fails(ABUT_ERROR_BUFFER, " triangles", abut_bvh_box(bvh, &box, 0, NULL, &count));
+    assert_fails(ABUT_ERROR_BUFFER, " triangles", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
     assert_int_equal(count, all);
-    assert_ok(abut_pair_self_any(bvh, NULL, &any));
+    assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
     assert_true(any);
     abut_pair_self_options few = abut_pair_self_options_default();
     few.limit = 1;
     uint64_t pairs = 0;
-    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_pair_self_meetings(bvh, &few, 0, NULL, &pairs));
+    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
     assert_true(pairs > 0);
     abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
     abut_pair_relation relation;
     assert_ok(relation_of(&a, &a, NULL, NULL, &relation));
-    assert_int_equal(relation, ABUT_PAIR_MEETING);
+    assert_int_equal(relation, ABUT_PAIR_INTERSECTING);
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-    assert_int_equal(relation, ABUT_PAIR_APART);
+    assert_int_equal(relation, ABUT_PAIR_DISJOINT);
     assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any, NULL));
     assert_false(any);
     assert_ok(abut_sign_prepare(bvh, NULL));
     assert_ok(abut_sign_inside(bvh, vec(0.25, 0.25, 0.5), &any));
     assert_true(any);
-    assert_ok(abut_bvh_refit(bvh, mesh));
+    assert_ok(abut_bvh_set_mesh(bvh, mesh));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -306,7 +306,7 @@ TEST(exact_arrays) {
             points.type = type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
             points.stride = stride;
             points.count = COUNT;
-            assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
+            assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
             for (int i = 0; i < COUNT; i++) {
                 abut_nearest one;
                 assert_ok(abut_nearest_point(bvh, vec(i, 0, 0), HUGE_VAL, &one));
@@ -341,7 +341,7 @@ TEST(impossible_arrays) {
         abut_points points = abut_points_doubles(one, cases[i].count);
         points.stride = cases[i].stride;
         bool inside;
-        assert_int_equal(abut_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
+        assert_int_equal(abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&nearest)),
                          cases[i].status);
         assert_int_equal(abut_sign_nearest_batch(bvh, &points, 1, abut_array_host(&nearest)),
                          cases[i].status);
@@ -360,7 +360,7 @@ TEST(impossible_arrays) {
         points.count = 1;
         assert_refused("radius", abut_nearest_point(bvh, vec(0, 0, 0), radii[i], &nearest));
         assert_refused("radius",
-                       abut_nearest_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
+                       abut_nearest_point_batch(bvh, &points, radii[i], abut_array_host(&nearest)));
         assert_refused("limit", abut_ray_first(bvh, &ray, radii[i], &hit));
         assert_refused("limit", abut_ray_any(bvh, &ray, radii[i], &any));
         assert_refused("limit", abut_ray_first_batch(bvh, abut_array_host(&ray), 1, radii[i],
@@ -411,10 +411,10 @@ static abut_status build_work(abut_mesh *mesh, const abut_bvh *unused) {
 }
 static abut_status nearest_work(abut_mesh *mesh, const abut_bvh *bvh) {
     abut_points points =
-        abut_points_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh));
+        abut_points_doubles(abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh));
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     assert_non_null(nearest);
-    abut_status status = abut_nearest_batch(bvh, &points, 1, abut_array_host(nearest));
+    abut_status status = abut_nearest_point_batch(bvh, &points, 1, abut_array_host(nearest));
     free(nearest);
     return status;
 }
@@ -434,7 +434,7 @@ static abut_status ray_work(abut_mesh *mesh, const abut_bvh *bvh) {
 }
 static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
     abut_points points =
-        abut_points_doubles(abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh));
+        abut_points_doubles(abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh));
     abut_nearest *nearest = malloc(points.count * sizeof *nearest);
     bool *inside = malloc(points.count * sizeof *inside);
     assert_true(nearest && inside);
@@ -447,7 +447,7 @@ static abut_status sign_work(abut_mesh *mesh, const abut_bvh *bvh) {
 static abut_status self_work(abut_mesh *mesh, const abut_bvh *bvh) {
     uint64_t count;
     (void)mesh;
-    return abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
+    return abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
 }
 
 /* Each piece of work is cancelled at its 1st, 2nd, ... call until it is through. */

@@ -43,7 +43,7 @@ static inline rig *rig_make(uint64_t seed, uint32_t segments, bool morphs, doubl
     r->weight_bones = malloc(RIG_WEIGHTS * r->vertices * sizeof *r->weight_bones);
     r->weights = malloc(RIG_WEIGHTS * r->vertices * sizeof *r->weights);
     for (uint32_t v = 0; v < r->vertices; v++) {
-        abut_vec3 p = abut_mesh_positions(sphere)[v], o = abut_mesh_origin(sphere);
+        abut_vec3 p = abut_mesh_local_positions(sphere)[v], o = abut_mesh_local_origin(sphere);
         const double at[3] = {p.x + o.x + far, p.y + o.y + far, p.z + o.z};
         memcpy(positions[v], at, sizeof at);
         uint32_t count = 1 + test_random_below(&random, RIG_WEIGHTS);

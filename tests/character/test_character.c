@@ -149,9 +149,9 @@ TEST(rest_pose_is_the_mesh) {
             near_vector((abut_vec3){a.positions[v][0], a.positions[v][1], a.positions[v][2]},
                         found[v], 1e-14);
     }
-    abut_mesh *rest = abut_character_rest(character), *mesh = NULL;
+    abut_mesh *rest = abut_character_rest_mesh(character), *mesh = NULL;
     assert_ok(abut_character_mesh(character, bones, ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
-    assert_memory_equal(abut_mesh_positions(rest), abut_mesh_positions(mesh),
+    assert_memory_equal(abut_mesh_local_positions(rest), abut_mesh_local_positions(mesh),
                         VERTICES * sizeof(abut_vec3));
     assert_memory_equal(abut_mesh_indices(mesh), a.indices, sizeof a.indices);
     abut_mesh_destroy(mesh);
@@ -218,7 +218,7 @@ TEST(times) {
     a.clip.duration = 3; /* longer than its keys, which then hold */
     character = create(&a);
     abut_character_report report;
-    assert_ok(abut_character_report_get(character, &report));
+    assert_ok(abut_character_get_report(character, &report));
     assert_int_equal(1, report.problems[ABUT_CHARACTER_PROBLEM_LONG_CLIP].count);
     near_number(0, bend_of(character, 0.999, false), 1e-15);
     near_number(PI / 2, bend_of(character, 1, false), 1e-15);
@@ -251,7 +251,7 @@ TEST(cubic_spline) {
     a.channel.times = times;
     a.channel.values = values[0][0];
     abut_character *character = create(&a);
-    assert_true(abut_character_clip_get(character, 0).duration == 3);
+    assert_true(abut_character_get_clip(character, 0).duration == 3);
     for (int i = 0; i <= 12; i++) {
         double time = 0.25 * i, t = time < 1 ? 0 : (time - 1) / 2, d = 2;
         abut_character_matrix bones[2];
@@ -284,7 +284,7 @@ TEST(blending) {
     a.input.clips = clips;
     a.input.clip_count = 2;
     abut_character *character = create(&a);
-    assert_string_equal("clip-1", abut_character_clip_get(character, 1).name);
+    assert_string_equal("clip-1", abut_character_get_clip(character, 1).name);
     abut_character_pose_options options = abut_character_pose_options_default();
     abut_character_matrix bones[2];
     options.time = 1; /* 90 degrees */
@@ -330,7 +330,7 @@ TEST(weights_are_kept_and_told) {
     a.input.weights = many[0];
     a.input.clip_count = 0;
     abut_character *character = create(&a);
-    assert_ok(abut_character_report_get(character, &report));
+    assert_ok(abut_character_get_report(character, &report));
     const uint32_t meant[][2] = {{ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX, 5},
                                  {ABUT_CHARACTER_PROBLEM_SUM_VERTEX, 3},
                                  {ABUT_CHARACTER_PROBLEM_NEGATIVE_VERTEX, 7},
@@ -341,7 +341,7 @@ TEST(weights_are_kept_and_told) {
         assert_int_equal(1, report.problems[meant[i][0]].count);
         assert_int_equal(meant[i][1], report.problems[meant[i][0]].first[0]);
     }
-    assert_int_equal(8, abut_character_info_get(character).weight_count);
+    assert_int_equal(8, abut_character_get_info(character).weight_count);
     assert_int_equal(8, abut_character_weights(character, 3, bones, weights));
     for (int i = 0; i < 8; i++)
         near_number((12 - i) / 68.0, weights[i], 1e-15);
@@ -350,10 +350,10 @@ TEST(weights_are_kept_and_told) {
     assert_int_equal(1, abut_character_weights(character, 7, bones, weights));
     assert_true(bones[0] == 2 && weights[0] == 1);
     assert_int_equal(0, abut_character_weights(character, VERTICES, bones, weights));
-    assert_string_equal("upper", abut_character_bone_get(character, 1).name);
-    assert_string_equal("bone-0", abut_character_bone_get(character, 0).name);
-    assert_null(abut_character_bone_get(character, 4).name);
-    assert_null(abut_character_clip_get(character, 0).name);
+    assert_string_equal("upper", abut_character_get_bone(character, 1).name);
+    assert_string_equal("bone-0", abut_character_get_bone(character, 0).name);
+    assert_null(abut_character_get_bone(character, 4).name);
+    assert_null(abut_character_get_clip(character, 0).name);
     abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
@@ -423,11 +423,11 @@ TEST(refusals) {
     assert_refused("matrix of bone 1", abut_character_mesh(character, bones, 1, &mesh));
     assert_null(mesh);
     assert_refused("bones is null", abut_character_pose(character, NULL, NULL));
-    assert_refused("character is null", abut_character_report_get(NULL, NULL));
+    assert_refused("character is null", abut_character_get_report(NULL, NULL));
     abut_character_destroy(character);
     abut_character_destroy(NULL);
-    assert_null(abut_character_rest(NULL));
-    assert_int_equal(0, abut_character_info_get(NULL).bone_count);
+    assert_null(abut_character_rest_mesh(NULL));
+    assert_int_equal(0, abut_character_get_info(NULL).bone_count);
     abut_mesh_destroy(a.input.mesh);
 }
 
@@ -437,7 +437,7 @@ TEST(empty_clip) {
     make_arm(NULL, &a);
     a.clip.channel_count = 0;
     abut_character *character = create(&a);
-    assert_ok(abut_character_report_get(character, &report));
+    assert_ok(abut_character_get_report(character, &report));
     assert_int_equal(1, report.problems[ABUT_CHARACTER_PROBLEM_EMPTY_CLIP].count);
     near_number(0, bend_of(character, 5, false), 1e-15);
     abut_character_destroy(character);

@@ -100,7 +100,7 @@ TEST(sweeps_take_the_buffer) {
     size_t bytes = r->vertices * sizeof(abut_vec3);
     assert_ok(abut_character_create(NULL, &r->input, &character));
     abut_character_skinner *on = skinner_of(character, 1, device);
-    abut_mesh *rest = abut_character_rest(character);
+    abut_mesh *rest = abut_character_rest_mesh(character);
     for (int i = 0; i < 2; i++) {
         abut_character_matrix bones[RIG_BONES];
         abut_sweep_options options = abut_sweep_options_default();
@@ -114,13 +114,13 @@ TEST(sweeps_take_the_buffer) {
         assert_ok(abut_sweep_create(&rest, 1, &options, &motions[i]));
     }
     assert_ok(
-        abut_sweep_step(motions[0], abut_array_host(positions[0]), abut_array_host(positions[1])));
+        abut_sweep_set_positions(motions[0], abut_array_host(positions[0]), abut_array_host(positions[1])));
     assert_ok(
-        abut_sweep_step(motions[1], abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
+        abut_sweep_set_positions(motions[1], abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
     abut_impact found[2];
     uint64_t counts[2];
     for (int i = 0; i < 2; i++) {
-        abut_impacts impacts = {.impacts = &found[i], .capacity = 1};
+        abut_impacts impacts = {.list = &found[i], .capacity = 1};
         assert_ok(abut_sweep_find(motions[i], ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
         counts[i] = impacts.count;
         abut_sweep_destroy(motions[i]);

@@ -34,8 +34,8 @@ static abut_mesh_report examine(abut_mesh *mesh) {
 }
 
 static uint32_t bone_named(const abut_character *character, const char *name) {
-    for (uint32_t i = 0; i < abut_character_info_get(character).bone_count; i++)
-        if (!strcmp(name, abut_character_bone_get(character, i).name))
+    for (uint32_t i = 0; i < abut_character_get_info(character).bone_count; i++)
+        if (!strcmp(name, abut_character_get_bone(character, i).name))
             return i;
     fail_msg("there is no bone %s", name);
     return 0;
@@ -47,7 +47,7 @@ static bool is_of(const char *name, const char *side, const char *what) {
 }
 
 static void check_weights(const abut_character *character, double scale) {
-    const abut_mesh *rest = abut_character_rest(character);
+    const abut_mesh *rest = abut_character_rest_mesh(character);
     for (uint32_t v = 0; v < rest->vertex_count; v++) {
         uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT], sum = 0;
@@ -55,7 +55,7 @@ static void check_weights(const abut_character *character, double scale) {
         vec3 p = v3_scale(abuti_mesh_position(rest, v), 1 / scale);
         assert_in_range(count, 1, FIGURE_WEIGHTS);
         for (uint32_t i = 0; i < count; i++) {
-            const char *name = abut_character_bone_get(character, bones[i]).name;
+            const char *name = abut_character_get_bone(character, bones[i]).name;
             sum += weights[i];
             /* Below the armpits, between the arms, nothing goes with an arm. */
             if (fabs(p.x) < 0.12 && p.y < 1.08 && weights[i] > 0.03 &&
@@ -78,14 +78,14 @@ TEST(bodies_are_sound) {
     for (int kind = 0; kind < ABUT_CHARACTER_FIGURE_COUNT; kind += test_brief() ? 2 : 1) {
         abut_character *character =
             kind ? make(NULL, (abut_character_figure)kind, counts[kind]) : shared();
-        abut_mesh *rest = abut_character_rest(character);
+        abut_mesh *rest = abut_character_rest_mesh(character);
         abut_mesh_report report = examine(rest);
         abut_character_report health;
-        abut_character_info info = abut_character_info_get(character);
+        abut_character_info info = abut_character_get_info(character);
         abut_box box = abut_mesh_bounds(rest);
         uint32_t wanted = counts[kind] ? counts[kind] : 17212;
         assert_int_equal(wanted + wanted % 2, info.triangle_count);
-        assert_true(report.closed && report.manifold && report.oriented);
+        assert_true(report.is_closed && report.is_manifold && report.is_oriented);
         assert_int_equal(2, report.euler_number);
         assert_int_equal(1, report.component_count);
         assert_int_equal(0, report.problems[ABUT_PROBLEM_SELF_INTERSECTION].count);
@@ -94,7 +94,7 @@ TEST(bodies_are_sound) {
         assert_true(abut_mesh_up(rest).y > 0);
         assert_in_range(info.bone_count, 50, 60);
         assert_int_equal(FIGURE_WEIGHTS, info.weight_count);
-        assert_ok(abut_character_report_get(character, &health));
+        assert_ok(abut_character_get_report(character, &health));
         for (int i = 0; i < ABUT_CHARACTER_PROBLEM_COUNT; i++)
             assert_int_equal(0, health.problems[i].count);
         if (kind != ABUT_CHARACTER_FIGURE_OGRE)
@@ -109,7 +109,7 @@ TEST(bodies_are_sound) {
 TEST(clips_stand_on_the_ground) {
     static const char *const names[] = {"walk", "jump", "gymnastics"};
     abut_character *character = shared();
-    abut_character_info info = abut_character_info_get(character);
+    abut_character_info info = abut_character_get_info(character);
     abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
     vec3 *positions = malloc(info.vertex_count * sizeof *positions);
     uint32_t head = bone_named(character, "Head");
@@ -117,7 +117,7 @@ TEST(clips_stand_on_the_ground) {
     assert_non_null(positions);
     assert_int_equal(3, info.clip_count);
     for (uint32_t clip = 0; clip < info.clip_count; clip++) {
-        abut_character_clip c = abut_character_clip_get(character, clip);
+        abut_character_clip c = abut_character_get_clip(character, clip);
         double touches = 0, steps = 0;
         assert_string_equal(names[clip], c.name);
         assert_true(c.duration > (clip == 2 ? 9.5 : 0.8));
@@ -145,7 +145,7 @@ TEST(clips_stand_on_the_ground) {
 TEST(walking_is_a_cycle) {
     abut_character *character = shared();
     abut_character_matrix at[3][JOINT_COUNT];
-    abut_character_clip walk = abut_character_clip_get(character, 0);
+    abut_character_clip walk = abut_character_get_clip(character, 0);
     uint32_t left = bone_named(character, "LeftFoot"), right = bone_named(character, "RightFoot");
     for (int i = 0; i < 3; i++) {
         abut_character_pose_options options = abut_character_pose_options_default();
@@ -182,7 +182,7 @@ TEST_THREADS(threads_make_no_difference) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 3);
     abut_character *character = make(context, ABUT_CHARACTER_FIGURE_MALE, 8000);
-    const abut_mesh *a = abut_character_rest(character), *b = abut_character_rest(shared());
+    const abut_mesh *a = abut_character_rest_mesh(character), *b = abut_character_rest_mesh(shared());
     assert_int_equal(a->vertex_count, b->vertex_count);
     assert_memory_equal(a->positions, b->positions, a->vertex_count * sizeof *a->positions);
     abut_character_destroy(character);

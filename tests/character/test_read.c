@@ -81,21 +81,21 @@ static void at(abut_vec3 p, double x, double y, double z) {
 }
 
 static void check_character(abut_character *character) {
-    abut_character_info info = abut_character_info_get(character);
+    abut_character_info info = abut_character_get_info(character);
     abut_character_pose_options options = abut_character_pose_options_default();
     abut_character_matrix bones[3];
     abut_vec3 p[4];
     assert_int_equal(3, info.bone_count);
     assert_int_equal(1, info.clip_count);
     assert_int_equal(1, info.weight_count);
-    assert_string_equal("hip", abut_character_bone_get(character, 0).name);
-    assert_string_equal("knee", abut_character_bone_get(character, 1).name);
-    assert_int_equal(0, abut_character_bone_get(character, 1).parent);
-    abut_character_clip clip = abut_character_clip_get(character, 0);
+    assert_string_equal("hip", abut_character_get_bone(character, 0).name);
+    assert_string_equal("knee", abut_character_get_bone(character, 1).name);
+    assert_int_equal(0, abut_character_get_bone(character, 1).parent);
+    abut_character_clip clip = abut_character_get_clip(character, 0);
     assert_string_equal("kick", clip.name);
     assert_int_equal(2, clip.channel_count); /* morph targets are left out */
     assert_true(clip.duration == 2);
-    check_mesh(abut_character_rest(character), 4, square_at, 2, square_corners);
+    check_mesh(abut_character_rest_mesh(character), 4, square_at, 2, square_corners);
     options.time = 1; /* the knee at 90 degrees about z, the hip not yet moved */
     assert_ok(abut_character_pose(character, &options, bones));
     for (int how = 0; how < 2; how++) {
@@ -135,9 +135,9 @@ TEST(rigid_parts) {
     abut_character *character = NULL;
     assert_ok(read_character(text, &character));
     abut_mesh *mesh = read_text(text);
-    check_equal(mesh, abut_character_rest(character));
-    assert_true(abut_mesh_up(abut_character_rest(character)).y == 1);
-    assert_true(abut_character_bone_get(character, 1).has_matrix);
+    check_equal(mesh, abut_character_rest_mesh(character));
+    assert_true(abut_mesh_up(abut_character_rest_mesh(character)).y == 1);
+    assert_true(abut_character_get_bone(character, 1).has_matrix);
     abut_mesh_destroy(mesh);
     abut_character_destroy(character);
 }
@@ -155,9 +155,9 @@ TEST(nodes_bound_twice) {
     abut_character *character = NULL;
     assert_ok(read_character(text, &character));
     abut_mesh *mesh = read_text(text);
-    check_equal(mesh, abut_character_rest(character));
-    assert_int_equal(6, abut_character_info_get(character).bone_count);
-    assert_int_equal(8, abut_character_info_get(character).vertex_count);
+    check_equal(mesh, abut_character_rest_mesh(character));
+    assert_int_equal(6, abut_character_get_info(character).bone_count);
+    assert_int_equal(8, abut_character_get_info(character).vertex_count);
     abut_mesh_destroy(mesh);
     abut_character_destroy(character);
 }
@@ -185,25 +185,25 @@ TEST(morph_targets) {
     const char *text = embed(members, &buffer);
     abut_character *character = NULL;
     assert_ok(read_character(text, &character));
-    assert_int_equal(2, abut_character_info_get(character).morph_count);
-    abut_character_morph morph = abut_character_morph_get(character, 0);
+    assert_int_equal(2, abut_character_get_info(character).morph_count);
+    abut_character_morph morph = abut_character_get_morph(character, 0);
     assert_string_equal("smile", morph.name);
     assert_true(morph.weight == 0.5 && morph.shift_count > 0);
     for (uint32_t i = 0; i < morph.shift_count; i++) { /* it moves places by themselves */
         const double *p = square_at + 3 * morph.vertices[i];
         at(morph.shifts[i], p[0], p[1], p[2]);
     }
-    assert_string_equal("morph-1", abut_character_morph_get(character, 1).name);
-    assert_int_equal(0, abut_character_morph_get(character, 1).shift_count);
+    assert_string_equal("morph-1", abut_character_get_morph(character, 1).name);
+    assert_int_equal(0, abut_character_get_morph(character, 1).shift_count);
     abut_mesh *mesh = read_text(text); /* the reader of meshes moves vertices by them */
     for (uint32_t v = 0; v < 4; v++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[v], o = abut_mesh_origin(mesh);
-        abut_mesh *rest = abut_character_rest(character);
-        abut_vec3 q = abut_mesh_positions(rest)[v], from = abut_mesh_origin(rest);
+        abut_vec3 p = abut_mesh_local_positions(mesh)[v], o = abut_mesh_local_origin(mesh);
+        abut_mesh *rest = abut_character_rest_mesh(character);
+        abut_vec3 q = abut_mesh_local_positions(rest)[v], from = abut_mesh_local_origin(rest);
         at((abut_vec3){q.x + from.x, q.y + from.y, q.z + from.z}, p.x + o.x, p.y + o.y, p.z + o.z);
     }
     abut_mesh_destroy(mesh);
-    abut_character_clip clip = abut_character_clip_get(character, 0);
+    abut_character_clip clip = abut_character_get_clip(character, 0);
     assert_int_equal(2, clip.channel_count);
     for (uint32_t k = 0; k < 4; k++) {
         const abut_character_channel *channel = &clip.channels[k % 2];

@@ -3,7 +3,7 @@
 
 /* Vertex v, moved by morph targets. */
 static abut_vec3 morphed(const rig *r, uint32_t v, const double *weights) {
-    abut_vec3 p = abut_mesh_positions(r->mesh)[v], o = abut_mesh_origin(r->mesh);
+    abut_vec3 p = abut_mesh_local_positions(r->mesh)[v], o = abut_mesh_local_origin(r->mesh);
     p.x += o.x, p.y += o.y, p.z += o.z;
     for (uint32_t k = 0; k < r->input.morph_count; k++)
         for (uint32_t i = 0; i < r->morphs[k].shift_count; i++)
@@ -117,22 +117,22 @@ TEST(morphs_at_rest) {
     abut_character_skinner *skinner = NULL;
     abut_mesh *mesh = NULL, *other = NULL;
     assert_ok(abut_character_create(NULL, &r->input, &character));
-    assert_int_equal(RIG_MORPHS, abut_character_info_get(character).morph_count);
-    assert_string_equal("morph-2", abut_character_morph_get(character, 2).name);
-    assert_true(abut_character_morph_get(character, 2).weight == 0.5);
-    assert_int_equal(0, abut_character_morph_get(character, RIG_MORPHS).shift_count);
+    assert_int_equal(RIG_MORPHS, abut_character_get_info(character).morph_count);
+    assert_string_equal("morph-2", abut_character_get_morph(character, 2).name);
+    assert_true(abut_character_get_morph(character, 2).weight == 0.5);
+    assert_int_equal(0, abut_character_get_morph(character, RIG_MORPHS).shift_count);
     assert_ok(abut_character_pose(character, NULL, bones));
     assert_ok(abut_character_skinner_create(character, NULL, &skinner));
     assert_ok(abut_character_mesh(character, bones, ABUT_CHARACTER_SKINNING_LINEAR, &other));
     const double rest[RIG_MORPHS] = {0, 0.25, 0.5};
     for (uint32_t v = 0; v < r->vertices; v++) {
-        abut_vec3 o = abut_mesh_origin(other), p = abut_mesh_positions(other)[v];
+        abut_vec3 o = abut_mesh_local_origin(other), p = abut_mesh_local_positions(other)[v];
         near_to(by_matrices(r, v, morphed(r, v, rest), bones),
                 (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z}, 1e-11);
     }
     abut_character_destroy(character);
     assert_ok(abut_character_skinner_mesh(skinner, bones, NULL, &mesh));
-    assert_memory_equal(abut_mesh_positions(mesh), abut_mesh_positions(other),
+    assert_memory_equal(abut_mesh_local_positions(mesh), abut_mesh_local_positions(other),
                         r->vertices * sizeof(abut_vec3));
     abut_mesh_destroy(mesh);
     abut_mesh_destroy(other);
@@ -246,8 +246,8 @@ TEST(any_list_of_vertices) {
         r->bones[i].translation = (abut_vec3){0, 0, 0};
     assert_ok(abut_character_create(NULL, &r->input, &character));
     for (uint32_t v = 0; v < 5; v++) {
-        abut_vec3 p = abut_mesh_positions(r->mesh)[v];
-        abut_vec3 q = abut_mesh_positions(abut_character_rest(character))[v];
+        abut_vec3 p = abut_mesh_local_positions(r->mesh)[v];
+        abut_vec3 q = abut_mesh_local_positions(abut_character_rest_mesh(character))[v];
         abut_vec3 way = {v == 0 ? 1 : v == 3 ? 8 + 1 : 0, v == 1 || v == 3 ? 2 : 0, v == 2 ? 4 : 0};
         near_to((abut_vec3){p.x + way.x, p.y + way.y, p.z + way.z}, q, 1e-14);
     }
@@ -321,20 +321,20 @@ TEST(seams_are_closed) {
     input.morphs = &split_morph;
     assert_ok(abut_character_create(NULL, &r->input, &whole));
     assert_ok(abut_character_create(NULL, &input, &split));
-    assert_ok(abut_character_report_get(split, &report));
+    assert_ok(abut_character_get_report(split, &report));
     assert_int_equal(count - r->vertices,
                      report.problems[ABUT_CHARACTER_PROBLEM_SEAM_VERTEX].count);
     assert_ok(abut_character_weld(split, &welded));
-    assert_ok(abut_character_report_get(welded, &report));
+    assert_ok(abut_character_get_report(welded, &report));
     assert_int_equal(0, report.problems[ABUT_CHARACTER_PROBLEM_SEAM_VERTEX].count);
-    abut_character_info info = abut_character_info_get(welded);
+    abut_character_info info = abut_character_get_info(welded);
     assert_int_equal(r->vertices, info.vertex_count);
     assert_int_equal(triangles, info.triangle_count);
     rig_pose(&random, true, pose, NULL);
     abut_vec3 *a = malloc(count * sizeof *a), *b = malloc(count * sizeof *b);
     assert_ok(abut_character_skin(whole, pose, ABUT_CHARACTER_SKINNING_LINEAR, a));
     assert_ok(abut_character_skin(welded, pose, ABUT_CHARACTER_SKINNING_LINEAR, b));
-    const uint32_t *to = abut_mesh_indices(abut_character_rest(welded));
+    const uint32_t *to = abut_mesh_indices(abut_character_rest_mesh(welded));
     for (uint32_t i = 0; i < count; i++)
         near_to(a[corner[i]], b[to[i]], 1e-12);
     free(a);
@@ -349,7 +349,7 @@ TEST(seams_are_closed) {
         weights[RIG_WEIGHTS * i] += 0.001 * (i + 1), apart += weights[RIG_WEIGHTS * i + 1] > 0;
     assert_ok(abut_character_create(NULL, &input, &split));
     assert_ok(abut_character_weld(split, &welded));
-    assert_true(abut_character_info_get(welded).vertex_count >= apart && apart > r->vertices);
+    assert_true(abut_character_get_info(welded).vertex_count >= apart && apart > r->vertices);
     assert_refused("welded is null", abut_character_weld(split, NULL));
     assert_refused("character is null", abut_character_weld(NULL, &welded));
     abut_character_destroy(welded);
@@ -370,7 +370,7 @@ static abut_status weld_it(abut_context *context, void *data) {
     const uint32_t last = r->input.bone_count - 1;
     abut_status status = abut_character_create(context, &r->input, &character);
     status = status ? status : abut_character_weld(character, &welded);
-    status = status ? status : abut_character_without(character, &last, 1, &part);
+    status = status ? status : abut_character_remove_bones(character, &last, 1, &part);
     abut_character_destroy(part);
     abut_character_destroy(welded);
     abut_character_destroy(character);
@@ -379,7 +379,7 @@ static abut_status weld_it(abut_context *context, void *data) {
 
 static bool is_below(const abut_character *c, uint32_t bone, uint32_t above) {
     while (bone != ABUT_NONE && bone != above)
-        bone = abut_character_bone_get(c, bone).parent;
+        bone = abut_character_get_bone(c, bone).parent;
     return bone == above;
 }
 
@@ -390,16 +390,16 @@ TEST(parts_are_left_out) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     figure.triangles = ABUT_CHARACTER_FIGURE_TRIANGLES_MIN;
     assert_ok(abut_character_create_figure(NULL, &figure, &whole));
-    abut_character_info info = abut_character_info_get(whole);
+    abut_character_info info = abut_character_get_info(whole);
     uint32_t neck = 0, all = 0, triangles = 0, next = 0;
-    while (strcmp("Neck", abut_character_bone_get(whole, neck).name) != 0)
+    while (strcmp("Neck", abut_character_get_bone(whole, neck).name) != 0)
         neck++;
-    assert_ok(abut_character_without(whole, &neck, 1, &part));
-    abut_character_info left = abut_character_info_get(part);
+    assert_ok(abut_character_remove_bones(whole, &neck, 1, &part));
+    abut_character_info left = abut_character_get_info(part);
     assert_int_equal(info.bone_count, left.bone_count);
     assert_int_equal(info.clip_count, left.clip_count);
     bool *used = calloc(info.vertex_count, sizeof *used);
-    const uint32_t *corner = abut_mesh_indices(abut_character_rest(whole));
+    const uint32_t *corner = abut_mesh_indices(abut_character_rest_mesh(whole));
     for (uint32_t t = 0; t < info.triangle_count; t++) {
         bool kept = true;
         for (uint32_t k = 0; k < 3; k++) {
@@ -426,13 +426,13 @@ TEST(parts_are_left_out) {
             near_to(a[v], b[next++], 1e-12);
     assert_int_equal(next, left.vertex_count);
     abut_character_destroy(part);
-    assert_ok(abut_character_without(whole, NULL, 0, &part));
-    assert_int_equal(info.triangle_count, abut_character_info_get(part).triangle_count);
-    assert_refused("no triangle would remain", abut_character_without(whole, &all, 1, &none));
-    assert_refused("bones[0] is", abut_character_without(whole, &info.bone_count, 1, &none));
-    assert_refused("bones is null", abut_character_without(whole, NULL, 1, &none));
-    assert_refused("reduced is null", abut_character_without(whole, &neck, 1, NULL));
-    assert_refused("character is null", abut_character_without(NULL, &neck, 1, &none));
+    assert_ok(abut_character_remove_bones(whole, NULL, 0, &part));
+    assert_int_equal(info.triangle_count, abut_character_get_info(part).triangle_count);
+    assert_refused("no triangle would remain", abut_character_remove_bones(whole, &all, 1, &none));
+    assert_refused("bones[0] is", abut_character_remove_bones(whole, &info.bone_count, 1, &none));
+    assert_refused("bones is null", abut_character_remove_bones(whole, NULL, 1, &none));
+    assert_refused("reduced is null", abut_character_remove_bones(whole, &neck, 1, NULL));
+    assert_refused("character is null", abut_character_remove_bones(NULL, &neck, 1, &none));
     assert_null(none);
     free(used);
     free(bones);

@@ -49,7 +49,7 @@ static abut_status move_ball(fallen *f, int frame, vec *to) {
     abut_status status = ABUT_OK;
     if (f->body)
         status = abut_buffer_write(f->body, 0, to, abut_mesh_vertex_count(f->ball) * sizeof(vec));
-    return status ? status : abut_radial_update(f->radial, &bone, body);
+    return status ? status : abut_radial_set_positions(f->radial, &bone, body);
 }
 
 static abut_status step_on(fallen *f, int frame, cloth_report *report) {

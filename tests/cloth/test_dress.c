@@ -37,7 +37,7 @@ static abut_character *twin_of(const abut_character *from, abut_context *context
     assert_true(bones && weights);
     for (uint32_t v = 0; v < from->info.vertex_count; v++)
         abut_character_weights(from, v, bones + v * (size_t)EACH, weights + v * (size_t)EACH);
-    input.mesh = abut_character_rest(from);
+    input.mesh = abut_character_rest_mesh(from);
     input.bone_count = from->info.bone_count;
     input.bones = from->bones;
     input.weight_count = EACH;

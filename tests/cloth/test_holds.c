@@ -178,7 +178,7 @@ static abut_mesh *make_jaws(void) {
     assert_non_null(p);
     assert_non_null(t);
     for (uint32_t i = 0; i < 2 * count; i++)
-        p[i] = vec_add(vec_add(abut_mesh_origin(one), abut_mesh_positions(one)[i % count]),
+        p[i] = vec_add(vec_add(abut_mesh_local_origin(one), abut_mesh_local_positions(one)[i % count]),
                        vec_of(0.02, 0.01, i < count ? 0.5 : -0.5));
     for (uint32_t i = 0; i < 6 * triangles; i++)
         t[i] = abut_mesh_indices(one)[i % (3 * triangles)] + (i < 3 * triangles ? 0 : count);
@@ -207,7 +207,7 @@ TEST(crushed_cloth_ends_in_small_steps_or_dents) {
             double closed = 0.45 * sin(3.14159 * fmin(time + 1, 50) / 50); /* 0.2 = touching */
             cloth_report report;
             for (uint32_t k = 0; k < solid; k++) {
-                vec p = vec_add(abut_mesh_origin(jaws), abut_mesh_positions(jaws)[k]);
+                vec p = vec_add(abut_mesh_local_origin(jaws), abut_mesh_local_positions(jaws)[k]);
                 to[k] = vec_round(vec_along(p, k < solid / 2 ? -closed : closed, vec_of(0, 0, 1)));
             }
             assert_ok(cloth_step(c, 1.0 / 60, to, &report));

@@ -21,7 +21,7 @@ static abut_radial *far_ball(void) {
     assert_ok(make_ball(serial, 0.2, NULL, &mesh, &radial));
     assert_true(abut_mesh_vertex_count(mesh) <= 200);
     const abut_character_matrix bone = ball_at(mesh, vec_of(50, 0, 0), to);
-    assert_ok(abut_radial_update(radial, &bone, abut_array_host(to)));
+    assert_ok(abut_radial_set_positions(radial, &bone, abut_array_host(to)));
     abut_mesh_destroy(mesh);
     return radial;
 }
@@ -130,7 +130,7 @@ TEST(nearest_faces_are_found) {
     const cloth_options options = {.thickness = 0.01, .substeps = 1};
     cloth *c = make_cloth(mesh, &options, radial);
     const cloth_search *s = &c->quick->search;
-    const vec *rest = abut_mesh_positions(mesh);
+    const vec *rest = abut_mesh_local_positions(mesh);
     test_random random = {5};
     for (uint32_t i = 0; i < c->vertices; i++) { /* Archimedes' spiral, with some noise */
         const double angle = (rest[i].x + 0.5) / 0.09, r = 0.08 + 0.02 / 6.283 * angle;
@@ -328,7 +328,7 @@ TEST_THREADS(sheets_lie_on_balls) {
         for (int i = 0; i <= 40; i++) {
             const abut_character_matrix bone = ball_at(ball, vec_of(0.005 * i, 0, 0), to);
             cloth_report report;
-            assert_ok(abut_radial_update(radial, &bone, abut_array_host(to)));
+            assert_ok(abut_radial_set_positions(radial, &bone, abut_array_host(to)));
             assert_ok(cloth_step(c, 1.0 / 60, to, &report));
             assert_true(report.deepest < BALL_CELL && report.fraction == 1);
             hits += report.impacts;
@@ -456,7 +456,7 @@ static abut_status run_small(abut_context *context, void *data) {
     status = status ? status : cloth_add_holds(c, &pulled, 1);
     for (int i = 0; i < 2 && !status; i++) {
         const abut_character_matrix bone = ball_at(ball, vec_of(0, 0, 0.05 * i), to);
-        status = abut_radial_update(radial, &bone, abut_array_host(to));
+        status = abut_radial_set_positions(radial, &bone, abut_array_host(to));
         vec before[16], velocity[16];
         memcpy(before, cloth_positions(c), sizeof before);
         memcpy(velocity, c->velocity, sizeof velocity);

@@ -72,7 +72,7 @@ static void check_against_all(const pursuit *p, const abut_impacts *impacts) {
     double tolerance = SWEEP_TOLERANCE * real_max(side.x, real_max(side.y, side.z));
     brute_hit truth = brute_find(p->mesh, p->start, p->end, tolerance);
     assert_int_equal(truth.time <= 1, impacts->count);
-    assert_true(!impacts->count || truth.time == impacts->impacts[0].time);
+    assert_true(!impacts->count || truth.time == impacts->list[0].time);
 }
 
 /* One step, from `start` to `end`, by every scheme. */
@@ -82,8 +82,8 @@ static void check_step(pursuit *p, int way, bool against_all) {
     abut_sweep_find_options sweep = abut_sweep_find_options_default();
     abut_self_step step = abut_self_step_default();
     abut_self_line line;
-    assert_ok(abut_self_line_of(p->start + p->count, p->end + p->count, p->all - p->count, &line));
-    assert_ok(abut_sweep_step(p->motion, abut_array_host(p->start), abut_array_host(p->end)));
+    assert_ok(abut_self_fit_line(p->start + p->count, p->end + p->count, p->all - p->count, &line));
+    assert_ok(abut_sweep_set_positions(p->motion, abut_array_host(p->start), abut_array_host(p->end)));
     for (int k = 0; k < 2; k++) {
         sweep.exact = k;
         assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &sweep, &impacts[k], NULL));
@@ -100,10 +100,10 @@ static void check_step(pursuit *p, int way, bool against_all) {
         p->by_sets += schemes[k].scheme != ABUT_SELF_AUTO && result.scheme != ABUT_SELF_COMPLETE;
         if (!result.hit)
             continue;
-        assert_true(truth->impacts->time == result.impact.time);
-        assert_int_equal(truth->impacts->kind, result.impact.kind);
-        assert_int_equal(truth->impacts->element[0], result.impact.element[0]);
-        assert_int_equal(truth->impacts->element[1], result.impact.element[1]);
+        assert_true(truth->list->time == result.impact.time);
+        assert_int_equal(truth->list->kind, result.impact.kind);
+        assert_int_equal(truth->list->element[0], result.impact.element[0]);
+        assert_int_equal(truth->list->element[1], result.impact.element[1]);
     }
     if (against_all)
         check_against_all(p, &impacts[0]);

@@ -108,7 +108,7 @@ static inline model model_of(const char *name, abut_mesh *raw, double size, bool
     box = abut_mesh_bounds(mesh);
     m.size = v3_max_abs(v3_sub(box.hi, box.lo));
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-        abut_vec3 point = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+        abut_vec3 point = v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
         m.radius = real_max(m.radius, v3_length(point));
     }
     abut_mesh_destroy(mesh);
@@ -119,7 +119,7 @@ static inline model build_model(const char *name, builder *b, double size, bool 
     model m =
         model_of(name, test_mesh(NULL, b->points, b->point_count, b->indices, b->triangle_count),
                  size, centred);
-    if (!(m.report.closed && m.report.oriented && m.report.volume > 0))
+    if (!(m.report.is_closed && m.report.is_oriented && m.report.volume > 0))
         fail_msg("%s is not a closed body", name);
     free(b->points);
     free(b->indices);
@@ -266,7 +266,7 @@ static inline model bumpy_model(const char *name, uint32_t segments, double bump
     shape.segments = segments;
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-        abut_vec3 p = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+        abut_vec3 p = v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
         double r = 1 + bump * sin(waves * p.x) * sin(waves * p.y + 1) * sin(waves * p.z + 2);
         add_point(&b, v3_scale(p, r));
     }
@@ -430,7 +430,7 @@ static inline uint32_t add_model_files(model *models, uint32_t count, uint32_t c
         assert_ok(abut_mesh_weld(raw, 0, &mesh));
         abut_mesh_destroy(raw);
         const abut_mesh_report report = test_examine(mesh);
-        if (!report.closed || !report.oriented || !report.solid) {
+        if (!report.is_closed || !report.is_oriented || !report.is_solid) {
             abut_mesh_destroy(mesh);
             continue;
         }

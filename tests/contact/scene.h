@@ -146,8 +146,8 @@ static inline body *add_body(const model *m, abut_pose at, bool is_fixed, abut_w
     body *b = &s.bodies[s.body_count];
     *b = (body){.model = m, .at = at};
     if (!is_fixed) {
-        const double k = m->report.solid ? 1 : SHEET_MASS;
-        b->mass = k * (m->report.solid ? m->report.volume : m->report.area);
+        const double k = m->report.is_solid ? 1 : SHEET_MASS;
+        b->mass = k * (m->report.is_solid ? m->report.volume : m->report.area);
         b->inverse_mass = 1 / b->mass;
         b->inertia.row[0] = v3_scale(v3(i[0], i[3], i[5]), k);
         b->inertia.row[1] = v3_scale(v3(i[3], i[1], i[4]), k);
@@ -172,7 +172,7 @@ static abut_vec3 last_normals[BODY_CAPACITY][BODY_CAPACITY];
 
 /* Prints a pair as test_contact_contract reads it, with the hint that the world has. */
 static inline void print_pair(const abut_world_event *e, double ratio) {
-    const bool is_new = e->change == ABUT_WORLD_BEGIN;
+    const bool is_new = e->kind == ABUT_WORLD_EVENT_BEGIN;
     const abut_vec3 hint = is_new ? v3_sub(s.bodies[e->b].velocity, s.bodies[e->a].velocity)
                                   : last_normals[e->a][e->b];
     printf("    depth %.4g, ratio %.3g: pose %s %s %g ", e->deepest.depth, ratio,
@@ -209,7 +209,7 @@ static inline double measure_ratio(const abut_world_event *e) {
                 continue;
             a.pose.translation = v3_along(bodies[0]->at.translation, fractions[f] * depth, way);
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-            if (overlap.relation == ABUT_PAIR_APART)
+            if (overlap.relation == ABUT_PAIR_DISJOINT)
                 ratio = 1 / fractions[f];
         }
     }
@@ -233,7 +233,7 @@ static inline void find_constraints(void) {
     uint64_t count;
     for (uint32_t i = 0; i < s.body_count; i++)
         poses[i] = s.bodies[i].at;
-    assert_ok(abut_world_move(s.world, NULL, abut_array_host(poses), s.body_count));
+    assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), s.body_count));
     assert_ok(abut_world_contacts(s.world, &found));
     assert_ok(abut_world_events(s.world, EVENT_CAPACITY, events, &count));
     constraint *old = s.before;
@@ -243,7 +243,7 @@ static inline void find_constraints(void) {
     s.now_count = 0;
     for (uint64_t i = 0; i < count; i++) {
         const abut_world_event *e = &events[i];
-        if (e->change == ABUT_WORLD_END)
+        if (e->kind == ABUT_WORLD_EVENT_END)
             continue;
         const bool is_record = e->deepest.depth > real_max(s.deepest, large_depth);
         const uint32_t limit = e->deepest.depth < large_depth ? 100 : runs_all() ? 2000 : 400;

@@ -66,8 +66,8 @@ static inline abut_patches ask(const abut_solid *a, const abut_solid *b, double 
     abut_patches found = room();
     options.margin = margin;
     assert_ok(abut_contact_solids(a, b, &options, &found));
-    assert_true(found.count <= 1 && found.separates);
-    assert_int_equal(found.advice.verdict, ABUT_VERDICT_GUARANTEED);
+    assert_true(found.count <= 1 && found.is_verified);
+    assert_int_equal(found.reliability.level, ABUT_RELIABILITY_GUARANTEED);
     return found;
 }
 
@@ -137,10 +137,10 @@ static inline double reach_of(const abut_solid *s, vec3 d) {
     }
     default: {
         const abut_mesh *mesh = abut_bvh_mesh(s->shape.hull);
-        const abut_vec3 *positions = abut_mesh_positions(mesh);
+        const abut_vec3 *positions = abut_mesh_local_positions(mesh);
         double most = -INFINITY;
         for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
-            most = real_max(most, v3_dot(own, v3_add(positions[i], abut_mesh_origin(mesh))));
+            most = real_max(most, v3_dot(own, v3_add(positions[i], abut_mesh_local_origin(mesh))));
         return at + most;
     }
     }

@@ -50,7 +50,7 @@ TEST(spheres_in_a_box_are_as_deep_as_they_are) {
 static void check_side(const thing *of, const abut_pose *where, const thing *at,
                        const abut_pose *at_pose, const abut_contact *list, size_t count,
                        uint32_t side) {
-    abut_samples_arrays view = abut_samples_arrays_get(of->samples);
+    abut_samples_arrays view = abut_samples_get_arrays(of->samples);
     size_t next = 0;
     double slack = 0.87 * at->cell; /* half a diagonal: see contact_shared.h */
     while (next < count && list[next].side < side)
@@ -86,7 +86,7 @@ TEST(bodies_agree_with_a_search) {
     test_random random = {11};
     abut_contact_options options = abut_contact_options_default();
     size_t total = 0, edges = 0;
-    options.any_normal = true;
+    options.keep_backfacing = true;
     const uint32_t rounds = test_rounds(36);
     for (uint32_t round = 0;
          round < rounds || (round < 10 * rounds && (total <= 5 * rounds || edges <= rounds / 4));
@@ -100,7 +100,7 @@ TEST(bodies_agree_with_a_search) {
         check_side(b, &body_b.pose, a, &body_a.pose, room, c.count, 1);
         total += c.count;
         /* An edge is nowhere deeper than its deepest point, the slow way. */
-        abut_samples_arrays view = abut_samples_arrays_get(a->samples);
+        abut_samples_arrays view = abut_samples_get_arrays(a->samples);
         for (uint32_t e = 0; e < view.edge_count; e += 5) {
             double least = HUGE_VAL, told = 0;
             for (int i = 0; i <= 200; i++)
@@ -171,7 +171,7 @@ TEST(what_is_wholly_inside_is_deep) {
         options.layout = kind == 2 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         options.type = kind == 3 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         thing box = thing_of(&large, &options), ball = thing_of(&small, &options);
-        double band = fmin(abut_field_info_get(box.field).band, 1.2);
+        double band = fmin(abut_field_get_info(box.field).band, 1.2);
         const double places[] = {0, 0.8, 1.5};
         for (int i = 0; i < 3; i++) {
             abut_body a = body_of(&ball, shifted(places[i], 0, 0)),
@@ -230,7 +230,7 @@ TEST(balls_leave_nothing_out) {
             abut_body a = body_of(&t, random_pose(&random, reach)),
                       b = body_of(&t, random_pose(&random, reach));
             abut_contact_options how = abut_contact_options_default();
-            how.any_normal = true;
+            how.keep_backfacing = true;
             how.margin = round % 2 ? 0.2 : 0;
             abut_contacts c = contacts_room();
             b.samples = NULL;
@@ -268,11 +268,11 @@ TEST(planes_cut_as_deep_as_vertices) {
         abut_contacts c = contacts_room();
         abut_contact_options options = abut_contact_options_default();
         double length = v3_length(plane.normal), deepest = -HUGE_VAL, told = -HUGE_VAL;
-        options.any_normal = true;
+        options.keep_backfacing = true;
         options.margin = 10;
         a.field = NULL;
         assert_ok(abut_contact_plane(&a, &plane, &options, &c));
-        assert_int_equal(c.count, abut_samples_arrays_get(t.samples).count);
+        assert_int_equal(c.count, abut_samples_get_arrays(t.samples).count);
         for (uint32_t v = 0; v < abut_mesh_vertex_count(t.mesh); v++)
             deepest =
                 fmax(deepest, (0.1 - v3_dot(plane.normal,
@@ -427,7 +427,7 @@ TEST(meshes_touch_by_vertices_and_edges) {
     assert_true(angle_between(room[0].normal, v3(0, 0, -1)) < 3);
     assert_true(fabs(room[0].point.x) < 0.05 * radius && fabs(room[0].point.y) < 0.05 * radius);
     abut_contact_options only = abut_contact_options_default();
-    only.samples = true;
+    only.skip_edges = true;
     assert_ok(abut_contact_mesh(&a, sheet, topology, &low, &only, &c));
     assert_int_equal(c.count, 0);
     low = shifted(3 * radius, 3 * radius, 0);
@@ -572,7 +572,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_field_create(mesh, &field_options, &field));
         assert_ok(abut_samples_create(mesh, &options, &samples));
         assert_ok(abut_topology_create(mesh, &topology));
-        assert_true(abut_samples_arrays_get(samples).count > 3000);
+        assert_true(abut_samples_get_arrays(samples).count > 3000);
         abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
         abut_contacts c = contacts_room();
         assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
@@ -688,13 +688,13 @@ TEST(overflow) {
     for (int kind = 0; kind < 7; kind++) {
         abut_contacts c = contacts_room();
         assert_ok(collide(kind, &t, topology, &c));
-        assert_true(c.count > 1 && c.advice.reason);
+        assert_true(c.count > 1 && c.reliability.reason);
         for (uint64_t capacity = 0; capacity < c.count; capacity += c.count - 1) {
             abut_contacts small = {.list = capacity ? room : NULL, .capacity = capacity};
             memset(room, 0x5a, c.count * sizeof *room);
             assert_fails(ABUT_ERROR_BUFFER, "room for", collide(kind, &t, topology, &small));
             assert_int_equal(small.count, c.count);
-            assert_null(small.advice.reason);
+            assert_null(small.reliability.reason);
             for (size_t i = 0; i < c.count * sizeof *room; i++)
                 assert_int_equal(0x5a, ((unsigned char *)room)[i]);
         }

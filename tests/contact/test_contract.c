@@ -327,7 +327,7 @@ static bool overlaps(const question *q) {
     const abut_posed a = posed_a(q), b = posed_b(q);
     abut_overlap overlap;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-    return overlap.relation != ABUT_PAIR_APART;
+    return overlap.relation != ABUT_PAIR_DISJOINT;
 }
 
 static double measure_distance(const question *q) {
@@ -852,7 +852,7 @@ TEST(e_verified_depths_separate) {
                 q.margin = margins[test_random_below(&random, 3)];
             char note[128];
             const double deepest = find_contacts(&q, &answers[0]);
-            const bool separates = answers[0].found.separates;
+            const bool separates = answers[0].found.is_verified;
             if (k < 2)
                 record("e-shallow-not-separated", !separates, &q, NULL);
             else
@@ -938,12 +938,12 @@ static abut_pose resting_pose(test_random *random, const model *m, abut_vec3 dow
     abut_vec3 *points = malloc(count * sizeof *points), normal = v3(0, 0, 1);
     abut_mesh *hull;
     assert_non_null(points);
-    assert_ok(abut_mesh_copy_positions(mesh, points));
-    assert_ok(abut_mesh_hull(NULL, points, count, &hull));
+    assert_ok(abut_mesh_get_positions(mesh, points));
+    assert_ok(abut_mesh_create_hull(NULL, points, count, &hull));
     double sum = 0;
     for (uint32_t i = 0; i < abut_mesh_triangle_count(hull); i++) { /* reservoir of one */
         const uint32_t *corner = abut_mesh_indices(hull) + 3 * i;
-        const abut_vec3 *p = abut_mesh_positions(hull);
+        const abut_vec3 *p = abut_mesh_local_positions(hull);
         const abut_vec3 area =
             v3_cross(v3_sub(p[corner[1]], p[corner[0]]), v3_sub(p[corner[2]], p[corner[0]]));
         const double size = v3_length(area);
@@ -1326,8 +1326,8 @@ static int show_pose(int count, char **text) {
     printf("%s, distance %.17g\n", overlaps(&q) ? "touching" : "apart", measure_distance(&q));
     find_contacts(&q, &answers[0]);
     const abut_patches *f = &answers[0].found;
-    printf("%u patches, separates %d, %s\n", (unsigned)f->count, f->separates,
-           abut_verdict_name(f->advice.verdict));
+    printf("%u patches, separates %d, %s\n", (unsigned)f->count, f->is_verified,
+           abut_reliability_level_name(f->reliability.level));
     for (uint64_t i = 0; i < f->count; i++) {
         const abut_patch *p = &f->list[i];
         printf("patch %u: depth %.9g normal %.6f %.6f %.6f centre %.6f %.6f %.6f area %.6g volume "

@@ -49,7 +49,7 @@ TEST(normals_of_needles_are_unit_vectors) {
         abut_posed b = {which == 0 ? box : which == 1 ? sheet : second, needle_pose(&random)};
         abut_patch_options options = abut_patch_options_default();
         options.margin = test_random_below(&random, 4) ? .05 : 0;
-        options.unchecked = test_random_below(&random, 2);
+        options.skip_verification = test_random_below(&random, 2);
         abut_patches found = room();
         assert_ok(abut_contact_patches(&a, &b, &options, &found));
         touching += found.count > 0;

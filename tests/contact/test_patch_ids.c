@@ -132,7 +132,7 @@ TEST(ids_of_meshes_are_different) {
         abut_posed a = {trees[round % 3], random_pose(&random, 0.4)},
                    b = {trees[round / 3 % 3], random_pose(&random, 0.4)};
         options.margin = round % 2 ? 0.05 : 0;
-        options.keep = round % 4 < 2 ? 8 : 0;
+        options.max_contacts = round % 4 < 2 ? 8 : 0;
         abut_patches found = {.list = patches,
                               .capacity = 512,
                               .contacts = list,

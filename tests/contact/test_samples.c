@@ -31,7 +31,7 @@ static uint32_t count_of(abut_mesh *mesh, uint32_t kinds, double cell) {
     options.kinds = kinds;
     options.cell = cell;
     abut_samples *samples = samples_of(mesh, &options);
-    uint32_t count = abut_samples_arrays_get(samples).count;
+    uint32_t count = abut_samples_get_arrays(samples).count;
     abut_samples_destroy(samples);
     return count;
 }
@@ -42,7 +42,7 @@ static uint32_t middles_of(abut_mesh *mesh, double cell) {
     options.cell = cell;
     options.face_middles = true;
     abut_samples *samples = samples_of(mesh, &options);
-    uint32_t count = abut_samples_arrays_get(samples).count;
+    uint32_t count = abut_samples_get_arrays(samples).count;
     abut_samples_destroy(samples);
     return count;
 }
@@ -70,7 +70,7 @@ TEST(the_cube_of_the_document) {
     options.cells = 80;
     options.band = 0.001; /* values do not matter here */
     assert_ok(abut_field_create(cube, &options, &field));
-    assert_int_equal(middles_of(cube, abut_field_info_get(field).grid.cell), 542);
+    assert_int_equal(middles_of(cube, abut_field_get_info(field).grid.cell), 542);
     abut_field_destroy(field);
     abut_mesh_destroy(cube);
 }
@@ -81,12 +81,12 @@ TEST(each_is_what_it_says) {
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
         abut_mesh *mesh = mesh_of(kinds[s], 6);
         abut_samples *samples = samples_of(mesh, NULL);
-        abut_samples_arrays view = abut_samples_arrays_get(samples);
+        abut_samples_arrays view = abut_samples_get_arrays(samples);
         abut_topology *topology;
         abut_bvh *bvh;
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        abut_topology_arrays t = abut_topology_arrays_get(topology);
+        abut_topology_arrays t = abut_topology_get_arrays(topology);
         assert_int_equal(view.count, view.kind_count[0] + view.kind_count[1] + view.kind_count[2]);
         for (uint32_t i = 0; i < view.count; i++) {
             const abut_sample *sample = &view.samples[i];
@@ -126,7 +126,7 @@ TEST(what_is_flat) {
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_VERTICES, 0), abut_mesh_vertex_count(sphere));
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_FACES, 0), 0);
     abut_samples *samples = samples_of(sheet, NULL);
-    abut_samples_arrays view = abut_samples_arrays_get(samples);
+    abut_samples_arrays view = abut_samples_get_arrays(samples);
     assert_int_equal(view.kind_count[ABUT_SAMPLE_FACE], 5);
     assert_true(view.kind_count[ABUT_SAMPLE_VERTEX] < abut_mesh_vertex_count(sheet));
     for (uint32_t i = 0; i < view.kind_count[ABUT_SAMPLE_VERTEX]; i++)
@@ -156,8 +156,8 @@ TEST(even_ones_keep_their_distance) {
     test_random random = {5};
     options.radius = 0.08;
     abut_samples *samples = samples_of(mesh, &options);
-    abut_samples_arrays view = abut_samples_arrays_get(samples);
-    assert_int_equal(view.count, view.kind_count[ABUT_SAMPLE_EVEN]);
+    abut_samples_arrays view = abut_samples_get_arrays(samples);
+    assert_int_equal(view.count, view.kind_count[ABUT_SAMPLE_SURFACE]);
     assert_true(least_distance(&view) >= 0.08);
     /* Darts without end fill a surface to 0.60 of the densest packing. */
     assert_true(view.count > 0.5 * view.area / (0.08 * 0.08 * sqrt(0.75)));
@@ -184,17 +184,17 @@ TEST(counts_and_limits_are_kept) {
     abut_samples_options options = abut_samples_options_default();
     options.count = 500;
     abut_samples *samples = samples_of(mesh, &options);
-    abut_samples_arrays view = abut_samples_arrays_get(samples);
+    abut_samples_arrays view = abut_samples_get_arrays(samples);
     assert_int_equal(view.count, 500);
     /* Of the densest packing of circles, whose distance would be this, three fifths. */
     assert_true(least_distance(&view) > 0.6 * sqrt(view.area / 500 / sqrt(0.75)));
     abut_samples_destroy(samples);
 
     options.count = 0;
-    options.limit = 200;
+    options.max_count = 200;
     options.kinds = ABUT_SAMPLES_VERTICES;
     samples = samples_of(mesh, &options);
-    view = abut_samples_arrays_get(samples);
+    view = abut_samples_get_arrays(samples);
     assert_int_equal(view.count, 200);
 
     assert_true(least_distance(&view) > 0.6 * sqrt(view.area / 200 / sqrt(0.75)));
@@ -212,7 +212,7 @@ TEST(counts_and_limits_are_kept) {
     options = abut_samples_options_default();
     options.count = 1000;
     samples = samples_of(mesh, &options);
-    assert_int_equal(abut_samples_arrays_get(samples).count, 1000);
+    assert_int_equal(abut_samples_get_arrays(samples).count, 1000);
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);
     free(indices);
@@ -224,7 +224,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
     abut_samples_arrays first = {0};
     abut_samples *kept = NULL;
     options.kinds = 15;
-    options.limit = 700;
+    options.max_count = 700;
     options.cell = 0.1;
     for (uint32_t threads = 1; threads <= 3; threads += 2) {
         test_memory memory = {0};
@@ -232,13 +232,13 @@ TEST_THREADS(same_on_any_number_of_threads) {
         abut_mesh *mesh;
         assert_ok(abut_shape_create(context, &shape, &mesh));
         abut_samples *samples = samples_of(mesh, &options);
-        abut_samples_arrays view = abut_samples_arrays_get(samples);
+        abut_samples_arrays view = abut_samples_get_arrays(samples);
         abut_mesh_destroy(mesh);
         if (!kept) {
             abut_mesh *again;
             assert_ok(abut_shape_create(NULL, &shape, &again));
             kept = samples_of(again, &options);
-            first = abut_samples_arrays_get(kept);
+            first = abut_samples_get_arrays(kept);
             abut_mesh_destroy(again);
         }
         assert_int_equal(view.count, 700);
@@ -266,7 +266,7 @@ TEST(wrong_options_are_refused) {
     assert_refused("cell", abut_samples_create(mesh, &options, &samples));
     options.cell = 1e-12;
     assert_fails(ABUT_ERROR_LIMIT, "threshold", abut_samples_create(mesh, &options, &samples));
-    options.kinds = ABUT_SAMPLES_EVEN;
+    options.kinds = ABUT_SAMPLES_SURFACE;
     assert_fails(ABUT_ERROR_LIMIT, "radius", abut_samples_create(mesh, &options, &samples));
     options.kinds = 16;
     assert_refused("kinds", abut_samples_create(mesh, &options, &samples));
@@ -278,7 +278,7 @@ TEST(wrong_options_are_refused) {
     options.flat_angle = 90;
     assert_refused("radians", abut_samples_create(mesh, &options, &samples));
     assert_null(samples);
-    assert_int_equal(abut_samples_arrays_get(NULL).count, 0);
+    assert_int_equal(abut_samples_get_arrays(NULL).count, 0);
     abut_samples_destroy(NULL);
     abut_mesh_destroy(mesh);
 }
@@ -290,7 +290,7 @@ static abut_status make_all(abut_context *context, void *data) {
     abut_samples *samples = NULL;
     options.cache = data;
     options.kinds = 15;
-    options.limit = 50;
+    options.max_count = 50;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_samples_create(mesh, &options, &samples);
     abut_samples_destroy(samples);
@@ -426,10 +426,10 @@ static abut_samples_options ways(int which) {
     o.threshold = which == 2 ? 0.7 : 0;
     o.flat_angle = which == 3 ? 0.01 : 0;
     o.face_area = which == 4 ? 0.5 : 0;
-    o.kinds = which == 5 ? ABUT_SAMPLES_FACES : which == 6 ? ABUT_SAMPLES_EVEN : 0;
+    o.kinds = which == 5 ? ABUT_SAMPLES_FACES : which == 6 ? ABUT_SAMPLES_SURFACE : 0;
     o.radius = which == 7 ? 0.3 : 0;
     o.count = which == 8 ? 20 : 0;
-    o.limit = which == 9 ? 7 : 0;
+    o.max_count = which == 9 ? 7 : 0;
     o.face_middles = which == 10;
     return o;
 }
@@ -546,7 +546,7 @@ TEST(damaged_samples_are_made_anew) {
     abut_samples_options o = ways(0);
     char path[CACHE_PATH_BYTES];
     o.cell = 0.4;
-    o.limit = 2;
+    o.max_count = 2;
     o.cache = test_path("damaged");
     assert_false(hits(mesh, o));
     assert_int_equal(1, files_in(o.cache, path));
@@ -598,7 +598,7 @@ TEST(hostile_samples_are_made_anew) {
     assert_int_equal(bytes, HEAD + SAMPLE * count + EDGE * edges + 8);
     const size_t edge = HEAD + SAMPLE * (size_t)count;
     const double far = 3e90, nan = NAN, negative = -1, long_normal = 1.5;
-    const uint32_t huge = 0xffffffffu, even = ABUT_SAMPLE_EVEN, four = 4, vertices = 8, one = 1;
+    const uint32_t huge = 0xffffffffu, even = ABUT_SAMPLE_SURFACE, four = 4, vertices = 8, one = 1;
     const struct {
         size_t at;
         const void *value;

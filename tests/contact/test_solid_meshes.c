@@ -29,7 +29,7 @@ TEST(meshes_on_planes) {
     abut_patches found = ask_mesh(cube, shifted(2, 3, .49), &ground, 0);
     assert_int_equal(found.count, 1);
     assert_int_equal(found.contact_count, 4);
-    assert_true(found.separates);
+    assert_true(found.is_verified);
     assert_close(list[0].depth, .01, 1e-15);
     assert_close(list[0].area, 1, 1e-12);
     assert_close(list[0].volume, .01, 1e-12);
@@ -98,11 +98,11 @@ TEST(meshes_on_planes) {
         mat3 turn = quat_matrix(plane.pose.rotation);
         vec3 up = m3_apply(&turn, v3_normalise(plane.shape.plane.normal));
         for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++) {
-            vec3 p = v3_add(abut_mesh_positions(mesh)[i], abut_mesh_origin(mesh));
+            vec3 p = v3_add(abut_mesh_local_positions(mesh)[i], abut_mesh_local_origin(mesh));
             deepest = real_max(deepest, reach_of(&plane, up) - v3_dot(up, pose_apply(&at, p)));
         }
         found = ask_mesh(bvh, at, &plane, 0);
-        assert_true(found.separates);
+        assert_true(found.is_verified);
         assert_true((found.count > 0) == (deepest > 0) || fabs(deepest) < 1e-12);
         double volume = 0;
         for (uint64_t i = 0; i < found.count; i++)
@@ -142,9 +142,9 @@ TEST(meshes_and_round_solids) {
             if (count) { /* the axis is in the box */
                 through++;
                 assert_true(found.count > 0);
-                unseparated += !found.separates;
+                unseparated += !found.is_verified;
                 assert_true(list[0].depth >= wanted.depth - .004 * axis.radius || found.count > 1 ||
-                            !found.separates);
+                            !found.is_verified);
                 continue;
             }
         }
@@ -155,7 +155,7 @@ TEST(meshes_and_round_solids) {
         touching++;
         assert_true(found.count >= 1);
         if (wanted.depth > 0)
-            assert_true(found.separates);
+            assert_true(found.is_verified);
         assert_close(list[0].depth, wanted.depth, 1e-10);
         if (fabs(wanted.depth) > 1e-6)
             assert_true(found.count > 1 || v3_dot(list[0].normal, wanted.normal) > 1 - 1e-9 ||
@@ -190,7 +190,7 @@ TEST(walls_and_ways_out) {
         sum = v3_add(sum, list[i].normal);
     }
     assert_way(sum, v3(-1, 0, 0), 1e-12); /* both arms, and the back */
-    assert_false(found.separates);        /* no shift leaves both arms */
+    assert_false(found.is_verified);        /* no shift leaves both arms */
     abut_bvh_destroy(e);
 
     test_random random = {21};
@@ -210,21 +210,21 @@ TEST(walls_and_ways_out) {
         assert_int_equal(found.count > 0, depth > 0);
         if (!found.count)
             continue;
-        if (inside > 0 || found.separates)
+        if (inside > 0 || found.is_verified)
             assert_true(list[0].depth >= depth - 1e-12);
         if (inside > 0) { /* depths may be larger where walls are hollow, if they are checked */
             abut_posed a = {ring, shifted(0, 0, 0)};
             abut_patch_options options = abut_patch_options_default();
             abut_patch kept = list[0];
             abut_patches plain = room();
-            options.unchecked = true;
+            options.skip_verification = true;
             assert_true(list[0].depth <= 2 * depth + 1e-9);
             assert_ok(abut_contact_solid(&a, &ball, &options, &plain));
             assert_close(list[0].depth, depth, 1e-12);
-            assert_false(plain.separates);
+            assert_false(plain.is_verified);
             list[0] = kept;
         }
-        if (found.separates && found.count == 1) { /* the mesh moves: the centre the other way */
+        if (found.is_verified && found.count == 1) { /* the mesh moves: the centre the other way */
             double left;
             vec3 out = v3_along(c, -list[0].depth * (1 + 1e-5), list[0].normal);
             assert_ok(abut_shape_distance(&torus, out, &left));
@@ -261,7 +261,7 @@ static abut_patch ask_hinted(const abut_bvh *bvh, const abut_solid *b, vec3 hint
     options.hint = hint;
     assert_ok(abut_contact_solid(&a, b, &options, &found));
     assert_int_equal(found.count, 1);
-    assert_true(found.separates);
+    assert_true(found.is_verified);
     return list[0];
 }
 
@@ -319,8 +319,8 @@ TEST(meshes_and_flat_solids) {
         if (!found.count || found.count > 1)
             continue;
         all++;
-        separate += found.separates;
-        if (!found.separates) /* then the depth is that of a place */
+        separate += found.is_verified;
+        if (!found.is_verified) /* then the depth is that of a place */
             continue;
         assert_true(list[0].depth >= depth - .002);
         box.pose.translation = v3_along(at.translation, list[0].depth + .002, list[0].normal);
@@ -352,7 +352,7 @@ TEST(sizes_of_meshes) {
                 assert_int_equal(found.count, 1);
                 assert_close(list[0].depth / size, .1, far ? 1e-8 : 1e-12);
                 assert_close(fabs(list[0].normal.z), 1, 1e-12);
-                assert_true(found.separates);
+                assert_true(found.is_verified);
                 all[i].pose.translation.z += i ? size : -size;
                 found = ask_mesh(cube, at, &all[i], 0);
                 assert_true(found.count == 0);

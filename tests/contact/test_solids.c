@@ -427,14 +427,14 @@ TEST(hulls_as_they_come) {
         for (int i = 0; i < 36; i++)
             moved[i][2] += .5 * (moved[i][2] - 100);
         next = test_mesh(NULL, moved, 36, NULL, 12);
-        assert_ok(abut_bvh_refit(bvh, next));
+        assert_ok(abut_bvh_set_mesh(bvh, next));
         found = ask(&hull, &ground, 0);
         assert_close(list[0].depth, .26, 1e-12);
         abut_mesh_destroy(next);
         /* One corner of one triangle leaves: open. */
         moved[0][0] -= 1;
         next = test_mesh(NULL, moved, 36, NULL, 12);
-        assert_ok(abut_bvh_refit(bvh, next));
+        assert_ok(abut_bvh_set_mesh(bvh, next));
         found = room();
         assert_refused("no hull", abut_contact_solids(&hull, &ground, NULL, &found));
         abut_mesh_destroy(next);
@@ -445,7 +445,7 @@ TEST(hulls_as_they_come) {
 
 static abut_bvh *hull_tree(const vec3 *points, uint32_t count) {
     abut_mesh *mesh;
-    assert_ok(abut_mesh_hull(NULL, points, count, &mesh));
+    assert_ok(abut_mesh_create_hull(NULL, points, count, &mesh));
     return tree_of_mesh(mesh);
 }
 
@@ -555,7 +555,7 @@ TEST(bad_input) {
     options.margin = -1;
     assert_refused("margin", abut_contact_solids(&ball, &ball, &options, &found));
     options.margin = 0;
-    options.keep = 9;
+    options.max_contacts = 9;
     assert_refused("keep", abut_contact_solids(&ball, &ball, &options, &found));
     /* No room. */
     found = (abut_patches){0};

@@ -42,7 +42,7 @@ TEST(list) {
 static void opens_as(const char *selector, const char *name) {
     abut_device *device;
     assert_ok(abut_device_open(NULL, selector, &device));
-    abut_device_info info = abut_device_info_get(device);
+    abut_device_info info = abut_device_get_info(device);
     assert_string_equal(name, info.name);
     abut_device_destroy(device);
 }
@@ -90,7 +90,7 @@ TEST(choice) {
     assert_int_equal(0, abuti_opencl_live());
     assert_ptr_equal(&infos, untouched);
     assert_refused("device is null", abut_device_open(NULL, "cpu", NULL));
-    abut_device_info none = abut_device_info_get(NULL);
+    abut_device_info none = abut_device_get_info(NULL);
     assert_true(!none.name[0] && !none.compute_units);
     abut_device_destroy(NULL);
 }

@@ -213,7 +213,7 @@ static abut_mesh *make_pierced(abut_mesh *mesh, const abut_vec3 *points, size_t 
         for (size_t k = 0; k < 3 && !near; k++)
             left[used++] = indices[3 * (size_t)t + k];
     }
-    input.positions = abut_mesh_positions(mesh);
+    input.positions = abut_mesh_local_positions(mesh);
     input.vertex_count = abut_mesh_vertex_count(mesh);
     input.indices = left;
     input.triangle_count = used / 3;
@@ -258,7 +258,7 @@ static abut_bvh *make_sieve(uint32_t detail) {
     for (uint32_t t = 0; t < triangles; t++)
         if (t % 3)
             memcpy(left[used++], indices + 3 * (size_t)t, sizeof *left);
-    sieve = test_mesh(NULL, abut_mesh_positions(ball), abut_mesh_vertex_count(ball), left, used);
+    sieve = test_mesh(NULL, abut_mesh_local_positions(ball), abut_mesh_vertex_count(ball), left, used);
     abut_mesh_destroy(ball);
     free(left);
     return hierarchy_of(sieve);
@@ -421,7 +421,7 @@ static abut_mesh *make_bent(abut_context *context, const abut_mesh *mesh, double
 }
 
 static void check_same_field(const abut_field *a, const abut_field *b) {
-    abut_field_info x = abut_field_info_get(a), y = abut_field_info_get(b);
+    abut_field_info x = abut_field_get_info(a), y = abut_field_get_info(b);
     assert_int_equal(x.bytes, y.bytes);
     assert_int_equal(x.bricks, y.bricks);
     assert_true(x.lowest == y.lowest && x.highest == y.highest && x.step == y.step);
@@ -438,13 +438,13 @@ static void check_moving(abut_shape_kind kind, abut_field_options options, doubl
     options.grid = grid_about(mesh, 30, 1.5);
     all = 4 * 4 * 4;
     assert_ok(abut_field_create(mesh, &options, &field));
-    assert_ok(abut_field_update(field, mesh, &recomputed));
+    assert_ok(abut_field_set_mesh(field, mesh, &recomputed));
     if (options.layout == ABUT_FIELD_DENSE && options.sign != ABUT_SIGN_NORMAL)
         assert_int_equal(0, recomputed);
     for (int step = 0; step < 3; step++) {
         abut_mesh *bent = make_bent(NULL, mesh, step == 2 ? 100 : reach,
                                     vec(0.05 * (step + 1), 0.03, step == 1 ? -0.06 : 0.01));
-        assert_ok(abut_field_update(field, bent, &recomputed));
+        assert_ok(abut_field_set_mesh(field, bent, &recomputed));
         assert_ok(abut_field_create(bent, &options, &fresh));
         check_same_field(field, fresh);
         if (step < 2 && options.layout == ABUT_FIELD_DENSE && options.type == ABUT_FIELD_FLOAT &&
@@ -488,16 +488,16 @@ TEST(moving_across) {
     options.grid.cell = 0.05;
     options.grid.count[0] = options.grid.count[1] = options.grid.count[2] = 14;
     assert_ok(abut_field_create(mesh, &options, &field));
-    assert_true(abut_field_info_get(field).highest < 0);
-    assert_ok(abut_field_update(field, gone, &recomputed));
+    assert_true(abut_field_get_info(field).highest < 0);
+    assert_ok(abut_field_set_mesh(field, gone, &recomputed));
     assert_int_equal(0, recomputed);
-    assert_true(abut_field_info_get(field).highest > 0);
+    assert_true(abut_field_get_info(field).highest > 0);
     assert_ok(abut_field_create(gone, &options, &fresh));
     check_same_field(field, fresh);
-    assert_refused("null", abut_field_update(field, NULL, NULL));
-    assert_refused("null", abut_field_update(NULL, mesh, NULL));
+    assert_refused("null", abut_field_set_mesh(field, NULL, NULL));
+    assert_refused("null", abut_field_set_mesh(NULL, mesh, NULL));
     abut_mesh *other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
-    assert_refused("triangles", abut_field_update(field, other, &recomputed));
+    assert_refused("triangles", abut_field_set_mesh(field, other, &recomputed));
     check_same_field(field, fresh);
     abut_mesh_destroy(other);
     abut_field_destroy(fresh);
@@ -515,7 +515,7 @@ static abut_status update_one(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_mesh_transform(mesh, 1, aside, &moved);
     status = status ? status : abut_field_create(mesh, data, &field);
-    status = status ? status : abut_field_update(field, moved, NULL);
+    status = status ? status : abut_field_set_mesh(field, moved, NULL);
     abut_field_destroy(field);
     abut_mesh_destroy(moved);
     abut_mesh_destroy(mesh);
@@ -563,7 +563,7 @@ TEST_THREADS(memory_is_bounded) {
         options.cells = layout ? 96 : 64;
         options.layout = layout ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         assert_ok(abut_field_create(mesh, &options, &field));
-        double bytes = (double)abut_field_info_get(field).bytes;
+        double bytes = (double)abut_field_get_info(field).bytes;
         assert_true((double)memory.peak_bytes <= 1.5 * bytes + 0x1p26);
         abut_field_destroy(field);
     }

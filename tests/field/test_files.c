@@ -50,7 +50,7 @@ static bytes slurp(const char *path) {
 }
 
 static void same_fields(const abut_field *a, const abut_field *b) {
-    abut_field_info p = abut_field_info_get(a), q = abut_field_info_get(b);
+    abut_field_info p = abut_field_get_info(a), q = abut_field_get_info(b);
     assert_memory_equal(&p.grid, &q.grid,
                         offsetof(abut_grid, count) + sizeof p.grid.count); /* not its padding */
     assert_true(p.layout == q.layout && p.type == q.type && p.band == q.band && p.step == q.step);
@@ -97,9 +97,9 @@ TEST(fields_come_back) {
         assert_ok(abut_field_write(field, test_path("a.abutf"), &options));
         assert_ok(abut_field_read(NULL, test_path("a.abutf"), NULL, &back));
         same_fields(field, back);
-        assert_ok(abut_field_is_of(back, mesh, &is));
+        assert_ok(abut_field_matches_mesh(back, mesh, &is));
         assert_true(is);
-        assert_ok(abut_field_is_of(back, other, &is));
+        assert_ok(abut_field_matches_mesh(back, other, &is));
         assert_false(is);
         /* what was loaded is written as the same bytes */
         bytes first = slurp(test_path("a.abutf"));
@@ -108,7 +108,7 @@ TEST(fields_come_back) {
         assert_int_equal(first.count, second.count);
         assert_memory_equal(first.data, second.data, first.count);
         if (!options.plain && strstr(abut_features(), "zstd"))
-            assert_true((double)first.count < 0.9 * (double)abut_field_info_get(field).bytes);
+            assert_true((double)first.count < 0.9 * (double)abut_field_get_info(field).bytes);
         free(first.data);
         free(second.data);
         abut_field_destroy(back);
@@ -263,7 +263,7 @@ TEST(loaded_fields_collide) {
     assert_int_equal(found[0].count, found[1].count);
     for (size_t i = 0; i < found[0].count; i++)
         assert_true(lists[0][i].depth == lists[1][i].depth);
-    assert_refused("keeps no mesh", abut_field_update(back, mesh, NULL));
+    assert_refused("keeps no mesh", abut_field_set_mesh(back, mesh, NULL));
     abut_samples_destroy(samples);
     abut_field_destroy(back);
     abut_field_destroy(field);
@@ -385,9 +385,9 @@ TEST(values_of_the_caller_are_kept) {
     assert_ok(abut_field_copy(field, zero, grid.count, back));
     assert_memory_equal(values, back, sizeof back);
     abut_field_value at;
-    assert_ok(abut_field_at(field, (abut_vec3){1.25, 2.25, 3.25}, 0, &at));
+    assert_ok(abut_field_evaluate(field, (abut_vec3){1.25, 2.25, 3.25}, 0, &at));
     assert_true(at.distance == 20.0 / 8);
-    assert_ok(abut_field_is_of(field, mesh, &is));
+    assert_ok(abut_field_matches_mesh(field, mesh, &is));
     assert_false(is);
     abut_field_destroy(field);
     field = NULL;
@@ -467,7 +467,7 @@ static bool team_write(void *user, uint64_t offset, const void *data, size_t siz
 
 static void *run_member(void *data) {
     member *me = data;
-    me->status = abut_field_write_team(me->mesh, &me->options, me->plain, &me->team, &me->info);
+    me->status = abut_field_write_distributed(me->mesh, &me->options, me->plain, &me->team, &me->info);
     snprintf(me->words, sizeof me->words, "%s", me->status ? abut_last_error() : "");
     return NULL;
 }
@@ -539,7 +539,7 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
         assert_ok(abut_field_create(mesh, &members[0].options, &field));
         assert_ok(abut_field_write(field, test_path("one.abutf"), &how));
         bytes one = slurp(test_path("one.abutf"));
-        const abut_field_info is = abut_field_info_get(field);
+        const abut_field_info is = abut_field_get_info(field);
         assert_true(is.bricks > 100); /* two blocks of a file or more */
         assert_true(one.count == the_meeting.file_bytes);
         assert_memory_equal(one.data, the_meeting.file, one.count);
@@ -606,7 +606,7 @@ static abut_status write_alone(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     if (status)
         return status;
-    status = abut_field_write_team(mesh, &options, false, &team, NULL);
+    status = abut_field_write_distributed(mesh, &options, false, &team, NULL);
     abut_mesh_destroy(mesh);
     return status;
 }
@@ -620,14 +620,14 @@ TEST(a_team_fails_with_a_sentence) {
     abut_mesh *mesh = torus(NULL);
     abut_field_options options = abut_field_options_default();
     abut_field_team team = abut_field_team_default();
-    assert_refused("mesh", abut_field_write_team(NULL, NULL, false, &team, NULL));
-    assert_refused("team", abut_field_write_team(mesh, NULL, false, NULL, NULL));
-    assert_refused("0 of 0", abut_field_write_team(mesh, NULL, false, &team, NULL));
+    assert_refused("mesh", abut_field_write_distributed(NULL, NULL, false, &team, NULL));
+    assert_refused("team", abut_field_write_distributed(mesh, NULL, false, NULL, NULL));
+    assert_refused("0 of 0", abut_field_write_distributed(mesh, NULL, false, &team, NULL));
     team.count = 1;
     team.user = &most;
     team.gather = alone_gather;
     team.write = alone_write;
     assert_fails(ABUT_ERROR_UNSUPPORTED, "sparse",
-                 abut_field_write_team(mesh, &options, false, &team, NULL));
+                 abut_field_write_distributed(mesh, &options, false, &team, NULL));
     abut_mesh_destroy(mesh);
 }

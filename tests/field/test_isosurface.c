@@ -10,9 +10,9 @@
 
 static void assert_solid(abut_mesh *mesh) {
     abut_mesh_report report = test_examine(mesh);
-    assert_true(report.closed);
-    assert_true(report.manifold);
-    assert_true(report.oriented);
+    assert_true(report.is_closed);
+    assert_true(report.is_manifold);
+    assert_true(report.is_oriented);
     assert_true(report.volume > 0);
     assert_int_equal(report.problems[ABUT_PROBLEM_DUPLICATE_TRIANGLE].count, 0);
     assert_int_equal(report.problems[ABUT_PROBLEM_DEGENERATE_TRIANGLE].count, 0);
@@ -48,7 +48,7 @@ TEST(noise_gives_closed_manifolds) {
             assert_true(field->lowest >= 0);
         } else {
             abut_mesh_report report = test_examine(mesh);
-            assert_true(report.closed && report.manifold && report.oriented);
+            assert_true(report.is_closed && report.is_manifold && report.is_oriented);
             assert_true(report.volume > 0);
             assert_int_equal(report.problems[ABUT_PROBLEM_DEGENERATE_TRIANGLE].count, 0);
         }
@@ -78,11 +78,11 @@ TEST(surfaces_are_where_they_should_be) {
             assert_ok(abut_field_isosurface(field, levels[l], &surface));
             assert_solid(surface);
             assert_int_equal(test_examine(surface).euler_number, 0);
-            abut_vec3 origin = abut_mesh_origin(surface);
+            abut_vec3 origin = abut_mesh_local_origin(surface);
             double cell = field->grid.cell, bound = 2 * cell * cell + 3e-3;
             for (uint32_t v = 0; v < abut_mesh_vertex_count(surface); v++) {
                 double distance;
-                vec3 p = v3_add(origin, abut_mesh_positions(surface)[v]);
+                vec3 p = v3_add(origin, abut_mesh_local_positions(surface)[v]);
                 assert_ok(abut_shape_distance(&shape, p, &distance));
                 assert_true(fabs(distance - levels[l]) < bound);
             }
@@ -196,7 +196,7 @@ TEST(open_meshes_become_closed) {
     abut_field_options options = abut_field_options_default();
     options.cells = 28;
     assert_ok(abut_shape_create(NULL, &shape, &mesh));
-    assert_false(test_examine(mesh).closed);
+    assert_false(test_examine(mesh).is_closed);
     assert_ok(abut_field_create(mesh, &options, &field));
     assert_ok(abut_field_isosurface(field, 0, &surface));
     assert_solid(surface);

@@ -79,7 +79,7 @@ TEST(linear_is_the_mean_of_corners) {
         for (uint32_t round = 0; round < test_rounds(4000); round++) {
             abut_vec3 p = random_point(&field->grid, &random);
             abut_field_value at;
-            assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
+            assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_LINEAR, &at));
             assert_true(at.within);
             assert_true(fabs(at.distance - plain_linear(field, p)) < 1e-6);
         }
@@ -104,11 +104,11 @@ TEST(gradients_are_slopes) {
             p.y += grid.cell * (floor(test_random_real(&random, 0, grid.count[1] - 1)) + 0.4);
             p.z += grid.cell * (floor(test_random_real(&random, 0, grid.count[2] - 1)) + 0.6);
             abut_field_value at, on, off;
-            assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
+            assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_LINEAR, &at));
             for (int axis = 0; axis < 3; axis++) {
                 vec3 step = v3(axis == 0 ? h : 0, axis == 1 ? h : 0, axis == 2 ? h : 0);
-                assert_ok(abut_field_at(field, v3_add(p, step), ABUT_INTERPOLATION_LINEAR, &on));
-                assert_ok(abut_field_at(field, v3_sub(p, step), ABUT_INTERPOLATION_LINEAR, &off));
+                assert_ok(abut_field_evaluate(field, v3_add(p, step), ABUT_INTERPOLATION_LINEAR, &on));
+                assert_ok(abut_field_evaluate(field, v3_sub(p, step), ABUT_INTERPOLATION_LINEAR, &off));
                 assert_true(fabs((on.distance - off.distance) / (2 * h) -
                                  v3_get(at.gradient, axis)) < 2e-5);
             }
@@ -141,7 +141,7 @@ static errors errors_of(uint32_t cells, abut_interpolation interpolation) {
         if (v3_length(p) < 0.5)
             continue;
         assert_ok(abut_shape_distance(&shape, p, &distance));
-        assert_ok(abut_field_at(field, p, interpolation, &at));
+        assert_ok(abut_field_evaluate(field, p, interpolation, &at));
         sum.value += fabs(at.distance - distance);
         sum.gradient += v3_length(v3_sub(at.gradient, v3_normalise(p)));
         count++;
@@ -184,10 +184,10 @@ TEST(cubic_gives_parabolas_back) {
         abut_vec3 p = random_point(&field->grid, &random);
         const vec3 in = v3_scale(v3_sub(p, field->grid.origin), 1 / field->grid.cell);
         abut_field_value at, line;
-        assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_CUBIC, &at));
+        assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_CUBIC, &at));
         if (fmin(in.x, fmin(in.y, in.z)) < 1 || in.x > n[0] - 2 || in.y > n[1] - 2 ||
             in.z > n[2] - 2) { /* at the border it is linear */
-            assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &line));
+            assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_LINEAR, &line));
             assert_memory_equal(&at.distance, &line.distance, sizeof at.distance);
             continue;
         }
@@ -218,9 +218,9 @@ TEST(cubic_gradients_are_continuous) {
         for (int how = 0; how < 2; how++) {
             abut_field_value low, high;
             assert_ok(
-                abut_field_at(field, v3(border - h, p.y, p.z), (abut_interpolation)how, &low));
+                abut_field_evaluate(field, v3(border - h, p.y, p.z), (abut_interpolation)how, &low));
             assert_ok(
-                abut_field_at(field, v3(border + h, p.y, p.z), (abut_interpolation)how, &high));
+                abut_field_evaluate(field, v3(border + h, p.y, p.z), (abut_interpolation)how, &high));
             jump[how] = fmax(jump[how], fabs(low.gradient.x - high.gradient.x));
         }
     }
@@ -247,7 +247,7 @@ TEST(beyond_the_grid_it_is_not_too_far) {
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         abut_field *field;
         assert_ok(abut_field_create(mesh, &options, &field));
-        double cell = abut_field_info_get(field).grid.cell;
+        double cell = abut_field_get_info(field).grid.cell;
         double off = variant & 1 ? FIELD_BRICK * cell : cell; /* corners of bricks are far apart */
         for (uint32_t round = 0; round < test_rounds(2000); round++) {
             abut_vec3 p = {test_random_real(&random, -9, 9), test_random_real(&random, -9, 9),
@@ -255,7 +255,7 @@ TEST(beyond_the_grid_it_is_not_too_far) {
             abut_nearest nearest;
             abut_field_value at;
             assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &nearest));
-            assert_ok(abut_field_at(field, p, ABUT_INTERPOLATION_LINEAR, &at));
+            assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_LINEAR, &at));
             if (at.within)
                 continue;
             assert_true(at.distance <= nearest.distance);
@@ -285,21 +285,21 @@ TEST(batches_are_single_points) {
     }
     abut_points batch = abut_points_doubles(points, COUNT);
     for (int how = 0; how < 2; how++) {
-        assert_ok(abut_field_at_batch(field, &batch, (abut_interpolation)how, values));
+        assert_ok(abut_field_evaluate_batch(field, &batch, (abut_interpolation)how, values));
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_field_value one;
-            assert_ok(abut_field_at(field, points[i], (abut_interpolation)how, &one));
+            assert_ok(abut_field_evaluate(field, points[i], (abut_interpolation)how, &one));
             assert_true(one.distance == values[i].distance && one.within == values[i].within);
             assert_memory_equal(&one.gradient, &values[i].gradient, sizeof one.gradient);
         }
     }
     points[77].y = NAN;
     values[0].distance = 1234;
-    assert_refused("77", abut_field_at_batch(field, &batch, 0, values));
+    assert_refused("77", abut_field_evaluate_batch(field, &batch, 0, values));
     assert_true(values[0].distance == 1234);
-    assert_refused("nan", abut_field_at(field, points[77], 0, values));
-    assert_refused("none", abut_field_at(field, points[0], (abut_interpolation)2, values));
-    assert_refused("null", abut_field_at(NULL, points[0], 0, values));
-    assert_refused("null", abut_field_at(field, points[0], 0, NULL));
+    assert_refused("nan", abut_field_evaluate(field, points[77], 0, values));
+    assert_refused("none", abut_field_evaluate(field, points[0], (abut_interpolation)2, values));
+    assert_refused("null", abut_field_evaluate(NULL, points[0], 0, values));
+    assert_refused("null", abut_field_evaluate(field, points[0], 0, NULL));
     abut_field_destroy(field);
 }

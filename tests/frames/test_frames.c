@@ -87,7 +87,7 @@ TEST(round_trip) {
         make_recording(NULL, k & 1, &r);
         assert_ok(record(&r, path, type, aims));
         assert_ok(abut_frames_open(NULL, path, &frames));
-        abut_frames_info info = abut_frames_info_get(frames);
+        abut_frames_info info = abut_frames_get_info(frames);
         assert_int_equal(2, info.mesh_count);
         assert_int_equal(FRAMES, info.frame_count);
         assert_int_equal(r.vertices, info.vertex_count);
@@ -103,7 +103,7 @@ TEST(round_trip) {
                                 12 * (size_t)abut_mesh_triangle_count(r.meshes[m]));
         assert_null(abut_frames_mesh(frames, 2));
         assert_ok(abut_frames_mesh_at(frames, 3, 1, &mesh));
-        abut_vec3 o = abut_mesh_origin(mesh), first = abut_mesh_positions(mesh)[0];
+        abut_vec3 o = abut_mesh_local_origin(mesh), first = abut_mesh_local_positions(mesh)[0];
         const abut_vec3 *meant = r.positions[3] + abut_mesh_vertex_count(r.meshes[0]);
         assert_true(o.x + first.x == meant->x && o.y + first.y == meant->y &&
                     o.z + first.z == meant->z);
@@ -157,7 +157,7 @@ TEST(refusals) {
                  abut_frames_open(NULL, test_file("text", "v 0 0 0\n", 8), &frames));
     abut_frames_close(NULL);
     abut_frames_writer_discard(NULL);
-    assert_int_equal(0, abut_frames_info_get(NULL).frame_count);
+    assert_int_equal(0, abut_frames_get_info(NULL).frame_count);
     free_recording(&r);
 }
 
@@ -182,7 +182,7 @@ static abut_status read_everything(const unsigned char *data, size_t bytes) {
         assert_null(frames);
         return status;
     }
-    abut_frames_info info = abut_frames_info_get(frames);
+    abut_frames_info info = abut_frames_get_info(frames);
     abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
     assert_non_null(p);
     for (uint64_t i = 0; i < info.frame_count && !status; i++)

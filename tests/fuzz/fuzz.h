@@ -59,9 +59,9 @@ static inline void fuzz_valid(const abut_mesh *mesh) {
     FUZZ_CHECK(triangles > 0);
     for (size_t i = 0; i < 3 * (size_t)triangles; i++)
         FUZZ_CHECK(abut_mesh_indices(mesh)[i] < vertices);
-    abut_vec3 o = abut_mesh_origin(mesh);
+    abut_vec3 o = abut_mesh_local_origin(mesh);
     for (uint32_t i = 0; i < vertices; i++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[i];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[i];
         FUZZ_CHECK(fabs(o.x + p.x) <= ABUT_COORDINATE_MAX &&
                    fabs(o.y + p.y) <= ABUT_COORDINATE_MAX &&
                    fabs(o.z + p.z) <= ABUT_COORDINATE_MAX);
@@ -74,9 +74,9 @@ static inline void fuzz_same(const abut_mesh *a, const abut_mesh *b) {
     FUZZ_CHECK(vertices == abut_mesh_vertex_count(b));
     FUZZ_CHECK(triangles == abut_mesh_triangle_count(b));
     FUZZ_CHECK(!memcmp(abut_mesh_indices(a), abut_mesh_indices(b), 12 * (size_t)triangles));
-    abut_vec3 o = abut_mesh_origin(a), u = abut_mesh_origin(b);
+    abut_vec3 o = abut_mesh_local_origin(a), u = abut_mesh_local_origin(b);
     for (uint32_t i = 0; i < vertices; i++) {
-        abut_vec3 p = abut_mesh_positions(a)[i], q = abut_mesh_positions(b)[i];
+        abut_vec3 p = abut_mesh_local_positions(a)[i], q = abut_mesh_local_positions(b)[i];
         FUZZ_CHECK(o.x + p.x == u.x + q.x && o.y + p.y == u.y + q.y && o.z + p.z == u.z + q.z);
     }
 }

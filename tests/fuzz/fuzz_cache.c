@@ -58,7 +58,7 @@ static size_t look(size_t *good) {
         abut_status read = abuti_cache_file_load(&file, &file.items[i], &field);
         FUZZ_CHECK(!read == (field != NULL) && (!seen || read));
         if (field) {
-            FUZZ_CHECK(info.bytes == abut_field_info_get(field).bytes);
+            FUZZ_CHECK(info.bytes == abut_field_get_info(field).bytes);
             ++*good;
         }
         abut_field_destroy(field);

@@ -50,7 +50,7 @@ static void check(const abut_samples *s, const abut_mesh *mesh) {
     const uint32_t triangles = mesh->triangle_count;
     for (uint32_t i = 0; i < s->view.count; i++) {
         const abut_sample *at = &s->samples[i];
-        FUZZ_CHECK(at->kind < ABUT_SAMPLE_EVEN);
+        FUZZ_CHECK(at->kind < ABUT_SAMPLE_SURFACE);
         FUZZ_CHECK(at->element < (at->kind == ABUT_SAMPLE_VERTEX ? mesh->vertex_count
                                   : at->kind == ABUT_SAMPLE_EDGE ? 3 * triangles
                                                                  : triangles));

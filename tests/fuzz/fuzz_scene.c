@@ -12,19 +12,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         FUZZ_CHECK(!strncmp(abut_last_error(), "memory: ", 8) || status == ABUT_ERROR_UNSUPPORTED);
         return 0;
     }
-    abut_scene_arrays it = abut_scene_arrays_get(scene);
+    abut_scene_arrays it = abut_scene_get_arrays(scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
         const abut_scene_body *body = &it.bodies[i];
         FUZZ_CHECK(body->name[0] && body->mesh && body->mask);
         FUZZ_CHECK(body->group && !(body->group & (body->group - 1)));
         FUZZ_CHECK(body->group == 1 || body->group <= UINT32_C(1) << it.group_count);
         FUZZ_CHECK(isfinite(body->pose.translation.x) && isfinite(body->pose.rotation.w));
-        FUZZ_CHECK(!abut_scene_tries(scene, i, i));
+        FUZZ_CHECK(!abut_scene_should_collide(scene, i, i));
     }
     for (uint64_t i = 0; i < it.ignored_count; i++) {
         abut_scene_pair pair = it.ignored[i];
         FUZZ_CHECK(pair.a < pair.b && pair.b < it.body_count);
-        FUZZ_CHECK(!abut_scene_tries(scene, pair.a, pair.b));
+        FUZZ_CHECK(!abut_scene_should_collide(scene, pair.a, pair.b));
         FUZZ_CHECK(!i || it.ignored[i - 1].a < pair.a ||
                    (it.ignored[i - 1].a == pair.a && it.ignored[i - 1].b < pair.b));
     }

@@ -32,11 +32,11 @@ static void touches_nothing(abut_mesh *mesh) {
     uint64_t count = 1;
     bool any = true;
     assert_ok(abut_bvh_create(mesh, NULL, &cloth));
-    assert_ok(abut_bvh_create(abut_character_rest(human()), NULL, &body));
+    assert_ok(abut_bvh_create(abut_character_rest_mesh(human()), NULL, &body));
     const abut_posed a = {.bvh = cloth}, b = {.bvh = body};
-    assert_ok(abut_pair_meetings(&a, &b, 0, NULL, &count));
+    assert_ok(abut_pair_intersections(&a, &b, 0, NULL, &count));
     assert_int_equal(0, count);
-    assert_ok(abut_pair_self_any(cloth, NULL, &any));
+    assert_ok(abut_pair_self_intersects(cloth, NULL, &any));
     assert_false(any);
     abut_bvh_destroy(cloth);
     abut_bvh_destroy(body);
@@ -67,18 +67,18 @@ TEST(garments_fit) {
     for (int kind = 0; kind < ABUT_GARMENT_COUNT; kind++) {
         abut_garment *garment = make((abut_garment_kind)kind, wanted[kind].particles);
         abut_character *cloth = abut_garment_character(garment);
-        abut_mesh *mesh = abut_character_rest(cloth);
+        abut_mesh *mesh = abut_character_rest_mesh(cloth);
         abut_mesh_report report = test_examine(mesh);
         uint32_t pin_count;
         const uint32_t *pins = abut_garment_pins(garment, &pin_count);
         assert_int_equal(wanted[kind].particles, mesh->vertex_count);
         assert_int_equal(wanted[kind].loops, report.loop_count);
         assert_int_equal(wanted[kind].parts, report.component_count);
-        assert_true(report.manifold && report.oriented);
+        assert_true(report.is_manifold && report.is_oriented);
         is_even(mesh);
         touches_nothing(mesh);
-        assert_int_equal(abut_character_info_get(human()).bone_count,
-                         abut_character_info_get(cloth).bone_count);
+        assert_int_equal(abut_character_get_info(human()).bone_count,
+                         abut_character_get_info(cloth).bone_count);
         assert_true(pin_count > 10 && pin_count < mesh->vertex_count / 4);
         for (uint32_t i = 1; i < pin_count; i++)
             assert_true(pins[i - 1] < pins[i]);
@@ -91,7 +91,7 @@ TEST(garments_fit) {
 TEST(pins_follow_the_body) {
     abut_garment *garment = make(ABUT_GARMENT_TROUSERS_AND_TOP, 0); /* 4825 */
     abut_character *cloth = abut_garment_character(garment);
-    abut_mesh *mesh = abut_character_rest(cloth);
+    abut_mesh *mesh = abut_character_rest_mesh(cloth);
     uint32_t pin_count, waist = 0;
     const uint32_t *pins = abut_garment_pins(garment, &pin_count);
     assert_int_equal(4825, mesh->vertex_count);
@@ -99,7 +99,7 @@ TEST(pins_follow_the_body) {
         uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT];
         assert_true(abut_character_weights(cloth, pins[i], bones, weights) > 0);
-        const char *name = abut_character_bone_get(cloth, bones[0]).name;
+        const char *name = abut_character_get_bone(cloth, bones[0]).name;
         if (abuti_mesh_position(mesh, pins[i]).y < 1.1) {
             waist++;
             assert_true(!strcmp(name, "Hips") || !strcmp(name, "Spine"));
@@ -185,7 +185,7 @@ static abut_character *rename_joints(const uint32_t *joints, const char *const *
         renamed[i].name = NULL;
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         renamed[joints[i]].name = names[i];
-    input.mesh = abut_character_rest(human());
+    input.mesh = abut_character_rest_mesh(human());
     input.bone_count = bones;
     input.bones = renamed;
     input.weight_count = ABUT_CHARACTER_WEIGHT_COUNT;
@@ -214,7 +214,7 @@ TEST(joints_are_found_by_names_and_by_shape) {
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT], again[ABUT_GARMENT_JOINT_COUNT];
     assert_ok(abut_garment_joints(human(), joints));
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
-        assert_string_equal(own[i], abut_character_bone_get(human(), joints[i]).name);
+        assert_string_equal(own[i], abut_character_get_bone(human(), joints[i]).name);
     for (size_t k = 0; k < sizeof rigs / sizeof *rigs; k += test_brief() ? 7 : 1) {
         abut_character *character = rename_joints(joints, rigs[k]);
         assert_ok(abut_garment_joints(character, again));
@@ -237,7 +237,7 @@ TEST(joints_can_be_given) {
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         joints[i] = ABUT_NONE;
     options.joints = joints;
-    joints[ABUT_GARMENT_NECK] = abut_character_info_get(human()).bone_count;
+    joints[ABUT_GARMENT_NECK] = abut_character_get_info(human()).bone_count;
     assert_refused("joints[1] is", abut_garment_create(human(), &options, &garment));
     joints[ABUT_GARMENT_NECK] = 0; /* on the floor */
     assert_refused("does not stand on two legs", abut_garment_create(human(), &options, &garment));

@@ -53,11 +53,11 @@ static double root_in_ulp(number sq, double size) {
 
 static double worst_end;
 
-static void check_segment(abut_meeting meeting, segment3 s, polygon *common, triangle3 a,
+static void check_segment(abut_intersection meeting, segment3 s, polygon *common, triangle3 a,
                           triangle3 b) {
     vec3 all[6] = {a.corner[0], a.corner[1], a.corner[2], b.corner[0], b.corner[1], b.corner[2]};
     double size = largest_coordinate(all, 6), gap;
-    if (meeting == ABUT_MEETING_COPLANAR) {
+    if (meeting == ABUT_INTERSECTION_COPLANAR) {
         rational3 pa[3], pb[3];
         exact_corners(a, pa);
         exact_corners(b, pb);
@@ -69,7 +69,7 @@ static void check_segment(abut_meeting meeting, segment3 s, polygon *common, tri
         }
         return;
     }
-    rational3 far_end = meeting == ABUT_MEETING_POINT ? common->p[0] : common->p[1];
+    rational3 far_end = meeting == ABUT_INTERSECTION_POINT ? common->p[0] : common->p[1];
     gap = fmax(gap_in_ulp(s.end[0], common->p[0], size), gap_in_ulp(s.end[1], far_end, size));
     double swapped =
         fmax(gap_in_ulp(s.end[1], common->p[0], size), gap_in_ulp(s.end[0], far_end, size));
@@ -90,9 +90,9 @@ TEST(triangles) {
         convex_set set = set_of_triangle(pa);
         polygon common = {.p = {pb[0], pb[1], pb[2]}, .count = 3};
         common = clip(common, &set);
-        abut_meeting expected = (abut_meeting)(polygon_dimension(&common) + 1);
+        abut_intersection expected = (abut_intersection)(polygon_dimension(&common) + 1);
         segment3 s;
-        abut_meeting meeting = triangle_triangle_meet(a, b, &s);
+        abut_intersection meeting = triangle_triangle_meet(a, b, &s);
         if (expected != meeting)
             fail_msg("case %u: %d instead of %d", i, (int)meeting, (int)expected);
         found[meeting]++;

@@ -75,12 +75,12 @@ TEST(degenerate_triangles) {
     abut_triangle point = {{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}};
     assert_ok(abut_triangle_closest_point(&point, vec(1, 2, 5), &c));
     assert_true(c.distance == 2 && c.feature == ABUT_FEATURE_VERTEX_0 && c.barycentric[0] == 1);
-    abut_meeting meeting;
+    abut_intersection meeting;
     abut_segment s;
-    assert_ok(abut_triangle_triangle_meet(&line, &unit_triangle, &meeting, &s));
-    assert_int_equal(ABUT_MEETING_SEGMENT, meeting);
-    assert_ok(abut_triangle_triangle_meet(&point, &unit_triangle, &meeting, &s));
-    assert_int_equal(ABUT_MEETING_NONE, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&line, &unit_triangle, &meeting, &s));
+    assert_int_equal(ABUT_INTERSECTION_SEGMENT, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&point, &unit_triangle, &meeting, &s));
+    assert_int_equal(ABUT_INTERSECTION_NONE, meeting);
 }
 
 TEST(pairs_known) {
@@ -111,53 +111,53 @@ TEST(pairs_known) {
 
 TEST(meetings_known) {
     abut_triangle through = {{{0.25, 0.25, -1}, {0.25, 0.25, 1}, {3, 0.25, 0}}};
-    abut_meeting meeting;
+    abut_intersection meeting;
     abut_segment s;
-    assert_ok(abut_triangle_triangle_meet(&unit_triangle, &through, &meeting, &s));
-    assert_int_equal(ABUT_MEETING_SEGMENT, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&unit_triangle, &through, &meeting, &s));
+    assert_int_equal(ABUT_INTERSECTION_SEGMENT, meeting);
     if (s.end[0].x > s.end[1].x)
         s = (abut_segment){{s.end[1], s.end[0]}};
     assert_vec(s.end[0], 0.25, 0.25, 0, 1e-16);
     assert_vec(s.end[1], 0.75, 0.25, 0, 1e-16);
     abut_triangle touching = {{{0.25, 0.25, 0}, {0, 0, 1}, {1, 0, 1}}};
-    assert_ok(abut_triangle_triangle_meet(&unit_triangle, &touching, &meeting, &s));
-    assert_int_equal(ABUT_MEETING_POINT, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&unit_triangle, &touching, &meeting, &s));
+    assert_int_equal(ABUT_INTERSECTION_POINT, meeting);
     assert_vec(s.end[1], 0.25, 0.25, 0, 0);
     abut_triangle flat = {{{0.25, 0.25, 0}, {2, 0, 0}, {2, 2, 0}}};
-    assert_ok(abut_triangle_triangle_meet(&unit_triangle, &flat, &meeting, NULL));
-    assert_int_equal(ABUT_MEETING_COPLANAR, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&unit_triangle, &flat, &meeting, NULL));
+    assert_int_equal(ABUT_INTERSECTION_COPLANAR, meeting);
     abut_triangle beside = {{{1, 0, 0}, {0, 1, 0}, {1, 1, 0}}}; /* shares an edge */
-    assert_ok(abut_triangle_triangle_meet(&unit_triangle, &beside, &meeting, &s));
-    assert_int_equal(ABUT_MEETING_SEGMENT, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&unit_triangle, &beside, &meeting, &s));
+    assert_int_equal(ABUT_INTERSECTION_SEGMENT, meeting);
     beside.corner[1].y = 2;
-    assert_ok(abut_triangle_triangle_meet(&unit_triangle, &beside, &meeting, &s));
-    assert_int_equal(ABUT_MEETING_POINT, meeting);
+    assert_ok(abut_triangle_triangle_intersect(&unit_triangle, &beside, &meeting, &s));
+    assert_int_equal(ABUT_INTERSECTION_POINT, meeting);
 
     abut_segment needle = {{{0.25, 0.25, 2}, {0.25, 0.25, -2}}};
     bool meet;
     abut_vec3 at;
-    assert_ok(abut_segment_triangle_meet(&needle, &unit_triangle, &meet, &at));
+    assert_ok(abut_segment_triangle_intersect(&needle, &unit_triangle, &meet, &at));
     assert_true(meet);
     assert_vec(at, 0.25, 0.25, 0, 0);
     abut_ray ray = {{-1, 0.25, 0}, {2, 0, 0}}; /* in the plane */
     abut_ray_triangle_hit hit;
-    assert_ok(abut_ray_triangle_meet(&ray, &unit_triangle, &meet, &hit));
+    assert_ok(abut_ray_triangle_intersect(&ray, &unit_triangle, &meet, &hit));
     assert_true(meet);
     assert_near(hit.parameter, 0.5, 1e-16);
     assert_near(hit.barycentric[2], 0.25, 1e-16);
     ray.direction.x = -2;
-    assert_ok(abut_ray_triangle_meet(&ray, &unit_triangle, &meet, NULL));
+    assert_ok(abut_ray_triangle_intersect(&ray, &unit_triangle, &meet, NULL));
     assert_false(meet);
     abut_box box = {{0.4, 0.4, -1}, {2, 2, 1}};
-    assert_ok(abut_box_triangle_meet(&box, &unit_triangle, &meet));
+    assert_ok(abut_box_triangle_intersect(&box, &unit_triangle, &meet));
     assert_true(meet);
     box.lo = vec(0.51, 0.51, -1);
-    assert_ok(abut_box_triangle_meet(&box, &unit_triangle, &meet));
+    assert_ok(abut_box_triangle_intersect(&box, &unit_triangle, &meet));
     assert_false(meet);
     /* a box that is a segment in the triangle's slanted plane, beside the triangle */
     abut_triangle slanted = {{{0, 0, 0}, {1, 1, 0}, {0, 0, 1}}};
     box = (abut_box){{0.75, 0.75, 0.5}, {0.75, 0.75, 1}};
-    assert_ok(abut_box_triangle_meet(&box, &slanted, &meet));
+    assert_ok(abut_box_triangle_intersect(&box, &slanted, &meet));
     assert_false(meet);
     int sign;
     assert_ok(abut_orient3d(vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1), &sign));
@@ -183,7 +183,7 @@ TEST(rays_do_not_leak) {
         for (int k = 0; k < 5; k++) {
             abut_triangle fan = {{hub, rim[k], rim[(k + 1) % 5]}};
             bool meet;
-            assert_ok(abut_ray_triangle_meet(&ray, &fan, &meet, NULL));
+            assert_ok(abut_ray_triangle_intersect(&ray, &fan, &meet, NULL));
             hits += meet;
         }
         assert_true(hits >= 1);
@@ -295,7 +295,7 @@ TEST(refusals) {
     abut_closest_on_triangle on_triangle = {.distance = -7};
     abut_closest_pair pair = {.distance = -7};
     abut_signed_closest closest = {.distance = -7};
-    abut_meeting meeting = (abut_meeting)99;
+    abut_intersection meeting = (abut_intersection)99;
     bool meet = true;
     double angle = -7;
     int sign = -7;
@@ -313,12 +313,12 @@ TEST(refusals) {
         assert_fails(e, "point", abut_triangle_closest_point(&unit_triangle, p, &on_triangle));
         assert_fails(e, "b[1]", abut_segment_segment_closest(&good, &s, &pair));
         assert_fails(e, "a[2]", abut_triangle_triangle_closest(&t, &unit_triangle, &pair));
-        assert_fails(e, "b[2]", abut_triangle_triangle_meet(&unit_triangle, &t, &meeting, NULL));
-        assert_fails(e, "segment[1]", abut_segment_triangle_meet(&s, &unit_triangle, &meet, NULL));
-        assert_fails(e, "triangle[2]", abut_segment_triangle_meet(&good, &t, &meet, NULL));
-        assert_fails(e, "direction", abut_ray_triangle_meet(&ray, &unit_triangle, &meet, NULL));
-        assert_fails(e, "triangle[2]", abut_ray_triangle_meet(&fine, &t, &meet, NULL));
-        assert_fails(e, "box->lo", abut_box_triangle_meet(&box, &unit_triangle, &meet));
+        assert_fails(e, "b[2]", abut_triangle_triangle_intersect(&unit_triangle, &t, &meeting, NULL));
+        assert_fails(e, "segment[1]", abut_segment_triangle_intersect(&s, &unit_triangle, &meet, NULL));
+        assert_fails(e, "triangle[2]", abut_segment_triangle_intersect(&good, &t, &meet, NULL));
+        assert_fails(e, "direction", abut_ray_triangle_intersect(&ray, &unit_triangle, &meet, NULL));
+        assert_fails(e, "triangle[2]", abut_ray_triangle_intersect(&fine, &t, &meet, NULL));
+        assert_fails(e, "box->lo", abut_box_triangle_intersect(&box, &unit_triangle, &meet));
         abut_plane planes[2] = {{p, 0}, {{1, 0, 0}, bad[i]}};
         abut_sphere spheres[2] = {{o, bad[i]}, {p, 1}};
         abut_capsule capsule = {{o, p}, 1};
@@ -351,10 +351,10 @@ TEST(refuses_null_and_nonsense) {
     assert_fails(e, "b is null", abut_segment_segment_closest(&s, NULL, &pair));
     assert_fails(e, "a is null", abut_triangle_triangle_closest(NULL, &unit_triangle, &pair));
     assert_fails(e, "meeting is null",
-                 abut_triangle_triangle_meet(&unit_triangle, &unit_triangle, NULL, NULL));
-    assert_fails(e, "meet is null", abut_segment_triangle_meet(&s, &unit_triangle, NULL, NULL));
-    assert_fails(e, "ray is null", abut_ray_triangle_meet(NULL, &unit_triangle, &meet, NULL));
-    assert_fails(e, "box is null", abut_box_triangle_meet(NULL, &unit_triangle, &meet));
+                 abut_triangle_triangle_intersect(&unit_triangle, &unit_triangle, NULL, NULL));
+    assert_fails(e, "meet is null", abut_segment_triangle_intersect(&s, &unit_triangle, NULL, NULL));
+    assert_fails(e, "ray is null", abut_ray_triangle_intersect(NULL, &unit_triangle, &meet, NULL));
+    assert_fails(e, "box is null", abut_box_triangle_intersect(NULL, &unit_triangle, &meet));
     assert_fails(e, "sign is null", abut_orient3d(o, o, o, o, NULL));
     abut_sphere negative = {{0, 0, 0}, -1};
     abut_plane none = {{0, 0, 0}, 1};
@@ -365,7 +365,7 @@ TEST(refuses_null_and_nonsense) {
     assert_fails(e, "normal is zero", abut_plane_closest_point(&none, o, &closest));
     abut_ray still = {{0, 0, 0}, {0, 0, 0}};
     assert_fails(e, "direction is zero",
-                 abut_ray_triangle_meet(&still, &unit_triangle, &meet, NULL));
+                 abut_ray_triangle_intersect(&still, &unit_triangle, &meet, NULL));
     abut_box inverted = {{0, 1, 0}, {1, 0, 1}};
-    assert_fails(e, "lo must not exceed", abut_box_triangle_meet(&inverted, &unit_triangle, &meet));
+    assert_fails(e, "lo must not exceed", abut_box_triangle_intersect(&inverted, &unit_triangle, &meet));
 }

@@ -109,7 +109,7 @@ static inline reference_solid reference_solid_of(const abut_mesh *mesh, abut_pos
     assert_non_null(s.points);
     for (uint32_t i = 0; i < s.point_count; i++) {
         vec3 p =
-            deformed ? deformed[i] : v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+            deformed ? deformed[i] : v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
         s.points[i] = pose_apply(&where, p);
     }
     return s;

@@ -27,7 +27,7 @@ static inline abut_mesh *turned_mesh(const abut_mesh *mesh) {
     for (uint32_t i = 0; i < 3 * count; i++)
         indices[i] = abut_mesh_indices(mesh)[3 * (i / 3) + 2 - i % 3];
     for (uint32_t i = 0; i < vertices; i++)
-        points[i] = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+        points[i] = v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
     abut_mesh *turned = test_mesh(serial, points, vertices, indices, count);
     free(indices);
     free(points);
@@ -119,7 +119,7 @@ static inline void scene_begin(scene *s, abut_context *context) {
         assert_ok(abut_layers_add(s->layers, &item, &id));
         assert_int_equal(id, i);
         if (s->deformed[i])
-            assert_ok(abut_layers_deform(s->layers, id, abut_array_host(s->deformed[i])));
+            assert_ok(abut_layers_set_positions(s->layers, id, abut_array_host(s->deformed[i])));
     }
 }
 
@@ -138,7 +138,7 @@ static inline void scene_deform(scene *s, uint32_t i, double by) {
         s->deformed[i] = malloc(count * sizeof *s->deformed[i]);
     assert_non_null(s->deformed[i]);
     for (uint32_t v = 0; v < count; v++) {
-        abut_vec3 p = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[v]);
+        abut_vec3 p = v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[v]);
         s->deformed[i][v] =
             v3(p.x + by * p.y * p.y, p.y + by * sin(2 * p.z), p.z + by * (p.x - 0.3 * p.y * p.x));
     }
@@ -203,7 +203,7 @@ static inline bool scene_overlap(const scene *s, uint32_t a, uint32_t b) {
         abut_bvh_destroy(tree[k]);
         abut_mesh_destroy(mesh[k]);
     }
-    return overlap.relation != ABUT_PAIR_APART;
+    return overlap.relation != ABUT_PAIR_DISJOINT;
 }
 
 /* Finds pairs and solids that overlap themselves into lists of PAIRS_MOST each. */

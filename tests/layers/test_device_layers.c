@@ -30,12 +30,12 @@ static abut_mesh *make(abut_shape_kind kind, double size) {
 static abut_mesh *inside_out(const abut_mesh *mesh) {
     uint32_t count = abut_mesh_triangle_count(mesh), vertices = abut_mesh_vertex_count(mesh);
     uint32_t *indices = malloc(3 * count * sizeof *indices);
-    abut_vec3 *positions = malloc(vertices * sizeof *positions), origin = abut_mesh_origin(mesh);
+    abut_vec3 *positions = malloc(vertices * sizeof *positions), origin = abut_mesh_local_origin(mesh);
     assert_true(indices && positions);
     for (uint32_t i = 0; i < 3 * count; i++)
         indices[i] = abut_mesh_indices(mesh)[i / 3 * 3 + 2 - i % 3];
     for (uint32_t v = 0; v < vertices; v++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[v];
+        abut_vec3 p = abut_mesh_local_positions(mesh)[v];
         positions[v] = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
     }
     abut_mesh_input input = abut_mesh_input_doubles(positions, vertices, indices, count);
@@ -106,9 +106,9 @@ TEST(same_as_the_cpu) {
         }
         abut_layers_query query = abut_layers_query_default();
         query.resolution = 40 + 37 * round;
-        query.own = round % 4 == 2;
-        query.edges = round % 2;
-        query.hits = round == 3;
+        query.find_self = round % 4 == 2;
+        query.count_edges = round % 2;
+        query.find_hits = round == 3;
         query.every_pixel = round == 5;
         abut_raster_view views[2] = {abut_raster_view_default(), abut_raster_view_default()};
         if (round % 3 == 1) { /* an eye within, and a region that cuts */
@@ -130,21 +130,21 @@ TEST(same_as_the_cpu) {
             abut_vec3 *positions = malloc(count * sizeof *positions);
             assert_non_null(positions);
             for (uint32_t v = 0; v < count; v++) {
-                abut_vec3 p = abut_mesh_positions(meshes[1])[v], o = abut_mesh_origin(meshes[1]);
+                abut_vec3 p = abut_mesh_local_positions(meshes[1])[v], o = abut_mesh_local_origin(meshes[1]);
                 positions[v] = (abut_vec3){1.5 * (p.x + o.x), p.y + o.y + 0.2 * step, p.z + o.z};
             }
             abut_layers_item item = {.mesh = meshes[1], .pose = poses[3]};
             for (int k = 0; k < 2; k++) {
-                assert_ok(abut_layers_move(both[k], NULL, abut_array_host(poses), SOLIDS));
+                assert_ok(abut_layers_set_poses(both[k], NULL, abut_array_host(poses), SOLIDS));
                 assert_ok(abut_layers_remove(both[k], 3));
                 assert_ok(abut_layers_add(both[k], &item, &bent));
                 assert_int_equal(bent, 3);
-                assert_ok(abut_layers_deform(both[k], bent, abut_array_host(positions)));
+                assert_ok(abut_layers_set_positions(both[k], bent, abut_array_host(positions)));
             }
             found += compare(both[0], both[1], &query);
             positions[0].x += 0.7;
             for (int k = 0; k < 2; k++) /* only these go there */
-                assert_ok(abut_layers_deform(both[k], bent, abut_array_host(positions)));
+                assert_ok(abut_layers_set_positions(both[k], bent, abut_array_host(positions)));
             found += compare(both[0], both[1], &query);
             free(positions);
         }
@@ -164,9 +164,9 @@ TEST(rays_that_are_too_long_for_it) {
     }
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 32;
-    query.edges = true;
+    query.count_edges = true;
     assert_true(compare(both[0], both[1], &query) >= 59);
-    query.edges = false; /* and with clean lists again */
+    query.count_edges = false; /* and with clean lists again */
     compare(both[0], both[1], &query);
     abut_layers_destroy(both[0]);
     abut_layers_destroy(both[1]);
@@ -184,7 +184,7 @@ TEST(crowds) {
         }
         abut_layers_query query = abut_layers_query_default();
         query.resolution = count == 3 ? 16 : 50;
-        query.hits = count == 3;
+        query.find_hits = count == 3;
         assert_true(compare(both[0], both[1], &query) >= count * (count - 1) / 2);
         abut_layers_destroy(both[0]);
         abut_layers_destroy(both[1]);
@@ -200,7 +200,7 @@ TEST(poses_and_positions_in_buffers) {
     abut_buffer *at = NULL, *bent = NULL;
     assert_non_null(positions);
     for (uint32_t v = 0; v < count; v++) {
-        positions[v] = abut_mesh_positions(meshes[2])[v];
+        positions[v] = abut_mesh_local_positions(meshes[2])[v];
         positions[v].z *= 1.7;
     }
     for (uint32_t i = 0; i < 8; i++) {
@@ -213,16 +213,16 @@ TEST(poses_and_positions_in_buffers) {
     assert_ok(abut_buffer_create(device, count * sizeof *positions, &bent));
     assert_ok(abut_buffer_write(at, 0, poses, sizeof poses));
     assert_ok(abut_buffer_write(bent, 0, positions, count * sizeof *positions));
-    assert_ok(abut_layers_move(both[0], NULL, abut_array_host(poses), 8));
-    assert_ok(abut_layers_deform(both[0], 2, abut_array_host(positions)));
-    assert_ok(abut_layers_move(both[1], NULL, abut_array_buffer(at), 8));
-    assert_ok(abut_layers_deform(both[1], 2, abut_array_buffer(bent)));
+    assert_ok(abut_layers_set_poses(both[0], NULL, abut_array_host(poses), 8));
+    assert_ok(abut_layers_set_positions(both[0], 2, abut_array_host(positions)));
+    assert_ok(abut_layers_set_poses(both[1], NULL, abut_array_buffer(at), 8));
+    assert_ok(abut_layers_set_positions(both[1], 2, abut_array_buffer(bent)));
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 64;
     assert_true(compare(both[0], both[1], &query) > 3);
-    assert_refused("no device", abut_layers_move(both[0], NULL, abut_array_buffer(at), 8));
+    assert_refused("no device", abut_layers_set_poses(both[0], NULL, abut_array_buffer(at), 8));
     assert_fails(ABUT_ERROR_BUFFER, "are needed",
-                 abut_layers_deform(both[1], 2, abut_array_buffer(at)));
+                 abut_layers_set_positions(both[1], 2, abut_array_buffer(at)));
     abut_buffer_destroy(at);
     abut_buffer_destroy(bent);
     abut_layers_destroy(both[0]);
@@ -237,7 +237,7 @@ TEST(positions_stay_in_buffers) {
     test_random random = {45};
     abut_layers *both[2] = {create(NULL), create(device)};
     const uint32_t count = abut_mesh_vertex_count(meshes[1]);
-    const abut_vec3 o = abut_mesh_origin(meshes[1]);
+    const abut_vec3 o = abut_mesh_local_origin(meshes[1]);
     abut_vec3 *positions = malloc(count * sizeof *positions);
     abut_buffer *buffer = NULL;
     assert_non_null(positions);
@@ -251,30 +251,30 @@ TEST(positions_stay_in_buffers) {
     for (uint32_t round = 0; round < 14; round++) {
         const uint32_t id = round / 2 % 3;
         for (uint32_t v = 0; v < count; v++) {
-            const abut_vec3 p = abut_mesh_positions(meshes[1])[v];
+            const abut_vec3 p = abut_mesh_local_positions(meshes[1])[v];
             positions[v] = (abut_vec3){(1 + 0.05 * round) * (p.x + o.x), p.y + o.y,
                                        p.z + o.z + 0.1 * round * p.x * p.x};
         }
         assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
-        assert_ok(abut_layers_deform(both[0], id, abut_array_host(positions)));
+        assert_ok(abut_layers_set_positions(both[0], id, abut_array_host(positions)));
         if (round == 9) /* from the host in between */
-            assert_ok(abut_layers_deform(both[1], id, abut_array_host(positions)));
+            assert_ok(abut_layers_set_positions(both[1], id, abut_array_host(positions)));
         else
-            assert_ok(abut_layers_deform(both[1], id, abut_array_buffer(buffer)));
+            assert_ok(abut_layers_set_positions(both[1], id, abut_array_buffer(buffer)));
         assert_true(round < 5 || round == 9 || layers_solids(both[1])[id].there);
         if (round == 6 || round == 12) { /* a bad one changes nothing */
             positions[7].y = NAN;
             positions[9].x = INFINITY;
             assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
             assert_refused("position 7 ",
-                           abut_layers_deform(both[1], id, abut_array_buffer(buffer)));
+                           abut_layers_set_positions(both[1], id, abut_array_buffer(buffer)));
         }
         if (round == 7 || round == 12) { /* nor does one that is too small */
             for (uint32_t v = 0; v < count; v++)
                 positions[v] = (abut_vec3){v % 3 * 1e-100, v % 2 * 1e-100, 0};
             assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
             assert_refused("at least 1e-90",
-                           abut_layers_deform(both[1], id, abut_array_buffer(buffer)));
+                           abut_layers_set_positions(both[1], id, abut_array_buffer(buffer)));
         }
         if (round == 10) /* places change */
             for (int k = 0; k < 2; k++) {
@@ -285,9 +285,9 @@ TEST(positions_stay_in_buffers) {
             }
         abut_layers_query query = abut_layers_query_default();
         query.resolution = round % 5 == 1 ? 16 : 40;
-        query.hits = round == 1 || round == 6;
-        query.volume = round % 5 == 2;
-        query.exact = round % 5 == 3;
+        query.find_hits = round == 1 || round == 6;
+        query.measure_volume = round % 5 == 2;
+        query.is_exact = round % 5 == 3;
         found += compare(both[0], both[1], &query);
         if (round % 5 == 4) {
             float a[24 * 24], b[24 * 24];
@@ -303,7 +303,7 @@ TEST(positions_stay_in_buffers) {
     }
     assert_true(found > 20);
     for (int k = 0; k < 2; k++)
-        assert_ok(abut_layers_deform(both[k], 0, abut_array_host(NULL)));
+        assert_ok(abut_layers_set_positions(both[k], 0, abut_array_host(NULL)));
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 40;
     compare(both[0], both[1], &query);
@@ -321,7 +321,7 @@ TEST(a_failing_device_leaves_known_positions) {
     abut_buffer *buffers[2] = {NULL, NULL};
     assert_non_null(old);
     for (uint32_t v = 0; v < count; v++) {
-        const abut_vec3 p = abut_mesh_positions(meshes[1])[v], o = abut_mesh_origin(meshes[1]);
+        const abut_vec3 p = abut_mesh_local_positions(meshes[1])[v], o = abut_mesh_local_origin(meshes[1]);
         old[v] = (abut_vec3){2 * (p.x + o.x), p.y + o.y, p.z + o.z};
         new[v] = (abut_vec3){p.x + o.x, 2 * (p.y + o.y), p.z + o.z};
     }
@@ -342,18 +342,18 @@ TEST(a_failing_device_leaves_known_positions) {
             abut_layers_query query = abut_layers_query_default();
             query.resolution = 20;
             abut_array before = there ? abut_array_buffer(buffers[0]) : abut_array_host(old);
-            assert_ok(abut_layers_deform(both[1], 0, abut_array_host(new)));
+            assert_ok(abut_layers_set_positions(both[1], 0, abut_array_host(new)));
             answer *a = malloc(sizeof *a);
             assert_non_null(a);
             ask(both[1], &query, a); /* it has a place of its own now */
             free(a);
-            assert_ok(abut_layers_deform(both[1], 0, before));
+            assert_ok(abut_layers_set_positions(both[1], 0, before));
             abuti_opencl_fail_at(n);
-            abut_status status = abut_layers_deform(both[1], 0, abut_array_buffer(buffers[1]));
+            abut_status status = abut_layers_set_positions(both[1], 0, abut_array_buffer(buffers[1]));
             abuti_opencl_fail_at(0);
             assert_true(status == ABUT_OK || status == ABUT_ERROR_DEVICE);
             failures += status != ABUT_OK;
-            assert_ok(abut_layers_deform(both[0], 0,
+            assert_ok(abut_layers_set_positions(both[0], 0,
                                          abut_array_host(!status ? new
                                                          : there ? NULL
                                                                  : old)));
@@ -382,7 +382,7 @@ static abut_status live_a_little(abut_context *context, void *user) {
     }
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 24;
-    query.edges = true;
+    query.count_edges = true;
     abut_layers_pair pairs[20];
     abut_layers_result result = {.pairs = pairs, .capacity = 20};
     if (!status && !(status = abut_layers_find(layers, &query, &result)))

@@ -26,7 +26,7 @@ static uint64_t classic(const abut_raster_item *solids, uint32_t count, abut_vec
     uint64_t found;
     assert_ok(cinder_find(serial, solids, count, direction, options, &pairs, &found));
     memcpy(to, pairs, (size_t)found * sizeof *pairs);
-    abut_context_release(serial, pairs);
+    abut_context_free(serial, pairs);
     return found;
 }
 
@@ -79,7 +79,7 @@ TEST(classic_loses_what_is_behind) {
 
 /* Pairs of one way against the exact ones. */
 static void score(falls *s, bool exact, falls_score *to) {
-    s->query.exact = exact;
+    s->query.is_exact = exact;
     assert_ok(falls_find(s));
     abut_world_pair *names = malloc((size_t)(s->pair_count + 1) * sizeof *names);
     assert_non_null(names);

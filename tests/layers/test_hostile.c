@@ -27,8 +27,8 @@ TEST(none_and_one) {
     abut_layers_query query = quick(64);
     for (int k = 0; k < 8; k++) {
         found.count = 7;
-        query.exact = k & 1;
-        query.volume = query.own = k & 2;
+        query.is_exact = k & 1;
+        query.measure_volume = query.find_self = k & 2;
         assert_ok(abut_layers_find(layers, k & 4 ? NULL : &query, &found));
         assert_int_equal(found.count, 0);
         assert_int_equal(found.own_count, 0);
@@ -40,7 +40,7 @@ TEST(none_and_one) {
     assert_int_equal(found.count, 0);
     assert_refused("", abut_layers_remove(layers, 0));
     assert_refused("", abut_layers_remove(layers, ABUT_NONE));
-    assert_refused("", abut_layers_deform(layers, 0, abut_array_host(pairs)));
+    assert_refused("", abut_layers_set_positions(layers, 0, abut_array_host(pairs)));
     abut_layers_destroy(layers);
     abut_layers_destroy(NULL);
 }
@@ -68,14 +68,14 @@ TEST(nonsense_is_refused) {
         add(layers, models[0], 0.5 * i, 0, 0);
     /* All of them or none. */
     abut_pose poses[3] = {shifted(50, 0, 0), shifted(90, 0, 0), shifted(NAN, 0, 0)};
-    assert_refused("", abut_layers_move(layers, NULL, abut_array_host(poses), 3));
+    assert_refused("", abut_layers_set_poses(layers, NULL, abut_array_host(poses), 3));
     const uint32_t ids[2] = {0, 3};
-    assert_refused("", abut_layers_move(layers, ids, abut_array_host(poses), 2));
+    assert_refused("", abut_layers_set_poses(layers, ids, abut_array_host(poses), 2));
     abut_vec3 moved[64];
     memset(moved, 0, sizeof moved);
     moved[5].z = NAN;
     assert_true(abut_mesh_vertex_count(models[0]) <= 64);
-    assert_refused("", abut_layers_deform(layers, 0, abut_array_host(moved)));
+    assert_refused("", abut_layers_set_positions(layers, 0, abut_array_host(moved)));
     abut_layers_query query = quick(32);
     assert_int_equal(abut_layers_find(layers, &query, &found), ABUT_ERROR_BUFFER);
     assert_int_equal(found.count, 2);
@@ -85,7 +85,7 @@ TEST(nonsense_is_refused) {
     assert_refused("tolerance", abut_layers_find(layers, &query, &found));
     assert_refused("", abut_layers_find(layers, NULL, NULL));
     assert_refused("", abut_layers_find(NULL, NULL, &found));
-    query = quick(ABUT_RASTER_MOST + 1);
+    query = quick(ABUT_RASTER_MAX + 1);
     assert_true(abut_layers_find(layers, &query, &found) != ABUT_OK);
     abut_raster_view view = abut_raster_view_default();
     query = quick(32);
@@ -112,7 +112,7 @@ TEST(open_meshes_are_named) {
     memcpy(indices, abut_mesh_indices(box), sizeof indices);
     abut_vec3 points[8];
     for (int i = 0; i < 8; i++)
-        points[i] = v3_add(abut_mesh_origin(box), abut_mesh_positions(box)[i]);
+        points[i] = v3_add(abut_mesh_local_origin(box), abut_mesh_local_positions(box)[i]);
     abut_mesh *open = test_mesh(serial, points, 8, indices, 10);
     uint32_t swap = indices[0];
     indices[0] = indices[1];
@@ -165,10 +165,10 @@ TEST(seventy_thousand_solids) {
     const uint32_t ids[2] = {5, 69000};
     abut_pose poses[2] = {place, place};
     poses[1].translation = v3(65536 % SIDE, 65536 / SIDE - 0.1, -0.1);
-    assert_ok(abut_layers_move(layers, ids, abut_array_host(poses), 2));
+    assert_ok(abut_layers_set_poses(layers, ids, abut_array_host(poses), 2));
     abut_layers_query query = quick(2000);
     for (int k = 0; k < 2; k++) {
-        query.exact = k;
+        query.is_exact = k;
         assert_ok(abut_layers_find(layers, &query, &found));
         assert_int_equal(found.count, 2);
         assert_true(pairs[0].a == 5 && pairs[0].b == COUNT - 1);
@@ -226,7 +226,7 @@ TEST(large_and_small_together) {
     add(layers, small, 3, 5, 7);
     add(layers, small, 3, 5, 7.0000002);
     add(layers, small, 3, 5, 4e5);
-    query.exact = true;
+    query.is_exact = true;
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_int_equal(found.count, 3);
     assert_true(pairs[0].a == 0 && pairs[0].b == 1 && pairs[1].b == 2 && pairs[2].a == 1);
@@ -260,7 +260,7 @@ TEST(outside_every_view) {
     query.view_count = 2;
     for (int k = 0; k < 4; k++) {
         query.every_pixel = k & 1;
-        query.hits = k & 2;
+        query.find_hits = k & 2;
         assert_ok(abut_layers_find(layers, &query, &found));
         assert_int_equal(found.count, 0);
     }
@@ -274,7 +274,7 @@ TEST(a_hundred_thousand_pixels_wide) {
     abut_layers_pair pairs[2];
     abut_layers_result found = {.pairs = pairs, .capacity = 2};
     abut_raster_view view = abut_raster_view_default();
-    abut_layers_query query = quick(ABUT_RASTER_MOST);
+    abut_layers_query query = quick(ABUT_RASTER_MAX);
     view.region = (abut_box){{-500, -500, -5}, {500, 500, 5}};
     add(layers, box, 100, -200, 0);
     add(layers, box, 100.9, -200, 0);
@@ -318,12 +318,12 @@ static abut_status live_a_little(abut_context *context, void *data) {
     }
     status = status ? status : abut_layers_find(layers, &p->query, &found);
     uint64_t before = found.count;
-    status = status ? status : abut_layers_move(layers, NULL, abut_array_host(poses), FEW);
+    status = status ? status : abut_layers_set_poses(layers, NULL, abut_array_host(poses), FEW);
     abut_vec3 bent[8];
     memset(bent, 0, sizeof bent);
     for (uint32_t i = 0; i < 8 && !status; i++)
-        bent[i] = v3_add(abut_mesh_positions(models[0])[i], v3(0.1 * i, 0, 0));
-    status = status ? status : abut_layers_deform(layers, 0, abut_array_host(bent));
+        bent[i] = v3_add(abut_mesh_local_positions(models[0])[i], v3(0.1 * i, 0, 0));
+    status = status ? status : abut_layers_set_positions(layers, 0, abut_array_host(bent));
     status = status ? status : abut_layers_find(layers, &p->query, &found);
     assert_true(status || before + found.count > 0);
     abut_layers_destroy(layers);
@@ -335,11 +335,11 @@ TEST(out_of_memory) {
     p.query.resolution = 16;
     assert_int_equal(abut_mesh_vertex_count(models[0]), 8);
     assert_true(test_every_allocation(live_a_little, &p) > 8);
-    p.query.hits = p.query.own = true;
+    p.query.find_hits = p.query.find_self = true;
     assert_true(test_every_allocation(live_a_little, &p) > 8);
     p.query = abut_layers_query_default();
     p.query.resolution = 10;
-    p.query.exact = true;
+    p.query.is_exact = true;
     assert_true(test_every_allocation(live_a_little, &p) > 8);
 }
 

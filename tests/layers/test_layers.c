@@ -43,7 +43,7 @@ static void check_pair(const reference *r, const reference_pair *p, const abut_l
 static uint64_t check_scene(const scene *s, const abut_raster_view *view, bool every_pixel) {
     static abut_layers_pair pairs[PAIRS_MOST], own[PAIRS_MOST];
     abut_layers_query query = one_view(view);
-    query.own = every_pixel;
+    query.find_self = every_pixel;
     abut_layers_result found = find_pairs(s->layers, &query, pairs, own);
     reference *r = scene_reference(s, view, found.tolerance);
     for (uint32_t a = 0; a < s->count; a++) {
@@ -84,15 +84,15 @@ TEST(changes_are_seen) {
         abut_pose poses[2] = {random_pose(&random, 0.8), random_pose(&random, 0.8)};
         s.poses[ids[0]] = poses[0]; /* of an id that comes twice the last stays */
         s.poses[ids[1]] = poses[1];
-        assert_ok(abut_layers_move(s.layers, ids, abut_array_host(poses), 2));
+        assert_ok(abut_layers_set_poses(s.layers, ids, abut_array_host(poses), 2));
         uint32_t id = test_random_below(&random, s.count);
         if (round % 3 == 0) {
             scene_deform(&s, id, test_random_real(&random, -0.2, 0.2));
-            assert_ok(abut_layers_deform(s.layers, id, abut_array_host(s.deformed[id])));
+            assert_ok(abut_layers_set_positions(s.layers, id, abut_array_host(s.deformed[id])));
         } else if (round % 3 == 1 && s.deformed[id]) {
             free(s.deformed[id]);
             s.deformed[id] = NULL;
-            assert_ok(abut_layers_deform(s.layers, id, abut_array_host(NULL)));
+            assert_ok(abut_layers_set_positions(s.layers, id, abut_array_host(NULL)));
         } else if (round % 3 == 2) {
             assert_ok(abut_layers_remove(s.layers, id));
             assert_refused("", abut_layers_remove(s.layers, id));
@@ -133,7 +133,7 @@ TEST(culled_pixels_have_nothing) {
         scene_random(&s, &random, 8, 1.2);
         scene_begin(&s, serial);
         query.resolution = 50;
-        query.edges = query.hits = round % 2;
+        query.count_edges = query.find_hits = round % 2;
         for (int k = 0; k < 2; k++) {
             query.every_pixel = k;
             uint64_t hits = 0;
@@ -178,7 +178,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
             assert_ok(abut_layers_add(layers, &item, &id));
         }
         query.resolution = 16;
-        query.hits = query.own = true;
+        query.find_hits = query.find_self = true;
         pairs[n] = calloc(ROOM, sizeof *pairs[n]);
         hits[n] = calloc(HITS, sizeof *hits[n]);
         assert_true(pairs[n] && hits[n]);
@@ -283,7 +283,7 @@ static void bring_together(scene *s, uint32_t a, uint32_t b, double by) {
         abut_posed p = {trees[s->model[a]], s->poses[a]}, q = {trees[s->model[b]], s->poses[b]};
         abut_separation apart;
         assert_ok(abut_pair_distance(&p, &q, NULL, NULL, &apart));
-        if (apart.relation != ABUT_PAIR_APART || apart.distance < 1e-14)
+        if (apart.relation != ABUT_PAIR_DISJOINT || apart.distance < 1e-14)
             return;
         double more = apart.distance < 2 * fabs(by) ? by : 0;
         vec3 way = v3_sub(apart.point_a, apart.point_b);
@@ -305,8 +305,8 @@ static uint64_t check_exact(const scene *s, uint32_t resolution, int skip, uint3
     for (int k = 0; k < 3; k++) {
         if (k == skip)
             continue;
-        query.volume = k == 1;
-        query.exact = k == 2;
+        query.measure_volume = k == 1;
+        query.is_exact = k == 2;
         abut_layers_result found = find_pairs(s->layers, &query, pairs, NULL);
         for (uint32_t a = 0; a < s->count; a++)
             for (uint32_t b = a + 1; b < s->count; b++) {
@@ -316,8 +316,8 @@ static uint64_t check_exact(const scene *s, uint32_t resolution, int skip, uint3
                 if (k > 0 && overlap)
                     assert_non_null(p);
                 if (!overlap) /* what is within the tolerance of volumes touches */
-                    assert_true(!p || (k == 1 && p->kind == ABUT_COMMON_TOUCH));
-                assert_true(!p || k == 0 || p->relation != ABUT_PAIR_APART);
+                    assert_true(!p || (k == 1 && p->kind == ABUT_PAIR_OVERLAP_TOUCH));
+                assert_true(!p || k == 0 || p->relation != ABUT_PAIR_DISJOINT);
             }
     }
     return missed;
@@ -381,8 +381,8 @@ TEST(volumes_draw_no_images) {
     }
     for (int images = 0; images < 2; images++) {
         abut_layers_query query = abut_layers_query_default();
-        query.volume = true;
-        query.exact = images;
+        query.measure_volume = true;
+        query.is_exact = images;
         abut_layers_result found = find_pairs(layers, &query, pairs[images], NULL);
         assert_int_equal(found.count, 3);
         assert_int_equal(found.candidates, 3);
@@ -390,7 +390,7 @@ TEST(volumes_draw_no_images) {
         for (uint64_t i = 0; i < found.count; i++) {
             const abut_layers_pair *p = &pairs[images][i];
             assert_true(images ? p->depth > 0 && p->pixels > 0 : p->depth == 0 && p->pixels == 0);
-            assert_int_equal(p->kind, ABUT_COMMON_OVERLAP);
+            assert_int_equal(p->kind, ABUT_PAIR_OVERLAP_PARTIAL);
             assert_true(p->volume == pairs[0][i].volume && p->volume > 0);
         }
     }
@@ -404,7 +404,7 @@ static double row_seconds(abut_mesh *box, uint32_t count, bool volume) {
     abut_layers_query query = abut_layers_query_default();
     abut_layers_result found = {.capacity = 0};
     query.resolution = volume ? 0 : 16;
-    query.volume = volume;
+    query.measure_volume = volume;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     for (uint32_t i = 0; i < count; i++) {
         abut_layers_item item = {.mesh = box, .pose = shifted(1.5 * i, 0, 0)};
@@ -450,7 +450,7 @@ static abut_layers_pair measure(const known *k, const abut_pose *turn, uint32_t 
     item = (abut_layers_item){.mesh = k->b, .pose = pose_multiply(turn, &k->pose_b)};
     assert_ok(abut_layers_add(layers, &item, &id));
     query.resolution = resolution;
-    query.exact = query.volume = exact;
+    query.is_exact = query.measure_volume = exact;
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_int_equal(found.count, 1);
     abut_layers_destroy(layers);
@@ -508,7 +508,7 @@ TEST(volumes_of_boxes_balls_and_tori) {
             abut_pose turned = random_pose(&random, 3);
             abut_layers_pair p = measure(&k[i], &turned, 32, true);
             assert_true(fabs(p.volume - k[i].volume) < 1e-12);
-            assert_int_equal(p.kind, ABUT_COMMON_OVERLAP);
+            assert_int_equal(p.kind, ABUT_PAIR_OVERLAP_PARTIAL);
         }
     }
     for (int i = 0; i < KNOWN; i++) {
@@ -585,7 +585,7 @@ TEST(cavities_are_outside) {
         assert_ok(abut_layers_find(layers, &query, &found));
         assert_int_equal(found.count, inside);
         assert_true(!inside || (pairs[0].a == 2 && pairs[0].b == 3));
-        query.exact = inside;
+        query.is_exact = inside;
         abut_layers_destroy(layers);
     }
     for (int i = 0; i < 4; i++)
@@ -605,7 +605,7 @@ TEST(solids_that_overlap_themselves) {
     assert_ok(abut_layers_create(serial, NULL, &layers));
     assert_ok(abut_layers_add(layers, &item, &id));
     query.resolution = 100;
-    query.own = true;
+    query.find_self = true;
     abut_layers_result found = {.pairs = pairs, .capacity = 2, .own = own, .own_capacity = 2};
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_int_equal(found.count, 0);
@@ -634,7 +634,7 @@ TEST(eye_inside_a_solid) {
     view.eye = v3(0.01, 0.02, 1.5);
     view.region = (abut_box){v3(-3, -3, -3), v3(3, 3, 3)};
     view.width = view.height = 64;
-    view.near = 0.1;
+    view.near_distance = 0.1;
     abut_layers_pair pair;
     abut_layers_result found = {.pairs = &pair, .capacity = 1};
     abut_layers_query query = one_view(&view);
@@ -673,7 +673,7 @@ TEST(groups_and_masks) {
         assert_ok(abut_layers_add(layers, &item, &id));
     }
     for (int k = 0; k < 2; k++) {
-        query.exact = k;
+        query.is_exact = k;
         assert_ok(abut_layers_find(layers, &query, &found));
         /* 0 with 1 and 2; 1 and 2 not with each other; 3 is of a group that 0 collides with, but
          * collides with 2 and 1 alone, who do not with it. */
@@ -696,7 +696,7 @@ TEST(edges_inside) {
     assert_non_null(hits);
     abut_layers_result found = {.pairs = &pair, .capacity = 1, .hits = hits, .hit_capacity = HITS};
     query.resolution = 100;
-    query.hits = true;
+    query.find_hits = true;
     assert_ok(abut_layers_create(serial, NULL, &layers));
     uint32_t id;
     abut_layers_item item = {.mesh = large, .value = 17};
@@ -720,7 +720,7 @@ TEST(edges_inside) {
     }
     /* With a corner of the large one in the small one, both have edges in the other. */
     abut_pose poses[2] = {at_origin, shifted(1.1, 1.1, 1.1)};
-    assert_ok(abut_layers_move(layers, NULL, abut_array_host(poses), 2));
+    assert_ok(abut_layers_set_poses(layers, NULL, abut_array_host(poses), 2));
     assert_ok(abut_layers_find(layers, &query, &found));
     assert_true(pair.edges_a > 10 && pair.edges_b > 10);
     assert_int_equal(found.hit_count, pair.edges_a + pair.edges_b);

@@ -32,7 +32,7 @@ TEST(what_is_told_of_a_pair) {
     abut_layers_result result = {.pairs = &pair, .capacity = 1};
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 512;
-    query.edges = true;
+    query.count_edges = true;
     assert_ok(abut_layers_find(layers, &query, &result));
     assert_int_equal(result.count, 1);
     assert_true(pair.a == 0 && pair.b == 1 && pair.view_count == 3);
@@ -70,7 +70,7 @@ TEST(an_eye_and_regions) {
     /* From inside both: what is before the eye, capped. */
     view.eye = (abut_vec3){0.25, 0.125, 0.45};
     view.angle = 1.5;
-    view.near = 0.001;
+    view.near_distance = 0.001;
     assert_ok(abut_layers_find(layers, &query, &result));
     assert_int_equal(result.count, 1);
     assert_int_equal(pair.pixels, 700 * 700);
@@ -134,17 +134,17 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 64;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.advice.verdict, ABUT_VERDICT_GUARANTEED); /* rays count it once */
+    assert_int_equal(result.reliability.level, ABUT_RELIABILITY_GUARANTEED); /* rays count it once */
     assert_true(fabs(pair.volume - 0.008) < pair.volume_error);
-    query.volume = true;
+    query.measure_volume = true;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.advice.verdict, ABUT_VERDICT_LIMITED);
-    assert_non_null(strstr(result.advice.reason, "itself"));
+    assert_int_equal(result.reliability.level, ABUT_RELIABILITY_LIMITED);
+    assert_non_null(strstr(result.reliability.reason, "itself"));
     assert_ok(abut_layers_remove(layers, 0));
     item = (abut_layers_item){.mesh = cube};
     assert_ok(abut_layers_add(layers, &item, NULL));
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.advice.verdict, ABUT_VERDICT_GUARANTEED);
+    assert_int_equal(result.reliability.level, ABUT_RELIABILITY_GUARANTEED);
     assert_true(fabs(pair.volume - 0.008) < 1e-15);
     abut_layers_destroy(layers);
     abut_mesh_destroy(cube);
@@ -178,7 +178,7 @@ TEST(what_views_cannot_tell) {
     assert_ok(abut_layers_add(layers, &item, NULL));
     query = abut_layers_query_default();
     query.resolution = 8;
-    query.exact = true;
+    query.is_exact = true;
     assert_ok(abut_layers_find(layers, &query, &result));
     assert_true(result.count == 1 && pair.relation == ABUT_PAIR_B_INSIDE && !pair.pixels);
     assert_true(fabs(pair.centre.x + 0.3) < 1e-6 && fabs(pair.centre.y + 0.2) < 1e-6 &&

@@ -27,7 +27,7 @@ static inline double distance_of(abut_vec3 a, abut_vec3 b) {
 }
 
 static inline abut_vec3 vertex_of(const abut_mesh *mesh, uint32_t vertex) {
-    return add(abut_mesh_origin(mesh), 1, abut_mesh_positions(mesh)[vertex]);
+    return add(abut_mesh_local_origin(mesh), 1, abut_mesh_local_positions(mesh)[vertex]);
 }
 
 /* The same triangles, every vertex taken to another place by a matrix and a shift. */

@@ -45,7 +45,7 @@ static void scene_free(scene *s) {
 
 /* Asks both and compares all. */
 static abut_map_measures compare(scene *s, double limit) {
-    const uint32_t n = abut_map_info_get(s->map[0]).resolution;
+    const uint32_t n = abut_map_get_info(s->map[0]).resolution;
     abut_map_texel *texels[2];
     abut_map_measures m[2];
     abut_map_query query = abut_map_query_default();
@@ -57,7 +57,7 @@ static abut_map_measures compare(scene *s, double limit) {
     memset(m, 0, sizeof m);
     for (int k = 0; k < 2; k++) {
         texels[k] = malloc((size_t)n * n * sizeof **texels);
-        assert_ok(abut_map_find(s->map[k], s->others[k], s->count, &query));
+        assert_ok(abut_map_compute_distance(s->map[k], s->others[k], s->count, &query));
         wanted.quantile_count = 0;
         assert_ok(abut_map_measure(s->map[k], &wanted, NULL, &m[k])); /* there, and then here */
         assert_ok(abut_map_texels(s->map[k], (uint64_t)n * n, texels[k]));
@@ -74,10 +74,10 @@ static abut_map_measures compare(scene *s, double limit) {
                      texels[0][i].triangle, texels[0][i].feature);
     assert_true(m[0].mean == m[1].mean && m[0].rms == m[1].rms && value[0] == value[1]);
     assert_true(m[0].within == m[1].within && m[0].inside_area == m[1].inside_area);
-    assert_true(m[0].least.distance == m[1].least.distance && m[0].least.x == m[1].least.x);
-    assert_true(m[0].least.triangle == m[1].least.triangle &&
-                m[0].least.other_triangle == m[1].least.other_triangle);
-    assert_true(m[0].least_error == m[1].least_error && m[0].greatest.y == m[1].greatest.y);
+    assert_true(m[0].min.distance == m[1].min.distance && m[0].min.x == m[1].min.x);
+    assert_true(m[0].min.triangle == m[1].min.triangle &&
+                m[0].min.other_triangle == m[1].min.other_triangle);
+    assert_true(m[0].min_error == m[1].min_error && m[0].max.y == m[1].max.y);
     free(texels[0]);
     free(texels[1]);
     return m[0];
@@ -113,8 +113,8 @@ TEST(bodies_that_move) {
         abut_mesh *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
                   *there = moved(ball, bend, (abut_vec3){0.5, 0.3 * frame, 0});
         for (int k = 0; k < 2; k++) {
-            assert_ok(abut_map_move(s.map[k], here));
-            assert_ok(abut_bvh_refit((abut_bvh *)(uintptr_t)s.others[k][0].bvh, there));
+            assert_ok(abut_map_set_mesh(s.map[k], here));
+            assert_ok(abut_bvh_set_mesh((abut_bvh *)(uintptr_t)s.others[k][0].bvh, there));
         }
         compare(&s, 0);
         abut_mesh_destroy(here);
@@ -177,8 +177,8 @@ TEST(bodies_of_one_mesh) {
         query.rings = ABUT_NONE;
         query.limit = frame == 3 ? 0.3 : 0;
         for (int k = 0; k < 2; k++) {
-            assert_ok(abut_map_move(s.map[k], now));
-            assert_ok(abut_map_find_self(s.map[k], &query));
+            assert_ok(abut_map_set_mesh(s.map[k], now));
+            assert_ok(abut_map_compute_self_distance(s.map[k], &query));
             assert_ok(abut_map_texels(s.map[k], n * n, texels[k]));
         }
         for (uint32_t i = 0; i < n * n; i++)
@@ -240,7 +240,7 @@ static abut_status live_a_little(abut_context *context, void *user) {
     status = status ? status : abut_sign_prepare(bvh, NULL);
     status = status ? status : abut_map_create(box, &options, &map);
     abut_posed other = {bvh, {{0, 0, 0, 0}, {0.4, 0.1, 0.05}}};
-    status = status ? status : abut_map_find(map, &other, 1, NULL);
+    status = status ? status : abut_map_compute_distance(map, &other, 1, NULL);
     status = status ? status : abut_map_measure(map, NULL, NULL, &measures);
     if (!status)
         assert_true(measures.inside > 0);
@@ -248,7 +248,7 @@ static abut_status live_a_little(abut_context *context, void *user) {
     status = status ? status : abut_map_texels(map, 24 * 24, texels);
     abut_map_query query = abut_map_query_default();
     query.rings = ABUT_NONE;
-    status = status ? status : abut_map_find_self(map, &query);
+    status = status ? status : abut_map_compute_self_distance(map, &query);
     abut_map_destroy(map);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(box);

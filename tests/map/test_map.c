@@ -2,7 +2,7 @@
 #include "map/surfaces.h"
 
 static abut_map_texel *texels_of(const abut_map *map) {
-    const uint32_t n = abut_map_info_get(map).resolution;
+    const uint32_t n = abut_map_get_info(map).resolution;
     abut_map_texel *texels = malloc((size_t)n * n * sizeof *texels);
     assert_ok(abut_map_texels(map, (uint64_t)n * n, texels));
     return texels;
@@ -12,13 +12,13 @@ static void find_one(abut_map *map, const abut_bvh *bvh, double limit) {
     abut_posed other = {.bvh = bvh};
     abut_map_query query = abut_map_query_default();
     query.limit = limit;
-    assert_ok(abut_map_find(map, &other, 1, &query));
+    assert_ok(abut_map_compute_distance(map, &other, 1, &query));
 }
 
 /* Every sample has what a single query gives there; some of them are looked at. */
 static void check_samples(const abut_map *map, const abut_posed *others, uint32_t count,
                           double limit, uint32_t step) {
-    const uint32_t n = abut_map_info_get(map).resolution;
+    const uint32_t n = abut_map_get_info(map).resolution;
     abut_map_texel *texels = texels_of(map);
     for (uint32_t i = 0; i < n * n; i += step) {
         abut_map_sample sample;
@@ -34,7 +34,7 @@ static void check_samples(const abut_map *map, const abut_posed *others, uint32_
         uint32_t other = ABUT_NONE;
         for (uint32_t k = 0; k < count; k++) {
             abut_nearest nearest;
-            bool sign = abut_sign_info_get(others[k].bvh).method != ABUT_SIGN_AUTO;
+            bool sign = abut_sign_get_info(others[k].bvh).method != ABUT_SIGN_AUTO;
             abut_status status =
                 sign ? abut_sign_nearest(others[k].bvh, sample.point, limit, &nearest)
                      : abut_nearest_point(others[k].bvh, sample.point, limit, &nearest);
@@ -68,8 +68,8 @@ TEST(samples_are_those_of_single_queries) {
         abut_map *map = map_of(e, 200);
         abut_posed other = {.bvh = bvh};
         find_one(map, bvh, 0);
-        assert_true(abut_map_info_get(map).has_distances);
-        assert_int_equal(abut_map_info_get(map).has_sign, sign);
+        assert_true(abut_map_get_info(map).has_distances);
+        assert_int_equal(abut_map_get_info(map).has_sign, sign);
         check_samples(map, &other, 1, HUGE_VAL, 7);
         find_one(map, bvh, 0.2);
         check_samples(map, &other, 1, 0.2, 7);
@@ -93,19 +93,19 @@ TEST(the_nearest_of_many_bodies_wins) {
     abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[11].bvh);
     posed[11].bvh = posed[10].bvh; /* the same twice: the first one wins */
     abut_map *map = map_of(ball, 128);
-    assert_ok(abut_map_find(map, posed, 12, NULL));
+    assert_ok(abut_map_compute_distance(map, posed, 12, NULL));
     check_samples(map, posed, 12, HUGE_VAL, 3);
     abut_map_query query = abut_map_query_default();
     query.limit = 0.1;
-    assert_ok(abut_map_find(map, posed, 12, &query));
+    assert_ok(abut_map_compute_distance(map, posed, 12, &query));
     check_samples(map, posed, 12, 0.1, 3);
     /* None is infinitely far. */
-    assert_ok(abut_map_find(map, NULL, 0, NULL));
+    assert_ok(abut_map_compute_distance(map, NULL, 0, NULL));
     check_samples(map, NULL, 0, HUGE_VAL, 1);
     abut_map_measures measures;
     assert_ok(abut_map_measure(map, NULL, NULL, &measures));
     assert_int_equal(measures.found, 0);
-    assert_int_equal(measures.least.other, ABUT_NONE);
+    assert_int_equal(measures.min.other, ABUT_NONE);
     abut_map_destroy(map);
     for (int i = 0; i < 12; i++) {
         if (i < 11)
@@ -122,7 +122,7 @@ TEST(poses_move_bodies) {
     abut_posed other = {bvh, {{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}}};
     abut_pose inverse;
     abut_map *map = map_of(ball, 128);
-    assert_ok(abut_map_find(map, &other, 1, NULL));
+    assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
     assert_ok(abut_pose_invert(&other.pose, &inverse));
     abut_map_texel *texels = texels_of(map);
     for (uint32_t i = 0; i < 128 * 128; i += 5) {
@@ -189,7 +189,7 @@ TEST(measures_are_sums_over_texels) {
     assert_close(m.within_area, within, 1e-9);
     assert_close(m.inside_area, inside, 1e-9);
     assert_close(m.mean, sum / found, 1e-9);
-    assert_true(m.least.distance == least && m.greatest.distance == most);
+    assert_true(m.min.distance == least && m.max.distance == most);
     assert_true(values[0] == least && values[4] == most);
     for (int q = 1; q < 4; q++) {
         double below = 0, at = 0;
@@ -209,10 +209,10 @@ TEST(measures_are_sums_over_texels) {
     assert_close(total, found, 1e-9);
     assert_true(bins[0] >= inside);
     uint64_t near_count;
-    assert_int_equal(abut_map_near(map, 0.1, 0, NULL, &near_count), ABUT_ERROR_BUFFER);
+    assert_int_equal(abut_map_find_below(map, 0.1, 0, NULL, &near_count), ABUT_ERROR_BUFFER);
     assert_int_equal(near_count, m.within);
     uint32_t *near_texels = malloc(near_count * sizeof *near_texels);
-    assert_ok(abut_map_near(map, 0.1, near_count, near_texels, &near_count));
+    assert_ok(abut_map_find_below(map, 0.1, near_count, near_texels, &near_count));
     for (uint64_t i = 0; i < near_count; i++)
         assert_true(texels[near_texels[i]].distance <= 0.1 &&
                     (!i || near_texels[i] > near_texels[i - 1]));
@@ -241,21 +241,21 @@ TEST(exact_measures_are_those_of_pairs) {
                             test_random_real(&random, -3, 3)};
             abut_separation s;
             abut_pair_options surfaces = abut_pair_options_default();
-            surfaces.surfaces = true;
+            surfaces.surface_only = true;
             assert_ok(abut_pair_distance(&a, &others[k], &surfaces, NULL, &s));
             best = fmin(best, s.distance);
         }
-        assert_ok(abut_map_find(map, others, 3, NULL));
+        assert_ok(abut_map_compute_distance(map, others, 3, NULL));
         abut_map_measure_options options = abut_map_measure_options_default();
         abut_map_measures plain, exact;
         assert_ok(abut_map_measure(map, &options, NULL, &plain));
         options.exact = true;
         assert_ok(abut_map_measure(map, &options, NULL, &exact));
-        assert_true(exact.least.distance == best && exact.least_error == 0);
-        assert_true(plain.least.distance >= best * (1 - 1e-6));
-        assert_true(plain.least.distance - plain.least_error <= best);
+        assert_true(exact.min.distance == best && exact.min_error == 0);
+        assert_true(plain.min.distance >= best * (1 - 1e-6));
+        assert_true(plain.min.distance - plain.min_error <= best);
         assert_true(best == 0 ||
-                    fabs(distance_of(exact.least.point, exact.least.other_point) - best) < 1e-9);
+                    fabs(distance_of(exact.min.point, exact.min.other_point) - best) < 1e-9);
     }
     abut_map_destroy(map);
     abut_bvh_destroy(ours);
@@ -291,14 +291,14 @@ TEST(exact_measures_of_bodies_that_overlap) {
             const uint32_t vertices = abut_mesh_vertex_count(here);
             abut_vec3 p = point_on(here, &random, &t, weight);
             if ((uint32_t)i < vertices)
-                p = add(abut_mesh_origin(here), 1, abut_mesh_positions(here)[i]);
+                p = add(abut_mesh_local_origin(here), 1, abut_mesh_local_positions(here)[i]);
             assert_ok(abut_sign_nearest(bvh, p, HUGE_VAL, &nearest));
             least = fmin(least, nearest.distance);
         }
-        assert_true(exact.least.distance - exact.least_error <= least);
+        assert_true(exact.min.distance - exact.min_error <= least);
         assert_true(round == 0 || least < 0);
         if (tip)
-            assert_true(exact.least.distance == 0);
+            assert_true(exact.min.distance == 0);
         abut_map_destroy(map);
         abut_mesh_destroy(here);
     }
@@ -321,13 +321,13 @@ TEST(bodies_that_were_refitted) {
     find_one(map, bvh, 0);
     options.exact = true;
     assert_ok(abut_map_measure(map, &options, NULL, &before));
-    assert_ok(abut_bvh_refit(bvh, near));
+    assert_ok(abut_bvh_set_mesh(bvh, near));
     assert_refused("others[0] was refitted", abut_map_measure(map, &options, NULL, &after));
     assert_refused("others[0] was refitted", abut_map_contacts(map, &patch_options, &patches));
     assert_ok(abut_map_measure(map, NULL, NULL, &after)); /* of samples */
     find_one(map, bvh, 0);
     assert_ok(abut_map_measure(map, &options, NULL, &after));
-    assert_close(before.least.distance - after.least.distance, 1, 1e-6);
+    assert_close(before.min.distance - after.min.distance, 1, 1e-6);
     abut_map_destroy(map);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(ball);
@@ -352,23 +352,23 @@ TEST(sizes_beyond_floats) {
             abut_map_measures m;
             abut_map_measure_options exact = abut_map_measure_options_default();
             exact.exact = true;
-            assert_ok(abut_map_find(map, &other, 1, NULL));
+            assert_ok(abut_map_compute_distance(map, &other, 1, NULL));
             assert_ok(abut_map_measure(map, NULL, NULL, &m));
-            const double lower = m.least.distance - m.least_error;
+            const double lower = m.min.distance - m.min_error;
             assert_ok(abut_map_measure(map, &exact, NULL, &m));
-            assert_true(m.least.distance > k && lower <= m.least.distance);
+            assert_true(m.min.distance > k && lower <= m.min.distance);
             other.pose.translation.x = 1e31;
-            assert_refused("at most 1e+30", abut_map_find(map, &other, 1, NULL));
+            assert_refused("at most 1e+30", abut_map_compute_distance(map, &other, 1, NULL));
             other.pose.translation.x = 1e90;
-            assert_refused("at most 1e+30", abut_map_find(map, &other, 1, NULL));
+            assert_refused("at most 1e+30", abut_map_compute_distance(map, &other, 1, NULL));
         } else {
             assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
                            abut_map_create(here, &options, &map));
             assert_null(map);
             assert_ok(abut_map_create(ball, &options, &map));
-            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30", abut_map_move(map, here));
+            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30", abut_map_set_mesh(map, here));
             assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
-                           abut_map_change(map, here, NULL));
+                           abut_map_replace_mesh(map, here, NULL));
         }
         abut_map_destroy(map);
         abut_bvh_destroy(bvh);
@@ -387,7 +387,7 @@ TEST(corners_have_values_too) { /* they may lie off all rows of samples */
         for (int k = 0; k < 3; k++) {
             const double corner[3] = {k == 0, k == 1, k == 2};
             abut_map_value value;
-            assert_ok(abut_map_at(map, t, corner, &value));
+            assert_ok(abut_map_evaluate(map, t, corner, &value));
             assert_true(value.lower <= value.distance && value.distance <= value.upper);
         }
     abut_map_destroy(map);
@@ -402,7 +402,7 @@ TEST(upper_bounds_hold_next_to_the_other_surface) {
               *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
     abut_map *map = map_of(e, 96);
     abut_bvh *bvh = hierarchy_of(g, false);
-    assert_ok(abut_map_move(map, here));
+    assert_ok(abut_map_set_mesh(map, here));
     find_one(map, bvh, 0);
     for (int i = 1; i < 400; i++) { /* an edge of triangle 61 goes through the other */
         const double weight[3] = {0.5 - 1e-5 * i, 0, 0.5 + 1e-5 * i};
@@ -411,7 +411,7 @@ TEST(upper_bounds_hold_next_to_the_other_surface) {
         abut_vec3 p = {0, 0, 0};
         for (uint32_t k = 0; k < 3; k++)
             p = add(p, weight[k], vertex_of(here, abut_mesh_indices(here)[3 * 61 + k]));
-        assert_ok(abut_map_at(map, 61, weight, &value));
+        assert_ok(abut_map_evaluate(map, 61, weight, &value));
         assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &nearest));
         assert_true(value.lower <= nearest.distance && nearest.distance <= value.upper);
     }
@@ -432,7 +432,7 @@ TEST(values_anywhere_are_within_their_bounds) {
         abut_mesh *here =
             round & 1 ? moved(e, shear, (abut_vec3){0.1, 0, 0.1}) : shifted(e, 0.3, 0, 0.1);
         abut_bvh *bvh = hierarchy_of(g, round & 2);
-        assert_ok(abut_map_move(map, here));
+        assert_ok(abut_map_set_mesh(map, here));
         find_one(map, bvh, round == 3 ? 0.2 : 0);
         for (uint32_t i = 0; i < (test_thorough() ? 250000 : 375); i++) { /* a million points */
             uint32_t t;
@@ -440,7 +440,7 @@ TEST(values_anywhere_are_within_their_bounds) {
             abut_map_value value;
             abut_nearest nearest;
             abut_vec3 p = point_on(here, &random, &t, weight);
-            assert_ok(abut_map_at(map, t, weight, &value));
+            assert_ok(abut_map_evaluate(map, t, weight, &value));
             abut_status status = round & 2 ? abut_sign_nearest(bvh, p, HUGE_VAL, &nearest)
                                            : abut_nearest_point(bvh, p, HUGE_VAL, &nearest);
             assert_ok(status);
@@ -455,9 +455,9 @@ TEST(values_anywhere_are_within_their_bounds) {
     }
     const double half[3] = {0.5, 0.5, 0.5}, below[3] = {-0.5, 1, 0.5}, fine[3] = {1, 0, 0};
     abut_map_value value;
-    assert_int_equal(abut_map_at(map, 0, half, &value), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_map_at(map, 0, below, &value), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_map_at(map, 1 << 30, fine, &value), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_evaluate(map, 0, half, &value), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_evaluate(map, 0, below, &value), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_evaluate(map, 1 << 30, fine, &value), ABUT_ERROR_ARGUMENT);
     abut_map_destroy(map);
     abut_mesh_destroy(e);
     abut_mesh_destroy(g);
@@ -493,7 +493,7 @@ TEST(patches_are_where_bodies_are_near) {
         find_one(map, bvh, 0);
         assert_ok(abut_map_contacts(map, &options, &patches));
         assert_int_equal(patches.count, 2);
-        assert_false(patches.separates);
+        assert_false(patches.is_verified);
         for (int k = 0; k < 2; k++) {
             const double walls = gap < 0 ? 4 * 0.2 * -gap : 0; /* of each foot below the floor */
             assert_true(list[k].area > 0.9 * 0.04 &&
@@ -506,7 +506,7 @@ TEST(patches_are_where_bodies_are_near) {
             for (uint32_t i = 0; i < list[k].count; i++) {
                 const abut_contact *c = &contacts[list[k].first + i];
                 assert_true(c->normal.z > 0.99);
-                assert_int_equal(c->kind, ABUT_CONTACT_EVEN);
+                assert_int_equal(c->kind, ABUT_CONTACT_SURFACE);
                 assert_true(fabs(fabs(c->point.x) - 0.5) < 0.101 && fabs(c->point.y) < 0.101);
                 for (uint32_t j = 0; j < i; j++)
                     assert_true(c->id != contacts[list[k].first + j].id);
@@ -544,7 +544,7 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
     assert_non_null(indices);
     for (uint32_t i = 0; i < 3 * triangle_count; i++)
         indices[i] = abut_mesh_indices(box)[i - i % 3 + 2 - i % 3];
-    turned = test_mesh(NULL, &abut_mesh_positions(box)[0].x, abut_mesh_vertex_count(box), indices,
+    turned = test_mesh(NULL, &abut_mesh_local_positions(box)[0].x, abut_mesh_vertex_count(box), indices,
                        triangle_count);
     for (int inward = 0; inward < 2; inward++)
         for (int face = 0; face < 2; face++)
@@ -566,7 +566,7 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
                                           .contacts = contacts,
                                           .contact_capacity = 32};
                     options.margin = 1e-3;
-                    assert_ok(abut_map_find(map, &other, 1, &query));
+                    assert_ok(abut_map_compute_distance(map, &other, 1, &query));
                     assert_ok(abut_map_contacts(map, &options, &found));
                     assert_true(found.count >= 1);
                     /* Distances to a sheet have no sign: which side is meant is known at 0 alone.
@@ -603,10 +603,10 @@ TEST(patches_have_the_volume_of_the_overlap) {
                             .contact_capacity = 1024};
     abut_map *map = map_of(here, 128);
     const abut_posed a = {.bvh = ours}, b = {.bvh = bvh};
-    abut_common common;
+    abut_pair_measures common;
     double volume = 0;
     find_one(map, bvh, 0);
-    assert_ok(abut_pair_common(&a, &b, NULL, &common));
+    assert_ok(abut_pair_measure(&a, &b, NULL, &common));
     assert_true(common.volume > 1e-3);
     assert_ok(abut_map_contacts(map, NULL, &patches));
     assert_true(patches.count > 0 && list[0].depth > 0);
@@ -646,17 +646,17 @@ TEST(what_is_not_legal_is_refused) {
     const double bad[] = {NAN, -1};
     for (int i = 0; i < 2; i++) {
         query.limit = bad[i];
-        assert_int_equal(abut_map_find(map, &other, 1, &query), ABUT_ERROR_ARGUMENT);
+        assert_int_equal(abut_map_compute_distance(map, &other, 1, &query), ABUT_ERROR_ARGUMENT);
     }
-    assert_int_equal(abut_map_find(NULL, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_map_find(map, NULL, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_compute_distance(NULL, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_compute_distance(map, NULL, 1, NULL), ABUT_ERROR_ARGUMENT);
     other.pose.translation.x = INFINITY;
-    assert_int_equal(abut_map_find(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_compute_distance(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
     other.bvh = NULL;
-    assert_int_equal(abut_map_find(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_compute_distance(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
     find_one(map, bvh, 0); /* the surface on itself */
     assert_ok(abut_map_measure(map, NULL, NULL, &measures));
-    assert_true(measures.greatest.distance <= 1e-12);
+    assert_true(measures.max.distance <= 1e-12);
     assert_int_equal(abut_map_texels(map, 64 * 64 - 1, texels), ABUT_ERROR_BUFFER);
     const double past = 1.5;
     abut_map_measure_options options = abut_map_measure_options_default();
@@ -669,7 +669,7 @@ TEST(what_is_not_legal_is_refused) {
     abut_map_sample sample;
     assert_int_equal(abut_map_sample_at(map, 64, 0, &sample), ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_map_create(NULL, NULL, &map), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_map_info_get(NULL).resolution, 0);
+    assert_int_equal(abut_map_get_info(NULL).resolution, 0);
     abut_map_destroy(NULL);
     abut_map_destroy(map);
     free(texels);
@@ -712,9 +712,9 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     status = status ? status : abut_shape_create(context, &box, &other);
     status = status ? status : abut_bvh_create(other, NULL, &bvh);
     status = status ? status : abut_map_create(mesh, &options, &map);
-    status = status ? status : abut_map_change(map, other, from);
+    status = status ? status : abut_map_replace_mesh(map, other, from);
     abut_posed posed = {bvh, {{0, 0, 0, 1}, {0.5, 0, 0.1}}};
-    status = status ? status : abut_map_find(map, &posed, 1, NULL);
+    status = status ? status : abut_map_compute_distance(map, &posed, 1, NULL);
     abut_map_measure_options wanted = abut_map_measure_options_default();
     wanted.quantiles = &half;
     wanted.quantile_count = 1;

@@ -2,7 +2,7 @@
 #include "surfaces.h"
 
 static abut_map_texel *texels_of(const abut_map *map) {
-    const uint32_t n = abut_map_info_get(map).resolution;
+    const uint32_t n = abut_map_get_info(map).resolution;
     abut_map_texel *texels = malloc((size_t)n * n * sizeof *texels);
     assert_non_null(texels);
     assert_ok(abut_map_texels(map, (uint64_t)n * n, texels));
@@ -13,7 +13,7 @@ static abut_map_texel *texels_of(const abut_map *map) {
 typedef void sample_check(const abut_map *map, const abut_map_sample *sample,
                           const abut_map_texel *texel, const void *data);
 static uint32_t for_samples(const abut_map *map, sample_check *check, const void *data) {
-    const uint32_t n = abut_map_info_get(map).resolution;
+    const uint32_t n = abut_map_get_info(map).resolution;
     abut_map_texel *texels = texels_of(map);
     uint32_t count = 0;
     for (uint32_t i = 0; i < n * n; i++) {
@@ -65,7 +65,7 @@ static void find_self(abut_map *map, uint32_t rings, double geodesic, double lim
     query.rings = rings;
     query.geodesic = geodesic;
     query.limit = limit;
-    assert_ok(abut_map_find_self(map, &query));
+    assert_ok(abut_map_compute_self_distance(map, &query));
 }
 
 /* ---- itself: a complete search ---- */
@@ -197,7 +197,7 @@ TEST(itself_without_shared_vertices) {
     find_self(other, 1, 0.3, 0);
     abut_map_texel *a = texels_of(one), *b = texels_of(other);
     assert_memory_equal(a, b, 48 * 48 * sizeof *a);
-    assert_true(abut_map_info_get(one).has_distances && !abut_map_info_get(one).has_sign);
+    assert_true(abut_map_get_info(one).has_distances && !abut_map_get_info(one).has_sign);
     free(a);
     free(b);
     abut_map_destroy(one);
@@ -263,7 +263,7 @@ TEST(itself_across_a_gap) {
 static void find_thickness(abut_map *map, abut_map_thickness kind, double limit) {
     abut_map_query query = abut_map_query_default();
     query.limit = limit;
-    assert_ok(abut_map_find_thickness(map, kind, &query));
+    assert_ok(abut_map_compute_thickness(map, kind, &query));
 }
 
 static abut_vec3 normal_of(const abut_mesh *mesh, uint32_t t) {
@@ -343,7 +343,7 @@ TEST(surfaces_that_have_moved) {
     abut_map *map = map_of(mesh, 32);
     around a = around_all(later, 1, 0, HUGE_VAL);
     find_self(map, 0, 0, 0);
-    assert_ok(abut_map_move(map, later));
+    assert_ok(abut_map_set_mesh(map, later));
     find_self(map, 0, 0, 0);
     for_samples(map, check_self, &a);
     free(a.excluded);
@@ -355,7 +355,7 @@ TEST(surfaces_that_have_moved) {
     mesh = box_of(4, 4, 2, 2);
     later = moved(mesh, thin, (abut_vec3){0, 0, 0});
     map = map_of(mesh, 32);
-    assert_ok(abut_map_move(map, later));
+    assert_ok(abut_map_set_mesh(map, later));
     for (int kind = 0; kind < 2; kind++) {
         c.kind = (abut_map_thickness)kind;
         find_thickness(map, c.kind, 0);
@@ -438,7 +438,7 @@ static void check_ray(const abut_map *map, const abut_map_sample *sample,
         if (t == sample->triangle || dot(normals[t], normal) > -1e-9)
             continue;
         abut_triangle triangle = triangle_at(mesh, t);
-        assert_ok(abut_ray_triangle_meet(&ray, &triangle, &meet, &hit));
+        assert_ok(abut_ray_triangle_intersect(&ray, &triangle, &meet, &hit));
         if (meet && hit.parameter > 1e-8)
             first = fmin(first, hit.parameter);
     }
@@ -514,19 +514,19 @@ TEST(walls_beyond_the_limit_and_none) {
     abut_mesh_destroy(box);
 }
 
-static abut_verdict verdict_of(abut_mesh *mesh) {
+static abut_reliability_level verdict_of(abut_mesh *mesh) {
     abut_map *map = map_of(mesh, 32);
     find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
-    const abut_advice advice = abut_map_info_get(map).advice;
+    const abut_reliability advice = abut_map_get_info(map).reliability;
     assert_true(advice.reason && *advice.reason);
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
-    return advice.verdict;
+    return advice.level;
 }
 
 TEST(what_thickness_is_worth) {
-    assert_int_equal(verdict_of(box_of(1, 2, 3, 2)), ABUT_VERDICT_GUARANTEED);
-    assert_int_equal(verdict_of(made(NULL, ABUT_SHAPE_SHEET, 3, 3)), ABUT_VERDICT_LIMITED);
+    assert_int_equal(verdict_of(box_of(1, 2, 3, 2)), ABUT_RELIABILITY_GUARANTEED);
+    assert_int_equal(verdict_of(made(NULL, ABUT_SHAPE_SHEET, 3, 3)), ABUT_RELIABILITY_LIMITED);
     abut_mesh *box = box_of(1, 2, 3, 2), *closed = apart(box);
     const uint32_t count = 3 * abut_mesh_triangle_count(box);
     uint32_t *indices = malloc(count * sizeof *indices);
@@ -535,11 +535,11 @@ TEST(what_thickness_is_worth) {
     indices[0] = abut_mesh_indices(box)[1];
     indices[1] = abut_mesh_indices(box)[0];
     abut_mesh *turned =
-        test_mesh(NULL, abut_mesh_positions(box), abut_mesh_vertex_count(box), indices, count / 3);
+        test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), indices, count / 3);
     free(indices);
     abut_mesh_destroy(box);
-    assert_int_equal(verdict_of(closed), ABUT_VERDICT_GUARANTEED);
-    assert_int_equal(verdict_of(turned), ABUT_VERDICT_UNFIT);
+    assert_int_equal(verdict_of(closed), ABUT_RELIABILITY_GUARANTEED);
+    assert_int_equal(verdict_of(turned), ABUT_RELIABILITY_UNRELIABLE);
 }
 
 /* ---- the rest ---- */
@@ -582,8 +582,8 @@ static abut_status ask_all(abut_context *context, void *data) {
     query.geodesic = 0.5;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_map_create(mesh, &options, &map);
-    status = status ? status : abut_map_find_self(map, &query);
-    status = status ? status : abut_map_find_thickness(map, ABUT_MAP_THICKNESS_BALL, &query);
+    status = status ? status : abut_map_compute_self_distance(map, &query);
+    status = status ? status : abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_BALL, &query);
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
     return status;
@@ -604,10 +604,10 @@ TEST(cancelled) {
     abut_mesh *mesh = made(context, ABUT_SHAPE_TORUS, 12, 8);
     abut_map *map = map_of(mesh, 64);
     abut_map_texel texel;
-    assert_int_equal(abut_map_find_self(map, NULL), ABUT_ERROR_CANCELLED);
-    assert_int_equal(abut_map_find_thickness(map, ABUT_MAP_THICKNESS_RAY, NULL),
+    assert_int_equal(abut_map_compute_self_distance(map, NULL), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_RAY, NULL),
                      ABUT_ERROR_CANCELLED);
-    assert_false(abut_map_info_get(map).has_distances);
+    assert_false(abut_map_get_info(map).has_distances);
     assert_refused("no distances", abut_map_texels(map, 1, &texel));
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
@@ -618,15 +618,15 @@ TEST(refusals) {
     abut_mesh *mesh = made(NULL, ABUT_SHAPE_BOX, 1, 1);
     abut_map *map = map_of(mesh, 16);
     abut_map_query query = abut_map_query_default();
-    assert_refused("map is null", abut_map_find_self(NULL, NULL));
-    assert_refused("map is null", abut_map_find_thickness(NULL, ABUT_MAP_THICKNESS_RAY, NULL));
-    assert_refused("kind", abut_map_find_thickness(map, (abut_map_thickness)7, NULL));
+    assert_refused("map is null", abut_map_compute_self_distance(NULL, NULL));
+    assert_refused("map is null", abut_map_compute_thickness(NULL, ABUT_MAP_THICKNESS_RAY, NULL));
+    assert_refused("kind", abut_map_compute_thickness(map, (abut_map_thickness)7, NULL));
     query.geodesic = NAN;
-    assert_refused("geodesic", abut_map_find_self(map, &query));
+    assert_refused("geodesic", abut_map_compute_self_distance(map, &query));
     query.geodesic = 0;
     query.limit = -1;
-    assert_refused("limit", abut_map_find_self(map, &query));
-    assert_refused("limit", abut_map_find_thickness(map, ABUT_MAP_THICKNESS_BALL, &query));
+    assert_refused("limit", abut_map_compute_self_distance(map, &query));
+    assert_refused("limit", abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_BALL, &query));
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
 }

@@ -34,7 +34,7 @@ static inline void check_refused(const char *text, size_t bytes, const char *nam
 
 /* Absolute position of a vertex. */
 static inline abut_vec3 check_position(const abut_mesh *mesh, uint32_t vertex) {
-    abut_vec3 o = abut_mesh_origin(mesh), p = abut_mesh_positions(mesh)[vertex];
+    abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 

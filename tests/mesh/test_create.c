@@ -197,7 +197,7 @@ TEST(the_origin_costs_no_bit) {
         }
         abut_mesh *mesh = test_mesh(NULL, p, COUNT, NULL, 0);
         for (uint32_t i = 0; i < COUNT; i++) {
-            abut_vec3 q = check_position(mesh, i), relative = abut_mesh_positions(mesh)[i];
+            abut_vec3 q = check_position(mesh, i), relative = abut_mesh_local_positions(mesh)[i];
             assert_true(q.x == p[3 * i] && q.y == p[3 * i + 1] && q.z == p[3 * i + 2]);
             const double r[3] = {relative.x, relative.y, relative.z};
             for (int axis = 0; axis < 3 && floats; axis++) {
@@ -211,17 +211,17 @@ TEST(the_origin_costs_no_bit) {
     static const double far[] = {1e6, 1e6, 0, 1e6 + 1, 1e6, 0, 1e6, 1e6 + 1, 0};
     abut_mesh *mesh = test_mesh(NULL, far, 3, NULL, 0);
     for (int i = 0; i < 3; i++)
-        assert_true(fabs(abut_mesh_positions(mesh)[i].x) <= 1 &&
-                    fabs(abut_mesh_positions(mesh)[i].y) <= 1);
+        assert_true(fabs(abut_mesh_local_positions(mesh)[i].x) <= 1 &&
+                    fabs(abut_mesh_local_positions(mesh)[i].y) <= 1);
     abut_mesh_destroy(mesh);
 }
 
 TEST(null_is_empty) {
     assert_int_equal(0, abut_mesh_vertex_count(NULL));
     assert_int_equal(0, abut_mesh_triangle_count(NULL));
-    assert_null(abut_mesh_positions(NULL));
+    assert_null(abut_mesh_local_positions(NULL));
     assert_null(abut_mesh_indices(NULL));
-    assert_true(abut_mesh_origin(NULL).x == 0);
+    assert_true(abut_mesh_local_origin(NULL).x == 0);
     assert_true(abut_mesh_bounds(NULL).hi.z == 0);
     assert_null(abut_mesh_retain(NULL));
     abut_mesh_destroy(NULL);
@@ -266,10 +266,10 @@ TEST(any_allocation_may_fail) {
 
 /* Closed, outward, and no point is above a triangle, by exact signs. */
 static void check_hull(const abut_mesh *hull, const abut_vec3 *points, size_t count) {
-    const abut_vec3 *p = abut_mesh_positions(hull);
+    const abut_vec3 *p = abut_mesh_local_positions(hull);
     const uint32_t *corner = abut_mesh_indices(hull);
     uint32_t triangles = abut_mesh_triangle_count(hull), vertices = abut_mesh_vertex_count(hull);
-    abut_vec3 origin = abut_mesh_origin(hull);
+    abut_vec3 origin = abut_mesh_local_origin(hull);
     assert_int_equal(triangles, 2 * vertices - 4); /* a sphere */
     for (uint32_t t = 0; t < triangles; t++) {
         abut_vec3 at[3];
@@ -295,7 +295,7 @@ TEST(hull_of_a_grid) {
     for (int i = 0; i < 120; i++)
         points[i] = (abut_vec3){i % 60 % 5, i % 60 / 5 % 4, i % 60 / 20};
     abut_mesh *hull;
-    assert_ok(abut_mesh_hull(NULL, points, 120, &hull));
+    assert_ok(abut_mesh_create_hull(NULL, points, 120, &hull));
     check_hull(hull, points, 120);
     assert_int_equal(abut_mesh_vertex_count(hull), 8);
     abut_mesh_destroy(hull);
@@ -315,7 +315,7 @@ TEST(hull_of_random_points) {
                                    : test_random_real(&random, -1, 1);
         }
         abut_mesh *hull = NULL;
-        abut_status status = abut_mesh_hull(NULL, points, count, &hull);
+        abut_status status = abut_mesh_create_hull(NULL, points, count, &hull);
         if (status) {
             assert_int_equal(kind, 1); /* few points of a grid may be in one plane */
             assert_int_equal(status, ABUT_ERROR_ARGUMENT);
@@ -340,11 +340,11 @@ TEST(hull_of_points_of_any_size) {
                                     ldexp(points[i].z, exponent)};
         }
         abut_mesh *hull = NULL, *small = NULL;
-        assert_ok(abut_mesh_hull(NULL, points, 40, &hull));
+        assert_ok(abut_mesh_create_hull(NULL, points, 40, &hull));
         if (exponent < -310) { /* 2e-91 for 1000 */
-            assert_refused("at least 1e-90", abut_mesh_hull(NULL, shrunk, 40, &small));
+            assert_refused("at least 1e-90", abut_mesh_create_hull(NULL, shrunk, 40, &small));
         } else if (exponent >= -300) {
-            assert_ok(abut_mesh_hull(NULL, shrunk, 40, &small));
+            assert_ok(abut_mesh_create_hull(NULL, shrunk, 40, &small));
             assert_int_equal(abut_mesh_triangle_count(hull), abut_mesh_triangle_count(small));
             assert_memory_equal(abut_mesh_indices(hull), abut_mesh_indices(small),
                                 12 * abut_mesh_triangle_count(hull));
@@ -358,7 +358,7 @@ TEST(hull_of_points_of_any_size) {
                                           round % 2 ? exponent - (int)test_random_below(&random, 70)
                                                     : -(int)test_random_below(&random, 1074));
         hull = NULL;
-        abut_status status = abut_mesh_hull(NULL, points, 40, &hull);
+        abut_status status = abut_mesh_create_hull(NULL, points, 40, &hull);
         assert_true(status == ABUT_OK || status == ABUT_ERROR_ARGUMENT);
         if (!status)
             assert_int_equal(abut_mesh_triangle_count(hull), 2 * abut_mesh_vertex_count(hull) - 4);
@@ -383,7 +383,7 @@ TEST(hulls_can_be_cancelled) {
     }
     abut_context *context = test_watched(stop_hull, &calls);
     abut_mesh *hull = NULL;
-    assert_int_equal(ABUT_ERROR_CANCELLED, abut_mesh_hull(context, points, 5000, &hull));
+    assert_int_equal(ABUT_ERROR_CANCELLED, abut_mesh_create_hull(context, points, 5000, &hull));
     assert_null(hull);
     assert_int_equal(3, calls);
     abut_context_destroy(context);
@@ -392,18 +392,18 @@ TEST(hulls_can_be_cancelled) {
 TEST(hull_of_what_has_none) {
     abut_vec3 points[5] = {{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}};
     abut_mesh *hull;
-    assert_refused("points", abut_mesh_hull(NULL, NULL, 5, &hull));
-    assert_refused("hull", abut_mesh_hull(NULL, points, 5, NULL));
-    assert_refused("3 points", abut_mesh_hull(NULL, points, 3, &hull));
-    assert_refused("one place", abut_mesh_hull(NULL, points, 5, &hull));
+    assert_refused("points", abut_mesh_create_hull(NULL, NULL, 5, &hull));
+    assert_refused("hull", abut_mesh_create_hull(NULL, points, 5, NULL));
+    assert_refused("3 points", abut_mesh_create_hull(NULL, points, 3, &hull));
+    assert_refused("one place", abut_mesh_create_hull(NULL, points, 5, &hull));
     points[1].x = points[2].y = 7;
     points[2].x = -5;
     points[2].y = 2;
-    assert_refused("one line", abut_mesh_hull(NULL, points, 5, &hull));
+    assert_refused("one line", abut_mesh_create_hull(NULL, points, 5, &hull));
     points[3].y = 9;
-    assert_refused("one plane", abut_mesh_hull(NULL, points, 5, &hull));
+    assert_refused("one plane", abut_mesh_create_hull(NULL, points, 5, &hull));
     points[4].z = NAN;
-    assert_refused("point 4", abut_mesh_hull(NULL, points, 5, &hull));
+    assert_refused("point 4", abut_mesh_create_hull(NULL, points, 5, &hull));
 }
 
 static abut_status make_a_hull(abut_context *context, void *data) {
@@ -413,7 +413,7 @@ static abut_status make_a_hull(abut_context *context, void *data) {
         points[i] = (abut_vec3){test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
                                 test_random_real(&random, -1, 1)};
     abut_mesh *hull = NULL;
-    abut_status status = abut_mesh_hull(context, points, 40, &hull);
+    abut_status status = abut_mesh_create_hull(context, points, 40, &hull);
     abut_mesh_destroy(hull);
     return status;
 }
@@ -427,10 +427,10 @@ TEST(copied_positions_are_absolute) {
     const abut_vec3 corners[3] = {{1000, -2000, 5}, {1001, -2001, 6}, {1002, -2000, 7.25}};
     abut_vec3 copy[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
     abut_mesh *mesh = test_mesh(NULL, corners, 3, NULL, 1);
-    assert_true(abut_mesh_origin(mesh).x != 0);
-    assert_ok(abut_mesh_copy_positions(mesh, copy));
+    assert_true(abut_mesh_local_origin(mesh).x != 0);
+    assert_ok(abut_mesh_get_positions(mesh, copy));
     assert_memory_equal(copy, corners, sizeof corners);
-    assert_refused("positions is null", abut_mesh_copy_positions(mesh, NULL));
-    assert_refused("mesh is null", abut_mesh_copy_positions(NULL, copy));
+    assert_refused("positions is null", abut_mesh_get_positions(mesh, NULL));
+    assert_refused("mesh is null", abut_mesh_get_positions(NULL, copy));
     abut_mesh_destroy(mesh);
 }

@@ -47,31 +47,31 @@ static void assert_close(double expected, double got, double tolerance) {
 
 enum { METHODS = 5 };
 
-static abut_advice advice_of(const abut_mesh_report *r, int method) {
-    return method == 0   ? abut_nearest_advice(r)
-           : method == 1 ? abut_sign_advice(r, ABUT_SIGN_NORMAL)
-           : method == 2 ? abut_sign_advice(r, ABUT_SIGN_WINDING)
-           : method == 3 ? abut_pair_advice(r)
-                         : abut_self_advice(r);
+static abut_reliability advice_of(const abut_mesh_report *r, int method) {
+    return method == 0   ? abut_nearest_reliability(r)
+           : method == 1 ? abut_sign_reliability(r, ABUT_SIGN_NORMAL)
+           : method == 2 ? abut_sign_reliability(r, ABUT_SIGN_WINDING)
+           : method == 3 ? abut_pair_reliability(r)
+                         : abut_self_reliability(r);
 }
 
-static void assert_verdicts(const abut_mesh_report *r, abut_verdict pseudo_normal,
-                            abut_verdict winding, abut_verdict containment,
-                            abut_verdict self_view) {
-    const abut_verdict expected[METHODS] = {ABUT_VERDICT_GUARANTEED, pseudo_normal, winding,
+static void assert_verdicts(const abut_mesh_report *r, abut_reliability_level pseudo_normal,
+                            abut_reliability_level winding, abut_reliability_level containment,
+                            abut_reliability_level self_view) {
+    const abut_reliability_level expected[METHODS] = {ABUT_RELIABILITY_GUARANTEED, pseudo_normal, winding,
                                             containment, self_view};
     for (int i = 0; i < METHODS; i++) {
-        abut_advice advice = advice_of(r, i);
-        assert_int_equal(expected[i], advice.verdict);
+        abut_reliability advice = advice_of(r, i);
+        assert_int_equal(expected[i], advice.level);
         const char *reason = advice.reason;
         assert_non_null(reason);
         assert_true(strlen(reason) > 20 && reason[strlen(reason) - 1] == '.');
     }
 }
 
-#define YES ABUT_VERDICT_GUARANTEED
-#define PARTLY ABUT_VERDICT_LIMITED
-#define NO ABUT_VERDICT_UNFIT
+#define YES ABUT_RELIABILITY_GUARANTEED
+#define PARTLY ABUT_RELIABILITY_LIMITED
+#define NO ABUT_RELIABILITY_UNRELIABLE
 
 /* ---- known meshes ---- */
 
@@ -81,7 +81,7 @@ TEST(healthy_meshes) {
     abut_mesh_report r = examine(s);
     for (int i = 0; i < ABUT_PROBLEM_COUNT; i++)
         assert_int_equal(0, r.problems[i].count);
-    assert_true(r.closed && r.manifold && r.oriented && r.solid);
+    assert_true(r.is_closed && r.is_manifold && r.is_oriented && r.is_solid);
     assert_int_equal(2, r.euler_number);
     assert_int_equal(1, r.component_count);
     assert_true(r.bounds.lo.x == 0 && r.bounds.hi.z == 2);
@@ -98,7 +98,7 @@ TEST(healthy_meshes) {
     soup_torus(s, 8, 6, false);
     r = examine(s);
     assert_int_equal(0, r.euler_number);
-    assert_true(r.closed && r.manifold && r.oriented && r.volume > 0);
+    assert_true(r.is_closed && r.is_manifold && r.is_oriented && r.volume > 0);
     assert_verdicts(&r, YES, YES, YES, YES);
 }
 
@@ -110,7 +110,7 @@ TEST(open_meshes) {
     assert_int_equal(4, count_of(&r, ABUT_PROBLEM_BOUNDARY_EDGE));
     assert_int_equal(1, r.loop_count);
     assert_int_equal(1, r.euler_number);
-    assert_true(!r.closed && r.manifold && r.oriented && !r.solid);
+    assert_true(!r.is_closed && r.is_manifold && r.is_oriented && !r.is_solid);
     assert_close(5, r.area, 1e-14);
     assert_close(0.4, r.centroid.z, 1e-15); /* of the surface */
     assert_verdicts(&r, NO, PARTLY, PARTLY, PARTLY);
@@ -122,13 +122,13 @@ TEST(one_sided_meshes) {
     abut_mesh_report r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_FLIPPED_EDGE));
     assert_int_equal(0, r.euler_number);
-    assert_false(r.oriented);
+    assert_false(r.is_oriented);
     assert_verdicts(&r, NO, NO, PARTLY, NO); /* a sheet, which has no inside */
 
     s = fresh();
     soup_torus(s, 6, 5, true);
     r = examine(s);
-    assert_true(r.closed && r.manifold && !r.oriented);
+    assert_true(r.is_closed && r.is_manifold && !r.is_oriented);
     assert_int_equal(5, count_of(&r, ABUT_PROBLEM_FLIPPED_EDGE));
     assert_int_equal(0, r.euler_number);
     assert_verdicts(&r, NO, NO, NO, NO);
@@ -148,7 +148,7 @@ TEST(touching_solids) {
     abut_mesh_report r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_NONMANIFOLD_VERTEX));
     assert_int_equal(0, r.problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].first[0]);
-    assert_true(r.closed && r.oriented && !r.manifold);
+    assert_true(r.is_closed && r.is_oriented && !r.is_manifold);
     assert_int_equal(3, r.euler_number);
     assert_close(1.0 / 3, r.volume, 1e-15);
     assert_verdicts(&r, YES, YES, YES, NO);
@@ -161,7 +161,7 @@ TEST(touching_solids) {
     r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_NONMANIFOLD_EDGE));
     assert_int_equal(0, count_of(&r, ABUT_PROBLEM_NONMANIFOLD_VERTEX));
-    assert_true(!r.closed && !r.manifold && r.oriented && !r.solid && r.volume > 0);
+    assert_true(!r.is_closed && !r.is_manifold && r.is_oriented && !r.is_solid && r.volume > 0);
     assert_verdicts(&r, YES, YES, YES, NO);
 
     soup_triangle(s, 0, 3, 1); /* a third page, and it does not balance */
@@ -176,9 +176,9 @@ TEST(inward_and_nested) {
     abut_mesh_report r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_close(-64, r.volume, 1e-12);
-    assert_true(r.solid && r.inertia[0] > 0); /* mass is not negative */
+    assert_true(r.is_solid && r.inertia[0] > 0); /* mass is not negative */
     assert_verdicts(&r, YES, YES, YES, NO);   /* all of it, so that signs know */
-    assert_non_null(strstr(abut_pair_advice(&r).reason, "volume counts negative"));
+    assert_non_null(strstr(abut_pair_reliability(&r).reason, "volume counts negative"));
     soup_box(s, 3, 4); /* two that disagree */
     r = examine(s);
     assert_verdicts(&r, NO, YES, YES, NO);
@@ -186,7 +186,7 @@ TEST(inward_and_nested) {
     r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_verdicts(&r, NO, PARTLY, PARTLY, NO);
-    assert_non_null(strstr(abut_sign_advice(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
+    assert_non_null(strstr(abut_sign_reliability(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
 
     s = fresh(); /* a hollow box: the wall of the cavity faces inwards and is right */
     soup_box(s, -2, 2);
@@ -263,11 +263,11 @@ TEST(bad_triangles_and_vertices) {
     soup_box(s, 0, 1);
     soup_triangle(s, 5, 5, 4);
     r = examine(s);
-    assert_true(r.closed && r.manifold && r.solid);
+    assert_true(r.is_closed && r.is_manifold && r.is_solid);
     assert_verdicts(&r, PARTLY, YES, YES, YES);
     soup_triangle(s, 0, 7, 7); /* across the inside, it is a surface of its own */
     r = examine(s);
-    assert_false(r.closed);
+    assert_false(r.is_closed);
     assert_verdicts(&r, NO, YES, YES, PARTLY);
 }
 
@@ -279,13 +279,13 @@ TEST(no_volume) {
     soup_triangle(s, 0, 1, 2);
     soup_triangle(s, 0, 2, 1);
     abut_mesh_report r = examine(s);
-    assert_true(r.closed && r.oriented && !r.solid);
+    assert_true(r.is_closed && r.is_oriented && !r.is_solid);
     assert_close(0.1 + 1.3 + 0.2, 3 * r.centroid.x, 1e-15);
     assert_verdicts(&r, NO, YES, YES, YES);
 
     soup_box(s, 5, 6); /* beside a proper solid */
     r = examine(s);
-    assert_int_equal(ABUT_VERDICT_LIMITED, abut_sign_advice(&r, ABUT_SIGN_NORMAL).verdict);
+    assert_int_equal(ABUT_RELIABILITY_LIMITED, abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
 
     s = fresh(); /* nothing at all */
     soup_vertex(s, 1, 2, 3);
@@ -353,7 +353,7 @@ TEST(mass_of_turned_boxes) {
         box_inertia(size, q, expected);
         abut_mesh_report r = examine(s);
         double error = far * 1e-13; /* the corners themselves are rounded that far out */
-        assert_true(r.solid);
+        assert_true(r.is_solid);
         assert_close(size.x * size.y * size.z, r.volume, 30 * error);
         assert_close(2 * (size.x * size.y + size.y * size.z + size.z * size.x), r.area, 30 * error);
         assert_close(0, v3_max_abs(v3_sub(r.centroid, centre)), error);
@@ -370,7 +370,7 @@ TEST(mass_of_a_surface) {
         s->indices[i] = s->indices[i + 12];
     s->triangle_count = 8;
     abut_mesh_report r = examine(s);
-    assert_false(r.solid);
+    assert_false(r.is_solid);
     assert_close(16, r.area, 1e-14);
     /* A square of area 4 at distance 1: in its plane 4 (2^2 + 2^2) / 12 + 4 about its normal axis
      * through the centre, 4 x 2^2 / 12 + 4 about one in its plane. x is in the plane of all four.
@@ -389,7 +389,7 @@ TEST(mass_of_any_scale) {
         soup *s = fresh();
         soup_box(s, 0, k);
         abut_mesh_report r = examine(s);
-        assert_true(r.closed && r.solid);
+        assert_true(r.is_closed && r.is_solid);
         assert_close(1, r.area / (6 * k * k), 1e-14);
         assert_close(1, r.volume / (k * k * k), 1e-14);
         assert_close(0.5, r.centroid.x / k, 1e-15);
@@ -578,7 +578,7 @@ TEST(many_parts) {
         abut_mesh_report r = timed(positions, 4 * n, indices, 4 * n);
         assert_int_equal(n, r.component_count);
         if (!entangled) /* solids inside a solid */
-            assert_int_equal(ABUT_VERDICT_LIMITED, abut_sign_advice(&r, ABUT_SIGN_NORMAL).verdict);
+            assert_int_equal(ABUT_RELIABILITY_LIMITED, abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
     }
     free(positions);
     free(indices);
@@ -633,13 +633,13 @@ TEST(cancelled_or_null) {
     assert_refused("report is null", abut_mesh_examine(topology, NULL));
     uint32_t count;
     assert_refused("topology is null",
-                   abut_mesh_offenders(NULL, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, &count));
+                   abut_mesh_get_problem_elements(NULL, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, &count));
     assert_refused("count is null",
-                   abut_mesh_offenders(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, NULL));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, NULL));
     assert_refused("elements is null",
-                   abut_mesh_offenders(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL, &count));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL, &count));
     assert_refused("no kind to be listed",
-                   abut_mesh_offenders(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL, &count));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL, &count));
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
 }
@@ -647,10 +647,10 @@ TEST(cancelled_or_null) {
 TEST(names) {
     assert_string_equal("boundary-edge", abut_problem_kind_name(ABUT_PROBLEM_BOUNDARY_EDGE));
     assert_string_equal("unused-vertex", abut_problem_kind_name(ABUT_PROBLEM_UNUSED_VERTEX));
-    assert_string_equal("limited", abut_verdict_name(ABUT_VERDICT_LIMITED));
-    assert_int_equal(ABUT_VERDICT_UNFIT, abut_sign_advice(NULL, ABUT_SIGN_AUTO).verdict);
-    assert_int_equal(ABUT_VERDICT_UNFIT, abut_pair_advice(NULL).verdict);
-    assert_int_equal(ABUT_VERDICT_UNFIT, abut_self_advice(NULL).verdict);
+    assert_string_equal("limited", abut_reliability_level_name(ABUT_RELIABILITY_LIMITED));
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_sign_reliability(NULL, ABUT_SIGN_AUTO).level);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_pair_reliability(NULL).level);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_self_reliability(NULL).level);
 }
 
 /* All offenders of every kind: as many as the report counts, ascending, the first of them its. */
@@ -661,7 +661,7 @@ TEST(every_offender_is_listed) {
     const uint32_t vertices = abut_mesh_vertex_count(mesh), faces = abut_mesh_triangle_count(mesh);
     abut_vec3 *positions = malloc((2 * vertices + 20) * sizeof *positions);
     uint32_t *indices = malloc(3 * (2 * (size_t)faces + 40) * sizeof *indices);
-    const abut_vec3 *p = abut_mesh_positions(mesh);
+    const abut_vec3 *p = abut_mesh_local_positions(mesh);
     for (uint32_t i = 0; i < vertices; i++) /* twice at the same place, and some unused */
         positions[i] = positions[vertices + i] = p[i];
     for (uint32_t i = 0; i < 20; i++)
@@ -689,10 +689,10 @@ TEST(every_offender_is_listed) {
         uint32_t count = 12345, *list = malloc((problem->count + 1) * sizeof *list);
         if (problem->count)
             assert_int_equal(ABUT_ERROR_BUFFER,
-                             abut_mesh_offenders(topology, (abut_problem_kind)kind,
+                             abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind,
                                                  problem->count - 1, list, &count));
         assert_ok(
-            abut_mesh_offenders(topology, (abut_problem_kind)kind, problem->count, list, &count));
+            abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, problem->count, list, &count));
         assert_int_equal(problem->count, count);
         for (uint32_t i = 0; i < count; i++) {
             assert_true(!i || list[i] > list[i - 1]);

@@ -24,8 +24,8 @@ static model open_model(abut_context *context, const soup *s) {
     model m = {.mesh = soup_mesh(context, s)};
     assert_ok(abut_topology_create(m.mesh, &m.topology));
     assert_ok(abut_normals_create(m.topology, &m.normals));
-    m.view = abut_topology_arrays_get(m.topology);
-    m.n = abut_normals_arrays_get(m.normals);
+    m.view = abut_topology_get_arrays(m.topology);
+    m.n = abut_normals_get_arrays(m.normals);
     return m;
 }
 
@@ -379,5 +379,5 @@ TEST(cancelled_or_null) {
         abut_context_destroy(context);
     }
     abut_normals_destroy(NULL);
-    assert_null(abut_normals_arrays_get(NULL).faces);
+    assert_null(abut_normals_get_arrays(NULL).faces);
 }

@@ -91,7 +91,7 @@ TEST(cavities_stay_cavities) {
     abut_mesh *mesh = soup_mesh(NULL, s);
     abut_mesh_report r = examine(mesh);
     assert_int_equal(0, r.problems[ABUT_PROBLEM_INWARD_COMPONENT].count);
-    assert_int_equal(ABUT_VERDICT_GUARANTEED, abut_sign_advice(&r, ABUT_SIGN_NORMAL).verdict);
+    assert_int_equal(ABUT_RELIABILITY_GUARANTEED, abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
     abut_mesh_destroy(mesh);
 }
 
@@ -105,7 +105,7 @@ TEST(open_meshes_follow_the_larger_area) {
     uint32_t flipped;
     abut_mesh *oriented = orient(s, NULL, &flipped);
     assert_int_equal(1, flipped);
-    assert_true(examine(oriented).oriented);
+    assert_true(examine(oriented).is_oriented);
     abut_mesh_destroy(oriented);
 
     /* one large triangle against three small ones around it */
@@ -126,7 +126,7 @@ TEST(open_meshes_follow_the_larger_area) {
     oriented = orient(s, NULL, &flipped);
     assert_true(flipped == 3 || flipped == 0);
     assert_int_equal(1, oriented->indices[10]); /* the large one stayed */
-    assert_true(examine(oriented).oriented);
+    assert_true(examine(oriented).is_oriented);
     abut_mesh_destroy(oriented);
 }
 
@@ -139,7 +139,7 @@ TEST(one_sided_meshes_keep_a_seam) {
             turn(s, t);
     abut_mesh *oriented = orient(s, NULL, NULL);
     abut_mesh_report r = examine(oriented);
-    assert_false(r.oriented);
+    assert_false(r.is_oriented);
     assert_true(r.problems[ABUT_PROBLEM_FLIPPED_EDGE].count >= 1);
     assert_true(r.problems[ABUT_PROBLEM_FLIPPED_EDGE].count <= 3);
     abut_mesh_destroy(oriented);
@@ -157,7 +157,7 @@ TEST(nonmanifold_edges_part_patches) {
     uint32_t flipped;
     abut_mesh *oriented = orient(s, NULL, &flipped);
     assert_int_equal(2, flipped);
-    assert_true(examine(oriented).oriented);
+    assert_true(examine(oriented).is_oriented);
     for (uint32_t k = 0; k < 3; k++)
         assert_int_equal(s->indices[18 + k], oriented->indices[18 + k]);
     abut_mesh_destroy(oriented);
@@ -176,7 +176,7 @@ TEST_THREADS(random_soups_end_oriented_or_one_sided) {
         assert_memory_equal(once->indices, threaded->indices, bytes);
         memcpy(s->indices, once->indices, bytes);
         abut_mesh *twice = orient(s, NULL, &flipped[2]);
-        if (examine(once).oriented) /* then it is settled */
+        if (examine(once).is_oriented) /* then it is settled */
             assert_int_equal(0, flipped[2]);
         abut_mesh_destroy(once);
         abut_mesh_destroy(threaded);

@@ -284,12 +284,12 @@ TEST(german_changes_nothing) {
     static const char obj[] = "v 1.5 0 0\nv 0 1.25e-33 0\nv 0 0 1\nf 1 2 3\n";
     abut_mesh *mesh;
     assert_ok(abut_mesh_read_memory(NULL, obj, sizeof obj - 1, "a.obj", NULL, &mesh));
-    assert_true(abut_mesh_positions(mesh)[0].x == 1.5);
-    assert_true(abut_mesh_positions(mesh)[1].y == 1.25e-33);
+    assert_true(abut_mesh_local_positions(mesh)[0].x == 1.5);
+    assert_true(abut_mesh_local_positions(mesh)[1].y == 1.25e-33);
     assert_ok(abut_mesh_write(mesh, test_path("german.obj"), NULL));
     abut_mesh *back;
     assert_ok(abut_mesh_read(NULL, test_path("german.obj"), NULL, &back));
-    assert_true(abut_mesh_positions(back)[1].y == 1.25e-33);
+    assert_true(abut_mesh_local_positions(back)[1].y == 1.25e-33);
     abut_mesh_destroy(mesh);
     abut_mesh_destroy(back);
     setlocale(LC_ALL, "C");

@@ -52,7 +52,7 @@ TEST(a_sphere_has_the_wanted_triangles) {
         abut_mesh *made = remesh(sphere, &how);
         abut_mesh_report report = test_examine(made);
         assert_int_equal(wanted, made->triangle_count);
-        assert_true(report.closed && report.manifold && report.oriented);
+        assert_true(report.is_closed && report.is_manifold && report.is_oriented);
         assert_int_equal(2, report.euler_number);
         assert_true(worst_shape(made) > 0.4);
         for (uint32_t v = 0; v < made->vertex_count; v++)
@@ -91,7 +91,7 @@ TEST(borders_stay) {
         area += 0.5 * n.z;
     }
     assert_int_equal(700, made->vertex_count);
-    assert_true(report.manifold && report.oriented);
+    assert_true(report.is_manifold && report.is_oriented);
     assert_int_equal(1, report.loop_count);
     assert_int_equal(1, report.euler_number);
     assert_true(fabs(area - (before.hi.x - before.lo.x) * (before.hi.y - before.lo.y)) < 1e-9);
@@ -106,7 +106,7 @@ TEST(a_handle_stays) {
     abut_mesh *made = remesh(torus, &how);
     abut_mesh_report report = test_examine(made);
     assert_int_equal(400, made->triangle_count);
-    assert_true(report.closed && report.manifold && report.oriented);
+    assert_true(report.is_closed && report.is_manifold && report.is_oriented);
     assert_int_equal(0, report.euler_number);
     abut_mesh_destroy(made);
     abut_mesh_destroy(torus);
@@ -118,7 +118,7 @@ TEST(what_cannot_be_collapsed_stays) {
     abuti_remesh how = {.project = onto_sphere, .triangles = 2};
     abut_mesh *made = remesh(sphere, &how);
     assert_true(made->triangle_count >= 4);
-    assert_true(test_examine(made).closed);
+    assert_true(test_examine(made).is_closed);
     abut_mesh_destroy(made);
     abut_mesh_destroy(sphere);
 }

@@ -15,7 +15,7 @@ static double volume_of(abut_mesh *mesh) {
     abut_mesh_report report;
     assert_ok(abut_topology_create(mesh, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
-    assert_true(report.closed && report.oriented);
+    assert_true(report.is_closed && report.is_oriented);
     abut_topology_destroy(topology);
     return report.volume;
 }

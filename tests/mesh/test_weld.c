@@ -139,7 +139,7 @@ TEST(a_cut_box_is_closed_again) {
     abut_mesh_report report;
     assert_ok(abut_topology_create(welded, &topology));
     assert_ok(abut_mesh_examine(topology, &report));
-    assert_true(report.closed && report.manifold && report.oriented);
+    assert_true(report.is_closed && report.is_manifold && report.is_oriented);
     abut_topology_destroy(topology);
     abut_mesh_destroy(welded);
     abut_mesh_destroy(mesh);

@@ -39,20 +39,20 @@ static abut_status ask_rays_of(const abut_bvh *bvh, const void *questions, size_
 static bool rays_holds(const void *question, const abut_triangle *t) {
     bool meet;
     abut_ray_triangle_hit hit;
-    assert_ok(abut_ray_triangle_meet(question, t, &meet, &hit));
+    assert_ok(abut_ray_triangle_intersect(question, t, &meet, &hit));
     return meet;
 }
 
 static abut_status ask_boxes_of(const abut_bvh *bvh, const void *questions, size_t count,
                                 uint64_t capacity, uint64_t *offsets, void *answers,
                                 uint64_t *total) {
-    return abut_bvh_box_batch(bvh, abut_array_host(questions), count, capacity,
+    return abut_bvh_find_in_box_batch(bvh, abut_array_host(questions), count, capacity,
                               abut_array_host(offsets), abut_array_host(answers), total);
 }
 
 static bool boxes_holds(const void *question, const abut_triangle *t) {
     bool meet;
-    assert_ok(abut_box_triangle_meet(question, t, &meet));
+    assert_ok(abut_box_triangle_intersect(question, t, &meet));
     return meet;
 }
 
@@ -170,9 +170,9 @@ static void check_most(const both *b, const abut_points *points, double within, 
     memset(got, 0x5a, bytes);
     memset(wanted, 0x5a, bytes);
     memset(counts, 0x5a, points->count * sizeof *counts);
-    assert_ok(abut_nearest_many_batch(b->bvh, points, within, most, abut_array_host(wanted),
+    assert_ok(abut_nearest_k_batch(b->bvh, points, within, most, abut_array_host(wanted),
                                       abut_array_host(wanted_counts)));
-    assert_ok(abut_nearest_many_batch(b->there, points, within, most, abut_array_host(got),
+    assert_ok(abut_nearest_k_batch(b->there, points, within, most, abut_array_host(got),
                                       abut_array_host(counts)));
     assert_memory_equal(counts, wanted_counts, points->count * sizeof *counts);
     assert_nearest(got, wanted, points->count * room);
@@ -262,7 +262,7 @@ TEST(built_there) {
     both b = {moved, NULL, NULL};
     assert_ok(abut_bvh_create(moved, NULL, &b.bvh));
     assert_ok(build_there(mesh, &b.there));
-    assert_ok(abut_bvh_refit(b.there, moved));
+    assert_ok(abut_bvh_set_mesh(b.there, moved));
     abut_vec3 *points = make_points(moved, 100, 4);
     abut_ray *rays = make_rays(moved, 100, 4);
     check_many(&b, points, 100);
@@ -327,7 +327,7 @@ typedef struct asking {
 static abut_status ask_many(abut_bvh *there, void *data) {
     asking *a = data;
     abut_points points = points_of(a->points, ASKED);
-    return abut_nearest_many_batch(there, &points, HUGE_VAL, MOST, abut_array_host(a->many),
+    return abut_nearest_k_batch(there, &points, HUGE_VAL, MOST, abut_array_host(a->many),
                                    abut_array_host(a->counts));
 }
 
@@ -368,7 +368,7 @@ TEST(failing_device) {
     abut_bvh *bvh = hierarchy(mesh);
     asking *a = make_asking(mesh), *wanted = make_asking(mesh);
     abut_points points = points_of(a->points, ASKED);
-    assert_ok(abut_nearest_many_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(wanted->many),
+    assert_ok(abut_nearest_k_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(wanted->many),
                                       abut_array_host(wanted->counts)));
     assert_ok(abut_nearest_within_batch(bvh, &points, radius, ROOM,
                                         abut_array_host(wanted->offsets[0]),
@@ -376,7 +376,7 @@ TEST(failing_device) {
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(a->rays), ASKED, ROOM,
                                  abut_array_host(wanted->offsets[1]), abut_array_host(wanted->hits),
                                  &wanted->total));
-    assert_ok(abut_bvh_box_batch(bvh, abut_array_host(a->boxes), ASKED, ROOM,
+    assert_ok(abut_bvh_find_in_box_batch(bvh, abut_array_host(a->boxes), ASKED, ROOM,
                                  abut_array_host(wanted->offsets[2]),
                                  abut_array_host(wanted->triangles), &wanted->total));
     check_failing(bvh, false, ask_many, a);
@@ -435,26 +435,26 @@ TEST(bad_arguments) {
     kept = nearest[0];
     abut_points points = points_of(list, 2), none = points_of(NULL, 0);
     assert_refused("point 1",
-                   abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
                                            abut_array_host(counts)));
     assert_refused("point 1",
                    abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
                                              abut_array_host(nearest), &total));
     points.count = 1;
     assert_refused("bvh is null",
-                   abut_nearest_many_batch(NULL, &points, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(NULL, &points, 1, 2, abut_array_host(nearest),
                                            abut_array_host(counts)));
     assert_refused("points is null",
-                   abut_nearest_many_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
                                            abut_array_host(counts)));
     assert_refused("nearest is null",
-                   abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(NULL),
                                            abut_array_host(counts)));
     assert_refused("counts is null",
-                   abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
                                            abut_array_host(NULL)));
     assert_refused("radius is nan",
-                   abut_nearest_many_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
+                   abut_nearest_k_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
                                            abut_array_host(counts)));
     assert_refused("bvh is null",
                    abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
@@ -480,21 +480,21 @@ TEST(bad_arguments) {
     assert_refused("hits is null",
                    abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4,
                                       abut_array_host(offsets), abut_array_host(NULL), &total));
-    assert_refused("boxes[1] has lo", abut_bvh_box_batch(b.there, abut_array_host(boxes), 2, 4,
+    assert_refused("boxes[1] has lo", abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 2, 4,
                                                          abut_array_host(offsets),
                                                          abut_array_host(triangles), &total));
-    assert_refused("boxes is null", abut_bvh_box_batch(b.there, abut_array_host(NULL), 2, 4,
+    assert_refused("boxes is null", abut_bvh_find_in_box_batch(b.there, abut_array_host(NULL), 2, 4,
                                                        abut_array_host(offsets),
                                                        abut_array_host(triangles), &total));
     assert_refused("bvh is null",
-                   abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
+                   abut_bvh_find_in_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
                                       abut_array_host(triangles), &total));
     assert_refused("offsets is null",
-                   abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
+                   abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
                                       abut_array_host(triangles), &total));
     assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77 && total == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
-    assert_ok(abut_nearest_many_batch(b.there, &none, 1, 2, abut_array_host(NULL),
+    assert_ok(abut_nearest_k_batch(b.there, &none, 1, 2, abut_array_host(NULL),
                                       abut_array_host(NULL)));
     assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, abut_array_host(offsets),
                                         abut_array_host(NULL), &total));
@@ -504,7 +504,7 @@ TEST(bad_arguments) {
                                  abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
-    assert_ok(abut_bvh_box_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
+    assert_ok(abut_bvh_find_in_box_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
                                  abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     free_both(&b);
@@ -525,8 +525,8 @@ TEST(no_doubles) {
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
     assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
-    assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_many_batch",
-                 abut_nearest_many_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+    assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_k_batch",
+                 abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
                                          abut_array_host(counts)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_within_batch",
                  abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
@@ -534,8 +534,8 @@ TEST(no_doubles) {
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_all_batch",
                  abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
                                     abut_array_host(hits), &total));
-    assert_fails(ABUT_ERROR_DEVICE, "abut_bvh_box_batch",
-                 abut_bvh_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
+    assert_fails(ABUT_ERROR_DEVICE, "abut_bvh_find_in_box_batch",
+                 abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
                                     abut_array_host(triangles), &total));
     device->info.has_doubles = doubles;
     free_both(&b);

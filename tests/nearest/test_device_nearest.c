@@ -18,13 +18,13 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
     float(*floats)[4] = malloc(count * sizeof *floats);
     assert_true(got && expected && floats);
     abut_points points = points_of(list, count);
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
     memset(got, 0xff, count * sizeof *got);
-    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
     assert_nearest(got, expected, count);
     double radius = expected[count / 2].distance;
-    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(expected)));
-    assert_ok(abut_nearest_batch(on_device, &points, radius, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(on_device, &points, radius, abut_array_host(got)));
     assert_nearest(got, expected, count);
     bool fits = true;
     for (size_t i = 0; i < count; i++) {
@@ -37,8 +37,8 @@ static void check_points(const abut_bvh *bvh, abut_bvh *on_device, const abut_ve
     points.points = floats;
     points.type = ABUT_SCALAR_FLOAT32;
     points.stride = sizeof *floats;
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
-    assert_ok(abut_nearest_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(on_device, &points, HUGE_VAL, abut_array_host(got)));
     assert_nearest(got, expected, count);
     free(got);
     free(expected);
@@ -49,7 +49,7 @@ static abut_status ask_buffers(const abut_bvh *bvh, abut_buffer *in, size_t coun
                                abut_buffer *out) {
     abut_points points = points_of(NULL, count);
     points.buffer = in;
-    return abut_nearest_batch(bvh, &points, radius, abut_array_buffer(out));
+    return abut_nearest_point_batch(bvh, &points, radius, abut_array_buffer(out));
 }
 
 /* Points and answers that stay on the device. */
@@ -62,7 +62,7 @@ static void check_buffers(const abut_bvh *bvh, abut_bvh *on_device, const abut_v
     assert_ok(abut_buffer_create(device, count * sizeof *got, &out));
     assert_ok(abut_buffer_write(in, 0, list, count * sizeof *list));
     abut_points points = points_of(list, count);
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(expected)));
     assert_ok(ask_buffers(on_device, in, count, HUGE_VAL, out));
     assert_ok(abut_buffer_read(out, 0, got, count * sizeof *got));
     assert_nearest(got, expected, count);
@@ -127,7 +127,7 @@ TEST(built_there) {
             abut_mesh *now = round == 1 ? moved : mesh;
             abut_bvh *bvh;
             if (round)
-                assert_ok(abut_bvh_refit(there, now));
+                assert_ok(abut_bvh_set_mesh(there, now));
             assert_ok(abut_bvh_create(now, NULL, &bvh));
             abut_vec3 *points = make_points(now, 500, (uint64_t)round);
             check_points(bvh, there, points, 500);
@@ -135,8 +135,8 @@ TEST(built_there) {
             abut_bvh_destroy(bvh);
         }
         abut_mesh *other = make_shape(NULL, ABUT_SHAPE_TEAPOT, 5);
-        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_refit(there, other));
-        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_refit(there, NULL));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_set_mesh(there, other));
+        assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_set_mesh(there, NULL));
         abut_mesh_destroy(other);
         abut_bvh_destroy(there);
     }
@@ -145,7 +145,7 @@ TEST(built_there) {
     abut_bvh *copy;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abuti_bvh_copy(bvh, device, &copy));
-    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_refit(copy, mesh));
+    assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_set_mesh(copy, mesh));
     assert_non_null(strstr(abut_last_error(), "a copy"));
     abut_bvh_destroy(copy);
     abut_bvh_destroy(bvh);
@@ -169,7 +169,7 @@ typedef struct asking {
 static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
-    abut_status status = abut_nearest_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
+    abut_status status = abut_nearest_point_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -181,7 +181,7 @@ TEST(failing_device) {
     abut_vec3 *list = make_points(mesh, 100, 3);
     abut_nearest expected[100];
     asking a = {points_of(list, 100), expected};
-    assert_ok(abut_nearest_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
+    assert_ok(abut_nearest_point_batch(bvh, &a.points, HUGE_VAL, abut_array_host(expected)));
     check_failing(bvh, true, ask, &a);
     free(list);
     abut_bvh_destroy(bvh);
@@ -197,26 +197,26 @@ TEST(bad_arguments) {
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
     abut_points points = abut_points_doubles(list, 2);
-    assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     points.count = 1;
-    assert_int_equal(abut_nearest_batch(on_device, &points, NAN, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, &points, NAN, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(on_device, &points, -1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, &points, -1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(NULL)),
+    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(NULL)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(on_device, NULL, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, NULL, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_nearest_batch(NULL, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(NULL, &points, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     points.stride = 8;
-    assert_int_equal(abut_nearest_batch(on_device, &points, 1, abut_array_host(got)),
+    assert_int_equal(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(got)),
                      ABUT_ERROR_ARGUMENT);
     assert_memory_equal(got, kept, sizeof got);
     points = abut_points_default();
     points.type = ABUT_SCALAR_FLOAT64;
-    assert_ok(abut_nearest_batch(on_device, &points, 1, abut_array_host(NULL)));
+    assert_ok(abut_nearest_point_batch(on_device, &points, 1, abut_array_host(NULL)));
     abut_bvh_destroy(on_device);
     abut_bvh_destroy(NULL);
     abut_bvh_destroy(bvh);

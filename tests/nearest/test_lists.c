@@ -52,10 +52,10 @@ static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, d
     static abut_nearest got[MOST];
     abut_points points = abut_points_doubles(p, count);
     memset(got, 0xff, sizeof got);
-    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(got)));
     static abut_nearest ordered[MOST];
-    points.ordered = true;
-    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(ordered)));
+    points.is_sorted = true;
+    assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(ordered)));
     assert_memory_equal(got, ordered, count * sizeof *got);
     /* and by lists, though there may be too few for them */
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = ordered};
@@ -175,7 +175,7 @@ static abut_status batch_work(abut_context *context, void *data) {
         return status;
     status = abut_bvh_create(mesh, NULL, &bvh);
     abut_points points = abut_points_doubles(data, COUNT);
-    status = status ? status : abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
+    status = status ? status : abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -205,7 +205,7 @@ TEST_THREADS(threads_agree) {
             p[i] = some_point(mesh, &random, i % 2);
         abut_points points = abut_points_doubles(p, MANY);
         memset(got, 0, MANY * sizeof *got);
-        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL,
+        assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL,
                                      abut_array_host(threads == 1 ? first : got)));
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
@@ -241,10 +241,10 @@ TEST(cancelling) {
     assert_true(p && got);
     abut_points points = abut_points_doubles(p, MANY);
     assert_int_equal(ABUT_ERROR_CANCELLED,
-                     abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+                     abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 0);
     left = 100;
-    assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
     assert_int_equal(left, 97);
     free(p);
     free(got);

@@ -38,7 +38,7 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         uint32_t room = most[i] < all ? most[i] : all, fill = room < expected ? room : expected;
         memset(got, 0x5a, (all + 1) * sizeof *got);
         abut_nearest before = got[all];
-        assert_ok(abut_nearest_many(bvh, point, radius, room, got, &count));
+        assert_ok(abut_nearest_k(bvh, point, radius, room, got, &count));
         assert_int_equal(fill, count);
         for (uint64_t k = 0; k < count; k++)
             if (memcmp(&got[k], &list[k], sizeof *got) != 0)
@@ -157,14 +157,14 @@ TEST_THREADS(batch_is_single) {
         for (int i = 0; i < COUNT; i++)
             p[i] = point_around(mesh, &random, 1.2);
         abut_points points = abut_points_doubles(p, COUNT);
-        assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
+        assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
                                           abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_nearest_many(bvh, p[i], 0.1, MOST, one, &count));
+            assert_ok(abut_nearest_k(bvh, p[i], 0.1, MOST, one, &count));
             assert_int_equal(count, counts[i]);
             assert_memory_equal(one, got + (size_t)i * MOST, count * sizeof *one);
         }
-        assert_ok(abut_nearest_many_batch(bvh, &points, 0.1, 0, abut_array_host(NULL),
+        assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, 0, abut_array_host(NULL),
                                           abut_array_host(counts)));
         assert_int_equal(0, counts[0]);
         check_within(bvh, &points, p, 0.1);
@@ -193,7 +193,7 @@ static abut_status ask_many(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status
-                    : abut_nearest_many_batch(bvh, &points, HUGE_VAL, 2, abut_array_host(nearest),
+                    : abut_nearest_k_batch(bvh, &points, HUGE_VAL, 2, abut_array_host(nearest),
                                               abut_array_host(counts));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -210,24 +210,24 @@ TEST(refusals) {
     memset(out, 0x5a, sizeof out);
     abut_nearest before = out[0];
     abut_points points = abut_points_doubles(&p, 1);
-    assert_refused("bvh is null", abut_nearest_many(NULL, p, 1, 2, out, &count));
-    assert_refused("count is null", abut_nearest_many(bvh, p, 1, 2, out, NULL));
-    assert_refused("nearest is null", abut_nearest_many(bvh, p, 1, 2, NULL, &count));
-    assert_refused("radius is nan", abut_nearest_many(bvh, p, NAN, 2, out, &count));
-    assert_refused("point is (", abut_nearest_many(bvh, bad, 1, 2, out, &count));
+    assert_refused("bvh is null", abut_nearest_k(NULL, p, 1, 2, out, &count));
+    assert_refused("count is null", abut_nearest_k(bvh, p, 1, 2, out, NULL));
+    assert_refused("nearest is null", abut_nearest_k(bvh, p, 1, 2, NULL, &count));
+    assert_refused("radius is nan", abut_nearest_k(bvh, p, NAN, 2, out, &count));
+    assert_refused("point is (", abut_nearest_k(bvh, bad, 1, 2, out, &count));
     assert_refused("nearest is null", abut_nearest_within(bvh, p, 1, 2, NULL, &count));
     assert_refused("radius is -1", abut_nearest_within(bvh, p, -1, 2, out, &count));
     assert_refused("point is (", abut_nearest_within(bvh, bad, 1, 2, out, &count));
-    assert_refused("points is null", abut_nearest_many_batch(bvh, NULL, 1, 2, abut_array_host(out),
+    assert_refused("points is null", abut_nearest_k_batch(bvh, NULL, 1, 2, abut_array_host(out),
                                                              abut_array_host(&count)));
     assert_refused("counts is null",
-                   abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(out),
+                   abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
                                            abut_array_host(NULL)));
     assert_refused("nearest is null",
-                   abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(NULL),
+                   abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(NULL),
                                            abut_array_host(&count)));
     assert_refused("radius is nan",
-                   abut_nearest_many_batch(bvh, &points, NAN, 2, abut_array_host(out),
+                   abut_nearest_k_batch(bvh, &points, NAN, 2, abut_array_host(out),
                                            abut_array_host(&count)));
     uint64_t offsets[2] = {77, 77}, total = 77;
     assert_refused("bvh is null",
@@ -250,7 +250,7 @@ TEST(refusals) {
                    abut_nearest_within_batch(bvh, &points, 1, 2, abut_array_host(offsets),
                                              abut_array_host(out), &total));
     assert_true(offsets[0] == 77 && total == 77);
-    assert_refused("point 0 is (", abut_nearest_many_batch(bvh, &points, 1, 2, abut_array_host(out),
+    assert_refused("point 0 is (", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
                                                            abut_array_host(&count)));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);

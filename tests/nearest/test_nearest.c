@@ -138,7 +138,7 @@ TEST(batch_is_single) {
             points.count = count;
             double radius = type ? 0.5 : HUGE_VAL;
             memset(got, 0xff, COUNT * sizeof *got);
-            assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
+            assert_ok(abut_nearest_point_batch(bvh, &points, radius, abut_array_host(got)));
             for (size_t i = 0; i < count; i++) {
                 abut_vec3 p = type ? vec(floats[4 * i], floats[4 * i + 1], floats[4 * i + 2])
                                    : vec(doubles[i].p[0], doubles[i].p[1], doubles[i].p[2]);
@@ -167,7 +167,7 @@ TEST(batch_of_equals) {
             packed[i][1] = packed[i][2] = 0.25;
         }
         abut_points points = abut_points_doubles(packed, COUNT);
-        assert_ok(abut_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
+        assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got)));
         for (int i = 0; i < COUNT; i++) {
             abut_vec3 p = vec(packed[i][0], packed[i][1], packed[i][2]);
             assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &one));
@@ -200,7 +200,7 @@ TEST(refusals) {
             abut_points points = abut_points_doubles(two, 2);
             abut_nearest both[2] = {out, out};
             assert_refused("point 1 is (",
-                           abut_nearest_batch(bvh, &points, 1, abut_array_host(both)));
+                           abut_nearest_point_batch(bvh, &points, 1, abut_array_host(both)));
             assert_memory_equal(&both[0], &before, sizeof out);
         }
     /* the first of several is named, also where many threads look */
@@ -210,28 +210,28 @@ TEST(refusals) {
     many[49000][0] = many[35001][1] = many[35000][2] = NAN;
     abut_points points = abut_points_doubles(many, MANY);
     assert_refused("point 35000 is (0, 0, ",
-                   abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     free(many);
     points = abut_points_default();
-    assert_refused("points is null", abut_nearest_batch(bvh, NULL, 1, abut_array_host(&out)));
-    assert_ok(abut_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
+    assert_refused("points is null", abut_nearest_point_batch(bvh, NULL, 1, abut_array_host(&out)));
+    assert_ok(abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
     points.count = 1;
     points.type = ABUT_SCALAR_FLOAT64;
     assert_refused("points->points is null",
-                   abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
+                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     points.points = &p;
-    assert_refused("nearest is null", abut_nearest_batch(bvh, &points, 1, abut_array_host(NULL)));
-    assert_refused("radius is nan", abut_nearest_batch(bvh, &points, NAN, abut_array_host(&out)));
+    assert_refused("nearest is null", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
+    assert_refused("radius is nan", abut_nearest_point_batch(bvh, &points, NAN, abut_array_host(&out)));
     points.stride = 8;
-    assert_refused("stride is 8", abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("stride is 8", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     points.stride = 0;
     points.type = (abut_scalar_type)7;
-    assert_refused("type is 7", abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("type is 7", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     points.type = ABUT_SCALAR_FLOAT64;
     points.count = SIZE_MAX / 2;
-    assert_refused("stride", abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("stride", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     points.size = 0;
-    assert_refused("size", abut_nearest_batch(bvh, &points, 1, abut_array_host(&out)));
+    assert_refused("size", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     assert_memory_equal(&out, &before, sizeof out);
     abut_bvh_destroy(bvh);
 }

@@ -125,7 +125,7 @@ static abut_status ask_everything(abut_context *context, void *data) {
     }
     status = status ? status : abut_pair_distance(&a, &b, NULL, NULL, &separation);
     status = status ? status : abut_pair_within(&a, &b, 1, NULL, NULL, &within, NULL);
-    status = status ? status : abut_pair_meetings(&a, &b, 0, NULL, &count);
+    status = status ? status : abut_pair_intersections(&a, &b, 0, NULL, &count);
     if (!status) {
         abut_pair_poses poses = abut_pair_poses_default();
         abut_pair_relation relations[2];
@@ -179,7 +179,7 @@ TEST(refusals) {
     abut_posed odd = good, beyond = good;
     abut_pair_relation relation = (abut_pair_relation)77;
     abut_separation separation;
-    abut_pair_meeting meeting;
+    abut_pair_intersection meeting;
     uint64_t count = 77;
     bool within = true;
     memset(&separation, 0x5a, sizeof separation);
@@ -205,8 +205,8 @@ TEST(refusals) {
     assert_refused("margin is nan", abut_pair_within(&good, &good, NAN, NULL, NULL, &within, NULL));
     assert_refused("margin is -1", abut_pair_within(&good, &good, -1, NULL, NULL, &within, NULL));
     assert_refused("within is null", abut_pair_within(&good, &good, 1, NULL, NULL, NULL, NULL));
-    assert_refused("meetings is null", abut_pair_meetings(&good, &good, 1, NULL, &count));
-    assert_refused("count is null", abut_pair_meetings(&good, &good, 1, &meeting, NULL));
+    assert_refused("meetings is null", abut_pair_intersections(&good, &good, 1, NULL, &count));
+    assert_refused("count is null", abut_pair_intersections(&good, &good, 1, &meeting, NULL));
     abut_pair_options options = abut_pair_options_default();
     options.size = 0;
     assert_refused("size", relation_of(&good, &good, &options, NULL, &relation));
@@ -274,9 +274,9 @@ TEST(refitted) {
         for (int k = 0; k < 3; k++)
             corners[3 * t + (uint32_t)k].x = 0.5 * fabs(corners[3 * t + (uint32_t)k].x) + 0.01 + t;
     abut_mesh *apart = make_soup(NULL, corners, count);
-    assert_ok(abut_bvh_refit(around, apart));
+    assert_ok(abut_bvh_set_mesh(around, apart));
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-    assert_int_equal(relation, ABUT_PAIR_APART);
+    assert_int_equal(relation, ABUT_PAIR_DISJOINT);
     abut_mesh_destroy(soup);
     abut_mesh_destroy(apart);
     abut_bvh_destroy(around);
@@ -302,9 +302,9 @@ TEST(opened_and_closed) {
     abut_posed a = {around, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {speck, {{0, 0, 0, 0}, {0, 0, 0}}};
     for (int i = 0; i < 6; i++) {
         abut_pair_relation relation;
-        assert_ok(abut_bvh_refit(around, meshes[i % 2]));
+        assert_ok(abut_bvh_set_mesh(around, meshes[i % 2]));
         assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-        assert_int_equal(relation, i % 2 ? ABUT_PAIR_APART : ABUT_PAIR_B_INSIDE);
+        assert_int_equal(relation, i % 2 ? ABUT_PAIR_DISJOINT : ABUT_PAIR_B_INSIDE);
     }
     abut_mesh_destroy(meshes[0]);
     abut_mesh_destroy(meshes[1]);
@@ -324,7 +324,7 @@ TEST(small_and_equal) {
                 separation.triangle_b == 0);
     b.pose.translation.z = -0.5;
     uint64_t count;
-    assert_fails(ABUT_ERROR_BUFFER, "3000 pairs", abut_pair_meetings(&a, &b, 0, NULL, &count));
+    assert_fails(ABUT_ERROR_BUFFER, "3000 pairs", abut_pair_intersections(&a, &b, 0, NULL, &count));
     a.bvh = equal;
     a.pose.translation.z = 3;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation)); /* 9 million ties */
@@ -332,7 +332,7 @@ TEST(small_and_equal) {
     b.pose.translation.z = 3;
     abut_pair_relation relation;
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-    assert_int_equal(relation, ABUT_PAIR_MEETING);
+    assert_int_equal(relation, ABUT_PAIR_INTERSECTING);
     abut_bvh_destroy(one);
     abut_bvh_destroy(equal);
 }

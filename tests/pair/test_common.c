@@ -10,9 +10,9 @@
 
 /* ---- comparing ---- */
 
-static abut_common common_of(const abut_posed *a, const abut_posed *b) {
-    abut_common common;
-    assert_ok(abut_pair_common(a, b, NULL, &common));
+static abut_pair_measures common_of(const abut_posed *a, const abut_posed *b) {
+    abut_pair_measures common;
+    assert_ok(abut_pair_measure(a, b, NULL, &common));
     return common;
 }
 
@@ -25,7 +25,7 @@ static abut_common common_of(const abut_posed *a, const abut_posed *b) {
     } while (0)
 
 static void check_slowly(const abut_posed *a, const abut_posed *b, bool areas) {
-    abut_common found = common_of(a, b);
+    abut_pair_measures found = common_of(a, b);
     slow_common slow = slowly(a, b, b->pose.translation);
     assert_near(slow.volume, found.volume, 1e-13 + 1e-12 * fabsl(slow.volume));
     if (slow.volume > 1e-6L) {
@@ -122,7 +122,7 @@ static abut_bvh *block_tree(const block *b, uint32_t segments) {
 }
 
 /* What two blocks have in common; `error` is for a size of 1. */
-static void check_blocks(const block *a, const block *b, const abut_common *found, double error) {
+static void check_blocks(const block *a, const block *b, const abut_pair_measures *found, double error) {
     double size[3], lo[3], hi[3], inside_a = 0, inside_b = 0, shared = 0, flush = 0, volume = 1;
     int flat = 0, a_more = 0, b_more = 0;
     for (int i = 0; i < 3; i++) {
@@ -141,14 +141,14 @@ static void check_blocks(const block *a, const block *b, const abut_common *foun
         shared += side * ((a->lo[i] == b->lo[i]) + (a->hi[i] == b->hi[i]));
         flush += flat == 1 && size[i] == 0 ? side : 0;
     }
-    abut_pair_common_kind kind = flat >= 4            ? ABUT_COMMON_APART
-                                 : flat               ? ABUT_COMMON_TOUCH
-                                 : !a_more && !b_more ? ABUT_COMMON_SAME
-                                 : !a_more            ? ABUT_COMMON_A_INSIDE
-                                 : !b_more            ? ABUT_COMMON_B_INSIDE
-                                                      : ABUT_COMMON_OVERLAP;
-    assert_string_equal(abut_pair_common_kind_name(kind), abut_pair_common_kind_name(found->kind));
-    assert_int_equal(ABUT_VERDICT_GUARANTEED, found->advice.verdict);
+    abut_pair_overlap_kind kind = flat >= 4            ? ABUT_PAIR_OVERLAP_NONE
+                                 : flat               ? ABUT_PAIR_OVERLAP_TOUCH
+                                 : !a_more && !b_more ? ABUT_PAIR_OVERLAP_EQUAL
+                                 : !a_more            ? ABUT_PAIR_OVERLAP_A_INSIDE
+                                 : !b_more            ? ABUT_PAIR_OVERLAP_B_INSIDE
+                                                      : ABUT_PAIR_OVERLAP_PARTIAL;
+    assert_string_equal(abut_pair_overlap_kind_name(kind), abut_pair_overlap_kind_name(found->kind));
+    assert_int_equal(ABUT_RELIABILITY_GUARANTEED, found->reliability.level);
     assert_near(flush, found->flush_area, error);
     assert_near(flat ? 0 : volume, found->volume, error);
     assert_near(flat ? 0 : inside_a, found->area_a, error);
@@ -176,11 +176,11 @@ TEST(blocks) {
             b = a;
         abut_posed p = {.bvh = block_tree(&a, 1 + test_random_below(&random, 3))},
                    q = {.bvh = block_tree(&b, 1 + test_random_below(&random, 3))};
-        abut_common found = common_of(&p, &q);
+        abut_pair_measures found = common_of(&p, &q);
         check_blocks(&a, &b, &found, 1e-13);
-        if (found.kind > ABUT_COMMON_TOUCH)
+        if (found.kind > ABUT_PAIR_OVERLAP_TOUCH)
             for (int i = 0; i < 3; i++) {
-                const double *lo = &found.box.lo.x, *hi = &found.box.hi.x, *c = &found.centroid.x;
+                const double *lo = &found.bounds.lo.x, *hi = &found.bounds.hi.x, *c = &found.centroid.x;
                 assert_near(fmax(a.lo[i], b.lo[i]), lo[i], 1e-13);
                 assert_near(fmin(a.hi[i], b.hi[i]), hi[i], 1e-13);
                 assert_near((lo[i] + hi[i]) / 2, c[i], 1e-13);
@@ -226,26 +226,26 @@ TEST(invariant) {
     abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 4);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
-        abut_common here = common_of(&a, &b), turned = common_of(&b, &a);
+        abut_pair_measures here = common_of(&a, &b), turned = common_of(&b, &a);
         assert_near(here.volume, turned.volume, 1e-14);
         assert_near(here.area_a, turned.area_b, 1e-13);
         assert_near(here.area_b, turned.area_a, 1e-13);
         assert_int_equal(here.kind, turned.kind);
         /* The part of a inside b and that of b inside a close each other. */
-        assert_near(0, v3_length(v3_add(here.vector, turned.vector)), 1e-13);
+        assert_near(0, v3_length(v3_add(here.area_vector, turned.area_vector)), 1e-13);
         /* It is the gradient of the volume. */
         abut_posed before = a, after = a;
         abut_vec3 way = random_vec(&random, 1e-5);
         before.pose.translation = v3_sub(a.pose.translation, way);
         after.pose.translation = v3_add(a.pose.translation, way);
-        assert_near(2 * v3_dot(here.vector, way),
+        assert_near(2 * v3_dot(here.area_vector, way),
                     common_of(&after, &b).volume - common_of(&before, &b).volume, 1e-11);
         abut_pose move = random_pose(&random, 1e6);
         if (round % 2)
             move.rotation = (abut_quat){0, 0, 0, 1};
         abut_posed c = {torus, pose_multiply(&move, &a.pose)},
                    d = {ball, pose_multiply(&move, &b.pose)};
-        abut_common there = common_of(&c, &d);
+        abut_pair_measures there = common_of(&c, &d);
         /* Poses that far away are rounded, and what they differ by is a shift of a body. */
         mat3 turn = quat_matrix(move.rotation);
         abut_vec3 lost = v3_sub(v3_sub(c.pose.translation, d.pose.translation),
@@ -261,7 +261,7 @@ TEST(invariant) {
             abut_posed e = {hierarchy(mesh[0]), a.pose}, f = {hierarchy(mesh[1]), b.pose};
             e.pose.translation = v3_scale(e.pose.translation, scale);
             f.pose.translation = v3_scale(f.pose.translation, scale);
-            abut_common scaled = common_of(&e, &f);
+            abut_pair_measures scaled = common_of(&e, &f);
             assert_near(here.volume, scaled.volume / pow(scale, 3), 1e-13);
             assert_near(here.area_a, scaled.area_a / pow(scale, 2), 1e-13);
             assert_int_equal(here.kind, scaled.kind);
@@ -279,14 +279,14 @@ TEST(lanes) {
     abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 6);
     for (uint32_t round = 0; round < test_rounds(80); round++) {
         abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
-        abut_common wide = common_of(&a, &b);
+        abut_pair_measures wide = common_of(&a, &b);
         for (int lanes = 4; lanes < 16; lanes *= 2) {
             abuti_simd_at_most(lanes);
-            abut_common found = common_of(&a, &b);
+            abut_pair_measures found = common_of(&a, &b);
             abuti_simd_at_most(16);
             assert_memory_equal(&wide.volume, &found.volume, 6 * sizeof(double));
-            assert_memory_equal(&wide.vector, &found.vector, 6 * sizeof(double));
-            assert_memory_equal(&wide.box, &found.box, sizeof wide.box);
+            assert_memory_equal(&wide.area_vector, &found.area_vector, 6 * sizeof(double));
+            assert_memory_equal(&wide.bounds, &found.bounds, sizeof wide.bounds);
         }
     }
     abut_bvh_destroy(torus);
@@ -312,9 +312,9 @@ TEST(rest) {
         for (uint32_t round = 0; round < test_rounds(160); round++) {
             abut_posed p = {a, random_pose(&random, 0.4)}, q = {b, random_pose(&random, 0.4)},
                        r = {rest, q.pose};
-            abut_common in = common_of(&p, &q), out = common_of(&p, &r);
+            abut_pair_measures in = common_of(&p, &q), out = common_of(&p, &r);
             assert_near(volume, in.volume + out.volume, 1e-13);
-            assert_near(0, v3_length(v3_add(in.vector, out.vector)), 1e-12);
+            assert_near(0, v3_length(v3_add(in.area_vector, out.area_vector)), 1e-12);
         }
         abut_bvh_destroy(b);
         abut_bvh_destroy(rest);
@@ -324,7 +324,7 @@ TEST(rest) {
 
 /* ---- kinds ---- */
 
-static abut_common at(const abut_bvh *a, const abut_bvh *b, double x, double y, double z) {
+static abut_pair_measures at(const abut_bvh *a, const abut_bvh *b, double x, double y, double z) {
     abut_posed p = {.bvh = a}, q = {.bvh = b, .pose.translation = {x, y, z}};
     return common_of(&p, &q);
 }
@@ -333,17 +333,17 @@ TEST(nested) {
     abut_mesh *small = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
     abut_bvh *ball = hierarchy(small), *hollow = around(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 6));
     double volume = volume_of(ball);
-    assert_int_equal(ABUT_COMMON_APART, at(ball, hollow, 0, 0, 0).kind); /* in the cavity */
-    assert_int_equal(ABUT_COMMON_APART, at(ball, hollow, 20, 0, 0).kind);
-    abut_common wall = at(ball, hollow, 1.5, 0, 0), turned = at(hollow, ball, 1.5, 0, 0);
-    assert_int_equal(ABUT_COMMON_A_INSIDE, wall.kind);
-    assert_int_equal(ABUT_COMMON_B_INSIDE, turned.kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(ball, hollow, 0, 0, 0).kind); /* in the cavity */
+    assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(ball, hollow, 20, 0, 0).kind);
+    abut_pair_measures wall = at(ball, hollow, 1.5, 0, 0), turned = at(hollow, ball, 1.5, 0, 0);
+    assert_int_equal(ABUT_PAIR_OVERLAP_A_INSIDE, wall.kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, turned.kind);
     assert_near(volume, wall.volume, 1e-15);
     assert_near(volume, turned.volume, 1e-15);
     assert_near(0, wall.area_b, 0);
     assert_near(0, v3_length(wall.centroid), 1e-12);
-    assert_int_equal(ABUT_COMMON_OVERLAP, at(ball, hollow, 0.5, 0, 0).kind);
-    assert_int_equal(ABUT_COMMON_OVERLAP, at(ball, hollow, 4, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, at(ball, hollow, 0.5, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, at(ball, hollow, 4, 0, 0).kind);
     /* So is what has no volume, or hardly any. */
     static const double heights[] = {0, 1e-14, 1e-11, 1e-6};
     for (int i = 0; i < 4; i++) {
@@ -353,18 +353,18 @@ TEST(nested) {
         abut_vec3 *positions = malloc(count * sizeof *positions);
         assert_non_null(positions);
         for (uint32_t k = 0; k < count; k++) {
-            positions[k] = abut_mesh_positions(abut_bvh_mesh(flat))[k];
+            positions[k] = abut_mesh_local_positions(abut_bvh_mesh(flat))[k];
             positions[k].z *= heights[i];
         }
         abut_bvh *sheet =
             hierarchy(test_mesh(NULL, positions, count, abut_mesh_indices(abut_bvh_mesh(flat)),
                                 abut_mesh_triangle_count(abut_bvh_mesh(flat))));
-        abut_common in = at(sheet, hollow, 2, 0, 0);
-        assert_int_equal(ABUT_COMMON_A_INSIDE, in.kind);
+        abut_pair_measures in = at(sheet, hollow, 2, 0, 0);
+        assert_int_equal(ABUT_PAIR_OVERLAP_A_INSIDE, in.kind);
         assert_near(heights[i], in.volume, 1e-10);
         assert_near(0, v3_length(in.centroid), 1e-6);
-        assert_int_equal(ABUT_COMMON_B_INSIDE, at(hollow, sheet, 2, 0, 0).kind);
-        assert_int_equal(ABUT_COMMON_APART, at(sheet, hollow, 20, 0, 0).kind);
+        assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, at(hollow, sheet, 2, 0, 0).kind);
+        assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(sheet, hollow, 20, 0, 0).kind);
         free(positions);
         abut_bvh_destroy(flat);
         abut_bvh_destroy(sheet);
@@ -375,8 +375,8 @@ TEST(nested) {
         list = make_joined(list, make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1,
                                             vec(0.3 * i, 0, 0)));
     abut_bvh *parts = hierarchy(list), *box = shape_tree(ABUT_SHAPE_BOX, 1);
-    abut_common three = at(parts, box, 0.1, 0, 0); /* x from -0.4 to 0.6: at 0, 0.3 and 0.6 */
-    assert_int_equal(ABUT_COMMON_OVERLAP, three.kind);
+    abut_pair_measures three = at(parts, box, 0.1, 0, 0); /* x from -0.4 to 0.6: at 0, 0.3 and 0.6 */
+    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, three.kind);
     assert_near(2.5 * volume, three.volume, 1e-15);
     abut_bvh_destroy(parts);
     abut_bvh_destroy(box);
@@ -392,15 +392,15 @@ TEST(specks) {
         abut_mesh *ball = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), size, vec(0, 0, 0));
         abut_bvh *speck = hierarchy(ball);
         double volume = volume_of(speck);
-        abut_common found = at(speck, box, -0.25 * (power > 0), 0, 0);
-        assert_int_equal(ABUT_COMMON_A_INSIDE, found.kind);
+        abut_pair_measures found = at(speck, box, -0.25 * (power > 0), 0, 0);
+        assert_int_equal(ABUT_PAIR_OVERLAP_A_INSIDE, found.kind);
         assert_near(volume, found.volume, 1e-13 * volume);
         found = at(box, speck, 0, 0.25 * (power > 0), 0);
-        assert_int_equal(ABUT_COMMON_B_INSIDE, found.kind);
+        assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, found.kind);
         assert_near(volume, found.volume, 1e-13 * volume);
-        assert_int_equal(ABUT_COMMON_APART, at(box, speck, 0.5 + size, 0, 0).kind);
+        assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(box, speck, 0.5 + size, 0, 0).kind);
         found = at(box, speck, 0.5, 0, 0); /* where edges of the box are rounded */
-        assert_int_equal(ABUT_COMMON_OVERLAP, found.kind);
+        assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, found.kind);
         assert_near(volume / 2, found.volume, (1e-12 + 1e-15 / size) * volume);
         assert_near(found.area_b, at(speck, box, -0.5, 0, 0).area_a,
                     (1e-12 + 1e-15 / size) * size * size);
@@ -416,19 +416,19 @@ TEST(touching) {
              *tip = hierarchy(test_mesh(NULL, corners, 4, tetrahedron_indices, 4));
     const struct {
         abut_vec3 at;
-        abut_pair_common_kind kind;
+        abut_pair_overlap_kind kind;
         double flush;
     } cases[] = {
-        {{0.5, 0, 0}, ABUT_COMMON_TOUCH, 0.25},       /* a face, a part of it beyond */
-        {{0.5, -0.5, -0.5}, ABUT_COMMON_TOUCH, 0.5},  /* a face */
-        {{0.5, 0.5, -0.25}, ABUT_COMMON_TOUCH, 0},    /* an edge */
-        {{0.5, 0.5, 0.5}, ABUT_COMMON_TOUCH, 0},      /* a corner */
-        {{-0.25, -0.25, -1.5}, ABUT_COMMON_TOUCH, 0}, /* the tip on a face */
-        {{-0.25, -0.25, -1.5 - 1e-6}, ABUT_COMMON_APART, 0},
-        {{-0.25, -0.25, -1.5 + 1e-6}, ABUT_COMMON_OVERLAP, 0},
-        {{0.5 - 1e-6, 0, 0}, ABUT_COMMON_OVERLAP, 0},
-        {{0.5 + 1e-6, 0, 0}, ABUT_COMMON_APART, 0},
-        {{-0.5, -0.5, -0.5}, ABUT_COMMON_B_INSIDE, 0},
+        {{0.5, 0, 0}, ABUT_PAIR_OVERLAP_TOUCH, 0.25},       /* a face, a part of it beyond */
+        {{0.5, -0.5, -0.5}, ABUT_PAIR_OVERLAP_TOUCH, 0.5},  /* a face */
+        {{0.5, 0.5, -0.25}, ABUT_PAIR_OVERLAP_TOUCH, 0},    /* an edge */
+        {{0.5, 0.5, 0.5}, ABUT_PAIR_OVERLAP_TOUCH, 0},      /* a corner */
+        {{-0.25, -0.25, -1.5}, ABUT_PAIR_OVERLAP_TOUCH, 0}, /* the tip on a face */
+        {{-0.25, -0.25, -1.5 - 1e-6}, ABUT_PAIR_OVERLAP_NONE, 0},
+        {{-0.25, -0.25, -1.5 + 1e-6}, ABUT_PAIR_OVERLAP_PARTIAL, 0},
+        {{0.5 - 1e-6, 0, 0}, ABUT_PAIR_OVERLAP_PARTIAL, 0},
+        {{0.5 + 1e-6, 0, 0}, ABUT_PAIR_OVERLAP_NONE, 0},
+        {{-0.5, -0.5, -0.5}, ABUT_PAIR_OVERLAP_B_INSIDE, 0},
     };
     test_random random = {46};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -439,32 +439,32 @@ TEST(touching) {
                 a.pose = pose_multiply(&move, &a.pose);
                 b.pose = pose_multiply(&move, &b.pose);
             }
-            abut_common found = common_of(&a, &b);
+            abut_pair_measures found = common_of(&a, &b);
             if (found.kind != cases[i].kind)
-                fail_msg("case %zu, turn %d: %s", i, turn, abut_pair_common_kind_name(found.kind));
+                fail_msg("case %zu, turn %d: %s", i, turn, abut_pair_overlap_kind_name(found.kind));
             assert_near(cases[i].flush, found.flush_area, 1e-12);
-            if (found.kind != ABUT_COMMON_TOUCH)
+            if (found.kind != ABUT_PAIR_OVERLAP_TOUCH)
                 continue;
             assert_near(0, found.volume, 0);
-            assert_near(cases[i].flush, v3_length(found.vector), 1e-12);
+            assert_near(cases[i].flush, v3_length(found.area_vector), 1e-12);
             /* The point is in the box, and that where it should be. */
             abut_pose back = pose_inverse(&a.pose);
             abut_vec3 p = pose_apply(&back, found.centroid);
             assert_true(v3_max_abs(p) <= 0.5 + 1e-9 && v3_max_abs(p) >= 0.5 - 1e-9);
-            assert_true(found.box.lo.x <= found.centroid.x + 1e-9 &&
-                        found.box.hi.z >= found.centroid.z - 1e-9);
+            assert_true(found.bounds.lo.x <= found.centroid.x + 1e-9 &&
+                        found.bounds.hi.z >= found.centroid.z - 1e-9);
         }
     /* A tolerance makes more of it. */
-    abut_pair_common_options options = abut_pair_common_options_default();
+    abut_pair_measure_options options = abut_pair_common_options_default();
     abut_posed a = {.bvh = box}, b = {.bvh = tip, .pose.translation = {0.5 + 1e-6, -0.5, -0.5}};
-    abut_common found;
+    abut_pair_measures found;
     options.tolerance = 2e-6;
-    assert_ok(abut_pair_common(&a, &b, &options, &found));
-    assert_int_equal(ABUT_COMMON_TOUCH, found.kind);
+    assert_ok(abut_pair_measure(&a, &b, &options, &found));
+    assert_int_equal(ABUT_PAIR_OVERLAP_TOUCH, found.kind);
     assert_near(0.5, found.flush_area, 1e-12);
     b.pose.translation.x = 0.5 - 1e-6;
-    assert_ok(abut_pair_common(&a, &b, &options, &found));
-    assert_int_equal(ABUT_COMMON_TOUCH, found.kind);
+    assert_ok(abut_pair_measure(&a, &b, &options, &found));
+    assert_int_equal(ABUT_PAIR_OVERLAP_TOUCH, found.kind);
     assert_near(0.5, found.flush_area, 1e-5);
     abut_bvh_destroy(box);
     abut_bvh_destroy(tip);
@@ -499,15 +499,15 @@ TEST(odd_meshes) {
     abut_mesh_destroy(whole);
     for (uint32_t round = 0; round < test_rounds(160); round++) {
         abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
-        abut_common plain = common_of(&a, &b), found;
+        abut_pair_measures plain = common_of(&a, &b), found;
         b.bvh = inward;
         found = common_of(&a, &b);
         assert_near(plain.volume, found.volume, 1e-15);
         assert_near(plain.area_a, found.area_a, 1e-14);
         assert_near(plain.area_b, found.area_b, 1e-14);
-        assert_near(0, v3_length(v3_sub(plain.vector, found.vector)), 1e-14);
+        assert_near(0, v3_length(v3_sub(plain.area_vector, found.area_vector)), 1e-14);
         assert_int_equal(plain.kind, found.kind);
-        assert_non_null(strstr(found.advice.reason, "B faces inwards"));
+        assert_non_null(strstr(found.reliability.reason, "B faces inwards"));
         found = common_of(&b, &a);
         assert_near(plain.volume, found.volume, 1e-15);
         b.bvh = soup;
@@ -524,9 +524,9 @@ TEST(odd_meshes) {
         assert_near(2 * plain.volume, found.volume, 1e-14);
     }
     abut_posed a = {.bvh = inward}, b = {.bvh = ball};
-    assert_int_equal(ABUT_COMMON_SAME, common_of(&a, &b).kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_EQUAL, common_of(&a, &b).kind);
     a.bvh = needle;
-    assert_int_equal(ABUT_COMMON_SAME, common_of(&a, &b).kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_EQUAL, common_of(&a, &b).kind);
     abut_bvh *trees[] = {torus, ball, inward, soup, needle, twice};
     for (int i = 0; i < 6; i++)
         abut_bvh_destroy(trees[i]);
@@ -535,24 +535,24 @@ TEST(odd_meshes) {
 /* Borders and triangles that face opposite ways: a kind, and a reason for the rest. */
 TEST(open_meshes) {
     abut_bvh *sheet = shape_tree(ABUT_SHAPE_SHEET, 3), *box = shape_tree(ABUT_SHAPE_BOX, 1);
-    abut_common found = at(sheet, box, 0, 0, 0);
-    assert_int_equal(ABUT_COMMON_OVERLAP, found.kind);
-    assert_int_equal(ABUT_VERDICT_UNFIT, found.advice.verdict);
-    assert_non_null(strstr(found.advice.reason, "A has a border"));
+    abut_pair_measures found = at(sheet, box, 0, 0, 0);
+    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, found.kind);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
+    assert_non_null(strstr(found.reliability.reason, "A has a border"));
     assert_near(0, found.volume + found.area + found.flush_area, 0);
-    assert_non_null(strstr(at(box, sheet, 0, 0, 0).advice.reason, "B has a border"));
-    assert_non_null(strstr(at(sheet, sheet, 0, 0, 0).advice.reason, "Both meshes"));
-    assert_int_equal(ABUT_COMMON_APART, at(sheet, box, 0, 0, 3).kind);
+    assert_non_null(strstr(at(box, sheet, 0, 0, 0).reliability.reason, "B has a border"));
+    assert_non_null(strstr(at(sheet, sheet, 0, 0, 0).reliability.reason, "Both meshes"));
+    assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(sheet, box, 0, 0, 3).kind);
     uint32_t indices[36];
     const abut_mesh *mesh = abut_bvh_mesh(box);
     memcpy(indices, abut_mesh_indices(mesh), sizeof indices);
     indices[0] = abut_mesh_indices(mesh)[1];
     indices[1] = abut_mesh_indices(mesh)[0];
     abut_bvh *turned = hierarchy(
-        test_mesh(NULL, abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh), indices, 12));
+        test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, 12));
     found = at(turned, box, 0.5, 0, 0);
-    assert_int_equal(ABUT_VERDICT_UNFIT, found.advice.verdict);
-    assert_non_null(strstr(found.advice.reason, "opposite ways"));
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
+    assert_non_null(strstr(found.reliability.reason, "opposite ways"));
     abut_bvh_destroy(sheet);
     abut_bvh_destroy(box);
     abut_bvh_destroy(turned);
@@ -579,15 +579,15 @@ TEST(hostile) {
             abut_posed a = {.bvh = trees[i]}, b = {.bvh = trees[j]};
             if ((i + j) % 3)
                 b.pose = random_pose(&random, (i + j) % 3 == 1 ? 0.3 : 1e30);
-            abut_common c = common_of(&a, &b);
-            const double *numbers[] = {&c.volume, &c.vector.x, &c.box.lo.x};
+            abut_pair_measures c = common_of(&a, &b);
+            const double *numbers[] = {&c.volume, &c.area_vector.x, &c.bounds.lo.x};
             const int counts[] = {6, 6, 6};
             for (int list = 0; list < 3; list++)
                 for (int k = 0; k < counts[list]; k++)
                     assert_true(isfinite(numbers[list][k]));
             if (j >= SIZES && (j - SIZES) % 2 == 1 && c.volume != 0)
                 fail_msg("trees %u and %u: volume %g, %s", i, j, c.volume,
-                         abut_pair_common_kind_name(c.kind));
+                         abut_pair_overlap_kind_name(c.kind));
         }
     for (uint32_t i = 0; i < count; i++)
         abut_bvh_destroy(trees[i]);
@@ -596,22 +596,22 @@ TEST(hostile) {
 TEST(refused) {
     abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_posed a = {.bvh = box}, none = {.bvh = NULL};
-    abut_pair_common_options options = abut_pair_common_options_default();
-    abut_common found = {.volume = 7};
-    assert_refused("a is null", abut_pair_common(NULL, &a, NULL, &found));
-    assert_refused("b->bvh is null", abut_pair_common(&a, &none, NULL, &found));
-    assert_refused("common is null", abut_pair_common(&a, &a, NULL, NULL));
+    abut_pair_measure_options options = abut_pair_common_options_default();
+    abut_pair_measures found = {.volume = 7};
+    assert_refused("a is null", abut_pair_measure(NULL, &a, NULL, &found));
+    assert_refused("b->bvh is null", abut_pair_measure(&a, &none, NULL, &found));
+    assert_refused("common is null", abut_pair_measure(&a, &a, NULL, NULL));
     static const double wrong[] = {-1, NAN, INFINITY};
     for (int i = 0; i < 3; i++) {
         abut_posed b = a;
         options.tolerance = wrong[i];
-        assert_refused("tolerance", abut_pair_common(&a, &a, &options, &found));
+        assert_refused("tolerance", abut_pair_measure(&a, &a, &options, &found));
         b.pose.translation.y = i ? wrong[i] : 1e200;
-        assert_refused("pose of b", abut_pair_common(&a, &b, NULL, &found));
+        assert_refused("pose of b", abut_pair_measure(&a, &b, NULL, &found));
     }
     assert_near(7, found.volume, 0);
-    assert_string_equal("same", abut_pair_common_kind_name(ABUT_COMMON_SAME));
-    assert_null(abut_pair_common_kind_name((abut_pair_common_kind)99));
+    assert_string_equal("same", abut_pair_overlap_kind_name(ABUT_PAIR_OVERLAP_EQUAL));
+    assert_null(abut_pair_overlap_kind_name((abut_pair_overlap_kind)99));
     abut_bvh_destroy(box);
 }
 
@@ -621,21 +621,21 @@ TEST(refitted) {
     abut_mesh *larger = NULL;
     assert_ok(abut_mesh_transform(mesh, 2, still, &larger));
     abut_bvh *box = hierarchy(mesh), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 3);
-    assert_int_equal(ABUT_COMMON_B_INSIDE, at(box, ball, 0, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, at(box, ball, 0, 0, 0).kind);
     assert_near(1, at(box, box, 0, 0, 0).volume, 1e-15);
-    assert_ok(abut_bvh_refit(box, larger));
+    assert_ok(abut_bvh_set_mesh(box, larger));
     assert_near(8, at(box, box, 0, 0, 0).volume, 1e-14);
-    assert_int_equal(ABUT_COMMON_SAME, at(box, box, 0, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_OVERLAP_EQUAL, at(box, box, 0, 0, 0).kind);
     /* A corner that comes apart opens it. */
     uint32_t count = abut_mesh_vertex_count(larger);
     abut_vec3 *positions = malloc(count * sizeof *positions);
     assert_non_null(positions);
-    memcpy(positions, abut_mesh_positions(larger), count * sizeof *positions);
+    memcpy(positions, abut_mesh_local_positions(larger), count * sizeof *positions);
     positions[abut_mesh_indices(larger)[0]].x += 0.3;
     abut_mesh *open = test_mesh(NULL, positions, count, abut_mesh_indices(larger),
                                 abut_mesh_triangle_count(larger));
-    assert_ok(abut_bvh_refit(box, open));
-    assert_int_equal(ABUT_VERDICT_UNFIT, at(box, ball, 0, 0, 0).advice.verdict);
+    assert_ok(abut_bvh_set_mesh(box, open));
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, at(box, ball, 0, 0, 0).reliability.level);
     free(positions);
     abut_mesh_destroy(open);
     abut_mesh_destroy(larger);
@@ -647,13 +647,13 @@ static abut_status ask(abut_context *context, void *data) {
     abut_shape shape = abut_shape_default(*(const abut_shape_kind *)data);
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    abut_common found;
+    abut_pair_measures found;
     shape.segments = shape.rings = 4;
     abut_status status = abut_shape_create(context, &shape, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     for (int i = 0; i < 3 && !status; i++) {
         abut_posed a = {.bvh = bvh}, b = {.bvh = bvh, .pose.translation = {0.3 * i, 0.1 * i, 0}};
-        status = abut_pair_common(&a, &b, NULL, &found);
+        status = abut_pair_measure(&a, &b, NULL, &found);
     }
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -674,8 +674,8 @@ typedef struct shared {
 static void *ask_shared(void *data) {
     shared *s = data;
     abut_posed a = {.bvh = s->bvh}, b = {.bvh = s->bvh, .pose.translation = {0.2, 0.1, 0}};
-    abut_common found = {.volume = -1};
-    abut_pair_common(&a, &b, NULL, &found);
+    abut_pair_measures found = {.volume = -1};
+    abut_pair_measure(&a, &b, NULL, &found);
     s->volume = found.volume;
     return NULL;
 }

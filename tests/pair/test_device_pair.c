@@ -155,7 +155,7 @@ static void check_pair(abut_mesh *mesh_a, abut_mesh *mesh_b, uint32_t count, uin
     poses.count = count;
     for (int round = 0; round < 3; round++) {
         abut_pair_options options = abut_pair_options_default();
-        options.surfaces = round == 2;
+        options.surface_only = round == 2;
         poses.poses_a = round == 1 ? list_a : NULL;
         poses.poses_b = list_b;
         check_overlap(&two, &poses, &options);
@@ -209,11 +209,11 @@ TEST(witnesses_of_built_trees) {
                 assert_ok(abut_pair_distance(&here[0], &here[1], NULL, NULL, &expected));
                 assert_ok(abut_pair_distance(&there[0], &there[1], NULL, NULL, &got));
                 assert_true(same_separation(&got, &expected));
-                touching += expected.relation == ABUT_PAIR_MEETING;
+                touching += expected.relation == ABUT_PAIR_INTERSECTING;
             }
             assert_true(touching > count / 8);
-            assert_ok(abut_bvh_refit(two.a, moved));
-            assert_ok(abut_bvh_refit(two.there_a, moved));
+            assert_ok(abut_bvh_set_mesh(two.a, moved));
+            assert_ok(abut_bvh_set_mesh(two.there_a, moved));
         }
         free(list);
         destroy_two(&two);
@@ -247,8 +247,8 @@ TEST(single_questions_of_built_trees) {
         static abut_patch patches[2][64];
         static abut_contact contacts[2][512];
         abut_patches found[2];
-        abut_common common[2];
-        abut_sweep_touch touch[2];
+        abut_pair_measures common[2];
+        abut_sweep_rigid_result touch[2];
         const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
         abut_path path = {list[i], list[i]};
         path.from.translation.x += 3;
@@ -264,7 +264,7 @@ TEST(single_questions_of_built_trees) {
                                       .contacts = contacts[k],
                                       .contact_capacity = 512};
             assert_ok(abut_contact_patches(&a, &b, NULL, &found[k]));
-            assert_ok(abut_pair_common(&a, &b, NULL, &common[k]));
+            assert_ok(abut_pair_measure(&a, &b, NULL, &common[k]));
             if (i % 50 < 48)
                 assert_ok(abut_sweep_rigid(a.bvh, &still, b.bvh, &path, NULL, &touch[k]));
         }
@@ -354,7 +354,7 @@ TEST(nested) {
             poses.a = way & 1 ? two.b : two.a;
             poses.b = way & 1 ? two.a : two.b;
             poses.poses_b = list;
-            options.surfaces = way > 1;
+            options.surface_only = way > 1;
             two_bodies ordered =
                 way & 1 ? (two_bodies){two.b, two.a, two.there_b, two.there_a} : two;
             check_overlap(&ordered, &poses, &options);

@@ -5,7 +5,7 @@
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     truth_device = test_device(NULL);
-    if (!abut_device_info_get(truth_device).same_bits) {
+    if (!abut_device_get_info(truth_device).same_bits) {
         printf("skipped: signs of surfaces with a border need a device that rounds as the CPU\n");
         abut_device_destroy(truth_device);
         return 77;

@@ -133,7 +133,7 @@ TEST(answers_with_discs) {
             abut_bvh *fresh = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8),
                                                    i < 20 ? 1 : 0.5, vec(0, 0, 0)));
             if (i == 20) {
-                assert_ok(abut_bvh_refit(asked, small));
+                assert_ok(abut_bvh_set_mesh(asked, small));
                 assert_null(abuti_pair_discs(asked, 0));
                 if (k)
                     fail_next(asked, &memory);
@@ -163,7 +163,7 @@ TEST(soups_with_discs) {
     test_random random = {23};
     abut_pair_options options = abut_pair_options_default();
     int apart = 0;
-    options.surfaces = true;
+    options.surface_only = true;
     for (int i = 0; i < SOUP_COUNT; i++)
         for (int j = i; j < SOUP_COUNT; j++) {
             abut_bvh *with[2], *without[2];
@@ -182,7 +182,7 @@ TEST(soups_with_discs) {
                 b.bvh = without[1];
                 assert_ok(abut_pair_distance(&a, &b, &options, NULL, &expected));
                 assert_memory_equal(&found, &expected, sizeof found);
-                apart += found.relation == ABUT_PAIR_APART;
+                apart += found.relation == ABUT_PAIR_DISJOINT;
             }
             for (int k = 0; k < 2; k++) {
                 abut_bvh_destroy(with[k]);
@@ -201,7 +201,7 @@ TEST(long_search) {
     abut_separation found, again;
     test_random random = {9};
     abut_posed a = {inner, still}, b = {outer, any_pose(&random, 0)};
-    options.surfaces = true;
+    options.surface_only = true;
     b.pose.translation = vec(0.01, 0.02, 0);
     assert_ok(abut_pair_distance(&a, &b, &options, NULL, &found));
     assert_non_null(inner->parts.first);

@@ -12,7 +12,7 @@ static abut_context *serial;
 /* ---- the referee ---- */
 
 static bool is_common(const abut_mesh *mesh, bool by_index, uint32_t v, uint32_t w) {
-    abut_vec3 p = abut_mesh_positions(mesh)[v], q = abut_mesh_positions(mesh)[w];
+    abut_vec3 p = abut_mesh_local_positions(mesh)[v], q = abut_mesh_local_positions(mesh)[w];
     return v == w || (!by_index && p.x == q.x && p.y == q.y && p.z == q.z);
 }
 
@@ -86,14 +86,14 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
     uint32_t n = abut_mesh_triangle_count(mesh);
     uint64_t count = 12345, again, at = 0;
     bool any;
-    abut_status status = abut_pair_self_meetings(bvh, &options, 0, NULL, &count);
+    abut_status status = abut_pair_self_intersections(bvh, &options, 0, NULL, &count);
     assert_int_equal(status, count ? ABUT_ERROR_BUFFER : ABUT_OK);
-    abut_pair_self *pairs = calloc(count + 1, sizeof *pairs);
+    abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
     assert_non_null(pairs);
     abuti_simd_at_most(lanes[checks++ % 3]);
-    assert_ok(abut_pair_self_meetings(bvh, &options, count, pairs, &again));
+    assert_ok(abut_pair_self_intersections(bvh, &options, count, pairs, &again));
     assert_int_equal(count, again);
-    assert_ok(abut_pair_self_any(bvh, &options, &any));
+    assert_ok(abut_pair_self_intersects(bvh, &options, &any));
     assert_int_equal(any, count > 0);
     abuti_simd_at_most(16);
     for (uint32_t a = 0; a < n; a++)
@@ -105,10 +105,10 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
             if (!listed)
                 continue;
             abut_triangle s = triangle_of(mesh, a), t = triangle_of(mesh, b);
-            abut_meeting meeting;
+            abut_intersection meeting;
             abut_segment segment;
-            assert_ok(abut_triangle_triangle_meet(&s, &t, &meeting, &segment));
-            assert_int_equal(meeting, pairs[at].meeting);
+            assert_ok(abut_triangle_triangle_intersect(&s, &t, &meeting, &segment));
+            assert_int_equal(meeting, pairs[at].kind);
             assert_memory_equal(&segment, &pairs[at].segment, sizeof segment);
             at++;
         }
@@ -181,22 +181,22 @@ TEST(shapes) {
         abut_vec3 *corners = malloc(3 * (size_t)n * sizeof *corners);
         assert_non_null(corners);
         for (uint32_t i = 0; i < 3 * n; i++)
-            corners[i] = abut_mesh_positions(mesh)[indices[i]];
+            corners[i] = abut_mesh_local_positions(mesh)[indices[i]];
         abut_mesh *soup = make_soup(serial, corners, n);
         if (n < 200)
             assert_int_equal(check(mesh, false), 0);
         abut_bvh *bvh;
         bool any = true;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        assert_ok(abut_pair_self_any(bvh, NULL, &any));
+        assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
         assert_false(any);
         abut_bvh_destroy(bvh);
         abut_pair_self_options strict = abut_pair_self_options_default();
         strict.by_index = true;
         assert_ok(abut_bvh_create(soup, NULL, &bvh));
-        assert_ok(abut_pair_self_any(bvh, NULL, &any));
+        assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
         assert_false(any);
-        assert_ok(abut_pair_self_any(bvh, &strict, &any));
+        assert_ok(abut_pair_self_intersects(bvh, &strict, &any));
         assert_true(any);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(soup);
@@ -303,7 +303,7 @@ TEST(spikes) {
 
 TEST_THREADS(threads) {
     uint64_t first_count = 0;
-    abut_pair_self *first = NULL;
+    abut_pair_self_intersection *first = NULL;
     for (uint32_t n = 1; n <= 4; n += n < 2 ? 1 : 2) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, n);
@@ -312,16 +312,16 @@ TEST_THREADS(threads) {
         uint64_t count, some = 0;
         bool any = false;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        assert_int_equal(abut_pair_self_meetings(bvh, NULL, 0, NULL, &count), ABUT_ERROR_BUFFER);
-        abut_pair_self *pairs = calloc(count, sizeof *pairs);
+        assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &count), ABUT_ERROR_BUFFER);
+        abut_pair_self_intersection *pairs = calloc(count, sizeof *pairs);
         assert_non_null(pairs);
-        assert_ok(abut_pair_self_meetings(bvh, NULL, count, pairs, &count));
-        assert_ok(abut_pair_self_any(bvh, NULL, &any));
+        assert_ok(abut_pair_self_intersections(bvh, NULL, count, pairs, &count));
+        assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
         assert_true(any && count > 1000);
         abut_pair_self_options few = abut_pair_self_options_default();
         few.limit = 100;
         assert_fails(ABUT_ERROR_LIMIT, "options->limit",
-                     abut_pair_self_meetings(bvh, &few, count, pairs, &some));
+                     abut_pair_self_intersections(bvh, &few, count, pairs, &some));
         assert_true(some < count);
         if (first) {
             assert_int_equal(first_count, count + some);
@@ -351,13 +351,13 @@ static abut_status work(abut_context *context, void *data) {
     abut_bvh *bvh = NULL;
     input.positions = corners;
     input.vertex_count = 300;
-    static abut_pair_self pairs[5000];
+    static abut_pair_self_intersection pairs[5000];
     uint64_t count;
     bool any;
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_pair_self_meetings(bvh, NULL, 5000, pairs, &count);
-    status = status ? status : abut_pair_self_any(bvh, NULL, &any);
+    status = status ? status : abut_pair_self_intersections(bvh, NULL, 5000, pairs, &count);
+    status = status ? status : abut_pair_self_intersects(bvh, NULL, &any);
     abut_mesh_report report = {.triangle_count = 100};
     status = status ? status : abut_pair_examine(bvh, NULL, &report);
     abut_bvh_destroy(bvh);
@@ -382,28 +382,28 @@ TEST(reports) {
         abut_mesh_report report, before;
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
-        assert_false(report.self_examined);
-        assert_non_null(strstr(abut_pair_advice(&report).reason, "as long as"));
+        assert_false(report.has_self_intersection_test);
+        assert_non_null(strstr(abut_pair_reliability(&report).reason, "as long as"));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_bvh_create(parts[0], NULL, &other));
         before = report;
         assert_refused("report of its own mesh", abut_pair_examine(other, NULL, &report));
         assert_memory_equal(&before, &report, sizeof report);
         assert_ok(abut_pair_examine(bvh, NULL, &report));
-        assert_true(report.self_examined);
+        assert_true(report.has_self_intersection_test);
         uint64_t count = 0;
-        abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
-        assert_int_equal(report.self_pair_count, count);
+        abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
+        assert_int_equal(report.self_intersection_count, count);
         const abut_problem *problem = &report.problems[ABUT_PROBLEM_SELF_INTERSECTION];
-        abut_verdict expected = round ? ABUT_VERDICT_LIMITED : ABUT_VERDICT_GUARANTEED;
+        abut_reliability_level expected = round ? ABUT_RELIABILITY_LIMITED : ABUT_RELIABILITY_GUARANTEED;
         assert_int_equal(count > 0, round);
         assert_int_equal(problem->count > 0, round);
         assert_true(problem->count <= 2 * count);
-        assert_int_equal(abut_sign_advice(&report, ABUT_SIGN_NORMAL).verdict, expected);
-        assert_int_equal(abut_pair_advice(&report).verdict, ABUT_VERDICT_GUARANTEED);
-        assert_true(!strstr(abut_pair_advice(&report).reason, "twice") == !round);
-        assert_int_equal(abut_sign_advice(&report, ABUT_SIGN_AUTO).verdict,
-                         ABUT_VERDICT_GUARANTEED);
+        assert_int_equal(abut_sign_reliability(&report, ABUT_SIGN_NORMAL).level, expected);
+        assert_int_equal(abut_pair_reliability(&report).level, ABUT_RELIABILITY_GUARANTEED);
+        assert_true(!strstr(abut_pair_reliability(&report).reason, "twice") == !round);
+        assert_int_equal(abut_sign_reliability(&report, ABUT_SIGN_AUTO).level,
+                         ABUT_RELIABILITY_GUARANTEED);
         for (uint32_t i = 1; i < problem->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
             assert_true(problem->first[i - 1] < problem->first[i]);
         assert_refused("bvh is null", abut_pair_examine(NULL, NULL, &report));
@@ -444,18 +444,18 @@ TEST(long_triangles_and_fans) {
     count = (uint32_t)(to - indices) / 3;
     assert_int_equal(count, 4 * SIDES - 4);
     abut_mesh *mesh = make_indexed(positions, 2 * SIDES, indices, count);
-    assert_true(test_examine(mesh).closed);
+    assert_true(test_examine(mesh).is_closed);
     abut_bvh *bvh;
     uint64_t found = 7;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_pair_self_meetings(bvh, NULL, 0, NULL, &found));
+    assert_ok(abut_pair_self_intersections(bvh, NULL, 0, NULL, &found));
     assert_int_equal(found, 0);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     positions[SIDES / 2] = vec(1.4, -1.4, 0);
     mesh = make_indexed(positions, 2 * SIDES, indices, count);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_int_equal(abut_pair_self_meetings(bvh, NULL, 0, NULL, &found), ABUT_ERROR_BUFFER);
+    assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &found), ABUT_ERROR_BUFFER);
     assert_true(found > 0);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -470,14 +470,14 @@ TEST_THREADS(hostile) {
     uint64_t count = 7;
     bool any = false;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abut_pair_self_any(bvh, NULL, &any));
+    assert_ok(abut_pair_self_intersects(bvh, NULL, &any));
     assert_true(any);
     uint64_t before = memory.live_bytes;
     memory.peak_bytes = before;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.limit = 1000000;
     assert_fails(ABUT_ERROR_LIMIT, "limit of 1000000",
-                 abut_pair_self_meetings(bvh, &options, 0, NULL, &count));
+                 abut_pair_self_intersections(bvh, &options, 0, NULL, &count));
     assert_true(count >= 1000000 / 16 && count < 2000000 / 16);
     assert_true(memory.peak_bytes - before < 24 * 1024 * 1024);
     abut_bvh_destroy(bvh);
@@ -490,7 +490,7 @@ TEST_THREADS(hostile) {
             corners[3 * i + (uint32_t)k] = vec((k == 0) + 1e-6 * i, (k == 1) + 1e-6 * i, k == 2);
     mesh = make_soup(context, corners, 10000);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_fails(ABUT_ERROR_LIMIT, "0 found", abut_pair_self_any(bvh, &options, &any));
+    assert_fails(ABUT_ERROR_LIMIT, "0 found", abut_pair_self_intersects(bvh, &options, &any));
     free(corners);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -519,15 +519,15 @@ TEST(cancelled) {
     abut_bvh *bvh;
     uint64_t count = 77;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_int_equal(abut_pair_self_meetings(bvh, NULL, 0, NULL, &count), ABUT_ERROR_BUFFER);
+    assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &count), ABUT_ERROR_BUFFER);
     assert_true(p.calls > 1 && p.last > 0.9);
     uint32_t all = p.calls;
     count = 77;
     for (uint32_t most = 1; most <= all; most++) {
         p = (patience){0, most, 0};
-        abut_pair_self none;
+        abut_pair_self_intersection none;
         assert_fails(ABUT_ERROR_CANCELLED, "self",
-                     abut_pair_self_meetings(bvh, NULL, 1, &none, &count));
+                     abut_pair_self_intersections(bvh, NULL, 1, &none, &count));
         assert_int_equal(count, 77);
     }
     abut_bvh_destroy(bvh);
@@ -539,18 +539,18 @@ TEST(refusals) {
     abut_mesh *mesh = make_shape(serial, ABUT_SHAPE_BOX, 1);
     uint64_t count = 5;
     bool any;
-    abut_pair_self pair;
+    abut_pair_self_intersection pair;
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_bvh *bvh = hierarchy(mesh);
-    assert_refused("bvh is null", abut_pair_self_meetings(NULL, NULL, 1, &pair, &count));
-    assert_refused("count is null", abut_pair_self_meetings(bvh, NULL, 1, &pair, NULL));
-    assert_refused("pairs is null", abut_pair_self_meetings(bvh, NULL, 1, NULL, &count));
-    assert_refused("any is null", abut_pair_self_any(bvh, NULL, NULL));
-    assert_refused("bvh is null", abut_pair_self_any(NULL, NULL, &any));
+    assert_refused("bvh is null", abut_pair_self_intersections(NULL, NULL, 1, &pair, &count));
+    assert_refused("count is null", abut_pair_self_intersections(bvh, NULL, 1, &pair, NULL));
+    assert_refused("pairs is null", abut_pair_self_intersections(bvh, NULL, 1, NULL, &count));
+    assert_refused("any is null", abut_pair_self_intersects(bvh, NULL, NULL));
+    assert_refused("bvh is null", abut_pair_self_intersects(NULL, NULL, &any));
     options.size = 0;
-    assert_refused("size", abut_pair_self_meetings(bvh, &options, 1, &pair, &count));
+    assert_refused("size", abut_pair_self_intersections(bvh, &options, 1, &pair, &count));
     assert_int_equal(count, 5);
-    assert_ok(abut_pair_self_meetings(bvh, NULL, UINT64_MAX, &pair, &count));
+    assert_ok(abut_pair_self_intersections(bvh, NULL, UINT64_MAX, &pair, &count));
     assert_int_equal(count, 0);
     abut_bvh_destroy(bvh);
 }

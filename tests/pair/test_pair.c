@@ -9,7 +9,7 @@
 
 typedef struct slow_answer {
     uint64_t meeting_count;
-    abut_pair_meeting *meetings; /* to be freed */
+    abut_pair_intersection *meetings; /* to be freed */
     abut_separation closest;     /* of surfaces */
     double least;                /* distance of all */
 } slow_answer;
@@ -48,12 +48,12 @@ static slow_answer slowly(const abut_mesh *a, const abut_mesh *b, double tie) {
     for (uint32_t i = 0; i < count_a; i++)
         for (uint32_t j = 0; j < count_b; j++) {
             abut_triangle s = triangle_of(a, i), t = triangle_of(b, j);
-            abut_pair_meeting *m = &slow.meetings[slow.meeting_count];
+            abut_pair_intersection *m = &slow.meetings[slow.meeting_count];
             memset(m, 0, sizeof *m);
             m->triangle_a = i;
             m->triangle_b = j;
-            assert_ok(abut_triangle_triangle_meet(&s, &t, &m->meeting, &m->segment));
-            slow.meeting_count += m->meeting != ABUT_MEETING_NONE;
+            assert_ok(abut_triangle_triangle_intersect(&s, &t, &m->kind, &m->segment));
+            slow.meeting_count += m->kind != ABUT_INTERSECTION_NONE;
         }
     for (uint32_t i = 0; i < 2 * count_a && !slow.meeting_count; i++)
         for (uint32_t j = 0; j < count_b; j++) {
@@ -86,10 +86,10 @@ static bool some_inside(const abut_mesh *inner, const abut_mesh *outer) {
 
 static abut_pair_relation relation_slowly(const slow_answer *slow, const abut_mesh *a,
                                           const abut_mesh *b) {
-    return slow->meeting_count ? ABUT_PAIR_MEETING
+    return slow->meeting_count ? ABUT_PAIR_INTERSECTING
            : some_inside(a, b) ? ABUT_PAIR_A_INSIDE
            : some_inside(b, a) ? ABUT_PAIR_B_INSIDE
-                               : ABUT_PAIR_APART;
+                               : ABUT_PAIR_DISJOINT;
 }
 
 /* ---- checks ---- */
@@ -120,7 +120,7 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
                            abut_pair_cache *cache) {
     abut_pair_options options = abut_pair_options_default();
     abut_separation got;
-    options.surfaces = true;
+    options.surface_only = true;
     memset(&got, 0x5a, sizeof got);
     assert_ok(abut_pair_distance(a, b, &options, cache, &got));
     abut_box box_a = abut_mesh_bounds(moved_a), box_b = abut_mesh_bounds(moved_b);
@@ -131,7 +131,7 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
     size = fmax(size, fmax(fmax(fabs(box_a.lo.z), fabs(box_a.hi.z)),
                            fmax(fabs(box_b.lo.z), fabs(box_b.hi.z))));
     if (slow->meeting_count) {
-        assert_int_equal(got.relation, ABUT_PAIR_MEETING);
+        assert_int_equal(got.relation, ABUT_PAIR_INTERSECTING);
         assert_true(got.distance == 0 && same_point(got.point_a, got.point_b));
         bool listed = false;
         for (uint64_t i = 0; i < slow->meeting_count; i++)
@@ -140,7 +140,7 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
         assert_true(listed);
     } else {
         const abut_separation *e = &slow->closest;
-        assert_int_equal(got.relation, ABUT_PAIR_APART);
+        assert_int_equal(got.relation, ABUT_PAIR_DISJOINT);
         /* what docs/choosing.md, docs/limits.md and docs/pair.md promise */
         const double error = fabs(got.distance - slow->least);
         if (!(error <= 1e-12 * size && error <= 1e-3 * slow->least))
@@ -174,24 +174,24 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
 
 /* With 4, 8 and 16 lanes by turns. */
 static void check_meetings(const abut_posed *a, const abut_posed *b, const slow_answer *slow) {
-    abut_pair_meeting *got = calloc(slow->meeting_count + 1, sizeof *got);
+    abut_pair_intersection *got = calloc(slow->meeting_count + 1, sizeof *got);
     assert_non_null(got);
     uint64_t count = 77;
     if (slow->meeting_count) {
         got[0].triangle_a = 99;
         assert_fails(ABUT_ERROR_BUFFER, "room for",
-                     abut_pair_meetings(a, b, slow->meeting_count - 1, got, &count));
+                     abut_pair_intersections(a, b, slow->meeting_count - 1, got, &count));
         assert_true(count == slow->meeting_count && got[0].triangle_a == 99);
     }
     static int turn;
     abuti_simd_at_most(4 << turn++ % 3);
-    assert_ok(abut_pair_meetings(a, b, slow->meeting_count, got, &count));
+    assert_ok(abut_pair_intersections(a, b, slow->meeting_count, got, &count));
     abuti_simd_at_most(16);
     assert_int_equal(count, slow->meeting_count);
     for (uint64_t i = 0; i < count; i++) {
-        const abut_pair_meeting *g = &got[i], *e = &slow->meetings[i];
+        const abut_pair_intersection *g = &got[i], *e = &slow->meetings[i];
         assert_true(g->triangle_a == e->triangle_a && g->triangle_b == e->triangle_b);
-        assert_true(g->meeting == e->meeting && same_point(g->segment.end[0], e->segment.end[0]) &&
+        assert_true(g->kind == e->kind && same_point(g->segment.end[0], e->segment.end[0]) &&
                     same_point(g->segment.end[1], e->segment.end[1]));
     }
     meetings_seen += count;
@@ -206,10 +206,10 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
     slow_answer slow = slowly(moved_a, moved_b, tie_of(&a, &b, moved_a, moved_b));
     abut_pair_options options = abut_pair_options_default();
     abut_pair_relation relation;
-    options.surfaces = true;
+    options.surface_only = true;
     for (int warm = 0; warm < 2; warm++) {
         assert_ok(relation_of(&a, &b, &options, warm ? cache : NULL, &relation));
-        assert_int_equal(relation, slow.meeting_count ? ABUT_PAIR_MEETING : ABUT_PAIR_APART);
+        assert_int_equal(relation, slow.meeting_count ? ABUT_PAIR_INTERSECTING : ABUT_PAIR_DISJOINT);
         check_distance(&a, &b, moved_a, moved_b, &slow, warm ? cache : NULL);
     }
     check_meetings(&a, &b, &slow);
@@ -221,7 +221,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
         abut_separation got;
         assert_ok(abut_pair_distance(&a, &b, NULL, cache, &got));
         assert_int_equal(got.relation, expected);
-        assert_true((got.distance == 0) == (expected != ABUT_PAIR_APART));
+        assert_true((got.distance == 0) == (expected != ABUT_PAIR_DISJOINT));
         if (expected == ABUT_PAIR_A_INSIDE || expected == ABUT_PAIR_B_INSIDE) {
             bool inner_b = expected == ABUT_PAIR_B_INSIDE;
             assert_int_equal(inner_b ? got.triangle_a : got.triangle_b, ABUT_NONE);
@@ -309,12 +309,12 @@ TEST(touching) {
         abut_vec3 by;
         abut_pair_relation relation;
     } cases[] = {
-        {{0, 0, 0}, ABUT_PAIR_MEETING},                /* the same */
-        {{2, 0, 0}, ABUT_PAIR_MEETING},                /* face on face */
-        {{2, 2, 0}, ABUT_PAIR_MEETING},                /* edge on edge */
-        {{2, 2, 2}, ABUT_PAIR_MEETING},                /* corner on corner */
-        {{2.0000000000000004, 0, 0}, ABUT_PAIR_APART}, /* one step of a double further */
-        {{1.5, 0, 0}, ABUT_PAIR_MEETING},
+        {{0, 0, 0}, ABUT_PAIR_INTERSECTING},                /* the same */
+        {{2, 0, 0}, ABUT_PAIR_INTERSECTING},                /* face on face */
+        {{2, 2, 0}, ABUT_PAIR_INTERSECTING},                /* edge on edge */
+        {{2, 2, 2}, ABUT_PAIR_INTERSECTING},                /* corner on corner */
+        {{2.0000000000000004, 0, 0}, ABUT_PAIR_DISJOINT}, /* one step of a double further */
+        {{1.5, 0, 0}, ABUT_PAIR_INTERSECTING},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b.pose.translation = cases[i].by;
@@ -348,9 +348,9 @@ TEST(containment) {
     abut_bvh *solid = hierarchy(large), *shell = hierarchy(hollow), *pair = hierarchy(two);
     double radius = abut_mesh_bounds(abut_bvh_mesh(solid)).hi.z;
     static const abut_pair_relation in_solid[] = {ABUT_PAIR_B_INSIDE, ABUT_PAIR_B_INSIDE,
-                                                  ABUT_PAIR_APART, ABUT_PAIR_MEETING};
-    static const abut_pair_relation in_shell[] = {ABUT_PAIR_APART, ABUT_PAIR_B_INSIDE,
-                                                  ABUT_PAIR_APART, ABUT_PAIR_MEETING};
+                                                  ABUT_PAIR_DISJOINT, ABUT_PAIR_INTERSECTING};
+    static const abut_pair_relation in_shell[] = {ABUT_PAIR_DISJOINT, ABUT_PAIR_B_INSIDE,
+                                                  ABUT_PAIR_DISJOINT, ABUT_PAIR_INTERSECTING};
     const double heights[] = {0, 0.75, 2, 1};
     for (int i = 0; i < 4; i++) {
         abut_pose at = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
@@ -392,7 +392,7 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
     abut_mesh *holed = NULL;
     if (shared) {
         holed =
-            test_mesh(NULL, abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
+            test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
     } else {
         holed = make_soup(NULL, corners, kept);
     }
@@ -428,16 +428,16 @@ TEST(borders) {
                 b.pose.translation.y = corner.y - speck_triangle.corner[0].y;
             }
             abut_mesh *moved_b = transformed(point, b.pose);
-            abut_vec3 o = abut_mesh_origin(moved_b), p = abut_mesh_positions(moved_b)[0];
+            abut_vec3 o = abut_mesh_local_origin(moved_b), p = abut_mesh_local_positions(moved_b)[0];
             double turns = fabs(brute_winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
             abut_pair_relation relation, again;
             assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
             a.bvh = soup;
             assert_ok(relation_of(&a, &b, NULL, NULL, &again));
             assert_int_equal(relation, again);
-            if (relation != ABUT_PAIR_MEETING && fabs(turns - 0.5) > 1e-6) {
+            if (relation != ABUT_PAIR_INTERSECTING && fabs(turns - 0.5) > 1e-6) {
                 const bool inside = !sheet && turns > 0.5;
-                assert_int_equal(relation, inside ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_APART);
+                assert_int_equal(relation, inside ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_DISJOINT);
                 seen[inside]++;
             }
             abut_mesh_destroy(moved);
@@ -557,7 +557,7 @@ static int64_t pairs_at(double scale) {
     assert_ok(abut_bvh_create(small, NULL, &bvh));
     abut_posed a = {bvh, still}, b = {bvh, still};
     b.pose.translation.x = 0.25 * scale;
-    status = abut_pair_meetings(&a, &b, 0, NULL, &count);
+    status = abut_pair_intersections(&a, &b, 0, NULL, &count);
     assert_true(status == ABUT_OK || status == ABUT_ERROR_BUFFER);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(small);

@@ -45,7 +45,7 @@ static void add_part(parts *all, part_kind kind, abut_vec3 at, double size, bool
         abut_vec3 corner[3];
         double z = 0;
         for (uint32_t k = 0; k < 3; k++) {
-            corner[k] = abut_mesh_positions(mesh)[abut_mesh_indices(mesh)[3 * t + k]];
+            corner[k] = abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * t + k]];
             z += corner[k].z / 3;
         }
         if ((kind == PART_HOLE && t == 0) || (kind == PART_SHEET && z > 0.6))
@@ -111,7 +111,7 @@ static uint64_t count_patches_within(const abut_posed *a, const abut_posed *b, d
                             .contact_capacity = 1024};
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
-    options.unchecked = unchecked;
+    options.skip_verification = unchecked;
     assert_ok(abut_contact_patches(a, b, &options, &patches));
     return patches.count;
 }
@@ -154,7 +154,7 @@ static uint64_t count_contacts(abut_world *world, abut_pose pose) {
     static abut_contact list[4096];
     abut_contacts found = {.list = list, .capacity = 4096};
     const uint32_t id = 1;
-    assert_ok(abut_world_move(world, &id, abut_array_host(&pose), 1));
+    assert_ok(abut_world_set_poses(world, &id, abut_array_host(&pose), 1));
     assert_ok(abut_world_contacts(world, &found));
     return found.count;
 }
@@ -181,7 +181,7 @@ TEST(every_part_counts_by_itself) {
     assert_ok(abut_mesh_transform(ball, radius / 0.5, still, &small));
     abut_bvh *inner = NULL;
     assert_ok(abut_bvh_create(small, NULL, &inner));
-    const abut_vec3 first = abut_mesh_positions(small)[0];
+    const abut_vec3 first = abut_mesh_local_positions(small)[0];
     for (int round = 0; round < ROUNDS; round++) {
         make_parts(&all, &random);
         abut_mesh *mesh = make_soup(NULL, all.corners, all.count);
@@ -204,24 +204,24 @@ TEST(every_part_counts_by_itself) {
             abut_pair_options options = abut_pair_options_default();
             bool within;
             b.pose.translation = random_vec(&random, 2);
-            options.surfaces = true;
+            options.surface_only = true;
             const double winding = fabs(winding_of(&all, placed(&first, b.pose.translation, 1)));
             assert_ok(abut_pair_overlap(&a, &b, &options, NULL, &surfaces));
-            const bool meets = surfaces.relation == ABUT_PAIR_MEETING;
+            const bool meets = surfaces.relation == ABUT_PAIR_INTERSECTING;
             if (!meets && fabs(winding - 0.5) < 1e-6)
                 continue;
             const bool touches = meets || winding >= 0.5;
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-            assert_int_equal(meets     ? ABUT_PAIR_MEETING
+            assert_int_equal(meets     ? ABUT_PAIR_INTERSECTING
                              : touches ? ABUT_PAIR_B_INSIDE
-                                       : ABUT_PAIR_APART,
+                                       : ABUT_PAIR_DISJOINT,
                              overlap.relation);
             if (!all.holed || meets)
-                assert_int_equal(ABUT_VERDICT_GUARANTEED, overlap.advice.verdict);
+                assert_int_equal(ABUT_RELIABILITY_GUARANTEED, overlap.reliability.level);
             assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &overlap));
-            assert_int_equal(meets     ? ABUT_PAIR_MEETING
+            assert_int_equal(meets     ? ABUT_PAIR_INTERSECTING
                              : touches ? ABUT_PAIR_A_INSIDE
-                                       : ABUT_PAIR_APART,
+                                       : ABUT_PAIR_DISJOINT,
                              overlap.relation);
             assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
             assert_int_equal(touches, apart.distance == 0);
@@ -241,7 +241,7 @@ TEST(every_part_counts_by_itself) {
         abut_bvh_destroy(outer);
         abut_mesh_destroy(mesh);
     }
-    assert_true(seen[ABUT_PAIR_APART] > 50 && seen[ABUT_PAIR_MEETING] > 50 &&
+    assert_true(seen[ABUT_PAIR_DISJOINT] > 50 && seen[ABUT_PAIR_INTERSECTING] > 50 &&
                 seen[ABUT_PAIR_A_INSIDE] > 50 && inside_mixed > 10);
     abut_bvh_destroy(inner);
     abut_mesh_destroy(small);
@@ -258,7 +258,7 @@ TEST(sphere_leaves_an_inverted_part) {
         for (uint32_t k = 0; k < 3; k++)
             turned[t][k] = abut_mesh_indices(box)[3 * t + 2 - k];
     abut_mesh *mesh =
-        test_mesh(NULL, abut_mesh_positions(box), abut_mesh_vertex_count(box), turned, count);
+        test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), turned, count);
     const double side = abut_mesh_bounds(mesh).hi.x;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_posed a = {NULL, still};
@@ -276,7 +276,7 @@ TEST(sphere_leaves_an_inverted_part) {
     ball.shape.sphere.radius = 0.25 * side;
     assert_ok(abut_contact_solid(&a, &ball, NULL, &patches));
     assert_int_equal(1, patches.count);
-    assert_true(patches.separates);
+    assert_true(patches.is_verified);
     assert_true(fabs(patch.depth - 0.75 * side) < 1e-9 && patch.normal.x < -1 + 1e-9);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -293,7 +293,7 @@ static bool below_cap(const abut_vec3 *c, double height) {
 static abut_mesh *make_bowl(double height) {
     abut_mesh *whole = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 32);
     const uint32_t count = abut_mesh_triangle_count(whole);
-    const abut_vec3 *positions = abut_mesh_positions(whole);
+    const abut_vec3 *positions = abut_mesh_local_positions(whole);
     uint32_t(*kept)[3] = malloc(count * sizeof *kept), used = 0;
     assert_non_null(kept);
     for (uint32_t t = 0; t < count; t++) {
@@ -317,7 +317,7 @@ static bool sweep_touches(abut_world *world, abut_pose pose, double *time) {
     end.translation.x += 1e-3;
     assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &found));
     *time = found.time;
-    return found.count && list[0].touch.time == 0;
+    return found.count && list[0].result.time == 0;
 }
 
 /* A small ball on its way through the opening of a ball with a hole of a twentieth of its area:
@@ -326,18 +326,18 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
     abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
     abut_mesh *ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
-    const double share = test_examine(bowl).hole_share;
-    if (!(share > 0.03 && share < ABUT_SHEET_HOLE_SHARE))
+    const double share = test_examine(bowl).hole_fraction;
+    if (!(share > 0.03 && share < ABUT_SHEET_HOLE_FRACTION))
         fail_msg("holes of %g", share);
     assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
     abut_bvh *outer = NULL, *inner = NULL;
     assert_ok(abut_bvh_create(bowl, NULL, &outer));
     assert_ok(abut_bvh_create(ball, NULL, &inner));
     abut_world *world = make_world(bowl, ball, ABUT_WORLD_AUTO);
-    abut_world_manner manner;
-    assert_ok(abut_world_how(world, 0, 1, &manner));
-    assert_int_equal(ABUT_WORLD_LIMITED, manner.guarantee);
-    assert_true(isinf(manner.error) && strstr(manner.sentence, "holes"));
+    abut_world_pair_info manner;
+    assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
+    assert_int_equal(ABUT_WORLD_GUARANTEE_LIMITED, manner.guarantee);
+    assert_true(isinf(manner.error) && strstr(manner.reason, "holes"));
     uint32_t touching = 0, lost = 0, extra = 0, in_world = 0, swept = 0, inside = 0;
     for (int turn = 0; turn < 3; turn++)
         for (int i = 0; i <= 100; i++) {
@@ -347,7 +347,7 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
             abut_overlap overlap;
             double time;
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-            const bool touches = overlap.relation != ABUT_PAIR_APART;
+            const bool touches = overlap.relation != ABUT_PAIR_DISJOINT;
             const bool contacts = count_patches(&a, &b) > 0;
             assert_int_equal(contacts, count_patches(&b, &a) > 0);
             assert_int_equal(contacts, count_patches_within(&a, &b, 0, true) > 0);
@@ -374,7 +374,7 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
 
 /* ---- reliability of contacts ---- */
 
-static abut_advice advice_of(const abut_posed *a, const abut_posed *b, double margin) {
+static abut_reliability advice_of(const abut_posed *a, const abut_posed *b, double margin) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
@@ -384,10 +384,10 @@ static abut_advice advice_of(const abut_posed *a, const abut_posed *b, double ma
     abut_patch_options options = abut_patch_options_default();
     options.margin = margin;
     assert_ok(abut_contact_patches(a, b, &options, &patches));
-    return patches.advice;
+    return patches.reliability;
 }
 
-static abut_advice solid_advice(const abut_posed *a, const abut_solid *b) {
+static abut_reliability solid_advice(const abut_posed *a, const abut_solid *b) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
@@ -395,7 +395,7 @@ static abut_advice solid_advice(const abut_posed *a, const abut_solid *b) {
                             .contacts = contacts,
                             .contact_capacity = 64};
     assert_ok(abut_contact_solid(a, b, NULL, &patches));
-    return patches.advice;
+    return patches.reliability;
 }
 
 /* Contacts with an open mesh are limited only if its boundary can decide: where surfaces touch
@@ -405,13 +405,13 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         int mesh; /* 0 = a bowl with a small hole, 1 = a sheet, 2 = the bowl with flipped triangles
                    */
         double z, margin;
-        abut_verdict wanted;
-    } cases[] = {{0, 9, 0, ABUT_VERDICT_GUARANTEED},     {0, 9, 10, ABUT_VERDICT_LIMITED},
-                 {0, 0, 0, ABUT_VERDICT_LIMITED},        {0, -0.5, 0, ABUT_VERDICT_LIMITED},
-                 {0, -0.65, 0, ABUT_VERDICT_GUARANTEED}, {0, -0.65, 0.1, ABUT_VERDICT_LIMITED},
-                 {1, 9, 0, ABUT_VERDICT_GUARANTEED},     {1, 0.3, 0, ABUT_VERDICT_GUARANTEED},
-                 {1, 0, 0, ABUT_VERDICT_LIMITED},        {2, 9, 0, ABUT_VERDICT_GUARANTEED},
-                 {2, 0, 0, ABUT_VERDICT_UNFIT},          {2, -0.5, 0, ABUT_VERDICT_UNFIT}};
+        abut_reliability_level wanted;
+    } cases[] = {{0, 9, 0, ABUT_RELIABILITY_GUARANTEED},     {0, 9, 10, ABUT_RELIABILITY_LIMITED},
+                 {0, 0, 0, ABUT_RELIABILITY_LIMITED},        {0, -0.5, 0, ABUT_RELIABILITY_LIMITED},
+                 {0, -0.65, 0, ABUT_RELIABILITY_GUARANTEED}, {0, -0.65, 0.1, ABUT_RELIABILITY_LIMITED},
+                 {1, 9, 0, ABUT_RELIABILITY_GUARANTEED},     {1, 0.3, 0, ABUT_RELIABILITY_GUARANTEED},
+                 {1, 0, 0, ABUT_RELIABILITY_LIMITED},        {2, 9, 0, ABUT_RELIABILITY_GUARANTEED},
+                 {2, 0, 0, ABUT_RELIABILITY_UNRELIABLE},          {2, -0.5, 0, ABUT_RELIABILITY_UNRELIABLE}};
     abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
     abut_mesh *ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
@@ -425,7 +425,7 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         turned[3 * t + 1] = kept;
     }
     abut_mesh *meshes[3] = {bowl, make_shape(NULL, ABUT_SHAPE_SHEET, 4),
-                            test_mesh(NULL, abut_mesh_positions(bowl), abut_mesh_vertex_count(bowl),
+                            test_mesh(NULL, abut_mesh_local_positions(bowl), abut_mesh_vertex_count(bowl),
                                       (const uint32_t(*)[3])turned, count)};
     abut_bvh *outer[3], *inner = NULL;
     assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
@@ -437,9 +437,9 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         abut_posed b = {inner, still};
         b.pose.translation.z = cases[i].z;
         for (int swap = 0; swap < 2; swap++) {
-            const abut_advice found = advice_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
-            if (found.verdict != cases[i].wanted)
-                fail_msg("case %d: %s: %s", (int)i, abut_verdict_name(found.verdict), found.reason);
+            const abut_reliability found = advice_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
+            if (found.level != cases[i].wanted)
+                fail_msg("case %d: %s: %s", (int)i, abut_reliability_level_name(found.level), found.reason);
         }
         if (cases[i].margin > 0)
             continue;
@@ -447,9 +447,9 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         sphere.shape.sphere.centre.z = cases[i].z;
         sphere.shape.sphere.radius = 0.12;
         plane.shape.plane = (abut_plane){{0, 0, 1}, -cases[i].z};
-        assert_int_equal(cases[i].wanted, solid_advice(&a, &sphere).verdict);
+        assert_int_equal(cases[i].wanted, solid_advice(&a, &sphere).level);
         if (cases[i].z > 1) /* then the plane is below all of it */
-            assert_int_equal(ABUT_VERDICT_GUARANTEED, solid_advice(&a, &plane).verdict);
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, solid_advice(&a, &plane).level);
     }
     free(turned);
     for (int i = 0; i < 3; i++) {

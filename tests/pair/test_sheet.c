@@ -26,7 +26,7 @@ static abut_mesh *cut_open(abut_shape shape, keep_triangle *keep, bool soup) {
     for (uint32_t t = 0; t < count; t++) {
         const uint32_t *from = abut_mesh_indices(whole) + 3 * (size_t)t;
         for (uint32_t k = 0; k < 3; k++)
-            corners[3 * kept + k] = abut_mesh_positions(whole)[from[k]];
+            corners[3 * kept + k] = abut_mesh_local_positions(whole)[from[k]];
         kept += keep(corners + 3 * (size_t)kept, t);
     }
     abut_mesh *mesh = make_soup(NULL, corners, kept), *welded = NULL;
@@ -84,8 +84,8 @@ static abut_mesh *robot(void) {
 
 static double hole_share(abut_mesh *mesh) {
     const abut_mesh_report report = test_examine(mesh);
-    assert_int_equal(report.is_sheet, !strncmp(abut_pair_advice(&report).reason, "A sheet", 7));
-    return report.hole_share;
+    assert_int_equal(report.is_sheet, !strncmp(abut_pair_reliability(&report).reason, "A sheet", 7));
+    return report.hole_fraction;
 }
 
 static abut_bvh *take(abut_mesh *mesh) {
@@ -99,13 +99,13 @@ static abut_bvh *take(abut_mesh *mesh) {
 
 typedef struct verdicts {
     abut_pair_relation relation;
-    abut_verdict verdict;
+    abut_reliability_level verdict;
     const char *reason;
     double distance;
 } verdicts;
 
-static void check_reason(const verdicts *wanted, abut_advice advice) {
-    assert_int_equal(wanted->verdict, advice.verdict);
+static void check_reason(const verdicts *wanted, abut_reliability advice) {
+    assert_int_equal(wanted->verdict, advice.level);
     if (!strstr(advice.reason, wanted->reason))
         fail_msg("'%s' does not say '%s'", advice.reason, wanted->reason);
 }
@@ -114,17 +114,17 @@ static void check_pairs(const abut_posed *a, const abut_posed *b, const verdicts
     abut_overlap overlap;
     abut_separation apart, many;
     abut_pair_relation relation;
-    abut_advice advice;
+    abut_reliability advice;
     bool within;
     assert_ok(abut_pair_overlap(a, b, NULL, NULL, &overlap));
     assert_int_equal(wanted->relation, overlap.relation);
-    check_reason(wanted, overlap.advice);
+    check_reason(wanted, overlap.reliability);
     assert_ok(abut_pair_distance(a, b, NULL, NULL, &apart));
     assert_int_equal(wanted->relation, apart.relation);
-    check_reason(wanted, apart.advice);
+    check_reason(wanted, apart.reliability);
     assert_near(wanted->distance, apart.distance, 0.05);
     assert_ok(abut_pair_within(a, b, 0.1, NULL, NULL, &within, &advice));
-    assert_int_equal(wanted->relation != ABUT_PAIR_APART, within);
+    assert_int_equal(wanted->relation != ABUT_PAIR_DISJOINT, within);
     check_reason(wanted, advice);
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = a->bvh;
@@ -137,9 +137,9 @@ static void check_pairs(const abut_posed *a, const abut_posed *b, const verdicts
     check_reason(wanted, advice);
     assert_ok(abut_pair_distance_batch(&poses, NULL, &many));
     assert_int_equal(wanted->relation, many.relation);
-    check_reason(wanted, many.advice);
+    check_reason(wanted, many.reliability);
     assert_ok(abut_pair_within_batch(&poses, 0.1, NULL, &within, &advice));
-    assert_int_equal(wanted->relation != ABUT_PAIR_APART, within);
+    assert_int_equal(wanted->relation != ABUT_PAIR_DISJOINT, within);
     check_reason(wanted, advice);
 }
 
@@ -190,24 +190,24 @@ static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
 static void check_sweep(const abut_bvh *outer, const abut_bvh *inner, const verdicts *wanted) {
     const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
     const abut_path moves = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {1, 0, 0}}};
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     assert_ok(abut_sweep_rigid(outer, &still, inner, &moves, NULL, &touch));
-    assert_int_equal(wanted->relation != ABUT_PAIR_APART, touch.hit);
-    check_reason(wanted, touch.advice);
+    assert_int_equal(wanted->relation != ABUT_PAIR_DISJOINT, touch.hit);
+    check_reason(wanted, touch.reliability);
 }
 
 static void check_all(abut_mesh *outer, const verdicts *wanted) {
     abut_mesh *inner = robot();
-    const bool inside = wanted->relation != ABUT_PAIR_APART;
+    const bool inside = wanted->relation != ABUT_PAIR_DISJOINT;
     abut_bvh *a = take(abut_mesh_retain(outer)), *b = take(abut_mesh_retain(inner));
     const abut_posed at[2] = {{.bvh = a}, {.bvh = b}};
-    abut_common common;
+    abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
-    const verdicts swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->verdict,
+    const verdicts swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_DISJOINT, wanted->verdict,
                               wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
     check_pairs(&at[1], &at[0], &swapped);
-    assert_ok(abut_pair_common(&at[0], &at[1], NULL, &common));
-    assert_int_equal(inside ? ABUT_COMMON_B_INSIDE : ABUT_COMMON_APART, common.kind);
+    assert_ok(abut_pair_measure(&at[0], &at[1], NULL, &common));
+    assert_int_equal(inside ? ABUT_PAIR_OVERLAP_B_INSIDE : ABUT_PAIR_OVERLAP_NONE, common.kind);
     assert_int_equal(inside, count_patches(&at[0], &at[1]) > 0);
     assert_int_equal(inside, count_ball_patches(&at[0]) > 0);
     assert_int_equal(inside, count_world_contacts(outer, inner) > 0);
@@ -220,7 +220,7 @@ static void check_all(abut_mesh *outer, const verdicts *wanted) {
 
 /* The walls are 1.7 from a robot in the middle of a scanned room. */
 TEST(robot_in_an_open_room_is_apart) {
-    const verdicts wanted = {ABUT_PAIR_APART, ABUT_VERDICT_GUARANTEED, "A is a sheet", 1.7};
+    const verdicts wanted = {ABUT_PAIR_DISJOINT, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.7};
     abut_mesh *mesh = room(false);
     assert_near(hole_share(mesh), 16 * 16 / (16 * atan(1)) / 80, 1e-12);
     abut_mesh_destroy(mesh);
@@ -229,7 +229,7 @@ TEST(robot_in_an_open_room_is_apart) {
 }
 
 TEST(small_hole_leaves_an_inside) {
-    const verdicts wanted = {ABUT_PAIR_B_INSIDE, ABUT_VERDICT_LIMITED, "A is not closed", 0};
+    const verdicts wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "A is not closed", 0};
     abut_mesh *mesh = box_with_hole(false);
     assert_true(hole_share(mesh) < 0.01);
     abut_mesh_destroy(mesh);
@@ -238,7 +238,7 @@ TEST(small_hole_leaves_an_inside) {
 }
 
 TEST(robot_in_a_car_is_apart) {
-    const verdicts wanted = {ABUT_PAIR_APART, ABUT_VERDICT_GUARANTEED, "A is a sheet", 1.65};
+    const verdicts wanted = {ABUT_PAIR_DISJOINT, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.65};
     abut_mesh *mesh = car();
     assert_true(hole_share(mesh) > 0.3);
     abut_mesh_destroy(mesh);
@@ -305,7 +305,7 @@ TEST(turned_triangles_are_no_holes) {
             indices[3 * t] = indices[3 * t + 1];
             indices[3 * t + 1] = kept;
         }
-        abut_mesh *turned = test_mesh(NULL, abut_mesh_positions(meshes[i]),
+        abut_mesh *turned = test_mesh(NULL, abut_mesh_local_positions(meshes[i]),
                                       abut_mesh_vertex_count(meshes[i]), indices, count);
         free(indices);
         assert_near(hole_share(meshes[i]), hole_share(turned), 1e-12);
@@ -313,9 +313,9 @@ TEST(turned_triangles_are_no_holes) {
         const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-        assert_int_equal(i ? ABUT_VERDICT_GUARANTEED : ABUT_VERDICT_UNFIT, overlap.advice.verdict);
+        assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE, overlap.reliability.level);
         if (i)
-            assert_int_equal(ABUT_PAIR_APART, overlap.relation);
+            assert_int_equal(ABUT_PAIR_DISJOINT, overlap.relation);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(meshes[i]);
     }
@@ -333,7 +333,7 @@ TEST(extra_faces_are_no_holes) {
         abut_vec3 *positions = malloc((vertices + 4) * sizeof *positions);
         uint32_t(*indices)[3] = malloc((count + 8) * sizeof *indices), used = count, ring[8];
         assert_true(positions && indices);
-        memcpy(positions, abut_mesh_positions(box), vertices * sizeof *positions);
+        memcpy(positions, abut_mesh_local_positions(box), vertices * sizeof *positions);
         memcpy(indices, abut_mesh_indices(box), count * sizeof *indices);
         positions[vertices] = fin ? vec(2.4, 0, 1) : vec(0, 0, 0);
         static const int around[8][2] = {{-2, -2}, {0, -2}, {2, -2}, {2, 0},
@@ -357,7 +357,7 @@ TEST(extra_faces_are_no_holes) {
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
         assert_int_equal(ABUT_PAIR_B_INSIDE, overlap.relation);
-        assert_int_equal(ABUT_VERDICT_LIMITED, overlap.advice.verdict);
+        assert_int_equal(ABUT_RELIABILITY_LIMITED, overlap.reliability.level);
         abut_bvh_destroy(bvh);
         abut_bvh_destroy(ball);
         free(positions);
@@ -374,12 +374,12 @@ TEST(refit_measures_holes_again) {
     uint32_t boundary[3] = {0, 0, 0}, used = 0;
     abut_topology *topology = NULL;
     assert_ok(abut_topology_create(small, &topology));
-    const abut_topology_arrays view = abut_topology_arrays_get(topology);
+    const abut_topology_arrays view = abut_topology_get_arrays(topology);
     assert_int_equal(1, view.loop_count);
     for (uint32_t i = view.loop_begin[0]; i < view.loop_begin[1] && used < 3; i++)
         boundary[used++] = view.loop_vertices[i];
     abut_topology_destroy(topology);
-    memcpy(moved, abut_mesh_positions(small), count * sizeof *moved);
+    memcpy(moved, abut_mesh_local_positions(small), count * sizeof *moved);
     for (uint32_t i = 0; i < 3; i++) /* far from each other, around the body */
         moved[boundary[i]] = vec(9 * cos(2.1 * i), 9 * sin(2.1 * i), 9);
     large = test_mesh(NULL, moved, count, (const uint32_t(*)[3])abut_mesh_indices(small),
@@ -387,11 +387,11 @@ TEST(refit_measures_holes_again) {
     abut_bvh *bvh = take(abut_mesh_retain(small)), *ball = take(robot());
     const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
     abut_overlap overlap;
-    assert_true(hole_share(large) > ABUT_SHEET_HOLE_SHARE);
+    assert_true(hole_share(large) > ABUT_SHEET_HOLE_FRACTION);
     for (int round = 0; round < 4; round++) {
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-        assert_int_equal(round % 2 ? ABUT_PAIR_APART : ABUT_PAIR_B_INSIDE, overlap.relation);
-        assert_ok(abut_bvh_refit(bvh, round % 2 ? small : large));
+        assert_int_equal(round % 2 ? ABUT_PAIR_DISJOINT : ABUT_PAIR_B_INSIDE, overlap.relation);
+        assert_ok(abut_bvh_set_mesh(bvh, round % 2 ? small : large));
     }
     abut_bvh_destroy(bvh);
     abut_bvh_destroy(ball);
@@ -405,7 +405,7 @@ static abut_status ask_room(abut_context *context, void *data) {
     abut_bvh *bvh = NULL;
     const bvh_interior *interior = NULL;
     const abut_mesh_input input =
-        abut_mesh_input_doubles(abut_mesh_positions(data), abut_mesh_vertex_count(data),
+        abut_mesh_input_doubles(abut_mesh_local_positions(data), abut_mesh_vertex_count(data),
                                 abut_mesh_indices(data), abut_mesh_triangle_count(data));
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);

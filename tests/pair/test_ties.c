@@ -109,7 +109,7 @@ static void check(abut_mesh *mesh_a, abut_mesh *mesh_b, abut_pose at_a, abut_pos
     abut_separation slow, got[2], cached;
     abut_pair_cache cache;
     memset(&cache, 0, sizeof cache);
-    options.surfaces = true;
+    options.surface_only = true;
     for (int k = 0; k < 2; k++) {
         assert_ok(abut_bvh_create(mesh_a, NULL, &bvh[k][0]));
         assert_ok(abut_bvh_create(mesh_b, NULL, &bvh[k][1]));
@@ -252,7 +252,7 @@ TEST(large_walls) {
     assert_ok(abut_bvh_create(box, NULL, &bvh));
     abut_posed a = {bvh, still}, b = {bvh, {{0, 0, 0, 0}, {3, 0.01, 0.02}}};
     abut_pair_options options = abut_pair_options_default();
-    options.surfaces = true;
+    options.surface_only = true;
     memory.fail_at = memory.calls + 1;
     assert_ok(abut_pair_distance(&a, &b, &options, NULL, &first));
     memory.fail_at = 0;
@@ -261,7 +261,7 @@ TEST(large_walls) {
         assert_memory_equal(&first, &next, sizeof first);
     }
     assert_non_null(abuti_pair_walls(bvh, 0));
-    assert_ok(abut_bvh_refit(bvh, box));
+    assert_ok(abut_bvh_set_mesh(bvh, box));
     assert_null(abuti_pair_walls(bvh, 0));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(box);

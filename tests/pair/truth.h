@@ -52,14 +52,14 @@ static abut_mesh *faulty(fault which) {
     for (uint32_t t = 0; t < count; t++) {
         const uint32_t *from = abut_mesh_indices(whole) + 3 * (size_t)t;
         bool turned = which == INSIDE_OUT || which == INWARD_CUBE || (which == FLIPPED && t % 2);
-        if (which == BOWL && abut_mesh_positions(whole)[from[0]].z > 0.95)
+        if (which == BOWL && abut_mesh_local_positions(whole)[from[0]].z > 0.95)
             continue;
         uint32_t *to = indices + 3 * (size_t)kept++;
         to[0] = from[0];
         to[1] = from[turned ? 2 : 1];
         to[2] = from[turned ? 1 : 2];
     }
-    abut_mesh_input input = abut_mesh_input_doubles(abut_mesh_positions(whole),
+    abut_mesh_input input = abut_mesh_input_doubles(abut_mesh_local_positions(whole),
                                                     abut_mesh_vertex_count(whole), indices, kept);
     assert_ok(abut_mesh_create(NULL, &input, &mesh));
     free(indices);
@@ -86,15 +86,15 @@ static abut_bvh *small_ball(void) {
     return hierarchy_of(mesh);
 }
 
-static const abut_verdict expected[FAULTS] = {
-    [SOUND] = ABUT_VERDICT_GUARANTEED,       [FLIPPED] = ABUT_VERDICT_UNFIT,
-    [BOWL] = ABUT_VERDICT_LIMITED,           [INSIDE_OUT] = ABUT_VERDICT_GUARANTEED,
-    [INWARD_CUBE] = ABUT_VERDICT_GUARANTEED, [MOEBIUS] = ABUT_VERDICT_UNFIT,
+static const abut_reliability_level expected[FAULTS] = {
+    [SOUND] = ABUT_RELIABILITY_GUARANTEED,       [FLIPPED] = ABUT_RELIABILITY_UNRELIABLE,
+    [BOWL] = ABUT_RELIABILITY_LIMITED,           [INSIDE_OUT] = ABUT_RELIABILITY_GUARANTEED,
+    [INWARD_CUBE] = ABUT_RELIABILITY_GUARANTEED, [MOEBIUS] = ABUT_RELIABILITY_UNRELIABLE,
 };
 
 /* A Moebius strip is a sheet: it has no inside, so nothing is in doubt. */
-static abut_verdict expected_of_pair(int f) {
-    return f == MOEBIUS ? ABUT_VERDICT_GUARANTEED : expected[f];
+static abut_reliability_level expected_of_pair(int f) {
+    return f == MOEBIUS ? ABUT_RELIABILITY_GUARANTEED : expected[f];
 }
 
 /* Where the ball meets the surface. */
@@ -103,8 +103,8 @@ static const abut_vec3 at_surface[FAULTS] = {
     [INSIDE_OUT] = {0, 0, -1}, [INWARD_CUBE] = {0, 0, -1}, [MOEBIUS] = {1, 0, 0},
 };
 
-static void assert_advice(abut_verdict verdict, const char *part, abut_advice advice) {
-    assert_int_equal(verdict, advice.verdict);
+static void assert_advice(abut_reliability_level verdict, const char *part, abut_reliability advice) {
+    assert_int_equal(verdict, advice.level);
     assert_non_null(advice.reason);
     if (!strstr(advice.reason, part))
         fail_msg("'%s' does not say '%s'", advice.reason, part);
@@ -119,41 +119,41 @@ TEST(inside_decides) {
         abut_overlap one, other;
         abut_separation apart;
         abut_pair_options surfaces = abut_pair_options_default();
-        abut_advice advice;
+        abut_reliability advice;
         bool within;
-        const abut_verdict verdict = expected_of_pair(f);
-        const bool exact = verdict == ABUT_VERDICT_GUARANTEED;
-        surfaces.surfaces = true;
+        const abut_reliability_level verdict = expected_of_pair(f);
+        const bool exact = verdict == ABUT_RELIABILITY_GUARANTEED;
+        surfaces.surface_only = true;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
         assert_advice(verdict,
                       f == MOEBIUS ? "B is a sheet"
                       : exact      ? "exact"
                       : f == BOWL  ? "B is not closed"
                                    : "of B face",
-                      one.advice);
-        if (verdict != ABUT_VERDICT_UNFIT)
-            assert_int_equal(f == MOEBIUS ? ABUT_PAIR_APART : ABUT_PAIR_A_INSIDE, one.relation);
+                      one.reliability);
+        if (verdict != ABUT_RELIABILITY_UNRELIABLE)
+            assert_int_equal(f == MOEBIUS ? ABUT_PAIR_DISJOINT : ABUT_PAIR_A_INSIDE, one.relation);
         assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
         assert_advice(verdict,
                       f == MOEBIUS ? "A is a sheet"
                       : exact      ? "exact"
                       : f == BOWL  ? "A is not closed"
                                    : "of A face",
-                      other.advice);
+                      other.reliability);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(one.relation, apart.relation);
-        assert_ptr_equal(one.advice.reason, apart.advice.reason);
+        assert_ptr_equal(one.reliability.reason, apart.reliability.reason);
         assert_ok(abut_pair_within(&a, &b, 0.1, NULL, NULL, &within, &advice));
-        assert_ptr_equal(one.advice.reason, advice.reason);
+        assert_ptr_equal(one.reliability.reason, advice.reason);
         /* what is near enough is, whatever is inside */
         assert_ok(abut_pair_within(&a, &b, 2, NULL, NULL, &within, &advice));
         assert_true(within);
-        if (one.relation == ABUT_PAIR_APART)
-            assert_int_equal(ABUT_VERDICT_GUARANTEED, advice.verdict);
+        if (one.relation == ABUT_PAIR_DISJOINT)
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, advice.level);
         /* surfaces alone ask nothing of a mesh */
         assert_ok(abut_pair_overlap(&a, &b, &surfaces, NULL, &one));
-        assert_int_equal(ABUT_PAIR_APART, one.relation);
-        assert_int_equal(ABUT_VERDICT_GUARANTEED, one.advice.verdict);
+        assert_int_equal(ABUT_PAIR_DISJOINT, one.relation);
+        assert_int_equal(ABUT_RELIABILITY_GUARANTEED, one.reliability.level);
         abut_bvh_destroy(around);
     }
     abut_bvh_destroy(ball);
@@ -169,12 +169,12 @@ TEST(surfaces_decide) {
         abut_separation apart;
         a.pose.translation = at_surface[f];
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-        assert_int_equal(ABUT_PAIR_MEETING, overlap.relation);
-        assert_advice(ABUT_VERDICT_GUARANTEED, "exact", overlap.advice);
+        assert_int_equal(ABUT_PAIR_INTERSECTING, overlap.relation);
+        assert_advice(ABUT_RELIABILITY_GUARANTEED, "exact", overlap.reliability);
         a.pose.translation = vec(0, 0, -3);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
-        assert_int_equal(ABUT_PAIR_APART, apart.relation);
-        assert_advice(ABUT_VERDICT_GUARANTEED, "exact", apart.advice);
+        assert_int_equal(ABUT_PAIR_DISJOINT, apart.relation);
+        assert_advice(ABUT_RELIABILITY_GUARANTEED, "exact", apart.reliability);
         abut_bvh_destroy(around);
     }
     abut_bvh_destroy(ball);
@@ -189,27 +189,27 @@ TEST(batches) {
         abut_pair_poses poses = abut_pair_poses_default();
         abut_pair_relation relations[3];
         abut_separation separations[3];
-        abut_advice advice;
+        abut_reliability advice;
         bool within[3];
         at[1].translation = at_surface[f];
         poses.a = ball;
         poses.b = around;
         poses.poses_a = at;
         for (size_t count = 2; count <= 3; count++) {
-            abut_verdict verdict = count == 3 ? expected_of_pair(f) : ABUT_VERDICT_GUARANTEED;
+            abut_reliability_level verdict = count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
             poses.count = count;
             assert_ok(abut_pair_overlap_batch(&poses, NULL, relations, &advice));
-            assert_int_equal(verdict, advice.verdict);
+            assert_int_equal(verdict, advice.level);
             assert_ok(abut_pair_within_batch(&poses, 0.01, NULL, within, &advice));
-            assert_int_equal(verdict, advice.verdict);
+            assert_int_equal(verdict, advice.level);
             assert_ok(abut_pair_distance_batch(&poses, NULL, separations));
-            assert_int_equal(ABUT_VERDICT_GUARANTEED, separations[0].advice.verdict);
-            assert_int_equal(ABUT_VERDICT_GUARANTEED, separations[1].advice.verdict);
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, separations[0].reliability.level);
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, separations[1].reliability.level);
         }
-        assert_int_equal(ABUT_PAIR_APART, relations[0]);
-        assert_int_equal(ABUT_PAIR_MEETING, relations[1]);
-        assert_int_equal(expected_of_pair(f), separations[2].advice.verdict);
-        if (expected[f] != ABUT_VERDICT_UNFIT)
+        assert_int_equal(ABUT_PAIR_DISJOINT, relations[0]);
+        assert_int_equal(ABUT_PAIR_INTERSECTING, relations[1]);
+        assert_int_equal(expected_of_pair(f), separations[2].reliability.level);
+        if (expected[f] != ABUT_RELIABILITY_UNRELIABLE)
             assert_true(relations[2] == ABUT_PAIR_A_INSIDE && within[2]);
         abut_bvh_destroy(around);
     }
@@ -226,7 +226,7 @@ TEST(both_in_doubt) {
     abut_bvh *small = hierarchy_of(shrunk);
     a.bvh = small;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-    assert_advice(ABUT_VERDICT_UNFIT, "of B face", overlap.advice);
+    assert_advice(ABUT_RELIABILITY_UNRELIABLE, "of B face", overlap.reliability);
     abut_bvh_destroy(small);
     abut_bvh_destroy(bowl);
     abut_bvh_destroy(flipped);
@@ -240,19 +240,19 @@ TEST(reports_agree) {
         abut_mesh_report report;
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_mesh_examine(topology, &report));
-        assert_int_equal(expected[f], abut_sign_advice(&report, ABUT_SIGN_WINDING).verdict);
-        assert_int_equal(expected[f], abut_sign_advice(&report, ABUT_SIGN_AUTO).verdict);
-        assert_int_equal(f == MOEBIUS ? ABUT_VERDICT_LIMITED : expected[f],
-                         abut_pair_advice(&report).verdict);
-        assert_int_equal(expected[f] ? ABUT_VERDICT_UNFIT : ABUT_VERDICT_GUARANTEED,
-                         abut_sign_advice(&report, ABUT_SIGN_NORMAL).verdict);
+        assert_int_equal(expected[f], abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
+        assert_int_equal(expected[f], abut_sign_reliability(&report, ABUT_SIGN_AUTO).level);
+        assert_int_equal(f == MOEBIUS ? ABUT_RELIABILITY_LIMITED : expected[f],
+                         abut_pair_reliability(&report).level);
+        assert_int_equal(expected[f] ? ABUT_RELIABILITY_UNRELIABLE : ABUT_RELIABILITY_GUARANTEED,
+                         abut_sign_reliability(&report, ABUT_SIGN_NORMAL).level);
         abut_topology_destroy(topology);
         abut_mesh_destroy(mesh);
     }
 }
 
 /* And of any mesh: soups, seams, turned parts, extra faces. Takes the mesh. */
-static abut_verdict check_agreement(abut_mesh *mesh) {
+static abut_reliability_level check_agreement(abut_mesh *mesh) {
     abut_topology *topology;
     abut_mesh_report report;
     assert_ok(abut_topology_create(mesh, &topology));
@@ -260,11 +260,11 @@ static abut_verdict check_agreement(abut_mesh *mesh) {
     abut_topology_destroy(topology);
     abut_bvh *bvh = hierarchy_of(mesh);
     assert_ok(abut_sign_prepare(bvh, NULL));
-    abut_verdict verdict = abut_sign_info_get(bvh).advice.verdict;
-    assert_int_equal(verdict, abut_sign_advice(&report, ABUT_SIGN_WINDING).verdict);
-    assert_int_equal(report.is_sheet ? ABUT_VERDICT_LIMITED : verdict,
-                     abut_pair_advice(&report).verdict);
-    assert_true(report.bordered == (verdict != ABUT_VERDICT_GUARANTEED));
+    abut_reliability_level verdict = abut_sign_get_info(bvh).reliability.level;
+    assert_int_equal(verdict, abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
+    assert_int_equal(report.is_sheet ? ABUT_RELIABILITY_LIMITED : verdict,
+                     abut_pair_reliability(&report).level);
+    assert_true(report.has_boundary == (verdict != ABUT_RELIABILITY_GUARANTEED));
     abut_bvh_destroy(bvh);
     return verdict;
 }
@@ -283,7 +283,7 @@ TEST(any_mesh_agrees) {
         uint32_t indices[40][3], count = 0;
         abut_vec3 positions[60];
         uint32_t vertices = abut_mesh_vertex_count(box);
-        memcpy(positions, abut_mesh_positions(box), vertices * sizeof *positions);
+        memcpy(positions, abut_mesh_local_positions(box), vertices * sizeof *positions);
         for (uint32_t t = 0; t < abut_mesh_triangle_count(box); t++) {
             uint32_t change = test_random_below(&random, round % 2 ? 40 : 4);
             memcpy(indices[count], abut_mesh_indices(box) + 3 * (size_t)t, sizeof *indices);
@@ -318,20 +318,20 @@ static void check_signs(abut_bvh *bvh, fault f) {
         abut_nearest nearest[3], one;
         bool inside[3];
         const bool by_normals = options.method == ABUT_SIGN_NORMAL;
-        if (by_normals && expected[f] != ABUT_VERDICT_GUARANTEED) {
+        if (by_normals && expected[f] != ABUT_RELIABILITY_GUARANTEED) {
             assert_int_equal(ABUT_ERROR_ARGUMENT, abut_sign_prepare(bvh, &options));
             continue;
         }
         assert_ok(abut_sign_prepare(bvh, &options));
-        assert_int_equal(by_normals ? ABUT_VERDICT_LIMITED : expected[f],
-                         abut_sign_info_get(bvh).advice.verdict);
+        assert_int_equal(by_normals ? ABUT_RELIABILITY_LIMITED : expected[f],
+                         abut_sign_get_info(bvh).reliability.level);
         assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
         assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
         for (int i = 0; i < 3; i++) {
             assert_ok(abut_sign_nearest(bvh, list[i], HUGE_VAL, &one));
             assert_true(one.distance == nearest[i].distance);
             assert_int_equal(inside[i], nearest[i].distance < 0);
-            if (expected[f] != ABUT_VERDICT_UNFIT)
+            if (expected[f] != ABUT_RELIABILITY_UNRELIABLE)
                 assert_int_equal(i < 2, inside[i]);
         }
     }
@@ -349,7 +349,7 @@ TEST(fields_pass_it_on) {
     assert_ok(abut_sign_prepare(ball, NULL));
     assert_ok(abut_field_create_from(ball, &options, &own));
     assert_ok(abut_samples_create(abut_bvh_mesh(ball), NULL, &samples));
-    assert_null(abut_sign_info_get(NULL).advice.reason);
+    assert_null(abut_sign_get_info(NULL).reliability.reason);
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
         abut_field *field = NULL, *again = NULL;
@@ -357,34 +357,34 @@ TEST(fields_pass_it_on) {
         abut_contacts found = {.list = room, .capacity = 4096};
         check_signs(around, (fault)f);
         assert_ok(abut_sign_prepare(around, NULL));
-        assert_int_equal(expected[f], abut_sign_info_get(around).advice.verdict);
+        assert_int_equal(expected[f], abut_sign_get_info(around).reliability.level);
         assert_ok(abut_field_create_from(around, &options, &field));
-        assert_int_equal(expected[f], abut_field_info_get(field).advice.verdict);
+        assert_int_equal(expected[f], abut_field_get_info(field).advice.level);
         const char *path = test_path("field.abutf");
         assert_ok(abut_field_write(field, path, NULL));
         assert_ok(abut_field_read(NULL, path, NULL, &again));
-        assert_ptr_equal(abut_field_info_get(field).advice.reason,
-                         abut_field_info_get(again).advice.reason);
+        assert_ptr_equal(abut_field_get_info(field).advice.reason,
+                         abut_field_get_info(again).advice.reason);
         abut_body a = {.field = own, .samples = samples}, b = {.field = again};
         a.pose.translation.z = -0.85;
         assert_ok(abut_contact_bodies(&a, &b, NULL, &found));
-        assert_int_equal(expected[f], found.advice.verdict);
+        assert_int_equal(expected[f], found.reliability.level);
         abut_ray down = {{0, 0, 3}, {0, 0, -1}};
         abut_field_hit hit = {.parameter = 7};
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
-        assert_int_equal(expected[f], hit.advice.verdict);
-        assert_ptr_equal(expected[f] ? abut_field_info_get(field).advice.reason : hit.advice.reason,
-                         hit.advice.reason);
+        assert_int_equal(expected[f], hit.reliability.level);
+        assert_ptr_equal(expected[f] ? abut_field_get_info(field).advice.reason : hit.reliability.reason,
+                         hit.reliability.reason);
         down.direction.z = 1; /* a miss says so too */
-        hit.advice.verdict = (abut_verdict)9;
+        hit.reliability.level = (abut_reliability_level)9;
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_CELLS, &hit));
-        assert_true(hit.parameter == HUGE_VAL && hit.advice.verdict == expected[f]);
-        assert_non_null(hit.advice.reason);
+        assert_true(hit.parameter == HUGE_VAL && hit.reliability.level == expected[f]);
+        assert_non_null(hit.reliability.reason);
         /* samples of the ball against a plane: no field is asked */
         abut_plane plane = {{0, 0, 1}, -0.85};
-        found.advice.verdict = ABUT_VERDICT_UNFIT;
+        found.reliability.level = ABUT_RELIABILITY_UNRELIABLE;
         assert_ok(abut_contact_plane(&a, &plane, NULL, &found));
-        assert_int_equal(ABUT_VERDICT_GUARANTEED, found.advice.verdict);
+        assert_int_equal(ABUT_RELIABILITY_GUARANTEED, found.reliability.level);
 
         abut_world *world = NULL;
         abut_world_item item = {.kind = ABUT_WORLD_BODY, .pose = a.pose};
@@ -399,7 +399,7 @@ TEST(fields_pass_it_on) {
         assert_ok(abut_world_add(world, &item, &id));
         found.capacity = 4096;
         assert_ok(abut_world_contacts(world, &found));
-        assert_int_equal(expected[f], found.advice.verdict);
+        assert_int_equal(expected[f], found.reliability.level);
         abut_world_destroy(world);
         abut_field_destroy(again);
         abut_field_destroy(field);

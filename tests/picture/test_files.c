@@ -128,12 +128,12 @@ TEST(items_are_given_back_as_they_were_added) {
     options.height = 30;
     options.up.y = 1;
     assert_ok(abut_picture_create(NULL, &options, &picture));
-    assert_int_equal(abut_picture_options_get(picture).height, 30);
-    assert_int_equal(abut_picture_options_get(picture).width, 960);
-    assert_int_equal(abut_picture_options_get(NULL).width, 0);
+    assert_int_equal(abut_picture_get_options(picture).height, 30);
+    assert_int_equal(abut_picture_get_options(picture).width, 960);
+    assert_int_equal(abut_picture_get_options(NULL).width, 0);
     assert_int_equal(abut_picture_item_count(picture), 0);
     assert_int_equal(abut_picture_item_count(NULL), 0);
-    assert_refused("0 items", abut_picture_item_get(picture, 0, &item));
+    assert_refused("0 items", abut_picture_get_item(picture, 0, &item));
     assert_ok(abut_picture_add_line(picture, (abut_vec3){1, 0, 0}, (abut_vec3){0, 1, 0}, 0, red));
     assert_ok(abut_picture_add_mesh(picture, mesh, pose, NULL));
     style.colour = red;
@@ -142,26 +142,26 @@ TEST(items_are_given_back_as_they_were_added) {
     assert_ok(abut_picture_add_mesh(picture, mesh, at_home, &style));
     assert_ok(abut_picture_add_point(picture, (abut_vec3){4, 5, 6}, 3, (abut_colour){0}));
     assert_int_equal(abut_picture_item_count(picture), 4);
-    assert_ok(abut_picture_item_get(picture, 0, &item));
+    assert_ok(abut_picture_get_item(picture, 0, &item));
     abut_colour first = abut_picture_colour(0);
     assert_ptr_equal(item.mesh, mesh);
     assert_memory_equal(&item.pose, &pose, sizeof pose);
     assert_memory_equal(&item.style.colour, &first, sizeof first);
     assert_null(item.style.triangle_colour);
-    assert_ok(abut_picture_item_get(picture, 1, &item));
+    assert_ok(abut_picture_get_item(picture, 1, &item));
     assert_true(item.style.edges && item.style.two_sided && !item.style.smooth);
     assert_memory_equal(&item.style.triangle_colour[0], &two[0], sizeof red);
     assert_memory_equal(&item.style.triangle_colour[1], &red, sizeof red); /* that of the mesh */
-    assert_ok(abut_picture_item_get(picture, 2, &item));
+    assert_ok(abut_picture_get_item(picture, 2, &item));
     assert_true(!item.mesh && !item.is_point && item.from.x == 1 && item.to.y == 1);
     assert_true(item.width == 2);
     assert_memory_equal(&item.style.colour, &red, sizeof red);
-    assert_ok(abut_picture_item_get(picture, 3, &item));
+    assert_ok(abut_picture_get_item(picture, 3, &item));
     assert_true(item.is_point && item.from.z == 6 && item.width == 3);
     assert_true(item.style.colour.a == 1 && item.style.colour.r < 0.2f); /* ink */
-    assert_refused("4 items", abut_picture_item_get(picture, 4, &item));
-    assert_refused("picture is null", abut_picture_item_get(NULL, 0, &item));
-    assert_refused("item is null", abut_picture_item_get(picture, 0, NULL));
+    assert_refused("4 items", abut_picture_get_item(picture, 4, &item));
+    assert_refused("picture is null", abut_picture_get_item(NULL, 0, &item));
+    assert_refused("item is null", abut_picture_get_item(picture, 0, NULL));
     abut_picture_destroy(picture);
     abut_mesh_destroy(mesh);
 }

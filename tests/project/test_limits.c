@@ -57,10 +57,10 @@ TEST(patches) {
     abut_patch_options options = abut_patch_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     const abut_posed a = {.bvh = bvh}, b = {.bvh = bvh, .pose.translation = {0, 0, 0.9}};
-    options.keep = 8;
+    options.max_contacts = 8;
     assert_ok(abut_contact_patches(&a, &b, &options, &found));
     assert_in_range(found.contact_count, 1, 8);
-    options.keep = 9;
+    options.max_contacts = 9;
     refuses(abut_contact_patches(&a, &b, &options, &found));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -85,7 +85,7 @@ TEST(images) {
     size.width = 16385;
     refuses(abut_picture_create(NULL, &size, &picture));
     assert_null(picture);
-    assert_int_equal(100000, ABUT_RASTER_MOST);
+    assert_int_equal(100000, ABUT_RASTER_MAX);
     abut_mesh_destroy(mesh);
 }
 

@@ -96,7 +96,7 @@ static abut_mesh *scaled(const trial *t, abut_shape_kind kind, uint32_t segments
     assert_ok(abut_shape_create(NULL, &shape, &unit));
     const uint32_t count = abut_mesh_vertex_count(unit);
     abut_vec3 *positions = test_malloc(count * sizeof *positions);
-    const abut_vec3 *from = abut_mesh_positions(unit), origin = abut_mesh_origin(unit);
+    const abut_vec3 *from = abut_mesh_local_positions(unit), origin = abut_mesh_local_origin(unit);
     for (uint32_t i = 0; i < count; i++)
         positions[i] =
             at(t, origin.x + from[i].x, origin.y + from[i].y, t->flatness * (origin.z + from[i].z));
@@ -117,15 +117,15 @@ static void try_meshes(trial *t) {
     uint32_t count, elements[1024];
     assert_ok(abut_topology_create(t->mesh[0], &topology));
     if (TRY(abut_normals_create(topology, &normals)))
-        same(t, "normal", abut_normals_arrays_get(normals).faces[3].x, 0, ROUNDED);
+        same(t, "normal", abut_normals_get_arrays(normals).faces[3].x, 0, ROUNDED);
     if (TRY(abut_mesh_examine(topology, &report))) {
-        same(t, "closed", report.closed, 0, EXACT);
+        same(t, "closed", report.is_closed, 0, EXACT);
         same(t, "area", report.area, 2, ROUNDED);
         same(t, "volume", report.volume, 3, ROUNDED);
         same(t, "centroid", report.centroid.x + t->scale, 1, ROUNDED);
     }
     for (int kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
-        TRY(abut_mesh_offenders(topology, (abut_problem_kind)kind, 1024, elements, &count));
+        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, 1024, elements, &count));
     if (TRY(abut_mesh_orient(topology, &made, &count)))
         same(t, "flipped", count, 0, EXACT);
     abut_mesh_destroy(made);
@@ -153,7 +153,7 @@ static void try_meshes(trial *t) {
         points[i] = at(t, x, y, test_random_real(&random, -1, 1));
     }
     made = NULL;
-    if (TRY(abut_mesh_hull(NULL, points, 64, &made)))
+    if (TRY(abut_mesh_create_hull(NULL, points, 64, &made)))
         same(t, "hull", abut_mesh_triangle_count(made), 0, EXACT);
     abut_mesh_destroy(made);
 
@@ -189,11 +189,11 @@ static void try_points(trial *t) {
     uint32_t some;
     NEED(abut_nearest_point(bvh, point, INFINITY, &nearest));
     same(t, "nearest", nearest.distance, 1, ROUNDED);
-    NEED(abut_nearest_batch(bvh, &points, INFINITY, abut_array_host(&nearest)));
+    NEED(abut_nearest_point_batch(bvh, &points, INFINITY, abut_array_host(&nearest)));
     same(t, "nearest batch", nearest.distance, 1, ROUNDED);
-    NEED(abut_nearest_many(bvh, point, INFINITY, 8, many, &count));
+    NEED(abut_nearest_k(bvh, point, INFINITY, 8, many, &count));
     same(t, "eighth", many[7].distance, 1, ROUNDED);
-    NEED(abut_nearest_many_batch(bvh, &points, INFINITY, 8, abut_array_host(many),
+    NEED(abut_nearest_k_batch(bvh, &points, INFINITY, 8, abut_array_host(many),
                                  abut_array_host(&some)));
     NEED(abut_nearest_within(bvh, point, 0.8 * t->scale, 512, several, &count));
     same(t, "within", (double)count, 0, EXACT);
@@ -207,7 +207,7 @@ static void try_points(trial *t) {
     ray.direction = (abut_vec3){0, 0, -1};
     NEED(abut_ray_first_batch(bvh, abut_array_host(&ray), 1, INFINITY, abut_array_host(&hit)));
     TRY(abut_ray_thickness(bvh, &value));
-    NEED(abut_bvh_box(bvh, &box, 1024, triangles, &count));
+    NEED(abut_bvh_find_in_box(bvh, &box, 1024, triangles, &count));
     if (t->compares)
         same(t, "box", (double)count, 0, EXACT);
     for (int method = ABUT_SIGN_WINDING; method <= ABUT_SIGN_NORMAL; method++) {
@@ -229,8 +229,8 @@ static void try_points(trial *t) {
     }
     abut_bvh *refitted = NULL;
     assert_ok(abut_bvh_create(t->mesh[0], NULL, &refitted));
-    NEED(abut_bvh_refit(refitted, t->mesh[0]));
-    const abut_bvh_info info = abut_bvh_info_get(refitted);
+    NEED(abut_bvh_set_mesh(refitted, t->mesh[0]));
+    const abut_bvh_info info = abut_bvh_get_info(refitted);
     assert_true(isfinite(info.cost));
     abut_bvh_destroy(refitted);
 }
@@ -243,7 +243,7 @@ static void try_triangles(trial *t) {
     abut_closest_on_segment on_segment;
     abut_closest_on_triangle on_triangle;
     abut_closest_pair pair;
-    abut_meeting meeting;
+    abut_intersection meeting;
     abut_sweep_result sweep;
     double angle;
     int sign;
@@ -254,8 +254,8 @@ static void try_triangles(trial *t) {
     NEED(abut_segment_segment_closest(&p, &q, &pair));
     NEED(abut_triangle_triangle_closest(&a, &b, &pair));
     same(t, "two triangles", pair.distance, 1, ROUNDED);
-    NEED(abut_triangle_triangle_meet(&a, &b, &meeting, NULL));
-    NEED(abut_segment_triangle_meet(&q, &a, &meet, NULL));
+    NEED(abut_triangle_triangle_intersect(&a, &b, &meeting, NULL));
+    NEED(abut_segment_triangle_intersect(&q, &a, &meet, NULL));
     NEED(abut_triangle_solid_angle(&a, point, &angle));
     same(t, "solid angle", angle, 0, ROUNDED);
     NEED(abut_orient3d(a.corner[0], a.corner[1], a.corner[2], point, &sign));
@@ -271,31 +271,31 @@ static void try_pairs(trial *t) {
     const abut_posed *a = &t->posed[0], *b = &t->posed[1];
     abut_overlap overlap;
     abut_separation separation;
-    abut_common common;
-    abut_advice advice;
+    abut_pair_measures common;
+    abut_reliability advice;
     abut_mesh_report report;
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     uint64_t count = 0;
     bool any;
     NEED(abut_pair_overlap(a, b, NULL, NULL, &overlap));
     if (t->compares)
-        assert_int_equal(ABUT_PAIR_MEETING, overlap.relation);
+        assert_int_equal(ABUT_PAIR_INTERSECTING, overlap.relation);
     NEED(abut_pair_overlap(a, &t->apart, NULL, NULL, &overlap));
-    assert_int_equal(ABUT_PAIR_APART, overlap.relation);
+    assert_int_equal(ABUT_PAIR_DISJOINT, overlap.relation);
     NEED(abut_pair_distance(a, &t->apart, NULL, NULL, &separation));
     same(t, "distance", separation.distance, 1, 1e-3);
     NEED(abut_pair_within(a, &t->apart, 5 * t->scale, NULL, NULL, &any, &advice));
-    const abut_status status = abut_pair_meetings(a, b, 0, NULL, &count);
+    const abut_status status = abut_pair_intersections(a, b, 0, NULL, &count);
     assert_true(!status || status == ABUT_ERROR_BUFFER);
     if (t->compares)
         same(t, "meetings", (double)count, 0, EXACT);
-    if (TRY(abut_pair_common(a, b, NULL, &common))) {
+    if (TRY(abut_pair_measure(a, b, NULL, &common))) {
         if (t->compares)
             same(t, "common kind", common.kind, 0, EXACT);
         same(t, "common volume", common.volume, 3, ROUNDED);
         same(t, "common area", common.area, 2, ROUNDED);
     }
-    if (TRY(abut_pair_self_any(a->bvh, NULL, &any)) && t->compares)
+    if (TRY(abut_pair_self_intersects(a->bvh, NULL, &any)) && t->compares)
         assert_false(any);
     abut_topology *topology = NULL;
     assert_ok(abut_topology_create(abut_bvh_mesh(a->bvh), &topology));
@@ -374,14 +374,14 @@ static void try_fields(trial *t) {
     abut_contacts contacts = {.list = list, .capacity = 8192};
     options.cells = 24;
     samples_options.kinds =
-        ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES | ABUT_SAMPLES_EVEN;
+        ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES | ABUT_SAMPLES_SURFACE;
     samples_options.cell = 0.1 * t->scale;
     const bool has_samples = TRY(abut_samples_create(t->mesh[0], &samples_options, &samples));
     if (has_samples && t->compares)
-        same(t, "samples", abut_samples_arrays_get(samples).count, 0, 0.05);
+        same(t, "samples", abut_samples_get_arrays(samples).count, 0, 0.05);
     samples_options = abut_samples_options_default();
     samples_options.count = 200;
-    samples_options.kinds = ABUT_SAMPLES_EVEN;
+    samples_options.kinds = ABUT_SAMPLES_SURFACE;
     abut_samples *even = NULL;
     TRY(abut_samples_create(t->mesh[1], &samples_options, &even));
     abut_samples_destroy(even);
@@ -389,7 +389,7 @@ static void try_fields(trial *t) {
     TRY(abut_samples_create(t->mesh[1], NULL, &even));
     abut_samples_destroy(even);
     if (TRY(abut_field_create(t->mesh[0], &options, &field))) {
-        NEED(abut_field_at(field, at(t, 0.3, 0.2, 0.1), ABUT_INTERPOLATION_LINEAR, &value));
+        NEED(abut_field_evaluate(field, at(t, 0.3, 0.2, 0.1), ABUT_INTERPOLATION_LINEAR, &value));
         same(t, "field", value.distance, 1, 1e-5);
         TRY(abut_field_isosurface(field, 0, &surface));
         abut_mesh_destroy(surface);
@@ -429,15 +429,15 @@ static void try_measures(trial *t, const abut_map *map, const char *name, bool e
     assert_true(m.found > 0);
     char fact_name[NAME];
     snprintf(fact_name, sizeof fact_name, "%s least", name);
-    same(t, fact_name, m.least.distance, 1, 1e-5);
+    same(t, fact_name, m.min.distance, 1, 1e-5);
     snprintf(fact_name, sizeof fact_name, "%s greatest", name);
-    same(t, fact_name, m.greatest.distance, 1, 1e-5);
+    same(t, fact_name, m.max.distance, 1, 1e-5);
     snprintf(fact_name, sizeof fact_name, "%s half", name);
     same(t, fact_name, value, 1, 1e-5);
     const double barycentric[3] = {0.2, 0.3, 0.5};
     double areas[4];
     abut_map_value here;
-    TRY(abut_map_at(map, 3, barycentric, &here));
+    TRY(abut_map_evaluate(map, 3, barycentric, &here));
     TRY(abut_map_histogram(map, 0, t->scale, 4, areas));
 }
 
@@ -457,25 +457,25 @@ static void try_maps(trial *t) {
     options.resolution = 40;
     patch_options.margin = 0.1 * t->scale;
     if (TRY(abut_map_create(t->mesh[0], &options, &map))) {
-        assert_true(isfinite(abut_map_info_get(map).reach) && abut_map_info_get(map).reach > 0);
-        if (TRY(abut_map_find(map, &t->apart, 1, NULL)))
+        assert_true(isfinite(abut_map_get_info(map).reach) && abut_map_get_info(map).reach > 0);
+        if (TRY(abut_map_compute_distance(map, &t->apart, 1, NULL)))
             try_measures(t, map, "map apart", true);
-        if (TRY(abut_map_find(map, &t->posed[1], 1, NULL))) {
+        if (TRY(abut_map_compute_distance(map, &t->posed[1], 1, NULL))) {
             try_measures(t, map, "map", false);
             TRY(abut_map_contacts(map, &patch_options, &found));
         }
         query.limit = t->scale;
         const abut_posed both[2] = {t->posed[1], t->apart};
-        TRY(abut_map_find(map, both, 2, &query));
-        if (TRY(abut_map_find_self(map, NULL)))
+        TRY(abut_map_compute_distance(map, both, 2, &query));
+        if (TRY(abut_map_compute_self_distance(map, NULL)))
             try_measures(t, map, "map self", false);
         query.geodesic = 0.3 * t->scale;
-        TRY(abut_map_find_self(map, &query));
+        TRY(abut_map_compute_self_distance(map, &query));
         for (int kind = 0; kind <= ABUT_MAP_THICKNESS_BALL; kind++)
-            if (TRY(abut_map_find_thickness(map, (abut_map_thickness)kind, NULL)))
+            if (TRY(abut_map_compute_thickness(map, (abut_map_thickness)kind, NULL)))
                 try_measures(t, map, kind ? "ball" : "thickness", false);
-        TRY(abut_map_move(map, t->mesh[0]));
-        TRY(abut_map_change(map, t->mesh[1], NULL));
+        TRY(abut_map_set_mesh(map, t->mesh[0]));
+        TRY(abut_map_replace_mesh(map, t->mesh[1], NULL));
     }
     abut_map_destroy(map);
     if (TRY(abut_map_hausdorff(t->bvh[0], t->bvh[1], NULL, &result))) {
@@ -532,8 +532,8 @@ static void try_images(trial *t) {
     }
     query.resolution = 64;
     for (int k = 0; k < 3 && added; k++) {
-        query.exact = k == 1;
-        query.volume = k == 2;
+        query.is_exact = k == 1;
+        query.measure_volume = k == 2;
         if (TRY(abut_layers_find(layers, &query, &result)) && t->compares) {
             assert_int_equal(1, result.count);
             same(t,
@@ -572,7 +572,7 @@ static void try_motions(trial *t) {
     abut_mesh *meshes[2] = {t->mesh[0], t->mesh[1]};
     abut_sweep *motion = NULL;
     static abut_impact list[1 << 17];
-    abut_impacts impacts = {.impacts = list, .capacity = 1 << 17};
+    abut_impacts impacts = {.list = list, .capacity = 1 << 17};
     uint32_t count = 0;
     for (int m = 0; m < 2; m++)
         count += abut_mesh_vertex_count(meshes[m]);
@@ -580,8 +580,8 @@ static void try_motions(trial *t) {
     uint32_t first = abut_mesh_vertex_count(meshes[0]);
     for (uint32_t i = 0; i < count; i++) {
         const abut_mesh *from = meshes[i >= first];
-        const abut_vec3 p = abut_mesh_positions(from)[i < first ? i : i - first];
-        const abut_vec3 o = abut_mesh_origin(from);
+        const abut_vec3 p = abut_mesh_local_positions(from)[i < first ? i : i - first];
+        const abut_vec3 o = abut_mesh_local_origin(from);
         start[i] = end[i] = (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
         if (i >= first) {
             start[i].x = end[i].x += 0.5 * t->scale;
@@ -590,7 +590,7 @@ static void try_motions(trial *t) {
         }
     }
     if (TRY(abut_sweep_create(meshes, 2, NULL, &motion))) {
-        NEED(abut_sweep_step(motion, abut_array_host(start), abut_array_host(end)));
+        NEED(abut_sweep_set_positions(motion, abut_array_host(start), abut_array_host(end)));
         for (int mode = 0; mode <= ABUT_SWEEP_ALL; mode++)
             if (TRY(abut_sweep_find(motion, (abut_sweep_mode)mode, NULL, &impacts, NULL)) &&
                 t->compares && mode == ABUT_SWEEP_EARLIEST) {
@@ -622,7 +622,7 @@ static void try_motions(trial *t) {
         abut_self_destroy(self);
     }
     abut_self_line line;
-    TRY(abut_self_line_of(start, end, first, &line));
+    TRY(abut_self_fit_line(start, end, first, &line));
     test_free(start);
     test_free(end);
 }
@@ -688,13 +688,13 @@ static void try_radial(trial *t) {
         if (TRY(abut_radial_create_mesh(mesh, 1, &options, &radial))) {
             const uint32_t count = abut_mesh_vertex_count(mesh);
             abut_vec3 *positions = test_malloc(count * sizeof *positions);
-            const abut_vec3 *from = abut_mesh_positions(mesh), o = abut_mesh_origin(mesh);
+            const abut_vec3 *from = abut_mesh_local_positions(mesh), o = abut_mesh_local_origin(mesh);
             for (uint32_t i = 0; i < count; i++)
                 positions[i] = (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z};
-            if (TRY(abut_radial_update(radial, &still, abut_array_host(positions)))) {
+            if (TRY(abut_radial_set_positions(radial, &still, abut_array_host(positions)))) {
                 const abut_vec3 point = at(t, 0.7, 0.1, 0.1);
                 abut_radial_answer answer;
-                if (TRY(abut_radial_at(radial, 1, abut_array_host(&point), INFINITY,
+                if (TRY(abut_radial_evaluate(radial, 1, abut_array_host(&point), INFINITY,
                                        abut_array_host(&answer))) &&
                     t->compares)
                     same(t, kind ? "radial plane" : "radial", answer.distance, 1, 1e-5);
@@ -755,15 +755,15 @@ static void try_mixed(trial *t) {
     const abut_posed *others[2] = {&b, &c};
     abut_overlap overlap;
     abut_separation separation;
-    abut_common common;
-    abut_sweep_touch touch;
+    abut_pair_measures common;
+    abut_sweep_rigid_result touch;
     abut_map_hausdorff_result result;
     for (int i = 0; i < 2; i++) {
         const abut_path from = {others[i]->pose, a.pose}, still = {a.pose, a.pose};
         NEED(abut_pair_overlap(&a, others[i], NULL, NULL, &overlap));
         NEED(abut_pair_distance(&a, others[i], NULL, NULL, &separation));
         assert_true(isfinite(separation.distance));
-        if (TRY(abut_pair_common(&a, others[i], NULL, &common)))
+        if (TRY(abut_pair_measure(&a, others[i], NULL, &common)))
             assert_true(isfinite(common.volume));
         if (TRY(abut_contact_patches(&a, others[i], NULL, &found)))
             for (uint64_t k = 0; k < found.count; k++)
@@ -780,10 +780,10 @@ static void try_mixed(trial *t) {
     abut_nearest nearest[3];
     abut_ray_hit hit;
     uint64_t count;
-    NEED(abut_bvh_box(a.bvh, &all, 1024, triangles, &count));
+    NEED(abut_bvh_find_in_box(a.bvh, &all, 1024, triangles, &count));
     assert_int_equal(abut_mesh_triangle_count(t->mesh[0]), count);
     NEED(abut_ray_first(a.bvh, &ray, INFINITY, &hit));
-    NEED(abut_nearest_batch(a.bvh, &three, INFINITY, abut_array_host(nearest)));
+    NEED(abut_nearest_point_batch(a.bvh, &three, INFINITY, abut_array_host(nearest)));
     for (int i = 0; i < 3; i++)
         assert_true(isfinite(nearest[i].distance) &&
                     nearest[i].triangle < abut_mesh_triangle_count(t->mesh[0]));

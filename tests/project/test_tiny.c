@@ -35,7 +35,7 @@ TEST(meshes) {
         tetrahedron(scales[i], corners);
         const abut_mesh_input input = abut_mesh_input_doubles(corners, 4, faces, 4);
         refused("abut_mesh_create", ABUT_ERROR_ARGUMENT, abut_mesh_create(NULL, &input, &made));
-        refused("abut_mesh_hull", ABUT_ERROR_ARGUMENT, abut_mesh_hull(NULL, corners, 4, &made));
+        refused("abut_mesh_create_hull", ABUT_ERROR_ARGUMENT, abut_mesh_create_hull(NULL, corners, 4, &made));
         const abut_pose away = {.translation = {1, 2, 3}};
         refused("abut_mesh_transform", ABUT_ERROR_ARGUMENT,
                 abut_mesh_transform(unit, scales[i], (abut_pose){0}, &made));
@@ -139,20 +139,20 @@ TEST(positions) {
         forwards.start = backwards.end = from;
         forwards.end = backwards.start = to;
         if (i < SCALES) {
-            refused("abut_sweep_step", ABUT_ERROR_ARGUMENT, abut_sweep_step(motion, from, to));
-            refused("abut_sweep_step", ABUT_ERROR_ARGUMENT, abut_sweep_step(motion, to, from));
+            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT, abut_sweep_set_positions(motion, from, to));
+            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT, abut_sweep_set_positions(motion, to, from));
             refused("abut_self_find", ABUT_ERROR_ARGUMENT,
                     abut_self_find(self, &forwards, NULL, &result));
             refused("abut_self_find", ABUT_ERROR_ARGUMENT,
                     abut_self_find(self, &backwards, NULL, &result));
-            refused("abut_layers_deform", ABUT_ERROR_ARGUMENT,
-                    abut_layers_deform(layers, solid, to));
-            refused("abut_", ABUT_ERROR_ARGUMENT, abut_world_deform(world, body, NULL, to));
+            refused("abut_layers_set_positions", ABUT_ERROR_ARGUMENT,
+                    abut_layers_set_positions(layers, solid, to));
+            refused("abut_", ABUT_ERROR_ARGUMENT, abut_world_set_positions(world, body, NULL, to));
         } else {
-            assert_ok(abut_sweep_step(motion, from, to));
+            assert_ok(abut_sweep_set_positions(motion, from, to));
             assert_ok(abut_self_find(self, &forwards, NULL, &result));
-            assert_ok(abut_layers_deform(layers, solid, to));
-            assert_ok(abut_world_deform(world, body, NULL, to));
+            assert_ok(abut_layers_set_positions(layers, solid, to));
+            assert_ok(abut_world_set_positions(world, body, NULL, to));
         }
     }
     abut_world_destroy(world);
@@ -168,7 +168,7 @@ TEST(characters) {
     abut_character_figure_options options = abut_character_figure_options_default();
     options.triangles = 8000;
     assert_ok(abut_character_create_figure(NULL, &options, &figure));
-    const uint32_t bones = abut_character_info_get(figure).bone_count;
+    const uint32_t bones = abut_character_get_info(figure).bone_count;
     abut_character_matrix *matrices = test_malloc(bones * sizeof *matrices);
     for (int i = 0; i < SCALES; i++) {
         const double s = 0.1 * scales[i];

@@ -19,7 +19,7 @@ static inline abut_vec3 matrix_move(const abut_character_matrix *a, abut_vec3 p)
 }
 
 static inline abut_vec3 body_position(const abut_mesh *mesh, uint32_t i) {
-    return v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+    return v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
 }
 
 /* A shape of the library about the origin. */
@@ -56,7 +56,7 @@ static inline void body_pose(abut_radial *radial, const abut_mesh *mesh,
     abut_vec3 *positions = malloc((count ? count : 1) * sizeof *positions);
     for (uint32_t i = 0; i < count; i++)
         positions[i] = matrix_move(bone, body_position(mesh, i));
-    assert_ok(abut_radial_update(radial, bone, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(radial, bone, abut_array_host(positions)));
     free(positions);
 }
 
@@ -136,7 +136,7 @@ static inline void free_snake(snake *s) {
 /* Poses: each bone turned about z by `angle`, shifted with time. */
 static inline void bend_snake(const snake *s, double angle, double shift,
                               abut_character_matrix *bones, abut_vec3 *positions) {
-    const uint32_t n = abut_character_info_get(s->character).bone_count;
+    const uint32_t n = abut_character_get_info(s->character).bone_count;
     double x = 0, y = shift, turn = 0;
     for (uint32_t b = 0; b < n; b++) {
         turn += b ? angle : 0;

@@ -67,7 +67,7 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
     for (uint32_t round = 0; round < test_rounds(16); round++) {
         abut_mesh *mesh, *surface = NULL;
         abut_radial *radial = make_potato(&random, &mesh, 0.15);
-        const abut_radial_view v = abut_radial_field(radial, 0);
+        const abut_radial_view v = abut_radial_get_field(radial, 0);
         assert_ok(abut_radial_surface(radial, 0, &surface));
         for (int i = 0; i < 24; i++) {
             enum { FINE = 250 };
@@ -301,7 +301,7 @@ TEST(snake_among_particles) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {8};
     snake s = make_snake(NULL, BONES, 33, 20);
-    const uint32_t vertices = abut_character_info_get(s.character).vertex_count;
+    const uint32_t vertices = abut_character_get_info(s.character).vertex_count;
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc(vertices * sizeof *positions), at[COUNT], to[COUNT];
     abut_radial_answer answers[COUNT];
@@ -316,11 +316,11 @@ TEST(snake_among_particles) {
                    test_random_real(&random, -1, 1));
     for (int frame = 0; frame < (test_brief() ? 10 : 25); frame++) {
         bend_snake(&s, 0.5 * sin(0.2 * frame), 0.05 * frame, bones, positions);
-        assert_ok(abut_radial_update(radial, bones, abut_array_host(positions)));
+        assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
         for (int i = 0; i < COUNT; i++)
             to[i] = v3_add(at[i], random_point(&random, 0.1));
         collide(radial, COUNT, at, to, hits, ABUT_RADIAL_WALK_EVERY_CELL, 0.2, 0);
-        assert_ok(abut_radial_at(radial, COUNT, abut_array_host(to), 0, abut_array_host(answers)));
+        assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(to), 0, abut_array_host(answers)));
         for (int i = 0; i < COUNT; i++) {
             met += hits[i].field != ABUT_NONE;
             if (!(answers[i].distance > -options.cell))
@@ -352,7 +352,7 @@ TEST(distances_of_points) {
         points[i] =
             v3_scale(v3_normalise(random_point(&random, 1)), r * test_random_real(&random, 0.6, 2));
     points[0] = v3(NAN, 0, 0);
-    assert_ok(abut_radial_at(radial, COUNT, abut_array_host(points), 0, abut_array_host(answers)));
+    assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0, abut_array_host(answers)));
     assert_true(answers[0].distance == HUGE_VAL && answers[0].field == ABUT_NONE);
     for (int i = 1; i < COUNT; i++) {
         const double meant = v3_length(points[i]) - r;
@@ -362,7 +362,7 @@ TEST(distances_of_points) {
         assert_true(fabs(v3_length(answers[i].point) - r) < 0.03 * r);
     }
     assert_ok(
-        abut_radial_at(radial, COUNT, abut_array_host(points), 0.1 * r, abut_array_host(answers)));
+        abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0.1 * r, abut_array_host(answers)));
     for (int i = 1; i < COUNT; i++) {
         const double meant = v3_length(points[i]) - r;
         if (meant > 0.2 * r)
@@ -371,13 +371,13 @@ TEST(distances_of_points) {
             assert_true(answers[i].distance < 0.1 * r);
     }
     assert_refused("radial",
-                   abut_radial_at(NULL, 1, abut_array_host(points), 0, abut_array_host(answers)));
-    assert_refused("limit", abut_radial_at(radial, 1, abut_array_host(points), -1,
+                   abut_radial_evaluate(NULL, 1, abut_array_host(points), 0, abut_array_host(answers)));
+    assert_refused("limit", abut_radial_evaluate(radial, 1, abut_array_host(points), -1,
                                            abut_array_host(answers)));
     assert_refused("points",
-                   abut_radial_at(radial, 1, abut_array_host(NULL), 0, abut_array_host(answers)));
+                   abut_radial_evaluate(radial, 1, abut_array_host(NULL), 0, abut_array_host(answers)));
     assert_refused("answers",
-                   abut_radial_at(radial, 1, abut_array_host(points), 0, abut_array_host(NULL)));
+                   abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(NULL)));
     abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
 }
@@ -388,7 +388,7 @@ TEST(what_is_left_out_changes_nothing) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {10};
     snake s = make_snake(NULL, BONES, 33, 20);
-    const uint32_t vertices = abut_character_info_get(s.character).vertex_count;
+    const uint32_t vertices = abut_character_get_info(s.character).vertex_count;
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc(vertices * sizeof *positions), points[COUNT];
     abut_capsule dots[COUNT];
@@ -401,7 +401,7 @@ TEST(what_is_left_out_changes_nothing) {
     options.cell = 0.04;
     assert_ok(abut_radial_create(s.character, &options, &radial));
     bend_snake(&s, 0.4, 0.3, bones, positions);
-    assert_ok(abut_radial_update(radial, bones, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
     for (int round = 0;
          round < (int)test_rounds(40) ||
          (round < 200 && !(kinds[0] > 100 && kinds[1] > 100 && kinds[2] > 100 && cuts > 0));
@@ -414,8 +414,8 @@ TEST(what_is_left_out_changes_nothing) {
             dots[i] = (abut_capsule){{points[i], points[i]}, 0};
         }
         assert_ok(
-            abut_radial_at(radial, COUNT, abut_array_host(points), 0, abut_array_host(whole)));
-        assert_ok(abut_radial_at(radial, COUNT, abut_array_host(points), limit,
+            abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0, abut_array_host(whole)));
+        assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), limit,
                                  abut_array_host(answers)));
         near.margin = limit / 2;
         abut_contacts found = {.list = list, .capacity = COUNT};
@@ -423,7 +423,7 @@ TEST(what_is_left_out_changes_nothing) {
         const abut_contact *next = list;
         for (int i = 0; i < COUNT; i++) {
             assert_ok(
-                abut_radial_at(radial, 1, abut_array_host(&points[i]), 0, abut_array_host(&one)));
+                abut_radial_evaluate(radial, 1, abut_array_host(&points[i]), 0, abut_array_host(&one)));
             assert_true(one.distance == whole[i].distance && one.field == whole[i].field &&
                         one.within == whole[i].within && v3_equal(one.normal, whole[i].normal));
             const bool reached = whole[i].distance < limit;
@@ -519,9 +519,9 @@ TEST(measures) {
             body_field(mesh, -1.001 * r, 1.001 * r, 2 * n, n, ABUT_RADIAL_DISTANCE_POLAR);
         body_pose(radial, mesh, &none);
         assert_ok(abut_radial_measure(radial, mesh, errors, &m));
-        assert_true(m.mean < last / 2 && m.mean <= m.rms && m.half <= m.most);
-        assert_true(m.most <= m.nearly_all && m.nearly_all <= m.greatest && m.worst < count);
-        assert_true(fabs(errors[m.worst]) == m.greatest);
+        assert_true(m.mean < last / 2 && m.mean <= m.rms && m.p50 <= m.p90);
+        assert_true(m.p90 <= m.p99 && m.p99 <= m.max && m.max_triangle < count);
+        assert_true(fabs(errors[m.max_triangle]) == m.max);
         assert_true(fabs(m.seen_area + m.missing_area + m.buried_area - m.area) < 1e-9 * m.area);
         last = m.mean;
         abut_radial_destroy(radial);

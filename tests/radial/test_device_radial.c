@@ -30,11 +30,11 @@ static abut_radial *fields_of(const snake *s, abut_radial_distance distance, abu
 }
 
 static void same_fields(abut_radial *a, abut_radial *b) {
-    abut_radial_info info = abut_radial_info_get(a);
-    assert_int_equal(info.sample_count, abut_radial_info_get(b).sample_count);
+    abut_radial_info info = abut_radial_get_info(a);
+    assert_int_equal(info.sample_count, abut_radial_get_info(b).sample_count);
     uint64_t finite = 0;
     for (uint32_t f = 0; f < info.field_count; f++) {
-        abut_radial_view v = abut_radial_field(a, f), w = abut_radial_field(b, f);
+        abut_radial_view v = abut_radial_get_field(a, f), w = abut_radial_get_field(b, f);
         assert_int_equal(v.around * v.along, w.around * w.along);
         assert_memory_equal(v.radii, w.radii, (size_t)v.around * v.along * sizeof *v.radii);
         assert_true(v.reach == w.reach && v.step == w.step);
@@ -143,7 +143,7 @@ TEST(same_bits) {
         for (int frame = 0; frame < 4; frame++) {
             bend_snake(&s, 0.15 * frame - 0.2, 0.1 * frame, bones, positions);
             for (int k = 0; k < 2; k++)
-                assert_ok(abut_radial_update(both[k], bones, abut_array_host(positions)));
+                assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
             if (frame != 1)
                 same_fields(both[0], both[1]);
             collide_both(both, &c, &random, frame & 1 ? 8 : 0, frame > 1);
@@ -193,7 +193,7 @@ TEST(same_bits_in_a_cluster) {
     for (int k = 0; k < 2; k++) {
         options.device = k ? device : NULL;
         assert_ok(abut_radial_create_mesh(mesh, SPHERES, &options, &both[k]));
-        assert_ok(abut_radial_update(both[k], bones, abut_array_host(positions)));
+        assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
     }
     /* few and many: teams of both sizes */
     for (uint32_t count = 300; count < 9000; count += 8000) {
@@ -259,12 +259,12 @@ TEST(both_at_once) {
             p.friction = 0.2;
             if (k < 2) {
                 assert_ok(
-                    abut_radial_update_collide(all[k], bones, abut_array_host(positions), &p));
+                    abut_radial_step(all[k], bones, abut_array_host(positions), &p));
                 p.count = c.count;
                 if (frame == 3)
                     assert_ok(abut_radial_collide(all[k], &p));
             } else {
-                assert_ok(abut_radial_update(all[k], bones, abut_array_host(positions)));
+                assert_ok(abut_radial_set_positions(all[k], bones, abut_array_host(positions)));
                 assert_ok(abut_radial_collide(all[k], &p));
             }
             hit_counts[k] = p.hit_count;
@@ -282,17 +282,17 @@ TEST(both_at_once) {
     }
     abut_radial_particles p = abut_radial_particles_default();
     assert_refused("radial",
-                   abut_radial_update_collide(NULL, bones, abut_array_host(positions), &p));
+                   abut_radial_step(NULL, bones, abut_array_host(positions), &p));
     assert_refused("bones",
-                   abut_radial_update_collide(all[1], NULL, abut_array_host(positions), &p));
+                   abut_radial_step(all[1], NULL, abut_array_host(positions), &p));
     assert_refused("particles",
-                   abut_radial_update_collide(all[1], bones, abut_array_host(positions), NULL));
+                   abut_radial_step(all[1], bones, abut_array_host(positions), NULL));
     p.count = 1;
     assert_refused("from",
-                   abut_radial_update_collide(all[1], bones, abut_array_host(positions), &p));
+                   abut_radial_step(all[1], bones, abut_array_host(positions), &p));
     p.count = 0;
     assert_refused("positions",
-                   abut_radial_update_collide(all[1], bones, abut_array_host(NULL), &p));
+                   abut_radial_step(all[1], bones, abut_array_host(NULL), &p));
     for (int k = 0; k < 4; k++)
         abut_radial_destroy(all[k]);
     free_cloud(&c);
@@ -316,12 +316,12 @@ TEST(positions_stay) {
     assert_ok(abut_buffer_create(device, vertices * sizeof *positions, &buffer));
     bend_snake(&s, 0.3, 0, bones, positions);
     assert_ok(abut_character_skinner_run(skinner, bones, NULL, abut_array_buffer(buffer)));
-    assert_ok(abut_radial_update(both[0], bones, abut_array_host(positions)));
-    assert_ok(abut_radial_update(both[1], bones, abut_array_buffer(buffer)));
+    assert_ok(abut_radial_set_positions(both[0], bones, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(both[1], bones, abut_array_buffer(buffer)));
     same_fields(both[0], both[1]);
     at[0] = v3(0.5, 0.1, 0.05), at[1] = v3(1.5, 0.6, 0), at[2] = v3(0, (double)NAN, 0);
     for (int k = 0; k < 2; k++)
-        assert_ok(abut_radial_at(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
+        assert_ok(abut_radial_evaluate(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
     for (int i = 0; i < 3; i++)
         assert_true(answers[0][i].distance == answers[1][i].distance &&
                     answers[0][i].field == answers[1][i].field);
@@ -331,9 +331,9 @@ TEST(positions_stay) {
     for (uint32_t i = 0; i < vertices; i++)
         positions[i].x = i % 3 ? (double)NAN : 1e300;
     assert_ok(abut_buffer_write(buffer, 0, positions, vertices * sizeof *positions));
-    assert_ok(abut_radial_update(both[1], bones, abut_array_buffer(buffer)));
-    for (uint32_t f = 0; f < abut_radial_info_get(both[1]).field_count; f++) {
-        abut_radial_view v = abut_radial_field(both[1], f);
+    assert_ok(abut_radial_set_positions(both[1], bones, abut_array_buffer(buffer)));
+    for (uint32_t f = 0; f < abut_radial_get_info(both[1]).field_count; f++) {
+        abut_radial_view v = abut_radial_get_field(both[1], f);
         for (uint32_t i = 0; i < v.around * v.along; i++)
             assert_true(v.radii[i] == HUGE_VALF);
     }
@@ -342,13 +342,13 @@ TEST(positions_stay) {
     abut_radial_particles p = abut_radial_particles_default();
     assert_ok(abut_buffer_create(device, 24, &small));
     assert_fails(ABUT_ERROR_BUFFER, "positions",
-                 abut_radial_update(both[1], bones, abut_array_buffer(small)));
+                 abut_radial_set_positions(both[1], bones, abut_array_buffer(small)));
     p.count = 2;
     p.from = p.to = abut_array_buffer(buffer);
     p.hits = abut_array_buffer(small);
     assert_fails(ABUT_ERROR_BUFFER, "hits", abut_radial_collide(both[1], &p));
     assert_refused("on the CPU", abut_radial_collide(both[0], &p));
-    assert_refused("on the CPU", abut_radial_update(both[0], bones, abut_array_buffer(buffer)));
+    assert_refused("on the CPU", abut_radial_set_positions(both[0], bones, abut_array_buffer(buffer)));
     abut_buffer_destroy(small);
     abut_buffer_destroy(buffer);
     abut_character_skinner_destroy(skinner);
@@ -381,7 +381,7 @@ static abut_status all_of_it(abut_context *context, void *data) {
     p.hits = abut_array_host(e->c.hits[0]);
     abut_status status = abut_radial_create(e->s.character, &options, &radial);
     if (!status)
-        status = abut_radial_update(radial, e->bones, abut_array_host(e->positions));
+        status = abut_radial_set_positions(radial, e->bones, abut_array_host(e->positions));
     status = status ? status : abut_radial_collide(radial, &p);
     status = status ? status : abut_radial_surface(radial, ABUT_NONE, &surface);
     abut_mesh_destroy(surface);
@@ -414,7 +414,7 @@ TEST(failures_change_nothing) {
     for (int frame = 0; frame < 2; frame++) {
         bend_snake(&s, 0.2 * frame, 0.1, bones, positions);
         for (int k = 0; k < 2; k++)
-            assert_ok(abut_radial_update(both[k], bones, abut_array_host(positions)));
+            assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
     }
     collide_both(both, &c, &random, 0, false);
     bend_snake(&s, -0.4, 0.3, other_bones, others);
@@ -426,8 +426,8 @@ TEST(failures_change_nothing) {
         lost.from = abut_array_host(c.from);
         lost.to = abut_array_host(c.to[1]);
         abut_status status =
-            round ? abut_radial_update_collide(both[1], other_bones, abut_array_host(others), &lost)
-                  : abut_radial_update(both[1], other_bones, abut_array_host(others));
+            round ? abut_radial_step(both[1], other_bones, abut_array_host(others), &lost)
+                  : abut_radial_set_positions(both[1], other_bones, abut_array_host(others));
         uint64_t calls = abuti_opencl_calls();
         abuti_opencl_fail_at(0);
         if (!status) { /* all calls of it; then those of both at once, from the pose of before */
@@ -435,7 +435,7 @@ TEST(failures_change_nothing) {
             n = 0;
             for (int k = 0; k < 2; k++)
                 for (int turn = 0; turn < 2; turn++)
-                    assert_ok(abut_radial_update(both[k], bones, abut_array_host(positions)));
+                    assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
             continue;
         }
         assert_true(calls >= n);

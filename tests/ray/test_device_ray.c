@@ -144,8 +144,8 @@ TEST(built_there) {
     abut_mesh *moved; /* what rays keep of the tree is made anew */
     abut_pose aside = {{1, 2, 3, 4}, {0.5, 0, 0.25}};
     assert_ok(abut_mesh_transform(b.mesh, 0.75, aside, &moved));
-    assert_ok(abut_bvh_refit(b.bvh, moved));
-    assert_ok(abut_bvh_refit(b.there, moved));
+    assert_ok(abut_bvh_set_mesh(b.bvh, moved));
+    assert_ok(abut_bvh_set_mesh(b.there, moved));
     check_rays(b.bvh, b.there, rays, 300, HUGE_VAL);
     for (int i = 0; i < 300; i++) /* so short that predicates alone decide */
         rays[i].direction =

@@ -11,7 +11,7 @@ static uint32_t rays_slowly(const abut_mesh *mesh, const abut_ray *ray, abut_ray
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
         abut_ray_triangle_hit hit;
-        assert_ok(abut_ray_triangle_meet(ray, &t, &meet, &hit));
+        assert_ok(abut_ray_triangle_intersect(ray, &t, &meet, &hit));
         if (!meet)
             continue;
         memset(&hits[count], 0, sizeof hits[count]);
@@ -94,7 +94,7 @@ static uint32_t box_slowly(const abut_mesh *mesh, const abut_box *box, uint32_t 
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
         abut_triangle t = triangle_of(mesh, i);
         bool meet;
-        assert_ok(abut_box_triangle_meet(box, &t, &meet));
+        assert_ok(abut_box_triangle_intersect(box, &t, &meet));
         if (meet)
             triangles[count++] = i;
     }
@@ -110,13 +110,13 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
     uint32_t wanted = box_slowly(mesh, &box, expected);
     uint64_t count = UINT64_MAX;
     total_hits += wanted;
-    assert_ok(abut_bvh_box(bvh, &box, wanted, got, &count));
+    assert_ok(abut_bvh_find_in_box(bvh, &box, wanted, got, &count));
     assert_int_equal(count, wanted);
     assert_memory_equal(got, expected, wanted * sizeof *got);
     if (wanted) {
         got[0] = 77;
         assert_fails(ABUT_ERROR_BUFFER, "room for",
-                     abut_bvh_box(bvh, &box, wanted - 1, got, &count));
+                     abut_bvh_find_in_box(bvh, &box, wanted - 1, got, &count));
         assert_true(count == wanted && got[0] == 77);
     }
 }
@@ -265,8 +265,8 @@ TEST(watertight) {
     abut_bvh *bvh = hierarchy(mesh);
     uint32_t vertices = abut_mesh_vertex_count(mesh);
     for (uint32_t i = 0; i < 4 * vertices; i++) {
-        abut_vec3 a = abut_mesh_positions(mesh)[i % vertices];
-        abut_vec3 b = abut_mesh_positions(mesh)[(i * 7 + i / vertices) % vertices];
+        abut_vec3 a = abut_mesh_local_positions(mesh)[i % vertices];
+        abut_vec3 b = abut_mesh_local_positions(mesh)[(i * 7 + i / vertices) % vertices];
         abut_ray ray = {{0, 0, 0}, i < vertices ? a : vec(a.x + b.x, a.y + b.y, a.z + b.z)};
         if (ray.direction.x == 0 && ray.direction.y == 0 && ray.direction.z == 0)
             continue;
@@ -358,7 +358,7 @@ TEST(trees_of_batches) {
                                        abut_array_host(hits + i)));
     assert_true(memory.live_count > before);
     moved = make_moved(mesh, 1, vec(0.3, 0.1, -0.2));
-    assert_ok(abut_bvh_refit(bvh, moved));
+    assert_ok(abut_bvh_set_mesh(bvh, moved));
     assert_ok(abut_bvh_create(moved, NULL, &fresh));
     for (int round = 0; round < 2; round++) {
         assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays), round ? COUNT : 20, HUGE_VAL,
@@ -433,22 +433,22 @@ TEST_THREADS(lists_are_single) {
         assert_int_equal(total, offsets[COUNT]);
         memset(offsets, 0x5a, (COUNT + 1) * sizeof *offsets);
         assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
-                     abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, 0,
+                     abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, 0,
                                         abut_array_host(offsets), abut_array_host(NULL), &total));
         uint32_t *triangles = malloc(total * sizeof *triangles);
         assert_true(total > COUNT / 2 && triangles);
         triangles[0] = 77;
         assert_fails(ABUT_ERROR_BUFFER, "triangles",
-                     abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, total - 1,
+                     abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, total - 1,
                                         abut_array_host(offsets), abut_array_host(triangles),
                                         &total));
         assert_int_equal(triangles[0], 77);
         for (int i = 0; i <= COUNT; i++)
             assert_int_equal(0x5a5a5a5a5a5a5a5a, offsets[i]);
-        assert_ok(abut_bvh_box_batch(bvh, abut_array_host(boxes), COUNT, total,
+        assert_ok(abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, total,
                                      abut_array_host(offsets), abut_array_host(triangles), &total));
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_bvh_box(bvh, &boxes[i], ROOM, few, &count));
+            assert_ok(abut_bvh_find_in_box(bvh, &boxes[i], ROOM, few, &count));
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
             assert_memory_equal(triangles + offsets[i], few, count * sizeof *few);
         }
@@ -494,30 +494,30 @@ TEST(list_refusals) {
                    abut_ray_all_batch(bvh, abut_array_host(rays), 2, 2, abut_array_host(offsets),
                                       abut_array_host(hits), &total));
     assert_refused("bvh is null",
-                   abut_bvh_box_batch(NULL, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
+                   abut_bvh_find_in_box_batch(NULL, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
                                       abut_array_host(triangles), &total));
     assert_refused("boxes is null",
-                   abut_bvh_box_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
                                       abut_array_host(triangles), &total));
     assert_refused("offsets is null",
-                   abut_bvh_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(NULL),
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(NULL),
                                       abut_array_host(triangles), &total));
     assert_refused("triangles is null",
-                   abut_bvh_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
                                       abut_array_host(NULL), &total));
     assert_refused("boxes[1] has lo",
-                   abut_bvh_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
                                       abut_array_host(triangles), &total));
     boxes[1] = boxes[0];
     assert_refused("boxes[2].hi is (",
-                   abut_bvh_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
                                       abut_array_host(triangles), &total));
     assert_true(offsets[0] == 77 && total == 77);
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
                                  abut_array_host(NULL), &total));
     assert_true(offsets[0] == 0 && total == 0);
     total = 77;
-    assert_ok(abut_bvh_box_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
+    assert_ok(abut_bvh_find_in_box_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
                                  abut_array_host(NULL), &total));
     assert_int_equal(total, 0);
     total = 77; /* nothing found, nothing to write */
@@ -599,12 +599,12 @@ TEST(refusals) {
     assert_true(count == 1 || count == 2); /* the diagonal of the side */
     abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}},
              odd = {{NAN, 0, 0}, {1, 1, 1}};
-    assert_refused("beyond hi", abut_bvh_box(bvh, &wrong, 1, &triangle, &count));
-    assert_refused("box->lo is (", abut_bvh_box(bvh, &odd, 1, &triangle, &count));
-    assert_refused("box is null", abut_bvh_box(bvh, NULL, 1, &triangle, &count));
-    assert_refused("triangles is null", abut_bvh_box(bvh, &box, 1, NULL, &count));
-    assert_refused("count is null", abut_bvh_box(bvh, &box, 1, &triangle, NULL));
-    assert_refused("bvh is null", abut_bvh_box(NULL, &box, 1, &triangle, &count));
+    assert_refused("beyond hi", abut_bvh_find_in_box(bvh, &wrong, 1, &triangle, &count));
+    assert_refused("box->lo is (", abut_bvh_find_in_box(bvh, &odd, 1, &triangle, &count));
+    assert_refused("box is null", abut_bvh_find_in_box(bvh, NULL, 1, &triangle, &count));
+    assert_refused("triangles is null", abut_bvh_find_in_box(bvh, &box, 1, NULL, &count));
+    assert_refused("count is null", abut_bvh_find_in_box(bvh, &box, 1, &triangle, NULL));
+    assert_refused("bvh is null", abut_bvh_find_in_box(NULL, &box, 1, &triangle, &count));
     assert_memory_equal(&hit, &before, sizeof hit);
     abut_bvh_destroy(bvh);
 }

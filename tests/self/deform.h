@@ -58,7 +58,7 @@ static inline brute_hit brute_find(abut_mesh *mesh, const abut_vec3 *start, cons
                                    double tolerance) {
     abut_topology *topology;
     assert_ok(abut_topology_create(mesh, &topology));
-    abut_topology_arrays t = abut_topology_arrays_get(topology);
+    abut_topology_arrays t = abut_topology_get_arrays(topology);
     const uint32_t *corner = abut_mesh_indices(mesh);
     sweep_limits limits = {0, tolerance, 1, 1000000};
     brute_hit best = {2, 0, 0, 0};
@@ -115,9 +115,9 @@ static inline abut_mesh *make_shape(abut_context *context, abut_shape_kind kind,
 /* Absolute positions; to be freed. */
 static inline abut_vec3 *positions_of(const abut_mesh *mesh) {
     uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *p = malloc(count * sizeof *p), origin = abut_mesh_origin(mesh);
+    abut_vec3 *p = malloc(count * sizeof *p), origin = abut_mesh_local_origin(mesh);
     for (uint32_t i = 0; i < count; i++)
-        p[i] = v3_add(origin, abut_mesh_positions(mesh)[i]);
+        p[i] = v3_add(origin, abut_mesh_local_positions(mesh)[i]);
     return p;
 }
 

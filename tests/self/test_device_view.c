@@ -83,7 +83,7 @@ static void same_sets(const abut_self *a, const abut_self *b) {
     const unsigned char *sets = abut_self_sets(a), *same = abut_self_sets(b);
     assert_int_equal(!sets, !same);
     if (sets)
-        assert_memory_equal(sets, same, abut_self_info_get(a).triangle_count);
+        assert_memory_equal(sets, same, abut_self_get_info(a).triangle_count);
 }
 
 /* Now and then through the host, the start, the end or both, which must not matter. */

@@ -125,7 +125,7 @@ static void check_step(scene *s, const abut_vec3 *start, const abut_vec3 *end, d
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
     step.partial_separation = true;
-    assert_ok(abut_sweep_step(s->motion, step.start, step.end));
+    assert_ok(abut_sweep_set_positions(s->motion, step.start, step.end));
     assert_ok(abut_sweep_find(s->motion, ABUT_SWEEP_ALL, &options, &impacts, NULL));
     const bool is_free = impacts.count == 0;
     options.separation = separation;

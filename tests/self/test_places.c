@@ -178,7 +178,7 @@ TEST(lines_move_with_companions) {
             end[i] = v3_sub(m3_apply(&turn, p), v3_scale(shift, size));
         }
         abut_self_line line;
-        assert_ok(abut_self_line_of(start, end, count, &line));
+        assert_ok(abut_self_fit_line(start, end, count, &line));
         vec3 along = v3_scale(v3_sub(line.start[1], line.start[0]), 1 / size);
         assert_true(fabs(along.x) > 2.2 && fabs(along.x) < 3.7); /* three fifths of 6, about */
         assert_true(fabs(along.y) < 1 && fabs(along.z) < 1);
@@ -194,22 +194,22 @@ TEST(lines_of_anything) {
     const abut_vec3 p[4] = {{1, 2, 3}, {1, 2, 3}, {1e90, -1e90, 1e90}, {-1e90, 1e90, 1e90}};
     const abut_vec3 bad[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_self_line line;
-    assert_ok(abut_self_line_of(p, p, 1, &line));
-    assert_ok(abut_self_line_of(p, p + 1, 1, &line));
+    assert_ok(abut_self_fit_line(p, p, 1, &line));
+    assert_ok(abut_self_fit_line(p, p + 1, 1, &line));
     for (int k = 0; k < 2; k++) { /* a point */
         assert_near(p[0], line.start[k], 0);
         assert_near(p[0], line.end[k], 0);
     }
-    assert_ok(abut_self_line_of(p, p + 2, 2, &line)); /* out of one place, far apart */
+    assert_ok(abut_self_fit_line(p, p + 2, 2, &line)); /* out of one place, far apart */
     for (int k = 0; k < 2; k++)
         assert_true(v3_max_abs(line.start[k]) <= 1e90 && v3_max_abs(line.end[k]) <= 1e90);
     memset(&line, 0x55, sizeof line);
     abut_self_line before = line;
-    assert_refused("start is null", abut_self_line_of(NULL, p, 1, &line));
-    assert_refused("end is null", abut_self_line_of(p, NULL, 1, &line));
-    assert_refused("line is null", abut_self_line_of(p, p, 1, NULL));
-    assert_refused("count is 0", abut_self_line_of(p, p, 0, &line));
-    assert_refused("start: vertex 1", abut_self_line_of(bad, p, 2, &line));
-    assert_refused("end: vertex 1", abut_self_line_of(p, bad, 2, &line));
+    assert_refused("start is null", abut_self_fit_line(NULL, p, 1, &line));
+    assert_refused("end is null", abut_self_fit_line(p, NULL, 1, &line));
+    assert_refused("line is null", abut_self_fit_line(p, p, 1, NULL));
+    assert_refused("count is 0", abut_self_fit_line(p, p, 0, &line));
+    assert_refused("start: vertex 1", abut_self_fit_line(bad, p, 2, &line));
+    assert_refused("end: vertex 1", abut_self_fit_line(p, bad, 2, &line));
     assert_memory_equal(&before, &line, sizeof line);
 }

@@ -58,7 +58,7 @@ static void check_motion(const promise *p, const abut_vec3 *start, const abut_ve
                          brute_hit truth) {
     abut_impact impact;
     abut_impacts impacts = {&impact, 1, 0};
-    assert_ok(abut_sweep_step(p->motion, abut_array_host(start), abut_array_host(end)));
+    assert_ok(abut_sweep_set_positions(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
     assert_int_equal(truth.time <= 1, impacts.count);
     if (impacts.count) {
@@ -121,7 +121,7 @@ static void check_near_miss(const promise *p, const abut_vec3 *start, abut_vec3 
     exact.exact = true;
     step.start = abut_array_host(start);
     step.end = abut_array_host(end);
-    assert_ok(abut_sweep_step(p->motion, abut_array_host(start), abut_array_host(end)));
+    assert_ok(abut_sweep_set_positions(p->motion, abut_array_host(start), abut_array_host(end)));
     assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &exact, &impacts, NULL));
     for (int k = 0; k < VIEWS; k++) {
         abut_self_result result;
@@ -451,7 +451,7 @@ static uint32_t follow_auto(uint32_t threads, bool pleats, double from, double t
         step.start = abut_array_host(start);
         step.end = abut_array_host(end);
         step.start_is_free = true;
-        assert_ok(abut_sweep_step(motion, step.start, step.end));
+        assert_ok(abut_sweep_set_positions(motion, step.start, step.end));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &impacts, NULL));
         assert_ok(abut_self_find(view, &step, NULL, &result));
         assert_int_equal(impacts.count, result.hit);

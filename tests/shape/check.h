@@ -24,7 +24,7 @@ typedef struct mesh_facts {
 } mesh_facts;
 
 static inline vec3 check_position(const abut_mesh *mesh, uint32_t vertex) {
-    return v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[vertex]);
+    return v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[vertex]);
 }
 
 static inline void check_triangle(const abut_mesh *mesh, uint32_t triangle, vec3 corner[3]) {
@@ -117,7 +117,7 @@ static inline mesh_facts check_mesh(const abut_mesh *mesh) {
                         .least_angle = 4};
     check_edges(mesh, &facts);
     vec3 *sorted = malloc(facts.vertices * sizeof *sorted);
-    memcpy(sorted, abut_mesh_positions(mesh), facts.vertices * sizeof *sorted);
+    memcpy(sorted, abut_mesh_local_positions(mesh), facts.vertices * sizeof *sorted);
     qsort(sorted, facts.vertices, sizeof *sorted, compare_positions);
     for (uint32_t i = 1; i < facts.vertices; i++)
         facts.coincident += !compare_positions(&sorted[i - 1], &sorted[i]);

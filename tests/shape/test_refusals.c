@@ -16,16 +16,16 @@ static void check_refused(abut_status expected, const char *part, const abut_sha
 TEST(names) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++) {
         abut_shape_kind found = ABUT_SHAPE_COUNT;
-        assert_ok(abut_shape_find(abut_shape_kind_name((abut_shape_kind)kind), &found));
+        assert_ok(abut_shape_kind_from_name(abut_shape_kind_name((abut_shape_kind)kind), &found));
         assert_int_equal(kind, found);
     }
     assert_null(abut_shape_kind_name(ABUT_SHAPE_COUNT));
     assert_null(abut_shape_kind_name((abut_shape_kind)-1));
     abut_shape_kind kind = ABUT_SHAPE_TORUS;
-    assert_refused("letter-g", abut_shape_find("dodo", &kind));
-    assert_refused("\\xff", abut_shape_find("\xff", &kind));
-    assert_refused("name is null", abut_shape_find(NULL, &kind));
-    assert_refused("kind is null", abut_shape_find("box", NULL));
+    assert_refused("letter-g", abut_shape_kind_from_name("dodo", &kind));
+    assert_refused("\\xff", abut_shape_kind_from_name("\xff", &kind));
+    assert_refused("name is null", abut_shape_kind_from_name(NULL, &kind));
+    assert_refused("kind is null", abut_shape_kind_from_name("box", NULL));
     assert_int_equal(ABUT_SHAPE_TORUS, kind);
     assert_int_equal(ABUT_SHAPE_BOX, abut_shape_default((abut_shape_kind)77).kind);
 }

@@ -84,8 +84,8 @@ static inline scene random_scene(abut_context *context, test_random *random, uin
     move_all(&s, random, round % 5 == 0 ? 0 : round % 5 == 1 ? 3 : 0.5, grid);
     if (round % 7 == 3)
         s.end[test_random_below(random, s.vertex_count)].y = 1e20;
-    s.options.no_self = round % 6 == 2;
-    s.options.no_others = round % 6 == 4;
+    s.options.skip_self = round % 6 == 2;
+    s.options.skip_pairs = round % 6 == 4;
     s.sweep.separation = round % 4 == 3 ? 0.25 : 0;
     s.sweep.tolerance = round % 9 == 8 ? 1e-3 : 0;
     s.sweep.exact = round % 3 == 2 && s.sweep.separation == 0;
@@ -146,7 +146,7 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
     memset(impacts, 77, sizeof impacts);
     memcpy(untouched, impacts, sizeof impacts);
     for (size_t room = 0; room <= 7; room += 7) {
-        abut_impacts found = {.impacts = room ? impacts : NULL, .capacity = room};
+        abut_impacts found = {.list = room ? impacts : NULL, .capacity = room};
         abut_sweep_counts counts = {6, 7};
         assert_fails(ABUT_ERROR_BUFFER, told,
                      abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
@@ -154,18 +154,18 @@ static inline void check_identical(abut_sweep *motion, uint32_t n, const char *t
         assert_int_equal(faces + edges, found.count);
         assert_memory_equal(untouched, impacts, sizeof impacts);
     }
-    abut_impacts all = {malloc((size_t)(faces + edges) * sizeof *all.impacts), faces + edges, 0};
+    abut_impacts all = {malloc((size_t)(faces + edges) * sizeof *all.list), faces + edges, 0};
     abut_sweep_counts counts = {0, 0};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &all, &counts));
     assert_true(counts.vertex_face == faces && counts.edge_edge == edges);
     assert_int_equal(faces + edges, all.count);
     for (uint32_t i = 0; i < 7; i++) {
-        assert_true(all.impacts[i].time == 0 && all.impacts[i].kind == ABUT_IMPACT_VERTEX_FACE);
-        assert_int_equal(0, all.impacts[i].element[0]);
-        assert_int_equal(1 + i, all.impacts[i].element[1]);
+        assert_true(all.list[i].time == 0 && all.list[i].kind == ABUT_IMPACT_VERTEX_FACE);
+        assert_int_equal(0, all.list[i].element[0]);
+        assert_int_equal(1 + i, all.list[i].element[1]);
     }
-    free(all.impacts);
-    abut_impacts first = {.impacts = impacts, .capacity = 1};
+    free(all.list);
+    abut_impacts first = {.list = impacts, .capacity = 1};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &first, NULL));
     assert_int_equal(1, first.count);
     assert_true(impacts[0].time == 0 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
@@ -212,7 +212,7 @@ static inline void scene_try(const scene *s, referee *r, abut_impact impact,
         for (int b = kind; b < 4; b++)
             if (corner[a] == corner[b])
                 return;
-    if (same ? s->options.no_self : s->options.no_others)
+    if (same ? s->options.skip_self : s->options.skip_pairs)
         return;
     if (!box_overlaps(scene_box(s, corner, (uint32_t)kind),
                       scene_box(s, corner + kind, 4 - (uint32_t)kind)))
@@ -322,7 +322,7 @@ static inline void scene_same(const abut_impact *a, const abut_impact *b) {
 
 /* Holds all three modes against the referee. */
 static inline void scene_check(const scene *s, abut_sweep *motion, const referee *r) {
-    abut_impacts found = {.impacts = malloc((r->count + 1) * sizeof *found.impacts),
+    abut_impacts found = {.list = malloc((r->count + 1) * sizeof *found.list),
                           .capacity = r->count + 1};
     abut_sweep_counts counts = {0, 0};
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s->sweep, &found, &counts));
@@ -332,19 +332,19 @@ static inline void scene_check(const scene *s, abut_sweep *motion, const referee
     }
     assert_int_equal(r->count, found.count);
     for (size_t i = 0; i < r->count; i++)
-        scene_same(&r->impacts[i], &found.impacts[i]);
+        scene_same(&r->impacts[i], &found.list[i]);
     found.count = 99;
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, &s->sweep, &found, NULL));
     assert_int_equal(r->count > 0, found.count);
     if (r->count)
-        scene_same(&r->impacts[0], &found.impacts[0]);
+        scene_same(&r->impacts[0], &found.list[0]);
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, &s->sweep, &found, NULL));
     assert_int_equal(r->count > 0, found.count);
     bool known = !r->count;
     for (size_t i = 0; i < r->count && !known; i++)
-        known = !scene_compare(&r->impacts[i], &found.impacts[0]);
+        known = !scene_compare(&r->impacts[i], &found.list[0]);
     assert_true(known);
-    free(found.impacts);
+    free(found.list);
 }
 
 #endif

@@ -11,7 +11,7 @@ static abut_sweep *begin(scene *s) {
     abut_sweep *motion;
     s->options.device = device;
     assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_step(motion, abut_array_host(s->start), abut_array_host(s->end)));
+    assert_ok(abut_sweep_set_positions(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }
 
@@ -51,10 +51,10 @@ TEST(random_motions_agree_with_every_pair) {
 
 static size_t find(const scene *s, abut_sweep *motion, abut_sweep_mode mode, abut_impact **impacts,
                    abut_sweep_counts *counts) {
-    abut_impacts found = {.impacts = calloc(SCENE_HITS, sizeof *found.impacts),
+    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list),
                           .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
-    *impacts = found.impacts;
+    *impacts = found.list;
     return found.count;
 }
 
@@ -80,11 +80,11 @@ TEST(steps_agree_with_the_cpu) {
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, k == 0 ? 2 : 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
-        s.options.no_self = k == 2;
+        s.options.skip_self = k == 2;
         abut_sweep *there = begin(&s), *here;
         s.options.device = NULL;
         assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-        assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
+        assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
         same_as_the_cpu(&s, there, here);
         if (k) {
             make_small(there);
@@ -93,8 +93,8 @@ TEST(steps_agree_with_the_cpu) {
         for (uint32_t round = 0; k && round < 2; round++) {
             memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
             move_all(&s, &random, 0.05, false);
-            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.end)));
-            assert_ok(abut_sweep_step(here, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
             same_as_the_cpu(&s, there, here);
         }
         abut_sweep_destroy(there);
@@ -122,35 +122,35 @@ TEST(steps_on_the_device_agree) {
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &there));
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
+    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
     buffers[0] = put(s.start, s.vertex_count);
     buffers[1] = put(s.end, s.vertex_count);
-    assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
+    assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
     same_as_the_cpu(&s, there, here);
     for (uint32_t round = 0; round < 5; round++) {
         s.sweep.exact = round % 2; /* wants positions here */
         memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_sweep_step(here, abut_array_host(NULL), abut_array_host(s.end)));
+        assert_ok(abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
         if (round == 2) { /* some that no one looks at; and a start that is the last end */
-            assert_ok(abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
-            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.end)));
-            assert_ok(abut_sweep_step(there, abut_array_host(NULL), abut_array_host(s.start)));
-            assert_ok(abut_sweep_step(there, abut_array_host(s.start), abut_array_host(s.end)));
+            assert_ok(abut_sweep_set_positions(there, abut_array_host(s.end), abut_array_host(s.start)));
+            assert_ok(abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.start)));
+            assert_ok(abut_sweep_set_positions(there, abut_array_host(s.start), abut_array_host(s.end)));
             assert_false(there->place.has_start);
         } else if (round == 4) {
             assert_ok(abut_buffer_write(buffers[0], 0, s.start, s.vertex_count * sizeof *s.end));
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]),
+            assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]),
                                       abut_array_buffer(buffers[1])));
             assert_false(there->place.has_start);
-            assert_ok(abut_sweep_step(there, abut_array_buffer(buffers[0]),
+            assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]),
                                       abut_array_buffer(buffers[1])));
             assert_true(there->place.has_start);
         } else {
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
             assert_ok(
-                abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(buffers[1])));
+                abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(buffers[1])));
         }
         same_as_the_cpu(&s, there, here);
         assert_true(there->place.extent == here->place.extent &&
@@ -176,15 +176,15 @@ TEST(refused_on_the_device) {
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
     assert_refused("motion is null",
-                   abut_sweep_step(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
+                   abut_sweep_set_positions(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
     assert_refused("end is null",
-                   abut_sweep_step(there, abut_array_buffer(good), abut_array_buffer(NULL)));
+                   abut_sweep_set_positions(there, abut_array_buffer(good), abut_array_buffer(NULL)));
     assert_refused("has none",
-                   abut_sweep_step(here, abut_array_buffer(NULL), abut_array_buffer(good)));
+                   abut_sweep_set_positions(here, abut_array_buffer(NULL), abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "start has",
-                 abut_sweep_step(there, abut_array_buffer(small), abut_array_buffer(good)));
+                 abut_sweep_set_positions(there, abut_array_buffer(small), abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "end has",
-                 abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(small)));
+                 abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(small)));
     const double values[] = {NAN, INFINITY, -2e90};
     for (int k = 0; k < 3; k++) {
         char text[64];
@@ -193,12 +193,12 @@ TEST(refused_on_the_device) {
         bad = put(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
         assert_refused(text,
-                       abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+                       abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
         snprintf(text, sizeof text, "start[%u] is (", last);
         assert_refused(text,
-                       abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
+                       abut_sweep_set_positions(there, abut_array_buffer(bad), abut_array_buffer(good)));
         assert_refused(text,
-                       abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
+                       abut_sweep_set_positions(there, abut_array_host(s.end), abut_array_host(s.start)));
         abut_buffer_destroy(bad);
     }
     s.end[last] = kept;
@@ -208,17 +208,17 @@ TEST(refused_on_the_device) {
         tiny[i] = v3_scale(s.end[i], 1e-120);
     bad = put(tiny, s.vertex_count);
     assert_refused("end: the longest side",
-                   abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+                   abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
     assert_refused("start: the longest side",
-                   abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
+                   abut_sweep_set_positions(there, abut_array_buffer(bad), abut_array_buffer(good)));
     assert_refused("end: the longest side",
-                   abut_sweep_step(there, abut_array_buffer(NULL), abut_array_host(tiny)));
+                   abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_host(tiny)));
     abut_buffer_destroy(bad);
     free(tiny);
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
     assert_refused("another device",
-                   abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+                   abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
     assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
@@ -238,7 +238,7 @@ TEST(parts_agree_with_the_cpu) {
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
+    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
     there->on_device->tried.limit = 1024;
     same_as_the_cpu(&s, there, here);
     assert_int_equal(1024, there->on_device->tried.room);
@@ -294,7 +294,7 @@ TEST(identical_triangles_are_counted) {
     abut_impact impacts[1];
     /* Where one is wanted, too many others are no matter. */
     motion->on_device->hits.limit = motion->on_device->hits.room = 4096;
-    abut_impacts found = {.impacts = impacts, .capacity = 1};
+    abut_impacts found = {.list = impacts, .capacity = 1};
     for (int k = 0; k < 2; k++) {
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_true(found.count == 1 && impacts[0].kind == ABUT_IMPACT_VERTEX_FACE);
@@ -312,7 +312,7 @@ TEST(steps_are_counted_as_on_the_cpu) {
     abut_sweep *there = begin(&s), *here;
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
-    assert_ok(abut_sweep_step(here, abut_array_host(s.start), abut_array_host(s.end)));
+    assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
     for (int k = 0; k < 4; k++) {
         s.sweep.steps = steps[k];
         there->on_device->round_steps[0] = 1 + k;
@@ -329,15 +329,15 @@ TEST(steps_are_counted_as_on_the_cpu) {
 /* A step from positions on the device, of which a failure changes nothing. */
 static abut_status step_there(abut_sweep *motion, const scene *s) {
     abut_impact impact;
-    abut_impacts found = {.impacts = &impact, .capacity = 1};
+    abut_impacts found = {.list = &impact, .capacity = 1};
     abut_buffer *end = NULL;
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
     status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
-    if (!status && (status = abut_sweep_step(motion, abut_array_buffer(NULL),
+    if (!status && (status = abut_sweep_set_positions(motion, abut_array_buffer(NULL),
                                              abut_array_buffer(end))) == ABUT_ERROR_DEVICE) {
         abuti_opencl_fail_at(0);
-        assert_ok(abut_sweep_step(motion, abut_array_buffer(NULL), abut_array_buffer(end)));
+        assert_ok(abut_sweep_set_positions(motion, abut_array_buffer(NULL), abut_array_buffer(end)));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
@@ -363,9 +363,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
     status =
         status ? status
-               : abut_sweep_step(motion, abut_array_host(from->start), abut_array_host(from->end));
+               : abut_sweep_set_positions(motion, abut_array_host(from->start), abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
-        abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = UINT64_MAX};
+        abut_impacts found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         if (mode == 2)
             make_small(motion);
         look_twice(motion);
@@ -378,10 +378,10 @@ static abut_status live_a_little(abut_context *context, void *data) {
         }
     }
     if (!status &&
-        (status = abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(from->start)))) {
+        (status = abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(from->start)))) {
         assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
         abuti_opencl_fail_at(0);
-        abut_impacts found = {.impacts = impacts, .capacity = 4096};
+        abut_impacts found = {.list = impacts, .capacity = 4096};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
@@ -398,7 +398,7 @@ static scene two_soups(void) {
     for (uint32_t k = 0; k < 2; k++)
         add_soup(&s, NULL, &random, 20, 24, false);
     move_all(&s, &random, 1, false);
-    s.options.no_others = true;
+    s.options.skip_pairs = true;
     return s;
 }
 

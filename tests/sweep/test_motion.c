@@ -7,7 +7,7 @@
 static abut_sweep *begin(const scene *s) {
     abut_sweep *motion;
     assert_ok(abut_sweep_create(s->meshes, s->mesh_count, &s->options, &motion));
-    assert_ok(abut_sweep_step(motion, abut_array_host(s->start), abut_array_host(s->end)));
+    assert_ok(abut_sweep_set_positions(motion, abut_array_host(s->start), abut_array_host(s->end)));
     return motion;
 }
 
@@ -37,7 +37,7 @@ TEST(shapes_agree_with_every_pair) {
     for (int k = 0; k < 3; k++) {
         scene s = shapes(NULL, 1);
         s.sweep.separation = k == 1 ? 0.02 : 0;
-        s.options.no_self = k == 2;
+        s.options.skip_self = k == 2;
         check_scene(&s);
         scene_free(&s);
     }
@@ -59,7 +59,7 @@ TEST(points_and_segments_are_legal) {
         check_scene(&s);
         abut_sweep *motion = begin(&s);
         abut_impact first;
-        abut_impacts found = {.impacts = &first, .capacity = 1};
+        abut_impacts found = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, NULL, &found, NULL));
         assert_int_equal(k < 2, found.count);
         if (k < 2)
@@ -86,20 +86,20 @@ TEST(earliest_is_the_first_of_all) {
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
         abut_sweep *motion = begin(&s);
-        abut_impacts all = {.impacts = malloc(SCENE_HITS * sizeof *all.impacts),
+        abut_impacts all = {.list = malloc(SCENE_HITS * sizeof *all.list),
                             .capacity = SCENE_HITS};
         abut_impact first;
-        abut_impacts one = {.impacts = &first, .capacity = 1};
+        abut_impacts one = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &all, NULL));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_EARLIEST, &s.sweep, &one, NULL));
         assert_int_equal(all.count > 0, one.count);
         if (all.count)
-            scene_same(&all.impacts[0], &first);
+            scene_same(&all.list[0], &first);
         none += !all.count;
         late += all.count && first.time > 0.3;
         abut_sweep_destroy(motion);
         scene_free(&s);
-        free(all.impacts);
+        free(all.list);
     }
     assert_true(test_rounds(24) < 24 || (late > 4 && none > 1));
 }
@@ -108,10 +108,10 @@ TEST(earliest_is_the_first_of_all) {
 
 static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
                        abut_impact **impacts, abut_sweep_counts *counts) {
-    abut_impacts found = {.impacts = calloc(SCENE_HITS, sizeof *found.impacts),
+    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list),
                           .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
-    *impacts = found.impacts;
+    *impacts = found.list;
     return found.count;
 }
 
@@ -160,7 +160,7 @@ TEST(steps_follow_each_other) {
         for (uint32_t i = s.meshes[0]->vertex_count; round == 2 && i < s.vertex_count; i++)
             s.start[i].x += 50;
         move_all(&s, &random, 0.05, false);
-        assert_ok(abut_sweep_step(motion, abut_array_host(round == 2 ? s.start : NULL),
+        assert_ok(abut_sweep_set_positions(motion, abut_array_host(round == 2 ? s.start : NULL),
                                   abut_array_host(s.end)));
         referee r;
         scene_judge(&s, &r);
@@ -177,7 +177,7 @@ TEST(steps_follow_each_other) {
     for (uint32_t k = 0, v = 0; k < s.mesh_count; k++)
         for (uint32_t i = 0; i < s.meshes[k]->vertex_count; i++)
             s.start[v++] = abuti_mesh_position(s.meshes[k], i);
-    assert_ok(abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(s.end)));
+    assert_ok(abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(s.end)));
     assert_memory_equal(s.start, motion->start, s.vertex_count * sizeof *s.start);
     abut_sweep_destroy(motion);
     scene_free(&s);
@@ -223,7 +223,7 @@ TEST(crowds_can_be_cancelled) {
     scene s = identical_triangles(context, 2000); /* would take a minute */
     abut_sweep *motion = begin(&s);
     abut_impact impact = {.time = 77};
-    abut_impacts found = {.impacts = &impact, .capacity = 1, .count = 5};
+    abut_impacts found = {.list = &impact, .capacity = 1, .count = 5};
     abut_sweep_counts counts = {6, 7};
     assert_fails(ABUT_ERROR_CANCELLED, "sweep",
                  abut_sweep_find(motion, ABUT_SWEEP_ALL, NULL, &found, &counts));
@@ -252,9 +252,9 @@ static abut_status all_of_it(abut_context *context, void *data) {
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
     status =
         status ? status
-               : abut_sweep_step(motion, abut_array_host(from->start), abut_array_host(from->end));
+               : abut_sweep_set_positions(motion, abut_array_host(from->start), abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
-        abut_impacts found = {.impacts = impacts, .capacity = 4096, .count = UINT64_MAX};
+        abut_impacts found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
         assert_int_equal(!status, found.count != UINT64_MAX);
     }
@@ -270,7 +270,7 @@ TEST(memory_that_runs_out_is_told) {
     for (uint32_t k = 0; k < 2; k++)
         add_soup(&s, NULL, &random, 20, 24, false);
     move_all(&s, &random, 1, false);
-    s.options.no_others = true;
+    s.options.skip_pairs = true;
     assert_true(test_every_allocation(all_of_it, &s) > 30);
     scene_free(&s);
 }
@@ -301,22 +301,22 @@ TEST(bad_steps_are_refused) {
     abut_sweep *motion;
     abut_impacts found = {.count = 3};
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
-    assert_refused("abut_sweep_step() first",
+    assert_refused("abut_sweep_set_positions() first",
                    abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
     assert_refused("motion is null",
-                   abut_sweep_step(NULL, abut_array_host(s.start), abut_array_host(s.end)));
+                   abut_sweep_set_positions(NULL, abut_array_host(s.start), abut_array_host(s.end)));
     assert_refused("end is null",
-                   abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(NULL)));
+                   abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(NULL)));
     const double bad[] = {NAN, INFINITY, -1e91};
     for (int k = 0; k < 9; k++) {
         vec3 *at = k % 2 ? &s.start[3] : &s.end[4], good = *at;
         *(k / 3 == 0 ? &at->x : k / 3 == 1 ? &at->y : &at->z) = bad[k % 3];
         assert_refused(k % 2 ? "start[3]" : "end[4]",
-                       abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(s.end)));
+                       abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(s.end)));
         *at = good;
     }
     assert_false(motion->place.stepped);
-    assert_ok(abut_sweep_step(motion, abut_array_host(s.start), abut_array_host(s.end)));
+    assert_ok(abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(s.end)));
     abut_sweep_destroy(motion);
     scene_free(&s);
 }

@@ -44,7 +44,7 @@ static const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0,
 
 TEST(cubes_meet_when_they_should) {
     abut_bvh *cube = box_of(1, 1, 1);
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     abut_path down = {shifted(0.2, 0.1, 3), shifted(0.2, 0.1, -1)};
     assert_ok(abut_sweep_rigid(cube, &down, cube, &still, NULL, &touch));
     assert_true(touch.hit && touch.time <= 0.5 && touch.time > 0.5 - 1e-6);
@@ -82,7 +82,7 @@ TEST(turning_bars_hit_posts) {
     abut_bvh *bar = box_of(2, 0.1, 0.1), *post = box_of(0.02, 0.02, 1);
     abut_path turns = {shifted(0, 0, 0), turned(v3(0, 0, 1), 1.5, v3(0, 0, 0))};
     abut_path stands = {shifted(0.6, 0.6, 0), shifted(0.6, 0.6, 0)};
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     assert_ok(abut_sweep_rigid(bar, &turns, post, &stands, NULL, &touch));
     assert_true(touch.hit);
     abut_pose at;
@@ -90,7 +90,7 @@ TEST(turning_bars_hit_posts) {
     abut_posed a = {bar, at}, b = {post, stands.from};
     abut_separation separation;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
-    assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_APART);
+    assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_DISJOINT);
     double angle = 2 * atan2(at.rotation.z, at.rotation.w); /* its upper face reaches a corner */
     double corner = atan2(0.59, 0.61) - asin(0.05 / hypot(0.61, 0.59));
     assert_true(angle <= corner && angle > corner - 1e-5);
@@ -114,7 +114,7 @@ TEST(no_ball_passes_a_plate) {
         abut_path fall = {random_pose(&random, 0), random_pose(&random, 0)};
         fall.from.translation = v3(x, y, 0.06 + far * test_random_real(&random, 0, 1));
         fall.to.translation = v3(x + 0.05, y, -0.06 - far * test_random_real(&random, 0, 1));
-        abut_sweep_touch touch;
+        abut_sweep_rigid_result touch;
         assert_ok(abut_sweep_rigid(ball, &fall, plate, &still, NULL, &touch));
         assert_true(touch.hit);
         abut_pose at;
@@ -143,7 +143,7 @@ TEST(dense_samples_agree) {
             for (int k = 0; k <= i; k++) {
                 abut_path path_a = {random_pose(&random, 2), random_pose(&random, 2)};
                 abut_path path_b = {random_pose(&random, 0.5), random_pose(&random, 0.5)};
-                abut_sweep_touch touch;
+                abut_sweep_rigid_result touch;
                 assert_ok(abut_sweep_rigid(bodies[i], &path_a, bodies[k], &path_b, NULL, &touch));
                 hits += touch.hit;
                 misses += !touch.hit;
@@ -155,7 +155,7 @@ TEST(dense_samples_agree) {
                     assert_ok(abut_path_at(&path_a, t, &a.pose));
                     assert_ok(abut_path_at(&path_b, t, &b.pose));
                     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-                    assert_true(overlap.relation == ABUT_PAIR_APART || touch.time == 0);
+                    assert_true(overlap.relation == ABUT_PAIR_DISJOINT || touch.time == 0);
                     if (s < SAMPLES || !touch.hit || touch.time == 0)
                         continue;
                     bool within;
@@ -177,7 +177,7 @@ TEST(faces_slide_along_each_other) {
     shape.extent = v3(1, 1, 1);
     shape.segments = 10;
     abut_bvh *cube = tree_of(&shape);
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     abut_path slides = {shifted(0.01, 0, 1.001), turned(v3(0, 0, 1), 1, v3(0, 0, 0))};
     slides.to.translation = v3(-0.5, 0.3, 1.001);
     assert_ok(abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
@@ -195,7 +195,7 @@ TEST(bodies_touch_from_afar) {
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     abut_path flies = {shifted(200, 0, 0), turned(v3(0, 1, 0), 1, v3(0, 0, 0))};
     flies.to.translation = v3(-200, 0, 0);
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     const double separations[] = {2, 10, 50, 300};
     for (int i = 0; i < 4; i++) {
         options.separation = separations[i];
@@ -237,7 +237,7 @@ TEST(cancelled) {
     assert_ok(abut_bvh_create(mesh, NULL, &cube));
     abut_mesh_destroy(mesh);
     abut_path slides = {shifted(0.01, 0, 1.001), shifted(-0.5, 0.3, 0.999)};
-    abut_sweep_touch touch = {.time = 77};
+    abut_sweep_rigid_result touch = {.time = 77};
     assert_ok(abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
     int used = 1000 - left;
     assert_true(touch.hit && used > 1);
@@ -257,7 +257,7 @@ TEST(bad_calls_are_refused) {
     abut_bvh *cube = box_of(1, 1, 1);
     abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     abut_path bad = still;
-    abut_sweep_touch touch;
+    abut_sweep_rigid_result touch;
     abut_pose at;
     assert_refused("null", abut_sweep_rigid(NULL, &still, cube, &still, NULL, &touch));
     assert_refused("path_a is null", abut_sweep_rigid(cube, NULL, cube, &still, NULL, &touch));

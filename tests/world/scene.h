@@ -30,9 +30,9 @@ static inline void make_thing(thing *t, const abut_shape *shape, const abut_fiel
     abut_samples_options samples = abut_samples_options_default();
     assert_ok(abut_shape_create(serial, shape, &t->mesh));
     assert_ok(abut_field_create(t->mesh, field, &t->field));
-    samples.cell = abut_field_info_get(t->field).grid.cell;
+    samples.cell = abut_field_get_info(t->field).grid.cell;
     if (even) {
-        samples.kinds = ABUT_SAMPLES_EVEN | ABUT_SAMPLES_EDGES;
+        samples.kinds = ABUT_SAMPLES_SURFACE | ABUT_SAMPLES_EDGES;
         samples.count = even;
     }
     assert_ok(abut_samples_create(t->mesh, &samples, &t->samples));
@@ -121,7 +121,7 @@ static inline abut_world_item random_item(test_random *random, double reach) {
 static inline abut_world_item varied_item(test_random *random, double reach) {
     abut_world_item item = random_item(random, reach);
     item.motion = (abut_world_motion)(test_random_below(random, 8) % 5 % 3);
-    item.sensor = test_random_below(random, 6) == 0;
+    item.is_sensor = test_random_below(random, 6) == 0;
     item.group = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 3);
     item.mask = test_random_below(random, 3) ? 0 : 1 + test_random_below(random, 3);
     for (int i = 0; i < THINGS && item.kind == ABUT_WORLD_BODY; i++)
@@ -153,7 +153,7 @@ static inline bool may_meet(const abut_world_item *a, const abut_world_item *b) 
         return true;
     if (a->motion == ABUT_WORLD_STATIC && b->motion == ABUT_WORLD_STATIC)
         return false;
-    return a->sensor || b->sensor;
+    return a->is_sensor || b->is_sensor;
 }
 
 /* ... and how; AUTO: there is no way. */
@@ -284,8 +284,8 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
                        .contact_capacity = found->capacity};
     abut_patch_options ours = abut_patch_options_default();
     ours.margin = options->margin;
-    ours.unchecked = options->unchecked;
-    ours.keep = options->patch_contacts;
+    ours.skip_verification = options->skip_verification;
+    ours.max_contacts = options->max_patch_contacts;
     ours.hint = expected_hint(world, a, b);
     if (items[a].kind == ABUT_WORLD_BODY && items[b].kind == ABUT_WORLD_BODY) {
         assert_ok(abut_contact_patches(&p, &q, &ours, &to));
@@ -316,8 +316,8 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
     static abut_contact room[REFEREE_ROOM];
     abut_contact_options options = abut_contact_options_default();
     options.margin = of->margin;
-    options.samples = of->samples;
-    options.any_normal = of->any_normal;
+    options.skip_edges = of->skip_edges;
+    options.keep_backfacing = of->keep_backfacing;
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t b = a + 1; b < count; b++) {
             abut_contacts found = {.list = room, .capacity = REFEREE_ROOM};
@@ -345,9 +345,9 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
                     if (method == ABUT_WORLD_EXACT ? !side : c.side == side)
                         all.list[all.count++] = c;
                 }
-            if (of->patch_contacts && method == ABUT_WORLD_FIELD)
+            if (of->max_patch_contacts && method == ABUT_WORLD_FIELD)
                 all.count = first + abut_contact_reduce(all.list + first, all.count - first,
-                                                        of->patch_contacts, of->angle);
+                                                        of->max_patch_contacts, of->patch_angle);
         }
     return all;
 }
@@ -357,7 +357,7 @@ static inline void drop_sensors(answers *all, const abut_world_item *items, uint
     size_t kept = 0;
     for (size_t i = 0; i < all->count; i++) {
         uint32_t a = all->list[i].pair / count, b = all->list[i].pair % count;
-        if (!items[a].sensor && !items[b].sensor)
+        if (!items[a].is_sensor && !items[b].is_sensor)
             all->list[kept++] = all->list[i];
     }
     all->count = kept;
@@ -381,7 +381,7 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
     abut_status status = abut_world_contacts(world, &found);
     assert_int_equal(status, all.count ? ABUT_ERROR_BUFFER : ABUT_OK);
     assert_int_equal(found.count, all.count);
-    assert_true(!found.advice.reason == (status != ABUT_OK));
+    assert_true(!found.reliability.reason == (status != ABUT_OK));
     found.list = malloc((all.count + 1) * sizeof *found.list);
     found.capacity = all.count;
     assert_non_null(found.list);

@@ -16,7 +16,7 @@ static void bend(double angle, double shift) {
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc((size_t)abut_mesh_vertex_count(worm.mesh) * sizeof *positions);
     bend_snake(&worm, angle, shift, bones, positions);
-    assert_ok(abut_radial_update(fields, bones, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(fields, bones, abut_array_host(positions)));
     free(positions);
 }
 
@@ -35,7 +35,7 @@ static void bend_other(double angle) {
             bones[k].m[1][c] = -x + (c == 3 ? 1 : 0);
             bones[k].m[2][c] += c == 3 ? 0.2 : 0;
         }
-    assert_ok(abut_radial_update(fields2, bones, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(fields2, bones, abut_array_host(positions)));
     free(positions);
 }
 
@@ -44,8 +44,8 @@ static void deform(abut_world *world, uint32_t id, double angle, double shift) {
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc((size_t)abut_mesh_vertex_count(worm.mesh) * sizeof *positions);
     bend_snake(&worm, angle, shift, bones, positions);
-    assert_ok(abut_world_deform(world, id, bones, abut_array_host(positions)));
-    assert_refused("bones is null", abut_world_deform(world, id, NULL, abut_array_host(positions)));
+    assert_ok(abut_world_set_positions(world, id, bones, abut_array_host(positions)));
+    assert_refused("bones is null", abut_world_set_positions(world, id, NULL, abut_array_host(positions)));
     free(positions);
 }
 
@@ -141,8 +141,8 @@ static abut_world_item other_item(test_random *random, uint32_t dice) {
 static size_t list_samples(abut_radial *radial, vec3 *points, uint32_t *numbers) {
     size_t found = 0;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < abut_radial_info_get(radial).field_count; k++) {
-        const abut_radial_view f = abut_radial_field(radial, k);
+    for (uint32_t k = 0; k < abut_radial_get_info(radial).field_count; k++) {
+        const abut_radial_view f = abut_radial_get_field(radial, k);
         for (uint32_t c = 0; c < f.around * f.along; c++) {
             const double a = 6.283185307179586 * (c % f.around) / f.around;
             const double r = f.radii[c] * f.unit;
@@ -165,7 +165,7 @@ static double box_distance(vec3 p, vec3 half) {
 }
 
 /* The signed distance of a point to a character, HUGE_VAL beyond 100. Contacts do not have the
- * bound of abut_radial_at(): where the nearest sample is nearer than the nearest triangle that the
+ * bound of abut_radial_evaluate(): where the nearest sample is nearer than the nearest triangle that the
  * search finds, that function returns the distance of the sample. */
 static double character_distance(abut_radial *radial, vec3 point) {
     const abut_capsule capsule = {{point, point}, 0};
@@ -176,7 +176,7 @@ static double character_distance(abut_radial *radial, vec3 point) {
     options.margin = 100;
     assert_ok(abut_radial_contacts(radial, 1, &capsule, &options, &found));
     const double distance = found.count ? -contact.depth : HUGE_VAL;
-    assert_ok(abut_radial_at(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
+    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
     assert_true(fmin(fmax(distance, -answer.within), answer.within) == answer.distance);
     return distance;
 }
@@ -189,7 +189,7 @@ static double distance_of(const abut_world_item *item, const contact_motion *m, 
     switch (item->kind) {
     case ABUT_WORLD_BODY:
         if (item->shape.body.field) {
-            assert_ok(abut_field_at(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
+            assert_ok(abut_field_evaluate(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
             return value.distance;
         }
         for (int i = 0; i < THINGS; i++)
@@ -232,7 +232,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
             (abut_capsule){{contact_to_world(m, c->end[0]), contact_to_world(m, c->end[1])},
                            c->radius};
     } else if (item->kind == ABUT_WORLD_BODY && item->shape.body.samples) {
-        const abut_samples_arrays view = abut_samples_arrays_get(item->shape.body.samples);
+        const abut_samples_arrays view = abut_samples_get_arrays(item->shape.body.samples);
         for (uint32_t i = 0; i < view.count + view.edge_count; i++) {
             const bool edge = i >= view.count;
             const abut_sample_edge *e = &view.edges[edge ? i - view.count : 0];
@@ -251,7 +251,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
         abut_mesh *mesh = abut_bvh_mesh(hull ? item->shape.hull : item->shape.body.bvh);
         abut_topology *topology = NULL;
         assert_ok(abut_topology_create(mesh, &topology));
-        const abut_topology_arrays t = abut_topology_arrays_get(topology);
+        const abut_topology_arrays t = abut_topology_get_arrays(topology);
         for (uint32_t i = 0; i < t.vertex_count + t.edge_count; i++) {
             const bool edge = i >= t.vertex_count;
             const uint32_t *ends = t.edges + 2 * (size_t)(edge ? i - t.vertex_count : 0);
@@ -412,7 +412,7 @@ TEST(agrees_with_radial_contacts) {
         bend(-0.03 * (round % 12), 0.1);
         id = SELF;
         if (round % 2)
-            assert_ok(abut_world_move(world, &id, abut_array_host(&here), 1));
+            assert_ok(abut_world_set_poses(world, &id, abut_array_host(&here), 1));
         else
             deform(world, SELF, -0.03 * (round % 12), 0.1);
         check_all(world, items, options.margin, sorts);
@@ -434,7 +434,7 @@ TEST(reduced_on_any_number_of_threads) {
     bend(0.1, 0);
     for (int k = 0; k < 3; k++) {
         test_random random = {5};
-        options.patch_contacts = k ? 4 : 0;
+        options.max_patch_contacts = k ? 4 : 0;
         assert_ok(abut_world_create(k == 2 ? serial : NULL, &options, &worlds[k]));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = i == SELF ? character_item() : other_item(&random, i);
@@ -449,7 +449,7 @@ TEST(reduced_on_any_number_of_threads) {
             abut_contact list[ROOM];
             for (end = begin; end < found[0].count && all[end].pair == all[begin].pair; end++)
                 list[end - begin] = all[end];
-            const uint64_t left = abut_contact_reduce(list, end - begin, 4, options.angle);
+            const uint64_t left = abut_contact_reduce(list, end - begin, 4, options.patch_angle);
             for (uint64_t i = 0; i < left; i++, at++)
                 assert_same_contact(&list[i], &few[at]);
         }
@@ -482,26 +482,26 @@ TEST(it_comes_and_goes) {
     assert_ok(abut_world_events(world, 8, events, &count));
     assert_int_equal(count, 0);
     const double shifts[4] = {0, 0, 5, 0};
-    const abut_world_change changes[4] = {ABUT_WORLD_BEGIN, ABUT_WORLD_STAY, ABUT_WORLD_END,
-                                          ABUT_WORLD_BEGIN};
+    const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST, ABUT_WORLD_EVENT_END,
+                                          ABUT_WORLD_EVENT_BEGIN};
     id = 1;
     for (int step = 0; step < 4; step++) {
         bend(0, shifts[step]);
-        assert_ok(abut_world_move(world, &id, abut_array_host(&here), 1));
+        assert_ok(abut_world_set_poses(world, &id, abut_array_host(&here), 1));
         assert_ok(abut_world_events(world, 8, events, &count));
         assert_int_equal(count, 2);
-        assert_true(events[0].change == changes[step] && events[1].change == changes[step]);
+        assert_true(events[0].kind == changes[step] && events[1].kind == changes[step]);
         assert_int_equal(events[0].method, ABUT_WORLD_RADIAL);
-        assert_int_equal(events[0].guarantee, ABUT_WORLD_SAMPLED);
+        assert_int_equal(events[0].guarantee, ABUT_WORLD_GUARANTEE_SAMPLED);
     }
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, 2);
     assert_true(list[0].side == 0 && list[0].normal.z > 0.9 && list[0].depth > 0);
     assert_true(list[1].side == 1 && list[1].normal.z < -0.9 && list[1].depth > 0);
-    assert_true(list[0].kind == ABUT_CONTACT_SOLID && found.advice.verdict == ABUT_VERDICT_LIMITED);
+    assert_true(list[0].kind == ABUT_CONTACT_SOLID && found.reliability.level == ABUT_RELIABILITY_LIMITED);
     assert_ok(abut_world_remove(world, 1));
     assert_ok(abut_world_events(world, 8, events, &count));
-    assert_true(count == 2 && events[0].change == ABUT_WORLD_END);
+    assert_true(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END);
     abut_world_destroy(world);
 }
 
@@ -518,7 +518,7 @@ TEST(inside_a_closed_part_beside_a_sheet) {
     abut_vec3 positions[11] = {[8] = {20, 0, 0}, [9] = {22, 0, 0}, [10] = {20, 2, 0}};
     uint32_t indices[13][3];
     assert_int_equal(8, abut_mesh_vertex_count(box));
-    memcpy(positions, abut_mesh_positions(box), 8 * sizeof *positions);
+    memcpy(positions, abut_mesh_local_positions(box), 8 * sizeof *positions);
     memcpy(indices, abut_mesh_indices(box), 12 * sizeof *indices);
     memcpy(indices[12], stray, sizeof stray);
     bend(0, 0);
@@ -565,7 +565,7 @@ TEST(what_is_refused_and_never_tried) {
                                                     .pose = here,
                                                     .shape.character = fields},
                                  &id));
-        assert_refused("identity", abut_world_move(world, &id, abut_array_host(&item.pose), 1));
+        assert_refused("identity", abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
         item.pose = here;
         item.shape.character = NULL;
         assert_refused("null", abut_world_add(world, &item, &id));
@@ -587,17 +587,17 @@ TEST(what_is_refused_and_never_tried) {
         assert_ok(abut_world_add(world, &item, &id));
         assert_ok(abut_world_pairs(world, 16, pairs, &count));
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
-        abut_world_manner manner;
-        assert_ok(abut_world_how(world, 0, 2, &manner));
+        abut_world_pair_info manner;
+        assert_ok(abut_world_get_pair_info(world, 0, 2, &manner));
         assert_int_equal(manner.guarantee,
-                         method == ABUT_WORLD_EXACT ? ABUT_WORLD_NEVER : ABUT_WORLD_SAMPLED);
+                         method == ABUT_WORLD_EXACT ? ABUT_WORLD_GUARANTEE_NONE : ABUT_WORLD_GUARANTEE_SAMPLED);
         /* A sweep knows nothing of it. */
         item = other_item(&random, OF_SPHERE);
         item.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
         item.pose.translation.x = 1;
         assert_ok(abut_world_sweep(world, &id, &item.pose, 1, NULL, &impacts));
-        assert_int_equal(impacts.unknown, method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
+        assert_int_equal(impacts.unswept_count, method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
         abut_world_destroy(world);
     }
     /* Before the first update there is nothing to touch. */
@@ -631,7 +631,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     }
     status = status ? status : abut_world_contacts(world, &to);
     const uint32_t id = 7;
-    status = status ? status : abut_world_move(world, &id, abut_array_host(&here), 1);
+    status = status ? status : abut_world_set_poses(world, &id, abut_array_host(&here), 1);
     status = status ? status : abut_world_contacts(world, &to);
     abut_world_destroy(world);
     return status;

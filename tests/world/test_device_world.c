@@ -24,9 +24,9 @@ TEST(same_as_every_pair) {
         uint32_t id;
         options.device = device;
         options.margin = round % 2 ? 0 : 0.03;
-        options.samples = round % 4 == 2;
-        options.any_normal = round % 4 == 3;
-        options.patch_contacts = round == 5 ? 3 : 0;
+        options.skip_edges = round % 4 == 2;
+        options.keep_backfacing = round % 4 == 3;
+        options.max_patch_contacts = round == 5 ? 3 : 0;
         assert_ok(abut_world_create(serial, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             items[i] = round % 2 ? varied_item(&random, 1.5) : random_item(&random, 1.5);
@@ -36,7 +36,7 @@ TEST(same_as_every_pair) {
         contacts += check_world(world, items, used, ITEMS, &options);
         for (uint32_t i = 0; i < ITEMS; i++)
             items[i].pose = poses[i] = random_pose(&random, 1.5);
-        assert_ok(abut_world_move(world, NULL, abut_array_host(poses), ITEMS));
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses), ITEMS));
         contacts += check_world(world, items, used, ITEMS, &options);
         assert_ok(abut_world_remove(world, 5));
         items[5] = body_item(&things[round % THINGS], random_pose(&random, 1));
@@ -80,7 +80,7 @@ TEST(meshes_by_the_rule) {
              */
             abut_world_item item = {.kind = ABUT_WORLD_MESH,
                                     .pose = random_pose(&random, by_field ? 0.25 : 0.8)};
-            abut_world_choice choice;
+            abut_world_item_info choice;
             uint32_t id;
             shape.segments = kinds[i % KINDS].segments;
             if (kinds[i % KINDS].size.x > 0)
@@ -92,9 +92,9 @@ TEST(meshes_by_the_rule) {
             assert_ok(abut_shape_create(serial, &shape, &item.shape.mesh.mesh));
             assert_ok(abut_world_add(world, &item, &id));
             abut_mesh_destroy(item.shape.mesh.mesh); /* the world holds it */
-            assert_ok(abut_world_choice_get(world, id, &choice));
+            assert_ok(abut_world_get_item_info(world, id, &choice));
             assert_int_equal(choice.method, kinds[i % KINDS].meant);
-            assert_true(choice.forced == (item.method != ABUT_WORLD_AUTO));
+            assert_true(choice.is_forced == (item.method != ABUT_WORLD_AUTO));
         }
         found[k] = (abut_contacts){.list = lists[k], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &found[k]));
@@ -146,7 +146,7 @@ TEST(characters_go_by_the_cpu) {
         body_pose(radial, mesh, &none);
         id = 4;
         const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
-        assert_ok(abut_world_move(world, &id, abut_array_host(&here), 1));
+        assert_ok(abut_world_set_poses(world, &id, abut_array_host(&here), 1));
         found[k] = (abut_contacts){.list = lists[k], .capacity = 4096};
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_destroy(world);
@@ -332,8 +332,8 @@ TEST(lost_fields) {
 
 /* What stays on the device against what comes to the host. */
 static void check_records(abut_world *world) {
-    abut_world_records records;
-    assert_ok(abut_world_records_get(world, &records));
+    abut_world_device_contacts records;
+    assert_ok(abut_world_get_device_contacts(world, &records));
     size_t count = (size_t)records.contact_count, bytes = count * sizeof(abut_contact);
     abut_contact *list = malloc(bytes + 1), *got = malloc(bytes + 1);
     uint32_t *begin = malloc((records.pair_count + 1) * sizeof *begin);
@@ -357,18 +357,18 @@ static void check_records(abut_world *world) {
 TEST(records_are_the_contacts) {
     test_random random = {22};
     abut_world_options options = abut_world_options_default();
-    abut_world_records records;
+    abut_world_device_contacts records;
     abut_world *world;
     uint32_t id;
     assert_ok(abut_world_create(serial, NULL, &world));
-    assert_refused("no device", abut_world_records_get(world, &records));
-    assert_refused("world is null", abut_world_records_get(NULL, &records));
+    assert_refused("no device", abut_world_get_device_contacts(world, &records));
+    assert_refused("world is null", abut_world_get_device_contacts(NULL, &records));
     abut_world_destroy(world);
     options.device = device;
-    for (options.patch_contacts = 0; options.patch_contacts < 3; options.patch_contacts += 2) {
+    for (options.max_patch_contacts = 0; options.max_patch_contacts < 3; options.max_patch_contacts += 2) {
         assert_ok(abut_world_create(serial, &options, &world));
-        assert_refused("records is null", abut_world_records_get(world, NULL));
-        assert_ok(abut_world_records_get(world, &records)); /* of an empty world */
+        assert_refused("records is null", abut_world_get_device_contacts(world, NULL));
+        assert_ok(abut_world_get_device_contacts(world, &records)); /* of an empty world */
         assert_true(records.pair_count == 0 && records.contact_count == 0);
         assert_ok(abut_buffer_read(records.begin, 0, &id, sizeof id));
         assert_int_equal(id, 0);
@@ -394,8 +394,8 @@ TEST(reduced) {
         abut_world *world;
         uint32_t id;
         options.device = device;
-        options.patch_contacts = keep[round % 5];
-        options.angle = angles[round % 4];
+        options.max_patch_contacts = keep[round % 5];
+        options.patch_angle = angles[round % 4];
         options.margin = round % 3 ? 0 : 0.05;
         assert_ok(abut_world_create(serial, &options, &world));
         for (uint32_t i = 0; i < ITEMS / 4; i++) {
@@ -418,7 +418,7 @@ TEST(many_contacts_of_a_pair) {
     shape.segments = 6;
     make_thing(&ball, &shape, NULL, 0);
     abut_samples_destroy(ball.samples);
-    samples.kinds = ABUT_SAMPLES_EVEN;
+    samples.kinds = ABUT_SAMPLES_SURFACE;
     samples.count = 2000;
     assert_ok(abut_samples_create(ball.mesh, &samples, &ball.samples));
     for (uint32_t keep = 0; keep < 5; keep += 4) {
@@ -427,8 +427,8 @@ TEST(many_contacts_of_a_pair) {
         abut_world *world;
         uint32_t id;
         options.device = device;
-        options.any_normal = true;
-        options.patch_contacts = keep;
+        options.keep_backfacing = true;
+        options.max_patch_contacts = keep;
         assert_ok(abut_world_create(serial, &options, &world));
         for (int i = 0; i < 2; i++) {
             items[i] = body_item(&ball, (abut_pose){{0, 0, 0, 1}, {0.2 * i, 0.05 * i, 0}});
@@ -453,10 +453,10 @@ static bool by_fields(const abut_world *world, const abut_world_pair *p) {
 
 /* Pairs that the device has found against those of the host. Returns their number. */
 static size_t check_pairs(abut_world *world) {
-    abut_world_records records;
+    abut_world_device_contacts records;
     uint64_t count = 0;
     size_t met = 0;
-    assert_ok(abut_world_records_get(world, &records));
+    assert_ok(abut_world_get_device_contacts(world, &records));
     abut_world_pair *there = malloc((records.pair_count + 1) * sizeof *there);
     assert_non_null(there);
     assert_ok(abut_buffer_read(records.pairs, 0, there, records.pair_count * sizeof *there));
@@ -491,7 +491,7 @@ TEST(pairs_are_those_of_the_host) {
     shape.extent = (abut_vec3){30, 30, 1};
     make_thing(&floor_thing, &shape, NULL, 0);
     options.device = device;
-    options.samples = true;
+    options.skip_edges = true;
     options.margin = 0.02;
     assert_ok(abut_world_create(serial, &options, &world));
     for (uint32_t i = 0; i < CROWD; i++) {
@@ -512,7 +512,7 @@ TEST(pairs_are_those_of_the_host) {
             abut_pose where = random_pose(&random, round % 2 ? 6 : 9);
             if (!world_items(world)[i].used)
                 continue;
-            assert_ok(abut_world_move(world, &i, abut_array_host(&where), 1));
+            assert_ok(abut_world_set_poses(world, &i, abut_array_host(&where), 1));
         }
         if (round % 4 == 2)
             assert_ok(abut_world_remove(world, 60 + round));
@@ -520,13 +520,13 @@ TEST(pairs_are_those_of_the_host) {
     assert_true(met > test_rounds(48) * 100 && old > 1);
     options.pair_limit = 3;
     abut_world *small;
-    abut_world_records records;
+    abut_world_device_contacts records;
     assert_ok(abut_world_create(serial, &options, &small));
     for (uint32_t i = 0; i < 5; i++) {
         abut_world_item item = body_item(&things[0], (abut_pose){{0, 0, 0, 1}, {0.01 * i, 0, 0}});
         assert_ok(abut_world_add(small, &item, &id));
     }
-    assert_fails(ABUT_ERROR_LIMIT, "pair_limit", abut_world_records_get(small, &records));
+    assert_fails(ABUT_ERROR_LIMIT, "pair_limit", abut_world_get_device_contacts(small, &records));
     abut_world_destroy(small);
     abut_world_destroy(world);
     abut_samples_destroy(floor_thing.samples);
@@ -543,7 +543,7 @@ TEST(poses_in_buffers) {
     bool used[ITEMS];
     abut_pose poses[ITEMS];
     abut_world *world, *on_cpu;
-    abut_world_records records;
+    abut_world_device_contacts records;
     abut_buffer *buffer, *short_buffer;
     size_t contacts = 0;
     uint32_t id;
@@ -569,14 +569,14 @@ TEST(poses_in_buffers) {
             uint32_t count = round % 5 == 0 ? bodies : round % 5 == 1 ? ITEMS : 5;
             for (uint32_t i = 0; i < count; i++)
                 items[i].pose = poses[i];
-            assert_ok(abut_world_move(world, NULL, abut_array_buffer(buffer), count));
+            assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), count));
         } else {
             for (uint32_t i = 0; i < 4; i++)
                 items[ids[i]].pose = poses[i];
-            assert_ok(abut_world_move(world, ids, abut_array_buffer(buffer), 4));
+            assert_ok(abut_world_set_poses(world, ids, abut_array_buffer(buffer), 4));
         }
         if (round % 2) /* the host has not seen them yet */
-            assert_ok(abut_world_records_get(world, &records));
+            assert_ok(abut_world_get_device_contacts(world, &records));
         if (round % 5 == 2) { /* and an item changes */
             assert_ok(abut_world_remove(world, 9));
             assert_ok(abut_world_add(world, &items[9], &id));
@@ -586,20 +586,20 @@ TEST(poses_in_buffers) {
         poses[2].translation.y = round % 2 ? NAN : 1e300;
         assert_ok(abut_buffer_write(buffer, 0, poses, sizeof poses));
         assert_refused("pose 2 of the buffer",
-                       abut_world_move(world, NULL, abut_array_buffer(buffer), bodies));
+                       abut_world_set_poses(world, NULL, abut_array_buffer(buffer), bodies));
         check_world(world, items, used, ITEMS, &options);
     }
     assert_true(contacts > 500);
     assert_fails(ABUT_ERROR_BUFFER, "poses",
-                 abut_world_move(world, NULL, abut_array_buffer(short_buffer), 3));
+                 abut_world_set_poses(world, NULL, abut_array_buffer(short_buffer), 3));
     id = ITEMS;
-    assert_refused("no item", abut_world_move(world, &id, abut_array_buffer(buffer), 1));
-    assert_refused("33 poses for 32", abut_world_move(world, NULL, abut_array_buffer(buffer), 33));
-    assert_ok(abut_world_move(world, NULL, abut_array_buffer(buffer), 0));
+    assert_refused("no item", abut_world_set_poses(world, &id, abut_array_buffer(buffer), 1));
+    assert_refused("33 poses for 32", abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
+    assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 0));
     abut_world_destroy(world);
     assert_ok(abut_world_create(serial, NULL, &on_cpu));
     assert_ok(abut_world_add(on_cpu, &items[0], &id));
-    assert_refused("no device", abut_world_move(on_cpu, NULL, abut_array_buffer(buffer), 1));
+    assert_refused("no device", abut_world_set_poses(on_cpu, NULL, abut_array_buffer(buffer), 1));
     abut_world_destroy(on_cpu);
     abut_buffer_destroy(buffer);
     abut_buffer_destroy(short_buffer);
@@ -634,7 +634,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
             if (status == ABUT_ERROR_DEVICE)
                 assert_ok(abut_world_contacts(world, &to));
         } else {
-            status = abut_world_move(world, NULL, abut_array_buffer(buffer), 5);
+            status = abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 5);
         }
     }
     abut_buffer_destroy(buffer);

@@ -96,18 +96,18 @@ TEST(pairs_at_rest_keep_their_contacts) {
     assert_true(s.event_count >= COUNT - 1);
     first = s;
     /* Moved to where they are. */
-    assert_ok(abut_world_move(s.world, NULL, abut_array_host(poses), COUNT));
+    assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), COUNT));
     assert_true(s.world->has_contacts);
     step(&s);
     assert_int_equal(compare_rest(&first, &s, ABUT_NONE), first.count);
     for (uint64_t i = 0; i < s.event_count; i++)
-        assert_int_equal(s.events[i].change, ABUT_WORLD_STAY);
+        assert_int_equal(s.events[i].kind, ABUT_WORLD_EVENT_PERSIST);
     /* One body moves: only its pairs are computed, and all others touch as before. */
     for (uint32_t round = 0; round < 8; round++) {
         last = s;
         const uint32_t moved = round % 2 ? 4 : 11;
         poses[moved].translation.z += 1e-3;
-        assert_ok(abut_world_move(s.world, NULL, abut_array_host(poses), COUNT));
+        assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), COUNT));
         const uint32_t kept = count_kept(&s);
         step(&s);
         assert_int_equal(kept + count_of(&s, moved), s.pair_count);
@@ -116,7 +116,7 @@ TEST(pairs_at_rest_keep_their_contacts) {
             const abut_world_event *e = &s.events[i];
             if (e->a == moved || e->b == moved)
                 continue;
-            assert_int_equal(e->change, ABUT_WORLD_STAY);
+            assert_int_equal(e->kind, ABUT_WORLD_EVENT_PERSIST);
             assert_true(e->count > 0 && e->first + e->count <= s.count);
             assert_int_equal(s.list[e->first].pair, e->deepest.pair);
             assert_true(s.pairs[e->deepest.pair].a == e->a && s.pairs[e->deepest.pair].b == e->b);
@@ -139,7 +139,7 @@ TEST(pairs_at_rest_keep_their_contacts) {
     const uint32_t two[2] = {4, 5};
     for (uint32_t i = 4; i < 6; i++)
         poses[i].translation.y += 0.25;
-    assert_ok(abut_world_move(s.world, two, abut_array_host(&poses[4]), 2));
+    assert_ok(abut_world_set_poses(s.world, two, abut_array_host(&poses[4]), 2));
     assert_true(count_kept(&s) < s.pair_count);
     step(&s);
     /* Nothing is computed of a pair at rest: it does not see that a hierarchy was refitted, which
@@ -148,11 +148,11 @@ TEST(pairs_at_rest_keep_their_contacts) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     shape.radius2 *= 0.5;
     assert_ok(abut_shape_create(serial, &shape, &flat));
-    assert_ok(abut_bvh_refit(trees[8], flat));
+    assert_ok(abut_bvh_set_mesh(trees[8], flat));
     last = s;
     poses[2].translation.z += 1e-3;
     id = 2;
-    assert_ok(abut_world_move(s.world, &id, abut_array_host(&poses[id]), 1));
+    assert_ok(abut_world_set_poses(s.world, &id, abut_array_host(&poses[id]), 1));
     step(&s);
     assert_true(compare_rest(&last, &s, 2) > 0);
     abut_mesh_destroy(flat);
@@ -171,7 +171,7 @@ TEST(an_id_that_comes_twice_is_where_its_last_pose_says) {
     const uint32_t ids[2] = {1, 1};
     abut_pose two[2] = {poses[1], poses[1]};
     two[0].translation.x += 0.2;
-    assert_ok(abut_world_move(s.world, ids, abut_array_host(two), 2));
+    assert_ok(abut_world_set_poses(s.world, ids, abut_array_host(two), 2));
     step(&s);
     assert_int_equal(first.count, s.count);
     for (uint32_t i = 0; i < s.count; i++)
@@ -212,10 +212,10 @@ TEST(changes_of_shape_are_seen) {
     /* The item is moved to where it is; then only another one is. */
     for (int k = 0; k < 2; k++) {
         const double depth = k ? 0.1 : 0.1 + abut_mesh_bounds(large).hi.z - top;
-        assert_ok(abut_field_update(field, k ? small : large, NULL));
+        assert_ok(abut_field_set_mesh(field, k ? small : large, NULL));
         items[2].pose.translation.x += k;
         assert_ok(
-            abut_world_move(world, &ids[k ? 2 : 0], abut_array_host(&items[k ? 2 : 0].pose), 1));
+            abut_world_set_poses(world, &ids[k ? 2 : 0], abut_array_host(&items[k ? 2 : 0].pose), 1));
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(found.count, 1);
         assert_true(fabs(list[0].depth - depth) < 0.02);
@@ -225,7 +225,7 @@ TEST(changes_of_shape_are_seen) {
     assert_ok(abut_world_replace(world, ids[1], &items[1]));
     assert_ok(abut_world_contacts(world, &found));
     assert_true(found.count == 1 && fabs(list[0].depth - 0.2) < 0.02);
-    items[1].sensor = true;
+    items[1].is_sensor = true;
     assert_ok(abut_world_replace(world, ids[1], &items[1]));
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, 0);
@@ -254,7 +254,7 @@ TEST(memory_is_bounded) {
     }
     for (uint32_t round = 0; round < 40; round++) {
         abut_contacts found = {.list = list, .capacity = ROOM};
-        assert_ok(abut_world_move(world, NULL, abut_array_host(poses[round % 2]), 24));
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses[round % 2]), 24));
         assert_ok(abut_world_contacts(world, &found));
         bytes = round == 4 ? memory.live_bytes : bytes;
         assert_true(round < 4 || memory.live_bytes == bytes);

@@ -101,7 +101,7 @@ TEST(world_keeps_fields_and_samples) {
     wrong.shape.body.field = field;
     assert_int_equal(abut_world_add(world, &wrong, &id), ABUT_ERROR_ARGUMENT);
     /* References outlast an update, which exchanges the contents of a field. */
-    assert_ok(abut_field_update(field, p.mesh, NULL));
+    assert_ok(abut_field_set_mesh(field, p.mesh, NULL));
     abut_field_destroy(field);
     abut_samples_destroy(samples);
     assert_true(destroy_parts(&p) > 1);
@@ -123,9 +123,9 @@ TEST(world_keeps_meshes_and_characters) {
     options.cell = 0.1;
     make_parts(&p);
     abut_vec3 *positions = malloc(abut_mesh_vertex_count(p.mesh) * sizeof *positions);
-    assert_ok(abut_mesh_copy_positions(p.mesh, positions));
+    assert_ok(abut_mesh_get_positions(p.mesh, positions));
     assert_ok(abut_radial_create_mesh(p.mesh, 1, &options, &radial));
-    assert_ok(abut_radial_update(radial, &bone, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(radial, &bone, abut_array_host(positions)));
     assert_ok(abut_world_create(NULL, NULL, &world));
     abut_world_item item = {.kind = ABUT_WORLD_CHARACTER, .pose = HERE};
     item.shape.character = radial;
@@ -137,7 +137,7 @@ TEST(world_keeps_meshes_and_characters) {
     abut_radial_destroy(radial);
     assert_true(destroy_parts(&p) > 1);
     assert_true(contacts_of(world) > 0);
-    assert_ok(abut_world_deform(world, 0, &bone, abut_array_host(positions)));
+    assert_ok(abut_world_set_positions(world, 0, &bone, abut_array_host(positions)));
     assert_true(contacts_of(world) > 0);
     abut_world_destroy(world);
     assert_int_equal(p.memory.live_count, 0);
@@ -158,13 +158,13 @@ TEST(map_keeps_the_bodies_of_its_query) {
     abut_posed body = {other.bvh, HERE};
     for (int i = 0; i < 2; i++) { /* apart, then overlapping; the first query is released */
         body.pose.translation.x = i ? 0.9 : 1.2;
-        assert_ok(abut_map_find(map, &body, 1, NULL));
+        assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
         if (!i) {
             abut_map_measure_options exact = abut_map_measure_options_default();
             abut_map_measures measures;
             exact.exact = true;
             assert_ok(abut_map_measure(map, &exact, NULL, &measures));
-            assert_true(fabs(measures.least.distance - 0.2) < 0.02);
+            assert_true(fabs(measures.min.distance - 0.2) < 0.02);
         }
     }
     destroy_parts(&own);
@@ -188,7 +188,7 @@ TEST(layers_keep_their_meshes) {
     abut_layers_pair pairs[4];
     abut_layers_result found = {.pairs = pairs, .capacity = 4};
     query.resolution = 32;
-    query.exact = true;
+    query.is_exact = true;
     make_parts(&p);
     assert_ok(abut_layers_create(NULL, NULL, &layers));
     for (int i = 0; i < 2; i++) {
@@ -210,21 +210,21 @@ TEST(motions_keep_their_meshes) {
     make_parts(&p);
     const uint32_t count = abut_mesh_vertex_count(p.mesh);
     abut_vec3 *positions = malloc(count * sizeof *positions);
-    assert_ok(abut_mesh_copy_positions(p.mesh, positions));
+    assert_ok(abut_mesh_get_positions(p.mesh, positions));
     assert_ok(abut_sweep_create(&p.mesh, 1, NULL, &motion));
     assert_ok(abut_self_create(p.mesh, NULL, &view));
     assert_true(destroy_parts(&p) > 1);
     for (uint32_t i = 0; i < count; i++)
         positions[i].z *= 1.5;
     abut_impacts impacts = {.capacity = 0};
-    assert_ok(abut_sweep_step(motion, abut_array_host(NULL), abut_array_host(positions)));
+    assert_ok(abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(positions)));
     assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &impacts, NULL));
     assert_int_equal(impacts.count, 0);
     abut_self_step step = abut_self_step_default();
     abut_self_result result;
     step.end = abut_array_host(positions);
     assert_ok(abut_self_find(view, &step, NULL, &result));
-    assert_int_equal(abut_self_info_get(view).vertex_count, count);
+    assert_int_equal(abut_self_get_info(view).vertex_count, count);
     abut_sweep_destroy(motion);
     abut_self_destroy(view);
     free(positions);
@@ -255,14 +255,14 @@ TEST(trees_fields_and_pictures_keep_their_mesh) {
     abut_field_value value;
     assert_ok(abut_nearest_point(bvh, (abut_vec3){2, 0, 0}, HUGE_VAL, &nearest));
     assert_true(fabs(nearest.distance - 1.5) < 0.02);
-    assert_ok(abut_field_at(field, (abut_vec3){0, 0, 0}, ABUT_INTERPOLATION_LINEAR, &value));
+    assert_ok(abut_field_evaluate(field, (abut_vec3){0, 0, 0}, ABUT_INTERPOLATION_LINEAR, &value));
     assert_true(value.distance < -0.4);
-    assert_ok(abut_field_update(field, abut_bvh_mesh(bvh), NULL));
+    assert_ok(abut_field_set_mesh(field, abut_bvh_mesh(bvh), NULL));
     abut_mesh_report report;
     assert_ok(abut_mesh_examine(topology, &report));
-    assert_true(report.closed);
+    assert_true(report.is_closed);
     abut_topology_destroy(topology);
-    assert_true(fabs(abut_normals_arrays_get(normals).faces[0].x) <= 1);
+    assert_true(fabs(abut_normals_get_arrays(normals).faces[0].x) <= 1);
     assert_ok(abut_picture_render(picture, sizeof pixels, pixels));
     abut_picture_destroy(picture);
     abut_normals_destroy(normals);
@@ -338,7 +338,7 @@ TEST(progress_is_that_of_the_world) {
     /* Cancelled at the first call, and at one in the middle; afterwards the answer is as before. */
     abut_pose end = {{0, 0, 0, 1}, {0.05, 0, 0}};
     abut_contacts counted = {.capacity = 0};
-    assert_ok(abut_world_move(world, NULL, abut_array_host(&end), 1));
+    assert_ok(abut_world_set_poses(world, NULL, abut_array_host(&end), 1));
     loud = (ear){0};
     assert_true(contacts_of(world) > 0);
     const uint32_t calls = loud.calls;
@@ -346,7 +346,7 @@ TEST(progress_is_that_of_the_world) {
     for (int k = 0; k < 2; k++) {
         loud = (ear){.stop_at = k ? (calls + 1) / 2 : 1};
         end.translation.x += 1e-9; /* contacts of a body that does not move are kept */
-        assert_ok(abut_world_move(world, NULL, abut_array_host(&end), 1));
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(&end), 1));
         assert_int_equal(abut_world_contacts(world, &counted), ABUT_ERROR_CANCELLED);
     }
     loud = (ear){0};
@@ -414,7 +414,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_layers_pair pairs[4];
     abut_layers_result found = {.pairs = pairs, .capacity = 4};
     query.resolution = 64;
-    query.exact = true;
+    query.is_exact = true;
     abuti_ask_seconds = 0; /* at every opportunity */
     make_quiet_pair(&quiet, meshes);
     assert_ok(abut_bvh_create(meshes[1], NULL, &other));
@@ -436,10 +436,10 @@ TEST(progress_is_that_of_layers_and_maps) {
     assert_int_equal(quiet.calls, 0);
     loud = (ear){0};
     abut_posed body = {other, HERE};
-    assert_ok(abut_map_find(map, &body, 1, NULL));
+    assert_ok(abut_map_compute_distance(map, &body, 1, NULL));
     assert_true(loud.calls > 0);
     loud = (ear){.stop_at = 1};
-    assert_int_equal(abut_map_find(map, &body, 1, NULL), ABUT_ERROR_CANCELLED);
+    assert_int_equal(abut_map_compute_distance(map, &body, 1, NULL), ABUT_ERROR_CANCELLED);
     assert_int_equal(quiet.calls, 0);
     abut_layers_destroy(layers);
     abut_map_destroy(map);

@@ -33,7 +33,7 @@ static int set_up(void **state) {
     assert_ok(abut_radial_create(worm.character, &options, &fields));
     abut_vec3 *positions = malloc((size_t)abut_mesh_vertex_count(worm.mesh) * sizeof *positions);
     bend_snake(&worm, 0.1, 0, bones, positions);
-    assert_ok(abut_radial_update(fields, bones, abut_array_host(positions)));
+    assert_ok(abut_radial_set_positions(fields, bones, abut_array_host(positions)));
     free(positions);
     return 0;
 }
@@ -73,9 +73,9 @@ static uint32_t add(abut_world *world, const abut_world_item *item) {
     return id;
 }
 
-static abut_world_choice choice_of(const abut_world *world, uint32_t id) {
-    abut_world_choice choice;
-    assert_ok(abut_world_choice_get(world, id, &choice));
+static abut_world_item_info choice_of(const abut_world *world, uint32_t id) {
+    abut_world_item_info choice;
+    assert_ok(abut_world_get_item_info(world, id, &choice));
     assert_true(choice.reason && strlen(choice.reason) > 10);
     return choice;
 }
@@ -94,7 +94,7 @@ static abut_mesh *spoil(const abut_mesh *mesh, uint32_t every, bool leave_out) {
         indices[3 * used++ + 2] = corner[chosen ? 1 : 2];
     }
     abut_mesh *made =
-        test_mesh(serial, abut_mesh_positions(mesh), abut_mesh_vertex_count(mesh), indices, used);
+        test_mesh(serial, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, used);
     free(indices);
     return made;
 }
@@ -109,25 +109,25 @@ TEST(choices_follow_the_rule) {
         abut_mesh *mesh;
         bool deforms;
         abut_world_method method;
-        abut_verdict verdict;
-    } cases[] = {{ball, false, ABUT_WORLD_EXACT, ABUT_VERDICT_GUARANTEED},
-                 {turned, false, ABUT_WORLD_EXACT, ABUT_VERDICT_GUARANTEED},
-                 {plate, false, ABUT_WORLD_EXACT, ABUT_VERDICT_GUARANTEED},
-                 {ball, true, ABUT_WORLD_EXACT, ABUT_VERDICT_GUARANTEED},
-                 {sheet, false, ABUT_WORLD_MAP, ABUT_VERDICT_LIMITED},
-                 {sheet, true, ABUT_WORLD_MAP, ABUT_VERDICT_LIMITED},
-                 {half, false, ABUT_WORLD_MAP, ABUT_VERDICT_LIMITED},
-                 {hole, false, ABUT_WORLD_FIELD, ABUT_VERDICT_LIMITED},
-                 {flipped, false, ABUT_WORLD_EXACT, ABUT_VERDICT_UNFIT}};
+        abut_reliability_level verdict;
+    } cases[] = {{ball, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
+                 {turned, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
+                 {plate, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
+                 {ball, true, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
+                 {sheet, false, ABUT_WORLD_MAP, ABUT_RELIABILITY_LIMITED},
+                 {sheet, true, ABUT_WORLD_MAP, ABUT_RELIABILITY_LIMITED},
+                 {half, false, ABUT_WORLD_MAP, ABUT_RELIABILITY_LIMITED},
+                 {hole, false, ABUT_WORLD_FIELD, ABUT_RELIABILITY_LIMITED},
+                 {flipped, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_UNRELIABLE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         abut_world_item item = of_mesh(cases[i].mesh, ABUT_WORLD_AUTO, v3(0, 0, 0));
         item.shape.mesh.deforms = cases[i].deforms;
         item.shape.mesh.resolution = 64;
-        const abut_world_choice choice = choice_of(world, add(world, &item));
-        if (choice.method != cases[i].method || choice.advice.verdict != cases[i].verdict)
+        const abut_world_item_info choice = choice_of(world, add(world, &item));
+        if (choice.method != cases[i].method || choice.reliability.level != cases[i].verdict)
             fail_msg("case %zu: %s, %s: %s", i, abut_world_method_name(choice.method),
-                     abut_verdict_name(choice.advice.verdict), choice.reason);
-        assert_false(choice.forced);
+                     abut_reliability_level_name(choice.reliability.level), choice.reason);
+        assert_false(choice.is_forced);
         assert_int_equal(choice.cell > 0, choice.method != ABUT_WORLD_EXACT);
     }
     for (int method = ABUT_WORLD_EXACT; method <= ABUT_WORLD_LAYERS; method++) {
@@ -137,14 +137,14 @@ TEST(choices_follow_the_rule) {
             assert_refused("bones", abut_world_add(world, &item, &id));
             continue;
         }
-        const abut_world_choice choice = choice_of(world, add(world, &item));
-        assert_true(choice.forced && choice.method == (abut_world_method)method);
+        const abut_world_item_info choice = choice_of(world, add(world, &item));
+        assert_true(choice.is_forced && choice.method == (abut_world_method)method);
     }
     /* A plate is thin beside the cells of its field, and that is told. */
     abut_world_item thin = of_mesh(plate, ABUT_WORLD_FIELD, v3(0, 0, 0));
-    assert_true(choice_of(world, add(world, &thin)).thin > 0.9);
+    assert_true(choice_of(world, add(world, &thin)).thin_fraction > 0.9);
     thin.shape.mesh.mesh = ball;
-    assert_true(choice_of(world, add(world, &thin)).thin < 0.01);
+    assert_true(choice_of(world, add(world, &thin)).thin_fraction < 0.01);
     abut_world_destroy(world);
     /* A world with one method says so. */
     for (int method = ABUT_WORLD_EXACT; method <= ABUT_WORLD_FIELD; method++) {
@@ -152,8 +152,8 @@ TEST(choices_follow_the_rule) {
         const abut_world_item item = of_mesh(ball, ABUT_WORLD_AUTO, v3(0, 0, 0));
         options.method = (abut_world_method)method;
         assert_ok(abut_world_create(serial, &options, &world));
-        const abut_world_choice choice = choice_of(world, add(world, &item));
-        assert_true(choice.forced && choice.method == options.method);
+        const abut_world_item_info choice = choice_of(world, add(world, &item));
+        assert_true(choice.is_forced && choice.method == options.method);
         abut_world_destroy(world);
     }
     abut_mesh_destroy(flipped);
@@ -165,8 +165,8 @@ TEST(choices_follow_the_rule) {
 TEST(wrong_calls_are_refused) {
     abut_world *world = make_world(0, serial);
     abut_world_item item = of_mesh(ball, ABUT_WORLD_FIELD, v3(0, 0, 0));
-    abut_world_choice choice;
-    abut_world_manner manner;
+    abut_world_item_info choice;
+    abut_world_pair_info manner;
     uint32_t id;
     item.shape.mesh.deforms = true;
     assert_refused("deforms", abut_world_add(world, &item, &id));
@@ -190,25 +190,25 @@ TEST(wrong_calls_are_refused) {
 
     item = of_mesh(ball, ABUT_WORLD_AUTO, v3(0, 0, 0));
     id = add(world, &item);
-    assert_refused("rigid", abut_world_deform(world, id, NULL, abut_array_host(&item)));
-    assert_refused("no item 7", abut_world_deform(world, 7, NULL, abut_array_host(&item)));
-    assert_refused("world is null", abut_world_deform(NULL, id, NULL, abut_array_host(&item)));
+    assert_refused("rigid", abut_world_set_positions(world, id, NULL, abut_array_host(&item)));
+    assert_refused("no item 7", abut_world_set_positions(world, 7, NULL, abut_array_host(&item)));
+    assert_refused("world is null", abut_world_set_positions(NULL, id, NULL, abut_array_host(&item)));
     item.shape.mesh.deforms = true;
     id = add(world, &item);
-    assert_refused("positions is null", abut_world_deform(world, id, NULL, abut_array_host(NULL)));
+    assert_refused("positions is null", abut_world_set_positions(world, id, NULL, abut_array_host(NULL)));
     abut_character_matrix bone = matrix_none();
-    assert_refused("no bones", abut_world_deform(world, id, &bone, abut_array_host(&item)));
-    assert_refused("choice is null", abut_world_choice_get(world, id, NULL));
-    assert_refused("no item 9", abut_world_choice_get(world, 9, &choice));
-    assert_refused("never meets itself", abut_world_how(world, id, id, &manner));
-    assert_refused("no item 9", abut_world_how(world, id, 9, &manner));
-    assert_refused("manner is null", abut_world_how(world, 0, id, NULL));
+    assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
+    assert_refused("choice is null", abut_world_get_item_info(world, id, NULL));
+    assert_refused("no item 9", abut_world_get_item_info(world, 9, &choice));
+    assert_refused("never meets itself", abut_world_get_pair_info(world, id, id, &manner));
+    assert_refused("no item 9", abut_world_get_pair_info(world, id, 9, &manner));
+    assert_refused("manner is null", abut_world_get_pair_info(world, 0, id, NULL));
     assert_refused("no item 9", abut_world_replace(world, 9, &item));
     assert_refused("item is null", abut_world_replace(world, 0, NULL));
     assert_null(abut_world_method_name((abut_world_method)6));
     assert_string_equal(abut_world_method_name(ABUT_WORLD_LAYERS), "layers");
     assert_string_equal(abut_world_kind_name(ABUT_WORLD_MESH), "mesh");
-    assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_EVERY), "every");
+    assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_GUARANTEE_COMPLETE), "every");
     abut_world_destroy(world);
 }
 
@@ -289,22 +289,22 @@ static void check_two(int a, int b) {
     if (b == SHEET) /* upright */
         items[1].pose.rotation = (abut_quat){0.7, 0, 0, 0.7};
     const abut_world_method method = expected_method(a, b);
-    abut_world_manner manner;
+    abut_world_pair_info manner;
     abut_world_event event;
     abut_contact *list = malloc((16 * ROOM) * sizeof *list);
     abut_contacts found = {.list = list, .capacity = (16 * ROOM)};
     uint64_t count;
     for (int i = 0; i < 2; i++)
         add(world, &items[i]);
-    assert_ok(abut_world_how(world, 1, 0, &manner));
+    assert_ok(abut_world_get_pair_info(world, 1, 0, &manner));
     if (manner.method != method)
         fail_msg("sorts %d and %d: %s instead of %s", a, b, abut_world_method_name(manner.method),
                  abut_world_method_name(method));
-    assert_true(manner.sentence && manner.error >= 0);
-    assert_int_equal(manner.guarantee, method == ABUT_WORLD_AUTO ? ABUT_WORLD_NEVER
+    assert_true(manner.reason && manner.error >= 0);
+    assert_int_equal(manner.guarantee, method == ABUT_WORLD_AUTO ? ABUT_WORLD_GUARANTEE_NONE
                                        : method == ABUT_WORLD_FIELD || method == ABUT_WORLD_RADIAL
-                                           ? ABUT_WORLD_SAMPLED
-                                           : ABUT_WORLD_EVERY);
+                                           ? ABUT_WORLD_GUARANTEE_SAMPLED
+                                           : ABUT_WORLD_GUARANTEE_COMPLETE);
     assert_ok(abut_world_contacts(world, &found));
     assert_ok(abut_world_events(world, 1, &event, &count));
     if (method == ABUT_WORLD_AUTO) {
@@ -332,7 +332,7 @@ static void check_two(int a, int b) {
     const uint32_t second = a == CHARACTER || b == SOLIDS ? 0 : 1;
     if (items[second].kind != ABUT_WORLD_CHARACTER && items[second].kind != ABUT_WORLD_PLANE) {
         items[second].pose.translation = v3(0, 0, 50);
-        assert_ok(abut_world_move(world, &second, abut_array_host(&items[second].pose), 1));
+        assert_ok(abut_world_set_poses(world, &second, abut_array_host(&items[second].pose), 1));
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(found.count, 0);
     }
@@ -436,7 +436,7 @@ TEST(maps_agree_with_signed_distances) {
             assert_ok(abut_sign_nearest(tree, contact_to_local(&m, sample), HUGE_VAL, &nearest));
             assert_true(fabs(nearest.distance + c->depth) < 1e-5);
             assert_int_equal(c->side, swapped);
-            assert_int_equal(c->kind, ABUT_CONTACT_EVEN);
+            assert_int_equal(c->kind, ABUT_CONTACT_SURFACE);
         }
         /* No vertex of it, which is on the surface, is deeper than the error allows. */
         assert_ok(abuti_contact_pose("test", "a pose", &items[0].pose, &m));
@@ -527,13 +527,13 @@ TEST(fine_sheets_go_by_vertices) {
             abut_topology *topology = NULL;
             abut_field *field = NULL;
             abut_field_options cells = abut_field_options_default();
-            abut_world_manner manner;
+            abut_world_pair_info manner;
             items[0].shape.mesh.deforms = true;
             cells.cells = 24;
             options.margin = 0.02;
             for (int i = 0; i < 2; i++)
                 add(world, &items[i ^ swapped]);
-            assert_ok(abut_world_how(world, 0, 1, &manner));
+            assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
             assert_int_equal(manner.method, fine ? ABUT_WORLD_FIELD : ABUT_WORLD_MAP);
             assert_ok(abut_world_contacts(world, &found));
             assert_ok(abut_topology_create(cloth, &topology));
@@ -617,13 +617,13 @@ TEST(deformed_is_as_if_new) {
             add(worlds[0], &rest);
             assert_ok(abut_world_contacts(worlds[0], &found[0]));
             stretch(mesh, by[step], up[step], positions);
-            assert_ok(abut_world_deform(worlds[0], 0, NULL, abut_array_host(positions)));
+            assert_ok(abut_world_set_positions(worlds[0], 0, NULL, abut_array_host(positions)));
             abut_mesh *now = test_mesh(serial, positions, abut_mesh_vertex_count(mesh),
                                        abut_mesh_indices(mesh), abut_mesh_triangle_count(mesh));
             /* The atlas of a map stays that of the shape at rest, so the other gets it too. */
             add(worlds[1], &item);
             add(worlds[1], &rest);
-            assert_ok(abut_world_deform(worlds[1], 0, NULL, abut_array_host(positions)));
+            assert_ok(abut_world_set_positions(worlds[1], 0, NULL, abut_array_host(positions)));
             if (sort == 0 || sort == 3) {
                 item.shape.mesh.mesh = now;
                 assert_ok(abut_world_replace(worlds[1], 0, &item));
@@ -639,7 +639,7 @@ TEST(deformed_is_as_if_new) {
             /* What is refused leaves it as it is. */
             const uint64_t before = found[0].count;
             positions[3].x = NAN;
-            assert_int_equal(abut_world_deform(worlds[0], 0, NULL, abut_array_host(positions)),
+            assert_int_equal(abut_world_set_positions(worlds[0], 0, NULL, abut_array_host(positions)),
                              ABUT_ERROR_ARGUMENT);
             assert_ok(abut_world_contacts(worlds[0], &found[0]));
             assert_int_equal(found[0].count, before);
@@ -658,55 +658,55 @@ TEST(replaced_in_place) {
     abut_vec3 *positions = malloc(4096 * sizeof *positions);
     abut_world_event events[4];
     abut_world_pair pair;
-    abut_world_choice choice;
+    abut_world_item_info choice;
     uint64_t count;
     first.shape.mesh.deforms = true;
     add(world, &first);
     add(world, &second);
     stretch(cube, 2, 0, positions);
-    assert_ok(abut_world_deform(world, 0, NULL, abut_array_host(positions)));
+    assert_ok(abut_world_set_positions(world, 0, NULL, abut_array_host(positions)));
     assert_ok(abut_world_events(world, 4, events, &count));
-    assert_true(count == 1 && events[0].change == ABUT_WORLD_BEGIN);
+    assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_BEGIN);
     const double depth = events[0].deepest.depth;
     /* A kinematic sensor of another group: it goes on, and is as deformed as before. */
     first.motion = ABUT_WORLD_KINEMATIC;
-    first.sensor = true;
+    first.is_sensor = true;
     first.group = 6;
     assert_ok(abut_world_replace(world, 0, &first));
     assert_ok(abut_world_events(world, 4, events, &count));
-    assert_true(count == 1 && events[0].change == ABUT_WORLD_STAY && events[0].sensor);
+    assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_PERSIST && events[0].is_sensor);
     assert_true(fabs(events[0].deepest.depth - depth) < 1e-12);
     second.mask = 1;
     assert_ok(abut_world_replace(world, 1, &second));
     assert_ok(abut_world_events(world, 4, events, &count));
-    assert_true(count == 1 && events[0].change == ABUT_WORLD_END);
+    assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_END);
     /* A pair that is ignored stays so. */
     second.mask = 0;
     assert_ok(abut_world_ignore(world, 0, 1, true));
     assert_ok(abut_world_replace(world, 1, &second));
     assert_ok(abut_world_pairs(world, 0, &pair, &count));
     assert_int_equal(count, 0);
-    abut_world_manner manner;
-    assert_ok(abut_world_how(world, 0, 1, &manner));
-    assert_non_null(strstr(manner.sentence, "ignore"));
+    abut_world_pair_info manner;
+    assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
+    assert_non_null(strstr(manner.reason, "ignore"));
     assert_ok(abut_world_ignore(world, 0, 1, false));
     assert_ok(abut_world_events(world, 4, events, &count));
-    assert_true(count == 1 && events[0].change == ABUT_WORLD_BEGIN);
+    assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_BEGIN);
     /* Another kind, in all ways. */
     for (int sort = 0; sort < SORTS; sort++) {
         const abut_world_item item = of_sort(sort, v3(0, 0, 0.3));
         assert_ok(abut_world_replace(world, 1, &item));
         assert_ok(abut_world_events(world, 4, events, &count));
-        if (!(count == 2 && events[0].change == ABUT_WORLD_END))
-            fail_msg("sort %d: count %d change %d", sort, (int)count, events[0].change);
-        assert_true(events[1].change == ABUT_WORLD_BEGIN);
-        assert_ok(abut_world_choice_get(world, 1, &choice));
+        if (!(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END))
+            fail_msg("sort %d: count %d change %d", sort, (int)count, events[0].kind);
+        assert_true(events[1].kind == ABUT_WORLD_EVENT_BEGIN);
+        assert_ok(abut_world_get_item_info(world, 1, &choice));
     }
     /* What is refused changes nothing. */
     abut_world_item wrong = of_mesh(sheet, ABUT_WORLD_LAYERS, v3(0, 0, 0));
     assert_int_equal(abut_world_replace(world, 1, &wrong), ABUT_ERROR_ARGUMENT);
     assert_ok(abut_world_events(world, 4, events, &count));
-    assert_true(count == 1 && events[0].change == ABUT_WORLD_STAY);
+    assert_true(count == 1 && events[0].kind == ABUT_WORLD_EVENT_PERSIST);
     free(positions);
     abut_world_destroy(world);
 }
@@ -770,7 +770,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     status = status ? status : abut_world_contacts(world, &to);
     if (!status) {
         stretch(meshes[0], 1.5, 0, positions);
-        status = abut_world_deform(world, DEFORMS, NULL, abut_array_host(positions));
+        status = abut_world_set_positions(world, DEFORMS, NULL, abut_array_host(positions));
     }
     other = of_sort(SOLIDS + 4, v3(0, 0, 0));
     status = status ? status : abut_world_replace(world, EXACT, &other);

@@ -263,7 +263,7 @@ TEST(random_bodies_do_not_go_deeper_than_the_slack) {
 /* A sensor stops nothing. */
 TEST(sensors_do_not_limit_the_step) {
     abut_world *world = make_world(FLOOR_MESH, BODY_MESH, -0.001);
-    abut_world_item ghost = {.kind = ABUT_WORLD_BOX, .sensor = true};
+    abut_world_item ghost = {.kind = ABUT_WORLD_BOX, .is_sensor = true};
     ghost.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, 0.499}};
     ghost.shape.half = (abut_vec3){0.5, 0.5, 0.5};
     assert_ok(abut_world_replace(world, 1, &ghost));

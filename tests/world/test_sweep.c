@@ -70,7 +70,7 @@ static axis axis_of(const abut_world_item *item) {
             rim[i] =
                 v3_along(v3_along(c->end[i % 2], c->radius * cos(0.0628318530718 * (i / 2)), v),
                          c->radius * sin(0.0628318530718 * (i / 2)), w);
-        assert_ok(abut_mesh_hull(serial, rim, 200, &mesh));
+        assert_ok(abut_mesh_create_hull(serial, rim, 200, &mesh));
     } else if (item->kind == ABUT_WORLD_BOX) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
         shape.extent = v3_scale(item->shape.half, 2);
@@ -99,7 +99,7 @@ static double gap_at(const axis *p, const abut_path *path_p, const axis *q, cons
 
 /* Pairs with a solid: apart before, and near when they are said to touch. */
 static void check_solids(const abut_world_item *items[2], const abut_path paths[2],
-                         const abut_sweep_touch *touch, double separation) {
+                         const abut_sweep_rigid_result *touch, double separation) {
     enum { TIMES = 60 };
     axis axes[2] = {axis_of(items[0]), axis_of(items[1])};
     double until = touch ? touch->time : 1;
@@ -140,15 +140,15 @@ static void check_sweep(const scene *s, const abut_pose *ends,
             const abut_world_item *p = &s->items[a], *q = &s->items[b];
             const abut_path paths[2] = {{p->pose, ends[a]}, {q->pose, ends[b]}};
             const bool listed = at < to.count && list[at].a == a && list[at].b == b;
-            const abut_sweep_touch *touch = &list[at].touch;
+            const abut_sweep_rigid_result *touch = &list[at].result;
             at += listed;
             if (!may_meet(p, q) || method_of(p, q, &s->options) == ABUT_WORLD_AUTO) {
                 assert_false(listed);
                 continue;
             }
             if (listed)
-                assert_int_equal(list[at - 1].sensor, p->sensor || q->sensor);
-            if (listed && touch->time > 0 && !p->sensor && !q->sensor)
+                assert_int_equal(list[at - 1].is_sensor, p->is_sensor || q->is_sensor);
+            if (listed && touch->time > 0 && !p->is_sensor && !q->is_sensor)
                 time = fmin(time, touch->time);
             if (!in_both(s->items, a, b, ABUT_WORLD_PLANE)) {
                 if ((!p->kind && !p->shape.body.bvh) || (!q->kind && !q->shape.body.bvh)) {
@@ -162,7 +162,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
                     of_solids += listed;
                     continue;
                 }
-                abut_sweep_touch wanted;
+                abut_sweep_rigid_result wanted;
                 assert_ok(abut_sweep_rigid(p->shape.body.bvh, &paths[0], q->shape.body.bvh,
                                            &paths[1], options, &wanted));
                 assert_int_equal(wanted.hit, listed);
@@ -196,7 +196,7 @@ static void check_sweep(const scene *s, const abut_pose *ends,
         }
     assert_int_equal(at, to.count);
     /* Pairs that touch at the start may allow less, test_rest.c. */
-    assert_true(to.unknown <= unknown && to.time <= time);
+    assert_true(to.unswept_count <= unknown && to.time <= time);
     sums[0] += to.count - of_planes - of_solids;
     sums[1] += of_planes;
     sums[2] += of_solids;
@@ -245,7 +245,7 @@ TEST(thin_solids_meet) {
         item.shape.half = v3(1, 1, 0);
         if (i) {
             item.motion = ABUT_WORLD_KINEMATIC;
-            item.sensor = true;
+            item.is_sensor = true;
             item.pose = (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1, 1}};
         }
         if (i == 1) {
@@ -268,12 +268,12 @@ TEST(thin_solids_meet) {
     const double when[3] = {0.5, 0.5, 0.375};
     for (uint32_t i = 0; i < 3; i++) {
         assert_true(list[i].a == 0 && list[i].b == i + 1);
-        assert_true(fabs(list[i].touch.time - when[i]) < 1e-5 && list[i].touch.time <= when[i]);
+        assert_true(fabs(list[i].result.time - when[i]) < 1e-5 && list[i].result.time <= when[i]);
     }
     /* Through it, and no contact is left out. */
     for (int i = 1; i < 4; i++)
         ends[i].translation.z = 0;
-    assert_ok(abut_world_move(world, ids + 1, abut_array_host(ends + 1), 3));
+    assert_ok(abut_world_set_poses(world, ids + 1, abut_array_host(ends + 1), 3));
     abut_world_event events[6];
     uint64_t count;
     assert_ok(abut_world_events(world, 6, events, &count));
@@ -306,8 +306,8 @@ TEST(fast_balls_meet_thin_plates) {
     assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
     assert_int_equal(to.count, 1);
     assert_true(fabs(to.time - (0.7 - 0.001 - 0.05) * 60 / 100) < 1e-4 && to.time < 0.3895);
-    assert_true(impact.a == 0 && impact.b == 1 && impact.touch.normal.z < -0.99);
-    assert_true(to.time == impact.touch.time && to.unknown == 0);
+    assert_true(impact.a == 0 && impact.b == 1 && impact.result.normal.z < -0.99);
+    assert_true(to.time == impact.result.time && to.unswept_count == 0);
     to.capacity = 0;
     to.time = 7;
     assert_fails(ABUT_ERROR_BUFFER, "1 impacts",
@@ -361,7 +361,7 @@ TEST(reliability_of_a_sweep) {
     shape.segments = 8;
     abut_mesh *closed = NULL, *ball = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &closed));
-    abut_mesh *holed = test_mesh(NULL, abut_mesh_positions(closed), abut_mesh_vertex_count(closed),
+    abut_mesh *holed = test_mesh(NULL, abut_mesh_local_positions(closed), abut_mesh_vertex_count(closed),
                                  abut_mesh_indices(closed), abut_mesh_triangle_count(closed) - 1);
     shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.radius = 0.1;
@@ -379,11 +379,11 @@ TEST(reliability_of_a_sweep) {
         item.shape.mesh.mesh = ball;
         assert_ok(abut_world_add(world, &item, &id));
         assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &impacts));
-        assert_int_equal(i ? ABUT_VERDICT_LIMITED : ABUT_VERDICT_GUARANTEED,
-                         impacts.advice.verdict);
-        assert_non_null(impacts.advice.reason);
+        assert_int_equal(i ? ABUT_RELIABILITY_LIMITED : ABUT_RELIABILITY_GUARANTEED,
+                         impacts.reliability.level);
+        assert_non_null(impacts.reliability.reason);
         assert_ok(abut_world_sweep(world, NULL, NULL, 0, NULL, &impacts)); /* nothing moves */
-        assert_int_equal(ABUT_VERDICT_GUARANTEED, impacts.advice.verdict);
+        assert_int_equal(ABUT_RELIABILITY_GUARANTEED, impacts.reliability.level);
         abut_world_destroy(world);
     }
     abut_mesh_destroy(ball);

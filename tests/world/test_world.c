@@ -14,12 +14,12 @@ TEST(random_worlds_agree_with_every_pair) {
     for (uint32_t round = 0; round < test_rounds(48); round++) {
         scene s = {.options = abut_world_options_default(), .count = 32};
         s.options.margin = round % 3 == 1 ? 0.02 : round % 5 == 4 ? 0.4 : 0;
-        s.options.samples = round % 4 == 2;
-        s.options.any_normal = round % 4 == 3;
-        s.options.patch_contacts = round % 6 == 5 ? 3 : 0;
+        s.options.skip_edges = round % 4 == 2;
+        s.options.keep_backfacing = round % 4 == 3;
+        s.options.max_patch_contacts = round % 6 == 5 ? 3 : 0;
         double reach = round % 2 ? 4 : 1.5, scale = round % 8 == 7 ? 1e7 : 0;
         s.options.method = (abut_world_method)(round % 7 % 3);
-        s.options.unchecked = round % 2;
+        s.options.skip_verification = round % 2;
         for (uint32_t i = 0; i < s.count; i++) {
             s.items[i] = round % 4 ? varied_item(&random, reach) : random_item(&random, reach);
             s.items[i].pose.translation.x += scale; /* far away from 0 */
@@ -44,7 +44,7 @@ TEST(changes_are_seen) {
             assert_ok(abut_world_remove(s.world, id));
             assert_refused("no item", abut_world_remove(s.world, id));
             assert_refused("no item",
-                           abut_world_move(s.world, &id, abut_array_host(&s.items[id].pose), 1));
+                           abut_world_set_poses(s.world, &id, abut_array_host(&s.items[id].pose), 1));
             s.used[id] = false;
             if (round % 2) { /* the id is taken again */
                 s.items[id] = varied_item(&random, 1.5);
@@ -61,7 +61,7 @@ TEST(changes_are_seen) {
             s.items[ids[k]].pose = poses[k];
         }
         s.items[ids[1]].pose = ids[1] == ids[0] ? poses[2] : poses[1];
-        assert_ok(abut_world_move(s.world, ids, abut_array_host(poses), 3));
+        assert_ok(abut_world_set_poses(s.world, ids, abut_array_host(poses), 3));
         scene_check(&s);
     }
     abut_world_destroy(s.world);
@@ -103,7 +103,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         abut_world_options options = abut_world_options_default();
         abut_world *world;
         abut_pose poses[ITEMS];
-        options.patch_contacts = 8;
+        options.max_patch_contacts = 8;
         assert_ok(abut_world_create(context, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = varied_item(&random, 3.3);
@@ -117,7 +117,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_world_contacts(world, &to));
         swept[n] = (abut_world_impacts){.list = impacts[n], .capacity = FEW};
         assert_ok(abut_world_sweep(world, NULL, poses, ITEMS / 4, NULL, &swept[n]));
-        assert_ok(abut_world_move(world, NULL, abut_array_host(poses), ITEMS));
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(poses), ITEMS));
         assert_ok(abut_world_contacts(world, &to));
         counts[n] = to.count;
         abut_world_pairs(world, 0, NULL, &pair_counts[n]);
@@ -135,16 +135,16 @@ TEST_THREADS(same_on_any_number_of_threads) {
     }
     assert_true(swept[0].count > 20 && event_counts[0] > 20);
     assert_int_equal(swept[0].count, swept[1].count);
-    assert_true(swept[0].time == swept[1].time && swept[0].unknown == swept[1].unknown);
+    assert_true(swept[0].time == swept[1].time && swept[0].unswept_count == swept[1].unswept_count);
     for (size_t i = 0; i < swept[0].count; i++) {
         const abut_world_impact *x = &impacts[0][i], *y = &impacts[1][i];
-        assert_true(x->a == y->a && x->b == y->b && x->touch.time == y->touch.time);
-        assert_memory_equal(&x->touch.point, &y->touch.point, sizeof x->touch.point);
+        assert_true(x->a == y->a && x->b == y->b && x->result.time == y->result.time);
+        assert_memory_equal(&x->result.point, &y->result.point, sizeof x->result.point);
     }
     assert_int_equal(event_counts[0], event_counts[1]);
     for (size_t i = 0; i < event_counts[0]; i++) {
         const abut_world_event *x = &events[0][i], *y = &events[1][i];
-        assert_true(x->a == y->a && x->b == y->b && x->change == y->change);
+        assert_true(x->a == y->a && x->b == y->b && x->kind == y->kind);
         assert_true(x->first == y->first && x->count == y->count && x->method == y->method);
         assert_same_contact(&x->deepest, &y->deepest);
     }
@@ -168,7 +168,7 @@ TEST(candidates_are_all_that_overlap) {
             abut_world_item item = body_item(&things[2], random_pose(&random, 20));
             uint32_t id;
             item.motion = (abut_world_motion)test_random_below(&random, 3);
-            item.sensor = round % 2 && test_random_below(&random, 5) == 0;
+            item.is_sensor = round % 2 && test_random_below(&random, 5) == 0;
             if (test_random_below(&random, 3) == 0) {
                 item.kind = ABUT_WORLD_BOX; /* long ones too */
                 item.shape.half =
@@ -212,7 +212,7 @@ TEST(empty_worlds_have_nothing) {
         assert_ok(abut_world_contacts(world, &none));
         assert_ok(abut_world_pairs(world, 0, NULL, &count));
         assert_true(!none.count && !count);
-        assert_ok(abut_world_move(world, NULL, abut_array_host(NULL), 0));
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(NULL), 0));
         if (round == 0)
             assert_ok(abut_world_add(world, &item, &id));
         if (round == 1)
@@ -278,7 +278,7 @@ TEST(motions_and_sensors) {
     for (uint32_t i = 0; i < s.count; i++) {
         s.items[i] = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0.1 * i, 0, 0}});
         s.items[i].motion = (abut_world_motion)(i % 3);
-        s.items[i].sensor = i >= 3;
+        s.items[i].is_sensor = i >= 3;
     }
     scene_begin(&s, serial);
     assert_ok(abut_world_pairs(s.world, 15, pairs, &count));
@@ -362,7 +362,7 @@ TEST(pairs_to_ignore) {
         size_t at = 0;
         id = test_random_below(&random, ITEMS);
         if (used[id])
-            assert_ok(abut_world_move(world, &id, abut_array_host(poses), 1));
+            assert_ok(abut_world_set_poses(world, &id, abut_array_host(poses), 1));
         assert_ok(abut_world_pairs(world, PAIRS, pairs, &count));
         for (uint32_t i = 0; i < ITEMS; i++)
             for (uint32_t k = i + 1; k < ITEMS; k++) {
@@ -401,9 +401,9 @@ static void check_events(abut_world *world, const char *expected) {
     for (size_t i = 0; i < short_count; i++) {
         const abut_world_event *e = &events[i];
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%c%u,%u", i ? " " : "",
-                 "+=-"[e->change], e -> a, e -> b);
+                 "+=-"[e->kind], e -> a, e -> b);
         assert_true(e->deepest.depth > 0 && e->method == ABUT_WORLD_EXACT);
-        assert_true((e->change == ABUT_WORLD_END || e->sensor) == !e->count);
+        assert_true((e->kind == ABUT_WORLD_EVENT_END || e->is_sensor) == !e->count);
         double deepest = 0;
         for (uint64_t k = e->first; k < e->first + e->count; k++)
             deepest = fmax(deepest, contacts[k].depth);
@@ -416,7 +416,7 @@ static void check_events(abut_world *world, const char *expected) {
 
 static void put(abut_world *world, uint32_t id, double x) {
     abut_pose where = {{0, 0, 0, 1}, {x, 0, 0}};
-    assert_ok(abut_world_move(world, &id, abut_array_host(&where), 1));
+    assert_ok(abut_world_set_poses(world, &id, abut_array_host(&where), 1));
 }
 
 /* Boxes of 1.4 along x. */
@@ -428,7 +428,7 @@ TEST(events_tell_begin_stay_and_end) {
     check_events(world, "");
     for (uint32_t i = 0; i < 4; i++) {
         item.pose.translation.x = 5.0 * i;
-        item.sensor = i == 3;
+        item.is_sensor = i == 3;
         assert_ok(abut_world_add(world, &item, &id));
     }
     check_events(world, "");
@@ -451,7 +451,7 @@ TEST(events_tell_begin_stay_and_end) {
     check_events(world, "=0,1 -2,3");
     assert_ok(abut_world_remove(world, 1));
     item.pose.translation.x = 1.3;
-    item.sensor = false;
+    item.is_sensor = false;
     assert_ok(abut_world_add(world, &item, &id));
     assert_int_equal(id, 1);
     check_events(world, "-0,1 +0,1 +1,2");
@@ -510,7 +510,7 @@ TEST(events_agree_with_every_pair) {
                 }
             } else {
                 s.items[i].pose = random_pose(&random, 1.2);
-                assert_ok(abut_world_move(s.world, &i, abut_array_host(&s.items[i].pose), 1));
+                assert_ok(abut_world_set_poses(s.world, &i, abut_array_host(&s.items[i].pose), 1));
             }
         }
         bool now[ITEMS][ITEMS] = {{false}};
@@ -526,19 +526,19 @@ TEST(events_agree_with_every_pair) {
                 const bool wanted[3] = {now[a][b] && (other || !before[a][b]),
                                         now[a][b] && !other && before[a][b],
                                         before[a][b] && (other || !now[a][b])};
-                static const abut_world_change order[3] = {ABUT_WORLD_END, ABUT_WORLD_BEGIN,
-                                                           ABUT_WORLD_STAY};
+                static const abut_world_event_kind order[3] = {ABUT_WORLD_EVENT_END, ABUT_WORLD_EVENT_BEGIN,
+                                                           ABUT_WORLD_EVENT_PERSIST};
                 for (int k = 0; k < 3; k++) {
                     if (!wanted[order[k]])
                         continue;
                     assert_true(at < count);
-                    assert_int_equal(events[at].change, order[k]);
+                    assert_int_equal(events[at].kind, order[k]);
                     assert_true(events[at].a == a && events[at].b == b);
                     told[order[k]]++;
-                    if (order[k] != ABUT_WORLD_END) {
+                    if (order[k] != ABUT_WORLD_EVENT_END) {
                         assert_int_equal(events[at].method,
                                          method_of(&s.items[a], &s.items[b], &s.options));
-                        assert_int_equal(events[at].sensor, s.items[a].sensor || s.items[b].sensor);
+                        assert_int_equal(events[at].is_sensor, s.items[a].is_sensor || s.items[b].is_sensor);
                     }
                     at++;
                 }
@@ -590,12 +590,12 @@ TEST(thin_plates_remember_the_side) {
                 assert_ok(abut_world_events(world, 1, &event, &count));
                 assert_int_equal(count, slowly);
                 at.translation.z = -through * side * radius; /* the middle is through */
-                assert_ok(abut_world_move(world, &ids[swapped], abut_array_host(&at), 1));
+                assert_ok(abut_world_set_poses(world, &ids[swapped], abut_array_host(&at), 1));
                 assert_ok(abut_world_events(world, 1, &event, &count));
                 assert_int_equal(count, 1);
                 double out = event.deepest.normal.z * (swapped ? -1 : 1) * side;
                 assert_true(out > 0.9);
-                assert_true(event.separates);
+                assert_true(event.is_verified);
                 double depth = (1 + through) * radius + 0.005;
                 assert_true(fabs(event.deepest.depth - depth) < 0.01 * radius);
                 abut_world_destroy(world);
@@ -617,7 +617,7 @@ TEST(wrong_calls_are_refused) {
     options.margin = NAN;
     assert_refused("margin", abut_world_create(NULL, &options, &world));
     options = abut_world_options_default();
-    options.angle = -1;
+    options.patch_angle = -1;
     assert_refused("angle", abut_world_create(NULL, &options, &world));
     options = abut_world_options_default();
     options.method = (abut_world_method)3;
@@ -674,10 +674,10 @@ TEST(wrong_calls_are_refused) {
         assert_ok(abut_world_add(world, &item, &id));
     abut_pose poses[3] = {{{0, 0, 0, 0}, {9, 0, 0}}, {{0, 0, 0, 0}, {19, 0, 0}}, bad};
     poses[2].translation.z = INFINITY;
-    assert_refused("finite", abut_world_move(world, NULL, abut_array_host(poses), 3));
-    assert_refused("4 poses for 3", abut_world_move(world, NULL, abut_array_host(poses), 4));
-    assert_refused("poses is null", abut_world_move(world, NULL, abut_array_host(NULL), 1));
-    assert_refused("world is null", abut_world_move(NULL, NULL, abut_array_host(poses), 1));
+    assert_refused("finite", abut_world_set_poses(world, NULL, abut_array_host(poses), 3));
+    assert_refused("4 poses for 3", abut_world_set_poses(world, NULL, abut_array_host(poses), 4));
+    assert_refused("poses is null", abut_world_set_poses(world, NULL, abut_array_host(NULL), 1));
+    assert_refused("world is null", abut_world_set_poses(NULL, NULL, abut_array_host(poses), 1));
     assert_fails(ABUT_ERROR_BUFFER, "3 pairs", abut_world_pairs(world, 0, NULL, &count));
     assert_int_equal(count, 3);
     assert_refused("count is null", abut_world_pairs(world, 0, NULL, NULL));
@@ -742,7 +742,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_world_impact list[200];
     abut_world_impacts impacts = {.list = list, .capacity = 200};
     status = status ? status : abut_world_sweep(world, NULL, poses, 12, NULL, &impacts);
-    status = status ? status : abut_world_move(world, NULL, abut_array_host(poses), 12);
+    status = status ? status : abut_world_set_poses(world, NULL, abut_array_host(poses), 12);
     status = status ? status : abut_world_contacts(world, &to);
     status = status ? status : abut_world_events(world, 400, events, &count);
     abut_world_destroy(world);

@@ -66,7 +66,7 @@ int main(int count, char **words) {
     int code = 0;
     try {
         openvdb::initialize();
-        openvdb::FloatGrid::Ptr grid = gridOf(field, abut_field_info_get(field));
+        openvdb::FloatGrid::Ptr grid = gridOf(field, abut_field_get_info(field));
         if (!grid)
             throw std::runtime_error(abut_last_error());
         openvdb::io::File file(aside);
@@ -76,9 +76,9 @@ int main(int count, char **words) {
             throw std::runtime_error(std::string(words[2]) + ": could not be written");
         std::printf("%s: %llu active values of %u x %u x %u\n", words[2],
                     static_cast<unsigned long long>(grid->activeVoxelCount()),
-                    abut_field_info_get(field).grid.count[0],
-                    abut_field_info_get(field).grid.count[1],
-                    abut_field_info_get(field).grid.count[2]);
+                    abut_field_get_info(field).grid.count[0],
+                    abut_field_get_info(field).grid.count[1],
+                    abut_field_get_info(field).grid.count[2]);
     } catch (const std::exception &problem) {
         unlink(aside.c_str());
         code = fail(problem.what());

@@ -52,14 +52,14 @@ class Character(Owner):
 
     def _setup(self, handle: Handle) -> None:
         self._handle = handle
-        info = lib.abut_character_info_get(handle)
+        info = lib.abut_character_get_info(handle)
         self.vertex_count: int = info.vertex_count
         self.triangle_count: int = info.triangle_count
         self.bone_count: int = info.bone_count
         self.bones: list[str] = [
-            lib.abut_character_bone_get(handle, i).name.decode("utf-8", "replace") for i in range(info.bone_count)
+            lib.abut_character_get_bone(handle, i).name.decode("utf-8", "replace") for i in range(info.bone_count)
         ]
-        clips = [lib.abut_character_clip_get(handle, i) for i in range(info.clip_count)]
+        clips = [lib.abut_character_get_clip(handle, i) for i in range(info.clip_count)]
         self.clips: list[str] = [clip.name.decode("utf-8", "replace") for clip in clips]
         self.durations: list[float] = [clip.duration for clip in clips]
 
@@ -90,7 +90,7 @@ class Character(Owner):
         """
         numbers = np.array([self._bone(bone) for bone in bones], np.uint32)
         handle = Handle(lib.abut_character_destroy)
-        run(lib.abut_character_without, self._handle, pointer(numbers), len(numbers), handle.out)
+        run(lib.abut_character_remove_bones, self._handle, pointer(numbers), len(numbers), handle.out)
         made = type(self).__new__(type(self))
         made._setup(handle)
         return made
@@ -211,26 +211,26 @@ class RadialField(Owner):
             array, _ = doubles(positions, "positions")
             if len(array) != self._character.vertex_count:
                 raise ArgumentError(f"the character has {self._character.vertex_count} vertices, not {len(array)}")
-        run(lib.abut_radial_update, self._handle, pointer(bones), host(array))
+        run(lib.abut_radial_set_positions, self._handle, pointer(bones), host(array))
         return self
 
     @property
     def field_count(self) -> int:
         """How many fields there are."""
         with self._handle.alone():
-            return int(lib.abut_radial_info_get(self._handle).field_count)
+            return int(lib.abut_radial_get_info(self._handle).field_count)
 
     @property
     def cell(self) -> float:
         """The size of a cell."""
         with self._handle.alone():
-            return float(lib.abut_radial_info_get(self._handle).cell)
+            return float(lib.abut_radial_get_info(self._handle).cell)
 
     def at(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
         """Estimates signed distances of points (n, 3), or of one; outside only within `limit`, 0 = any."""
         array, single = doubles(p, "points")
         found = np.empty(len(array), record(_c.abut_radial_answer))
-        run(lib.abut_radial_at, self._handle, len(array), host(array), limit, host(found))
+        run(lib.abut_radial_evaluate, self._handle, len(array), host(array), limit, host(found))
         return RadialAnswer(*(one(found[name], single) for name in ("distance", "normal", "point", "field", "within")))
 
     def surface(self, field: Optional[int] = None) -> Mesh:

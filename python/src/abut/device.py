@@ -32,7 +32,7 @@ class Device(Owner):
             selector = "cpu"
         self._handle = Handle(lib.abut_device_destroy)
         check(lib.abut_device_open(context(), str(selector).encode(), self._handle.out))
-        info = lib.abut_device_info_get(self._handle)
+        info = lib.abut_device_get_info(self._handle)
         self.name: str = info.name.decode("utf-8", "replace")
         self.kind: str = name_of("abut_device_kind", info.kind)
         self.memory_bytes: int = info.memory_bytes

@@ -114,7 +114,7 @@ class Field(Owner):
 
     @property
     def _info(self) -> Any:
-        return lib.abut_field_info_get(self._handle)
+        return lib.abut_field_get_info(self._handle)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -150,7 +150,7 @@ class Field(Owner):
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_field_value))
         run(
-            lib.abut_field_at_batch,
+            lib.abut_field_evaluate_batch,
             self._handle,
             byref(points(array)),
             value_of("abut_interpolation", interpolation),
@@ -169,7 +169,7 @@ class Field(Owner):
     def update(self, mesh: Mesh) -> int:
         """Follows a mesh with the same triangles that has moved; returns how many blocks were computed."""
         count = ctypes.c_uint64()
-        run(lib.abut_field_update, self._handle, mesh_of(mesh, "mesh")._handle, byref(count), alone=True)
+        run(lib.abut_field_set_mesh, self._handle, mesh_of(mesh, "mesh")._handle, byref(count), alone=True)
         return count.value
 
     def combine(self, other: Field, how: Literal["union", "intersection", "difference"]) -> Field:

@@ -109,7 +109,7 @@ class Layers(Owner):
         ids, placed = moves(poses, solids, "solid")
         if len(placed):
             where = None if ids is None else pointer(ids)
-            call(lib.abut_layers_move, self._handle, where, host(placed), len(placed))
+            call(lib.abut_layers_set_poses, self._handle, where, host(placed), len(placed))
         return self
 
     def deform(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
@@ -118,7 +118,7 @@ class Layers(Owner):
         count = self._counts.get(number(solid, "the number of a solid"))
         if array is not None and count is not None and len(array) != count:
             raise ArgumentError(f"solid {solid} has {count} vertices, and {len(array)} positions were given")
-        call(lib.abut_layers_deform, self._handle, solid, host(array))
+        call(lib.abut_layers_set_positions, self._handle, solid, host(array))
         return self
 
     def find(self, method: MethodName = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:

@@ -520,7 +520,7 @@ class _Group:
             self._given.margin = margin
         except TypeError:
             raise TypeError(f"margin must be a number, not {margin!r}") from None
-        worth = _c.abut_advice()
+        worth = _c.abut_reliability()
         run(lib.abut_pair_group_any, byref(self._given), pointer(found), byref(worth), uses=_ALL)
         if worth.verdict:
             warn_unless_guaranteed(advice(worth))
@@ -528,7 +528,7 @@ class _Group:
 
     def hits(self) -> tuple[list[tuple[int, int]], Advice]:
         count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
-        worth = _c.abut_advice()
+        worth = _c.abut_reliability()
         while not fits(
             lib.abut_pair_group_list,
             byref(self._given),

@@ -64,7 +64,7 @@ class DistanceMap(Owner):
     @property
     def _info(self) -> Any:
         with self._handle.alone():
-            return lib.abut_map_info_get(self._handle)
+            return lib.abut_map_get_info(self._handle)
 
     @property
     def resolution(self) -> int:
@@ -88,7 +88,7 @@ class DistanceMap(Owner):
 
     def move(self, mesh: Mesh) -> DistanceMap:
         """Follows moved vertices: a mesh with the same triangles."""
-        run(lib.abut_map_move, self._handle, mesh_of(mesh, "mesh")._handle)
+        run(lib.abut_map_set_mesh, self._handle, mesh_of(mesh, "mesh")._handle)
         return self
 
     def find(self, others: Sequence[Mesh], poses_of: Optional[Sequence[Any]] = None, *, limit: float = 0) -> Array:
@@ -108,7 +108,7 @@ class DistanceMap(Owner):
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
-            run(lib.abut_map_find, self._handle, posed, len(others), byref(query), uses=asked)
+            run(lib.abut_map_compute_distance, self._handle, posed, len(others), byref(query), uses=asked)
             self._others = asked
             return self.distances
 
@@ -117,14 +117,14 @@ class DistanceMap(Owner):
         triangles, or what is nearer along the surface."""
         query = options(_c.abut_map_query, limit=limit, rings=number(rings, "rings"), geodesic=geodesic)
         with self._handle.alone():
-            run(lib.abut_map_find_self, self._handle, byref(query))
+            run(lib.abut_map_compute_self_distance, self._handle, byref(query))
             return self.distances
 
     def find_thickness(self, kind: Literal["ray", "ball"] = "ray", *, limit: float = 0) -> Array:
         """How thick the wall behind every sample is; kind: "ray" or "ball"."""
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
-            run(lib.abut_map_find_thickness, self._handle, value_of("abut_map_thickness", kind), byref(query))
+            run(lib.abut_map_compute_thickness, self._handle, value_of("abut_map_thickness", kind), byref(query))
             return self.distances
 
     @property

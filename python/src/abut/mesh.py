@@ -126,7 +126,7 @@ class Advice(NamedTuple):
 
 def advice(value: Any) -> Advice:
     reason = value.reason
-    return Advice(name_of("abut_verdict", value.verdict), reason.decode() if reason else "")
+    return Advice(name_of("abut_reliability_level", value.verdict), reason.decode() if reason else "")
 
 
 def warn_unless_guaranteed(said: Advice) -> Advice:
@@ -334,8 +334,8 @@ class Mesh:
         """(n, 3), read only: bit for bit what came in, except that -0.0 becomes 0.0."""
         if self._vertices is None:
             handle = self._handle
-            made = view(lib.abut_mesh_positions(handle), (self.vertex_count, 3), np.float64, handle)
-            made = made + vec(lib.abut_mesh_origin(handle))
+            made = view(lib.abut_mesh_local_positions(handle), (self.vertex_count, 3), np.float64, handle)
+            made = made + vec(lib.abut_mesh_local_origin(handle))
             made.setflags(write=False)
             self._vertices = made
             return made
@@ -415,8 +415,8 @@ class Mesh:
         (0, 12)
         """
         bvh, count = self._on_cpu().handle, ctypes.c_uint64()
-        room = np.empty(64, record(_c.abut_pair_self))
-        while not fits(lib.abut_pair_self_meetings, bvh, None, len(room), pointer(room), byref(count)):
+        room = np.empty(64, record(_c.abut_pair_self_intersection))
+        while not fits(lib.abut_pair_self_intersections, bvh, None, len(room), pointer(room), byref(count)):
             room = np.empty(count.value, room.dtype)
         return np.ascontiguousarray(room["triangle"][: count.value])
 
@@ -502,7 +502,7 @@ class Mesh:
         check(lib.abut_mesh_create(context(), byref(input), handle.out))
         with self._lock:
             for hierarchy in self._hierarchies.values():
-                run(lib.abut_bvh_refit, hierarchy.handle, handle, uses=(A_REFIT,), alone=True)
+                run(lib.abut_bvh_set_mesh, hierarchy.handle, handle, uses=(A_REFIT,), alone=True)
             self._handle, self._vertices, self._faces = handle, None, None
         return self
 
@@ -557,7 +557,7 @@ class Mesh:
     def _nearest(self, p: ArrayLike, radius: float, signed: bool, device: _device.Selector) -> tuple[Array, Rows]:
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_nearest))
-        function = lib.abut_sign_nearest_batch if signed else lib.abut_nearest_batch
+        function = lib.abut_sign_nearest_batch if signed else lib.abut_nearest_point_batch
         self._hierarchy(device).ask(function, byref(points(array)), radius, host(found), signs=signed)
         return found, single
 
@@ -616,7 +616,7 @@ class Mesh:
 
     def inside_advice(self) -> Advice:
         """What inside and signs are worth on this mesh."""
-        return advice(lib.abut_sign_info_get(self._on_cpu().handle).advice)
+        return advice(lib.abut_sign_get_info(self._on_cpu().handle).advice)
 
     def ray(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
@@ -780,7 +780,7 @@ def shape(
     made = _c.abut_shape()
     made.size = ctypes.sizeof(made)
     kind_value = ctypes.c_int()
-    check(lib.abut_shape_find(str(kind).encode(), byref(kind_value)))
+    check(lib.abut_shape_kind_from_name(str(kind).encode(), byref(kind_value)))
     made.kind = kind_value.value
     if extent is not None:
         made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(extent, float), 3)))
@@ -802,7 +802,7 @@ def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
         p = mesh_of(p, "points").vertices
     array, _ = doubles(p, "points")
     handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_hull, context(), pointer(array), len(array), handle.out)
+    run(lib.abut_mesh_create_hull, context(), pointer(array), len(array), handle.out)
     return Mesh._of(handle)
 
 

@@ -75,7 +75,7 @@ class Motion(Owner):
         Without `start` they begin where the last step ended."""
         last = self._positions(end, "end")
         first = None if start is None else self._positions(start, "start")
-        run(lib.abut_sweep_step, self._handle, host(first), host(last))
+        run(lib.abut_sweep_set_positions, self._handle, host(first), host(last))
         return self
 
     def _find(self, mode: int, room: Array, exact: bool, separation: float, tolerance: float) -> int:
@@ -202,7 +202,7 @@ class SelfCollision(Owner):
         looked at."""
         with self._handle.alone():
             told = lib.abut_self_sets(self._handle)
-            count = int(lib.abut_self_info_get(self._handle).triangle_count)
+            count = int(lib.abut_self_get_info(self._handle).triangle_count)
             return np.frombuffer(ctypes.string_at(told, count), np.uint8) if told else None
 
     def __repr__(self) -> str:

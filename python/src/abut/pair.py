@@ -119,7 +119,7 @@ def worst_of(records: Array) -> Advice:
         return Advice("guaranteed", "")
     said = records["advice"][int(records["advice"]["verdict"].argmax())]
     reason = int(said["reason"])  # null if nothing was tested
-    made = _c.abut_advice(int(said["verdict"]), ctypes.string_at(reason) if reason else None)
+    made = _c.abut_reliability(int(said["verdict"]), ctypes.string_at(reason) if reason else None)
     return warn_unless_guaranteed(advice(made))
 
 
@@ -234,7 +234,7 @@ def relation(
         found: Any = one_found.relation
     else:
         both = _Poses(a, b, pose_a, pose_b, device)
-        worth = _c.abut_advice()
+        worth = _c.abut_reliability()
         found = np.zeros(both.count, np.uint32)
         both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), given, pointer(found), byref(worth))
         found = one(found, both.single)
@@ -307,7 +307,7 @@ def within(
     device: _device.Selector = None,
 ) -> Any:
     """Whether bodies touch or come as near as `margin`; faster than the distance."""
-    one_found, worth = ctypes.c_bool(), _c.abut_advice()
+    one_found, worth = ctypes.c_bool(), _c.abut_reliability()
     given = _OPTIONS[bool(surfaces)]
     if _ask_once(
         lib.abut_pair_within, a, b, pose_a, pose_b, device, margin, given, None, byref(one_found), byref(worth)
@@ -484,7 +484,7 @@ def sweep(
     paths_b, one_b = _paths(path_b, "path_b")
     count = common(paths_a, one_a, paths_b, one_b, "paths")
     given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
-    found = np.zeros(count, record(_c.abut_sweep_touch))
+    found = np.zeros(count, record(_c.abut_sweep_rigid_result))
     still = np.array((0, 0, 0, 1, 0, 0, 0) * 2, float)
 
     def work(places: Iterator[int]) -> None:
@@ -556,16 +556,16 @@ def intersection(
     both = _Poses(a, b, pose_a, pose_b, None, on_cpu=True)
     if both.count != 1:
         raise ArgumentError("intersection: one pose of each")
-    made = _c.abut_common()
+    made = _c.abut_pair_measures()
     run(
-        lib.abut_pair_common,
+        lib.abut_pair_measure,
         *map(byref, both.posed(0)),
-        byref(options(_c.abut_pair_common_options, tolerance=tolerance)),
+        byref(options(_c.abut_pair_measure_options, tolerance=tolerance)),
         byref(made),
         uses=both.uses,
     )
     return Common(
-        str(lib.abut_pair_common_kind_name(made.kind).decode()),
+        str(lib.abut_pair_overlap_kind_name(made.kind).decode()),
         made.volume,
         made.area,
         made.flush_area,

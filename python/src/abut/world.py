@@ -154,12 +154,12 @@ class Step:
     @property
     def pairs(self) -> Array:
         """(k, 2): the bodies that touch."""
-        return self._two(self.events["change"] != _c.ABUT_WORLD_END)
+        return self._two(self.events["change"] != _c.ABUT_WORLD_EVENT_END)
 
     @property
     def ended(self) -> Array:
         """(m, 2): the bodies that touch no more."""
-        return self._two(self.events["change"] == _c.ABUT_WORLD_END)
+        return self._two(self.events["change"] == _c.ABUT_WORLD_EVENT_END)
 
     def _two(self, which: Array) -> Array:
         return np.stack([self.events["a"][which], self.events["b"][which]], axis=1)
@@ -169,13 +169,13 @@ class Step:
 
     def __iter__(self) -> Iterator[Pair]:
         for event in self.events:
-            if event["change"] == _c.ABUT_WORLD_END:
+            if event["change"] == _c.ABUT_WORLD_EVENT_END:
                 continue
             first, count = int(event["first"]), int(event["count"])
             yield Pair(
                 int(event["a"]),
                 int(event["b"]),
-                name_of("abut_world_change", int(event["change"])),
+                name_of("abut_world_event_kind", int(event["change"])),
                 name_of("abut_world_method", int(event["method"])),
                 name_of("abut_world_guarantee", int(event["guarantee"])),
                 float(event["error"]),
@@ -333,7 +333,7 @@ class World(Owner):
         for these `bodies`; without these for bodies 0 to k - 1."""
         ids, placed = moves(poses, bodies, "body")
         if len(placed):
-            call(lib.abut_world_move, self._handle, _address(ids), host(placed), len(placed))
+            call(lib.abut_world_set_poses, self._handle, _address(ids), host(placed), len(placed))
         return self
 
     def deform(self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None) -> World:
@@ -355,7 +355,7 @@ class World(Owner):
         if len(array) != count:
             raise ArgumentError(f"body {body} has {count} vertices, and {len(array)} positions were given")
         bone_list = None if bones is None else pointer(bones)
-        run(lib.abut_world_deform, self._handle, body, bone_list, host(array), uses=self._fields)
+        run(lib.abut_world_set_positions, self._handle, body, bone_list, host(array), uses=self._fields)
         return self
 
     @property
@@ -370,8 +370,8 @@ class World(Owner):
 
     def choice(self, body: int) -> Choice:
         """By which method a body takes part, and why."""
-        made = _c.abut_world_choice()
-        call(lib.abut_world_choice_get, self._handle, _number(body), byref(made))
+        made = _c.abut_world_item_info()
+        call(lib.abut_world_get_item_info, self._handle, _number(body), byref(made))
         return Choice(
             name_of("abut_world_method", made.method),
             made.forced,
@@ -384,8 +384,8 @@ class World(Owner):
 
     def how(self, a: int, b: int) -> Manner:
         """How two bodies are tried where they come near each other, and what cannot be missed."""
-        made = _c.abut_world_manner()
-        call(lib.abut_world_how, self._handle, _number(a), _number(b), byref(made))
+        made = _c.abut_world_pair_info()
+        call(lib.abut_world_get_pair_info, self._handle, _number(a), _number(b), byref(made))
         return Manner(
             name_of("abut_world_method", made.method),
             name_of("abut_world_guarantee", made.guarantee),

@@ -280,10 +280,10 @@ static void ask(void *user, size_t chunk, size_t begin, size_t end) {
         abut_world_pair p = data->pairs[i];
         abut_posed first = {data->bvhs[p.a], a->poses[p.a]},
                    second = {data->bvhs[p.b], a->poses[p.b]};
-        abut_overlap overlap = {.relation = ABUT_PAIR_DISJOINT};
+        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
         if (abut_pair_overlap(&first, &second, NULL, NULL, &overlap))
-            overlap.relation = ABUT_PAIR_DISJOINT; /* the hash will tell */
-        data->overlap[i] = overlap.relation != ABUT_PAIR_DISJOINT;
+            overlap.relation = ABUT_PAIR_APART; /* the hash will tell */
+        data->overlap[i] = overlap.relation != ABUT_PAIR_APART;
     }
 }
 

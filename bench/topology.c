@@ -102,13 +102,13 @@ static uint64_t hash_report(const abut_mesh_report *report) {
         hash = bench_hash(hash, &problem->count, sizeof problem->count);
         hash = hash_indices(hash, problem->first, listed);
     }
-    const abut_reliability advice[] = {abut_nearest_reliability(report),
+    const abut_reliability reliability[] = {abut_nearest_reliability(report),
                                   abut_sign_reliability(report, ABUT_SIGN_NORMAL),
                                   abut_sign_reliability(report, ABUT_SIGN_WINDING),
                                   abut_pair_reliability(report), abut_self_reliability(report)};
-    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
-        uint32_t verdict = (uint32_t)advice[i].level;
-        hash = bench_hash(hash, &verdict, sizeof verdict);
+    for (size_t i = 0; i < sizeof reliability / sizeof *reliability; i++) {
+        uint32_t level = (uint32_t)reliability[i].level;
+        hash = bench_hash(hash, &level, sizeof level);
     }
     return hash;
 }

@@ -56,8 +56,8 @@ void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_o
     tool_text names = {0};
     uint32_t open = 0;
     bool last = false; /* of the body before, whose mesh may be the same */
-    tool_advise(tool, &clashes->advice);
-    if (!options->cap || clashes->advice.level == ABUT_RELIABILITY_GUARANTEED || tool->out.json)
+    tool_advise(tool, &clashes->reliability);
+    if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED || tool->out.json)
         return;
     for (uint32_t i = 0; i < assembly->count; i++) {
         bool same = i && assembly->bodies[i].mesh == assembly->bodies[i - 1].mesh;
@@ -111,9 +111,9 @@ static bool add(tool_clashes *clashes, const tool_clash *clash) {
 
 static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair *pair) {
     static const clash_kind kinds[] = {
-        [ABUT_PAIR_OVERLAP_NONE] = CLASH_TOUCH,       [ABUT_PAIR_OVERLAP_TOUCH] = CLASH_TOUCH,
-        [ABUT_PAIR_OVERLAP_PARTIAL] = CLASH_CUTS,      [ABUT_PAIR_OVERLAP_A_INSIDE] = CLASH_A_INSIDE,
-        [ABUT_PAIR_OVERLAP_B_INSIDE] = CLASH_B_INSIDE, [ABUT_PAIR_OVERLAP_EQUAL] = CLASH_SAME};
+        [ABUT_PAIR_KIND_APART] = CLASH_TOUCH,       [ABUT_PAIR_KIND_TOUCH] = CLASH_TOUCH,
+        [ABUT_PAIR_KIND_OVERLAP] = CLASH_CUTS,      [ABUT_PAIR_KIND_A_INSIDE] = CLASH_A_INSIDE,
+        [ABUT_PAIR_KIND_B_INSIDE] = CLASH_B_INSIDE, [ABUT_PAIR_KIND_SAME] = CLASH_SAME};
     if (!query->measure_volume)
         return CLASH_OVERLAP;
     return kinds[pair->kind] == CLASH_TOUCH && pair->flush_area > 0 ? CLASH_FLUSH
@@ -156,7 +156,7 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
     clashes->fragments = found.fragments;
     clashes->candidates = found.candidates;
     clashes->tolerance = found.tolerance;
-    clashes->advice = found.reliability;
+    clashes->reliability = found.reliability;
     free(found.pairs);
     free(found.own);
     return code;
@@ -184,11 +184,11 @@ static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options
     abut_separation gap;
     abut_pair_cache cache = {0};
     bool within = false;
-    abut_reliability advice = {0};
+    abut_reliability reliability = {0};
     abut_status status =
-        abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, &advice);
-    if (!status && advice.level > clashes->advice.level)
-        clashes->advice = advice;
+        abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, &reliability);
+    if (!status && reliability.level > clashes->reliability.level)
+        clashes->reliability = reliability;
     if (!status && within)
         status = abut_pair_distance(&a, &b, NULL, &cache, &gap);
     if (status)

@@ -79,7 +79,7 @@ typedef struct tool_clashes {
     abut_layers *layers;
     uint64_t fragments, candidates;
     double tolerance;
-    abut_reliability advice;
+    abut_reliability reliability;
 } tool_clashes;
 
 /* 0, or the exit code after the error was reported; to be freed in either case. */

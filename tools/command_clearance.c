@@ -44,7 +44,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_map_query query = abut_map_query_default();
     double lo = 0;
     int code = 0;
-    query.limit = c->apart.relation == ABUT_PAIR_DISJOINT ? LIMIT * c->below : 0;
+    query.limit = c->apart.relation == ABUT_PAIR_APART ? LIMIT * c->below : 0;
     measure.within = c->apart.distance < c->below ? c->below : -1; /* what is clear has none */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
@@ -158,7 +158,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const clearance
     fact_number(out, "below", c->below);
     fact_number(out, "distance", c->apart.distance);
     fact_text(out, "relation", abut_pair_relation_name(c->apart.relation));
-    json_advice(out, &c->apart.reliability);
+    json_reliability(out, &c->apart.reliability);
     int code = map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
     if (code)
         return code;

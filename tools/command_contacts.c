@@ -64,7 +64,7 @@ typedef struct bodies {
     abut_patch *patches; /* from malloc; not by fields */
     size_t patch_count;
     bool exact, separates;
-    abut_reliability advice;
+    abut_reliability reliability;
     const char *with; /* what the solid is that B is, or null */
     abut_solid solid;
     abut_map *map; /* of A, to B; null = not by maps */
@@ -166,7 +166,7 @@ static void advise(tool_run *tool, const tool_arguments *arguments, const bodies
     abut_mesh *meshes[2] = {abut_bvh_mesh(b->pair.bvh[0]),
                             b->with ? NULL : abut_bvh_mesh(b->pair.bvh[1])};
     const char *names[2] = {arguments->operands[0], b->with ? b->with : arguments->operands[1]};
-    advise_of(tool, &b->advice, meshes, names, 2);
+    advise_of(tool, &b->reliability, meshes, names, 2);
 }
 
 /* By exact geometry, or by a map. */
@@ -195,7 +195,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
     b->all = b->count = found.contact_count;
     b->patch_count = found.count;
     b->separates = found.is_verified;
-    b->advice = found.reliability;
+    b->reliability = found.reliability;
     advise(tool, arguments, b);
     return 0;
 }
@@ -216,7 +216,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     if (status)
         return tool_fail(tool, status);
     b->all = b->count = found.count;
-    b->advice = found.reliability;
+    b->reliability = found.reliability;
     advise(tool, arguments, b);
     if (most)
         b->count = abut_contact_reduce(b->list, b->all, most->counts[0], 0);
@@ -509,7 +509,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         pair_begin(out, arguments);
     }
     fact_count(out, "contacts", b->all);
-    json_advice(out, &b->advice);
+    json_reliability(out, &b->reliability);
     if (b->count < b->all)
         fact_count(out, "kept", b->count);
     if (b->count) {
@@ -526,7 +526,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         for (size_t i = 0; i < b->patch_count; i++)
             volume += b->patches[i].volume;
         fact_number(out, "volume", volume);
-        json_boolean(out, "separates", b->separates);
+        json_boolean(out, "is_verified", b->separates);
         say_fact(out, "patches", "%zu; %s", b->patch_count,
                  b->list[deepest].depth < 0 ? "there are only gaps"
                  : b->separates ? "shifts by the depths along the normals end the overlap"
@@ -557,7 +557,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
         out_end(&tool->out);
         answer(tool, "%zu", b->all);
     }
-    return code ? code : tool_outcome(b->all > 0, &b->advice);
+    return code ? code : tool_outcome(b->all > 0, &b->reliability);
 }
 
 /* ---- motion ---- */

@@ -157,7 +157,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const deviation
     out_object(out, NULL);
     json_path(out, "scan", d->surfaces[0].path);
     json_path(out, "model", d->surfaces[1].path);
-    json_advice(out, &d->answers[0].info.reliability);
+    json_reliability(out, &d->answers[0].info.reliability);
     say_samples(out, d);
     if (d->tolerance > 0)
         fact_number(out, "tolerance", d->tolerance);

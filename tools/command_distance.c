@@ -33,19 +33,19 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     tool_output *out = &tool->out;
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
-    abut_reliability advice;
-    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &advice);
+    abut_reliability reliability;
+    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &advice);
+    tool_advise(tool, &reliability);
     pair_begin(out, arguments);
     json_number(out, "margin", margin);
     json_boolean(out, "within", within);
-    json_advice(out, &advice);
+    json_reliability(out, &reliability);
     say_fact(out, "within", "%s", within ? "yes" : "no");
     out_end(out);
-    answer(tool, "%s", tool_yes_or_no(within, &advice));
-    return tool_outcome(within, &advice);
+    answer(tool, "%s", tool_yes_or_no(within, &reliability));
+    return tool_outcome(within, &reliability);
 }
 
 static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
@@ -59,13 +59,13 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (status)
         return tool_fail(tool, status);
     tool_advise(tool, &found.reliability);
-    if (found.relation == ABUT_PAIR_DISJOINT)
+    if (found.relation == ABUT_PAIR_APART)
         units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
                      arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     pair_begin(out, arguments);
     fact_number(out, "distance", found.distance);
     fact_text(out, "relation", abut_pair_relation_name(found.relation));
-    json_advice(out, &found.reliability);
+    json_reliability(out, &found.reliability);
     tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
     tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     abut_segment between = {{found.point_a, found.point_b}};
@@ -85,7 +85,7 @@ typedef struct answers {
     size_t count;
     abut_separation *separations;
     bool *within;
-    abut_reliability advice; /* of the pose where it is worst */
+    abut_reliability reliability; /* of the pose where it is worst */
 } answers;
 
 static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
@@ -136,7 +136,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
     fact_count(out, all->within ? "within" : "touching", count_near(all));
     if (!all->within)
         fact_number(out, "least_distance", least);
-    json_advice(out, &all->advice);
+    json_reliability(out, &all->reliability);
     out_list(out, "answers");
     for (size_t i = 0; out->json && i < all->count; i++) {
         const abut_separation *s = all->separations ? &all->separations[i] : NULL;
@@ -171,7 +171,7 @@ static bool keep_mine(const tool_run *tool, const tool_pair *pair, abut_pair_pos
     return *keys != NULL;
 }
 
-/* Answers for the poses of this process. `worst` is the pose that has the advice. */
+/* Answers for the poses of this process. `worst` is the pose that has the reliability. */
 static int ask(tool_run *tool, const tool_given *margin, const tool_pair *pair,
                const abut_pair_poses *poses, answers *all, size_t *worst) {
     all->count = poses->count;
@@ -184,11 +184,11 @@ static int ask(tool_run *tool, const tool_given *margin, const tool_pair *pair,
     if (!all->count)
         return 0;
     abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
-                                                         all->within, &all->advice)
+                                                         all->within, &all->reliability)
                                 : abut_pair_distance_batch(poses, &pair->options, all->separations);
     for (size_t i = 0; !status && !margin && i < all->count; i++)
-        if (!i || all->separations[i].reliability.level > all->advice.level) {
-            all->advice = all->separations[i].reliability;
+        if (!i || all->separations[i].reliability.level > all->reliability.level) {
+            all->reliability = all->separations[i].reliability;
             *worst = i;
         }
     return status ? tool_fail(tool, status) : 0;
@@ -200,7 +200,7 @@ static int collect(tool_run *tool, int code, const uint64_t *keys, size_t worst,
     code = share_agree(tool, code);
     if (code || !tool->share)
         return code;
-    share_worst(tool, &all->advice, count ? keys[worst] : UINT64_MAX); /* none: the mildest */
+    share_worst(tool, &all->reliability, count ? keys[worst] : UINT64_MAX); /* none: the mildest */
     if (all->within)
         share_collect(tool, &all->within, &count, sizeof *all->within, keys);
     else
@@ -221,7 +221,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
                    : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
     code = collect(tool, code, keys, worst, &all);
     if (!code && all.count)
-        tool_advise(tool, &all.advice);
+        tool_advise(tool, &all.reliability);
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
                         &all};
     const bool tells = !code && share_tells(tool);
@@ -230,7 +230,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     if (tells && !code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
         summarise(tool, arguments, &all);
     if (tells && !code && margin)
-        code = tool_outcome(count_near(&all) > 0, &all.advice);
+        code = tool_outcome(count_near(&all) > 0, &all.reliability);
     free(all.separations);
     free(all.within);
     free(keys);

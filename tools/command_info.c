@@ -42,7 +42,7 @@ static void add_counted(tool_text *to, uint64_t count, const char *one, const ch
 
 /* The most telling problems, in the order in which people should care. Boundary edges are told as
  * loops. */
-static void add_verdict(tool_text *to, const abut_mesh_report *report) {
+static void add_level(tool_text *to, const abut_mesh_report *report) {
     static const abut_problem_kind order[] = {
         ABUT_PROBLEM_NONMANIFOLD_EDGE,    ABUT_PROBLEM_FLIPPED_EDGE,
         ABUT_PROBLEM_INWARD_COMPONENT,    ABUT_PROBLEM_NONMANIFOLD_VERTEX,
@@ -92,7 +92,7 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     text_add(&words, ", ");
     add_counted(&words, report->triangle_count, "triangle", "triangles");
     text_print(&words, "; %s", shade_on(out, fine ? SHADE_GOOD : SHADE_WARN));
-    add_verdict(&words, report);
+    add_level(&words, report);
     if (self == SELF_GIVEN_UP)
         text_add(&words, "; gave up looking for self-intersections, there is too much to look at");
     text_add(&words, shade_off(out));
@@ -216,7 +216,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_count(out, "problem_total", problem_total(report));
 }
 
-/* ---- problems and advice ---- */
+/* ---- problems and reliability ---- */
 
 static uint32_t first_count(const abut_problem *problem) {
     return problem->count < ABUT_PROBLEM_FIRST_COUNT ? problem->count : ABUT_PROBLEM_FIRST_COUNT;
@@ -281,7 +281,7 @@ static void tell_problems(tool_output *out, const abut_mesh_report *report,
     out_end(out);
 }
 
-static void tell_advice(tool_output *out, const abut_mesh_report *report) {
+static void tell_reliability(tool_output *out, const abut_mesh_report *report) {
     static const tool_shade shades[] = {[ABUT_RELIABILITY_GUARANTEED] = SHADE_GOOD,
                                         [ABUT_RELIABILITY_LIMITED] = SHADE_WARN,
                                         [ABUT_RELIABILITY_UNRELIABLE] = SHADE_BAD};
@@ -290,25 +290,25 @@ static void tell_advice(tool_output *out, const abut_mesh_report *report) {
                                         [ABUT_RELIABILITY_UNRELIABLE] = "\u2717"};
     static const char *const plain_marks[] = {
         [ABUT_RELIABILITY_GUARANTEED] = "+", [ABUT_RELIABILITY_LIMITED] = "~", [ABUT_RELIABILITY_UNRELIABLE] = "x"};
-    out_table(out, "advice");
+    out_table(out, "reliability");
     const struct {
         const char *method;
-        abut_reliability advice;
+        abut_reliability reliability;
     } list[] = {{"nearest", abut_nearest_reliability(report)},
                 {"pseudo-normal", abut_sign_reliability(report, ABUT_SIGN_NORMAL)},
                 {"winding", abut_sign_reliability(report, ABUT_SIGN_WINDING)},
                 {"containment", abut_pair_reliability(report)},
                 {"self-view", abut_self_reliability(report)}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const abut_reliability *advice = &list[i].advice;
+        const abut_reliability *reliability = &list[i].reliability;
         out_object(out, NULL);
         fact_text(out, "method", list[i].method);
-        json_text(out, "verdict", abut_reliability_level_name(advice->level));
-        out_shade(out, shades[advice->level]);
-        say_fact(out, "verdict", "%s %s",
-                 out->unicode ? marks[advice->level] : plain_marks[advice->level],
-                 abut_reliability_level_name(advice->level));
-        fact_text(out, "reason", advice->reason);
+        json_text(out, "level", abut_reliability_level_name(reliability->level));
+        out_shade(out, shades[reliability->level]);
+        say_fact(out, "level", "%s %s",
+                 out->unicode ? marks[reliability->level] : plain_marks[reliability->level],
+                 abut_reliability_level_name(reliability->level));
+        fact_text(out, "reason", reliability->reason);
         out_end(out);
     }
     out_end(out);
@@ -389,7 +389,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
         }
         if (out->json || !tool->quiet) {
             tell_problems(out, &report, &view);
-            tell_advice(out, &report);
+            tell_reliability(out, &report);
         }
         if (option_given(arguments, "strict"))
             code = problem_total(&report)  ? CODE_FOUND

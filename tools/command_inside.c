@@ -40,8 +40,8 @@ static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh
     json_path(out, "mesh", mesh_path);
     json_count(out, "triangles", abut_bvh_get_info(bvh).triangle_count);
     json_boolean(out, "closed", closed);
-    abut_reliability advice = abut_sign_get_info(bvh).reliability;
-    json_advice(out, &advice);
+    abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+    json_reliability(out, &reliability);
     say_fact(out, "surface", "%s",
              closed ? "without border: exact" : "with a border: by generalised winding numbers");
     fact_count(out, "points", a->points->count);
@@ -88,9 +88,9 @@ static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *
     tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : show(tool, arguments->operands[0], bvh, &a);
-    abut_reliability advice = abut_sign_get_info(bvh).reliability;
+    abut_reliability reliability = abut_sign_get_info(bvh).reliability;
     if (!code)
-        tool_advise(tool, &advice);
+        tool_advise(tool, &reliability);
     if (!code && (tool->out.json || out_path))
         summarise(tool, arguments->operands[0], bvh, &a);
     free(a.inside);

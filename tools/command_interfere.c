@@ -249,7 +249,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
     json_count(out, "fragments", clashes->fragments);
     if (options->query.measure_volume)
         json_count(out, "candidates", clashes->candidates);
-    json_advice(out, &clashes->advice);
+    json_reliability(out, &clashes->reliability);
     pictures_tell(tool, arguments);
     if (images)
         code = clashes_images(tool, clashes, &options->query, images->words);

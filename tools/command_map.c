@@ -71,7 +71,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     }
     if (out->json)
         out_end(out);
-    json_advice(out, &found->info.reliability);
+    json_reliability(out, &found->info.reliability);
     map_tell(tool, found, others);
     if (option_given(arguments, "within"))
         tell_within(out, &found->measures, r->query.measure.within);

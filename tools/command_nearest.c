@@ -59,8 +59,8 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     fact_count(out, "points", a->points->count);
     fact_count(out, "found", found);
     if (abut_sign_get_info(bvh).method) {
-        abut_reliability advice = abut_sign_get_info(bvh).reliability;
-        json_advice(out, &advice);
+        abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+        json_reliability(out, &reliability);
         fact_count(out, "inside", inside);
     }
     if (found) {
@@ -162,9 +162,9 @@ static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : show(tool, arguments->operands[0], bvh, &a);
-    abut_reliability advice = abut_sign_get_info(bvh).reliability;
-    if (!code && advice.reason)
-        tool_advise(tool, &advice);
+    abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+    if (!code && reliability.reason)
+        tool_advise(tool, &reliability);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
         summarise(&tool->out, arguments->operands[0], bvh, &a);
     free(a.nearest);

@@ -99,7 +99,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     abut_pair_relation relation = overlap.relation;
     int code = 0;
     tool_advise(tool, &overlap.reliability);
-    if (relation == ABUT_PAIR_DISJOINT)
+    if (relation == ABUT_PAIR_APART)
         units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
                      arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     if (listed || picture_given(arguments))
@@ -108,9 +108,9 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
         code = list_meetings(tool, arguments, &found);
     if (!code && (out->json || !table || option_given(arguments, "out"))) {
         pair_begin(out, arguments);
-        json_boolean(out, "overlap", relation != ABUT_PAIR_DISJOINT);
+        json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
         json_text(out, "relation", abut_pair_relation_name(relation));
-        json_advice(out, &overlap.reliability);
+        json_reliability(out, &overlap.reliability);
         say_fact(out, "overlap", "%s", words_for(relation));
         if (listed)
             fact_count(out, "pairs", found.count);
@@ -118,12 +118,12 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
             json_meetings(out, &found);
         code = draw_meetings(tool, arguments, pair, &found);
         out_end(out);
-        answer(tool, "%s", tool_yes_or_no(relation != ABUT_PAIR_DISJOINT, &overlap.reliability));
+        answer(tool, "%s", tool_yes_or_no(relation != ABUT_PAIR_APART, &overlap.reliability));
     } else if (!code) {
         code = draw_meetings(tool, arguments, pair, &found);
     }
     free(found.list);
-    return code ? code : tool_outcome(relation != ABUT_PAIR_DISJOINT, &overlap.reliability);
+    return code ? code : tool_outcome(relation != ABUT_PAIR_APART, &overlap.reliability);
 }
 
 /* ---- many poses ---- */
@@ -135,7 +135,7 @@ static const tool_column pose_columns[] = {{"pose", COLUMN_WHOLE, NULL},
 static void give_pose(const void *data, size_t row, double *values) {
     const abut_pair_relation *relations = data;
     values[0] = (double)row;
-    values[1] = relations[row] != ABUT_PAIR_DISJOINT;
+    values[1] = relations[row] != ABUT_PAIR_APART;
     values[2] = relations[row];
 }
 
@@ -146,24 +146,24 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
         return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_reliability advice;
-    abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &advice);
+    abut_reliability reliability;
+    abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &reliability);
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tool_advise(tool, &advice);
+        tool_advise(tool, &reliability);
     for (size_t i = 0; !code && i < count; i++)
-        touching += relations[i] != ABUT_PAIR_DISJOINT;
+        touching += relations[i] != ABUT_PAIR_APART;
     tool_table table = {pose_columns, 3, count, give_pose, relations};
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
         pair_begin(out, arguments);
         fact_count(out, "poses", count);
         fact_count(out, "overlapping", touching);
-        json_advice(out, &advice);
+        json_reliability(out, &reliability);
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
-            json_boolean(out, "overlap", relations[i] != ABUT_PAIR_DISJOINT);
+            json_boolean(out, "overlap", relations[i] != ABUT_PAIR_APART);
             json_text(out, "relation", abut_pair_relation_name(relations[i]));
             out_end(out);
         }
@@ -171,7 +171,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         out_end(out);
     }
     free(relations);
-    return code ? code : tool_outcome(touching > 0, &advice);
+    return code ? code : tool_outcome(touching > 0, &reliability);
 }
 
 /* ---- what they have in common ---- */
@@ -204,12 +204,12 @@ static void say_common(tool_output *out, const abut_pair_measures *common) {
     static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
                                            "shared_area", "flush_area", "vector", "centroid",
                                            "lo",          "hi"};
-    fact_text(out, "kind", abut_pair_overlap_kind_name(common->kind));
+    fact_text(out, "kind", abut_pair_kind_name(common->kind));
     if (is_measured(common))
         say_measures(out, common);
     for (size_t i = 0; !is_measured(common) && i < sizeof measures / sizeof *measures; i++)
         json_null(out, measures[i]);
-    json_advice(out, &common->reliability);
+    json_reliability(out, &common->reliability);
 }
 
 static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
@@ -232,11 +232,11 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
         answer(tool, "%.17g", common.volume);
     else
         answer(tool, "unknown");
-    return code ? code : tool_outcome(common.kind != ABUT_PAIR_OVERLAP_NONE, &common.reliability);
+    return code ? code : tool_outcome(common.kind != ABUT_PAIR_KIND_APART, &common.reliability);
 }
 
 static const tool_column common_columns[] = {
-    {"pose", COLUMN_WHOLE, NULL},      {"kind", COLUMN_WORD, abut_pair_overlap_kind_name},
+    {"pose", COLUMN_WHOLE, NULL},      {"kind", COLUMN_WORD, abut_pair_kind_name},
     {"volume", COLUMN_REAL, NULL},     {"area", COLUMN_REAL, NULL},
     {"flush_area", COLUMN_REAL, NULL}, {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL}};
@@ -264,7 +264,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     for (size_t i = 0; i < count && !status; i++) {
         abut_posed a = pair_posed(pair, 0), b = {poses->b, poses->poses_b[i]};
         status = abut_pair_measure(&a, &b, NULL, &list[i]);
-        found += !status && list[i].kind != ABUT_PAIR_OVERLAP_NONE;
+        found += !status && list[i].kind != ABUT_PAIR_KIND_APART;
     }
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)

@@ -78,7 +78,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, radial_
 /* ---- what there is ---- */
 
 /* Fields see what faces outwards. */
-static abut_reliability advice_of(const radial_subject *s) {
+static abut_reliability reliability_of(const radial_subject *s) {
     const abut_mesh *rest = abut_character_rest_mesh(s->character);
     const abut_vec3 *p = abut_mesh_local_positions(rest); /* about the middle of the mesh */
     const uint32_t *corner = abut_mesh_indices(rest);
@@ -152,10 +152,10 @@ static void tell(tool_run *tool, const radial_subject *s) {
     json_count(out, "bytes", i->bytes);
     json_number(out, "cell", i->cell);
     json_text(out, "distance", abut_radial_distance_name(i->distance));
-    const abut_reliability advice = advice_of(s);
-    json_advice(out, &advice);
-    if (advice.level == ABUT_RELIABILITY_UNRELIABLE)
-        tool_advise(tool, &advice);
+    const abut_reliability reliability = reliability_of(s);
+    json_reliability(out, &reliability);
+    if (reliability.level == ABUT_RELIABILITY_UNRELIABLE)
+        tool_advise(tool, &reliability);
     say_of(out, s->path,
            "%u field%s of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
            "belong to no field",
@@ -321,7 +321,7 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
         json_number(out, "reach", 2 * truth.limit);
         json_number(out, "limit", truth.limit);
         json_number(out, "hidden", truth.hidden);
-        json_advice(out, &truth.advice);
+        json_reliability(out, &truth.reliability);
         say(out, "%s", "");
         say(out,
             "Errors of signed distances at %zu places within %.3g of the surface; bare: fields "
@@ -340,7 +340,7 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
     for (int i = 0; i < 2 * LEVELS; i++)
         radial_error_free(&levels[i].error);
     if (!status && !code && !out->json)
-        tool_advise(tool, &truth.advice);
+        tool_advise(tool, &truth.reliability);
     radial_truth_free(&truth);
     return status ? tool_fail(tool, status) : code;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* Rays go in against the normal; the library does not look which way a closed part faces. */
-static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *advice) {
+static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reliability) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
     abut_status status = abut_topology_create(mesh, &topology);
@@ -13,16 +13,16 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *advi
     if (status)
         return tool_fail(tool, status);
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
-        *advice = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+        *reliability = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                 "It faces inwards, so that the room around is taken for the wall: "
                                 "'abut convert --orient' turns it."};
     return 0;
 }
 
 /* A sheet has no far side anywhere: then nothing is known to be thick enough. */
-static void check_found(const abut_map_measures *measures, bool limited, abut_reliability *advice) {
-    if (!measures->found && !limited && advice->level != ABUT_RELIABILITY_UNRELIABLE)
-        *advice = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+static void check_found(const abut_map_measures *measures, bool limited, abut_reliability *reliability) {
+    if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
+        *reliability = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
                                 "No sample has a far side, so that there is no wall to measure."};
 }
 
@@ -37,7 +37,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surf
     out_object(out, NULL);
     json_path(out, "file", surface->path);
     json_text(out, "kind", abut_map_thickness_name(kind));
-    json_advice(out, &found->info.reliability);
+    json_reliability(out, &found->info.reliability);
     map_tell(tool, found, NULL);
     if (below) {
         json_number(out, "below", below->numbers[0]);

@@ -18,7 +18,7 @@ typedef struct touches {
     abut_world_event *events; /* of pairs that have contacts, touching of them; from malloc */
     abut_radial **radial;     /* of characters; from malloc */
     abut_bvh **hulls;         /* of solids that are convex meshes; from malloc */
-    abut_reliability advice;
+    abut_reliability reliability;
 } touches;
 
 static const tool_column columns[] = {
@@ -193,7 +193,7 @@ static void advise(tool_run *tool, const touches *t) {
         meshes[i] = t->assembly.bodies[i].mesh;
         names[i] = t->assembly.bodies[i].name;
     }
-    advise_of(tool, &t->advice, meshes, names, meshes && names ? t->assembly.count : 0);
+    advise_of(tool, &t->reliability, meshes, names, meshes && names ? t->assembly.count : 0);
     free(meshes);
     free(names);
 }
@@ -248,7 +248,7 @@ static int collect(tool_run *tool, int code, touches *t) {
             t->list[i].pair = places[t->list[i].pair];
             keys[i] = t->list[i].pair;
         }
-        share_worst(tool, &t->advice, mine ? places[0] : UINT64_MAX);
+        share_worst(tool, &t->reliability, mine ? places[0] : UINT64_MAX);
         share_collect(tool, &t->list, &t->count, sizeof *t->list, keys);
         for (uint64_t i = 0; i < t->touching; i++)
             keys[i] = place_of(t, key_of(t->events[i].a, t->events[i].b));
@@ -297,7 +297,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
     if (status)
         return tool_fail(tool, status);
     t->count = found.count;
-    t->advice = found.reliability;
+    t->reliability = found.reliability;
     return 0;
 }
 
@@ -429,7 +429,7 @@ static void tell(tool_run *tool, const tool_arguments *arguments, const touches 
         fact_number(out, "depth", deepest);
     else
         json_null(out, "depth");
-    json_advice(out, &t->advice);
+    json_reliability(out, &t->reliability);
     tell_choices(out, t);
     out_list(out, "list");
     for (uint64_t i = 0; out->json && i < t->count; i++) {

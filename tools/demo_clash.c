@@ -162,14 +162,14 @@ static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_a
 
 /* ---- the check ---- */
 
-typedef struct verdicts {
+typedef struct levels {
     size_t known, found, missed, wrong_kind, invented;
     double volume_error, area_error; /* the largest, as a part of what is known */
-} verdicts;
+} levels;
 
-static verdicts check(const tool_assembly *assembly, const tool_clashes *clashes, const known *list,
+static levels check(const tool_assembly *assembly, const tool_clashes *clashes, const known *list,
                       uint32_t count) {
-    verdicts v = {.known = (size_t)count * (assembly->count / PARTS)};
+    levels v = {.known = (size_t)count * (assembly->count / PARTS)};
     for (size_t i = 0; i < clashes->count; i++) {
         const tool_clash *clash = &clashes->list[i];
         const uint32_t a = clash->pair.a, b = clash->pair.b;
@@ -207,7 +207,7 @@ static int complete_known(tool_run *tool, const tool_assembly *assembly, known *
 }
 
 static int tell(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, const verdicts *v, double wall,
+                const tool_clashes *clashes, const levels *v, double wall,
                 const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
@@ -258,7 +258,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
         camera.eye_direction = (abut_vec3){0.3, -0.6, 1};
     if (!code && png)
         code = clashes_draw(tool, &camera, &assembly, &clashes, png->words);
-    verdicts v = {0};
+    levels v = {0};
     if (!code) {
         v = check(&assembly, &clashes, list, count);
         code = tell(tool, &assembly, &options, &clashes, &v, wall, arguments);

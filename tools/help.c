@@ -144,7 +144,7 @@ static const char *const topic_words[] = {
     "  0    fine, and nothing was found by a command that looks for something\n"
     "  1    the work failed: a file could not be read or written, a format was\n"
     "       broken, memory ran out, or standard output could not be written; or\n"
-    "       nothing was found on meshes that do not allow an answer (unfit)\n"
+    "       nothing was found on meshes that do not allow an answer (unreliable)\n"
     "  2    the command line was wrong: unknown command, option, shape or value\n"
     "  3    something was found:\n"
     "         overlap              the meshes touch (at any of the --poses)\n"

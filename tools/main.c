@@ -267,27 +267,27 @@ void tool_log(void *user, abut_log_level level, const char *message) {
             message);
 }
 
-void tool_advise(tool_run *tool, const abut_reliability *advice) {
-    const bool exact = advice->level == ABUT_RELIABILITY_GUARANTEED;
+void tool_advise(tool_run *tool, const abut_reliability *reliability) {
+    const bool exact = reliability->level == ABUT_RELIABILITY_GUARANTEED;
     char words[512];
-    if (exact && !strstr(advice->reason, " sheet"))
+    if (exact && !strstr(reliability->reason, " sheet"))
         return;
-    snprintf(words, sizeof words, "%s: %s", abut_reliability_level_name(advice->level), advice->reason);
+    snprintf(words, sizeof words, "%s: %s", abut_reliability_level_name(reliability->level), reliability->reason);
     if (!tool->out.json)
         tool_log(tool, ABUT_LOG_INFO, words);
 }
 
-void json_advice(tool_output *out, const abut_reliability *advice) {
-    json_text(out, "verdict", abut_reliability_level_name(advice->level));
-    json_text(out, "reason", advice->reason);
+void json_reliability(tool_output *out, const abut_reliability *reliability) {
+    json_text(out, "reliability", abut_reliability_level_name(reliability->level));
+    json_text(out, "reason", reliability->reason);
 }
 
-int tool_outcome(bool found, const abut_reliability *advice) {
-    return found ? CODE_FOUND : advice->level == ABUT_RELIABILITY_UNRELIABLE ? CODE_WORK : CODE_FINE;
+int tool_outcome(bool found, const abut_reliability *reliability) {
+    return found ? CODE_FOUND : reliability->level == ABUT_RELIABILITY_UNRELIABLE ? CODE_WORK : CODE_FINE;
 }
 
-const char *tool_yes_or_no(bool found, const abut_reliability *advice) {
-    return found ? "yes" : advice->level == ABUT_RELIABILITY_UNRELIABLE ? "unknown" : "no";
+const char *tool_yes_or_no(bool found, const abut_reliability *reliability) {
+    return found ? "yes" : reliability->level == ABUT_RELIABILITY_UNRELIABLE ? "unknown" : "no";
 }
 
 static int refuse_command(tool_run *tool, const char *name) {

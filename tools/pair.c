@@ -104,29 +104,29 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
 
 /* ---- remarks ---- */
 
-/* Whether advice is about this mesh: unfit are those whose neighbours face opposite ways, limited
+/* Whether reliability is about this mesh: unreliable are those whose neighbours face opposite ways, limited
  * those with a border. */
-static bool is_meant(abut_mesh *mesh, abut_reliability_level verdict) {
+static bool is_meant(abut_mesh *mesh, abut_reliability_level level) {
     abut_topology *topology = NULL;
     abut_mesh_report report = {.has_boundary = false};
     abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
-    return !status && (verdict == ABUT_RELIABILITY_UNRELIABLE ? report.has_opposite_boundary : report.has_boundary);
+    return !status && (level == ABUT_RELIABILITY_UNRELIABLE ? report.has_opposite_boundary : report.has_boundary);
 }
 
-void advise_of(tool_run *tool, const abut_reliability *advice, abut_mesh *const *meshes,
+void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
                const char *const *names, uint32_t count) {
     tool_text words = {0};
     uint32_t named = 0;
-    if (advice->level == ABUT_RELIABILITY_GUARANTEED || tool->out.json || tool->quiet)
+    if (reliability->level == ABUT_RELIABILITY_GUARANTEED || tool->out.json || tool->quiet)
         return;
-    text_print(&words, "%s: %s", abut_reliability_level_name(advice->level), advice->reason);
+    text_print(&words, "%s: %s", abut_reliability_level_name(reliability->level), reliability->reason);
     for (uint32_t i = 0; i < count && named < 8; i++) {
         bool known = false; /* a mesh that others share is named once */
         for (uint32_t k = 0; k < i; k++)
             known = known || meshes[k] == meshes[i];
-        if (known || !is_meant(meshes[i], advice->level))
+        if (known || !is_meant(meshes[i], reliability->level))
             continue;
         text_add(&words, named++ ? ", " : " That is: ");
         text_safe(&words, names[i]);

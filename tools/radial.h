@@ -35,7 +35,7 @@ typedef struct radial_truth {
     uint32_t *triangle; /* of `on` */
     double limit;       /* how far fields may be off: a cell of the subject */
     double hidden;      /* the share of the surface that was left out */
-    abut_reliability advice; /* what signs are worth */
+    abut_reliability reliability; /* what signs are worth */
 } radial_truth;
 
 /* `reach`: how far `near` is from the surface at most. */

@@ -133,7 +133,7 @@ abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t co
     status = status ? status : abut_bvh_create(s->mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
     if (!status) {
-        truth->advice = abut_sign_get_info(bvh).reliability;
+        truth->reliability = abut_sign_get_info(bvh).reliability;
         spread(s, truth, normals);
         status = drop_hidden(s, bvh, truth, normals);
     }

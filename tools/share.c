@@ -22,7 +22,7 @@ typedef struct fate {
 
 typedef struct said {
     uint64_t key;
-    int32_t verdict;
+    int32_t level;
     char words[SHARE_REASON];
 } said;
 
@@ -77,19 +77,19 @@ int share_agree(tool_run *tool, int code) {
     return code;
 }
 
-void share_worst(tool_run *tool, abut_reliability *advice, uint64_t key) {
+void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key) {
     tool_share *share = tool->share;
     if (!share)
         return;
-    said own = {.key = key, .verdict = (int32_t)advice->level};
-    snprintf(own.words, sizeof own.words, "%s", advice->reason ? advice->reason : "");
+    said own = {.key = key, .level = (int32_t)reliability->level};
+    snprintf(own.words, sizeof own.words, "%s", reliability->reason ? reliability->reason : "");
     said *all = gather_equal(share, &own, sizeof own), *worst = all;
     for (uint32_t i = 1; i < share->count; i++)
-        if (all[i].verdict > worst->verdict ||
-            (all[i].verdict == worst->verdict && all[i].key < worst->key))
+        if (all[i].level > worst->level ||
+            (all[i].level == worst->level && all[i].key < worst->key))
             worst = &all[i];
     memcpy(share->reason, worst->words, sizeof share->reason);
-    *advice = (abut_reliability){(abut_reliability_level)worst->verdict, share->reason};
+    *reliability = (abut_reliability){(abut_reliability_level)worst->level, share->reason};
     free(all);
 }
 

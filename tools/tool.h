@@ -420,8 +420,8 @@ int share_agree(tool_run *tool, int code);
 /* The lists of all processes for the first one, in the order of keys, of which there is one for
  * each element: `list` is the address of the array, from malloc. After share_agree(). */
 void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes, const uint64_t *keys);
-/* The worst advice of all processes, and of equally bad ones that with the lowest key. */
-void share_worst(tool_run *tool, abut_reliability *advice, uint64_t key);
+/* The worst reliability of all processes, and of equally bad ones that with the lowest key. */
+void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key);
 
 /* Says on standard error what went wrong and gives the exit code for it; with --json the error
  * becomes the whole output. The sentence is abut_last_error()'s. */
@@ -462,14 +462,14 @@ abut_mesh_format tool_format(const char *word);
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
 /* The reliability of an answer: for people a line on standard error if it is not guaranteed, or if
- * a mesh counts as a sheet, which has no inside; for programs "verdict" and "reason" of the object
+ * a mesh counts as a sheet, which has no inside; for programs "reliability" and "reason" of the object
  * that is being written. */
-void tool_advise(tool_run *tool, const abut_reliability *advice);
-void json_advice(tool_output *out, const abut_reliability *advice);
+void tool_advise(tool_run *tool, const abut_reliability *reliability);
+void json_reliability(tool_output *out, const abut_reliability *reliability);
 /* The exit code of a search, and its bare answer: where nothing was found on meshes that do not
  * allow an answer, that does not read as free. */
-int tool_outcome(bool found, const abut_reliability *advice);
-const char *tool_yes_or_no(bool found, const abut_reliability *advice);
+int tool_outcome(bool found, const abut_reliability *reliability);
+const char *tool_yes_or_no(bool found, const abut_reliability *reliability);
 
 /* ---- plot.c: curves over frames ---- */
 
@@ -723,8 +723,8 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
-/* Advice with the names of those meshes that it is about, as far as the health report tells. */
-void advise_of(tool_run *tool, const abut_reliability *advice, abut_mesh *const *meshes,
+/* Reliability with the names of those meshes that it is about, as far as the health report tells. */
+void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
                const char *const *names, uint32_t count);
 /* Asks about units where one mesh is hundreds of times as large as the other, as millimetres are
  * beside metres. For what was found to be apart: a ball may well lie on a mountain. */

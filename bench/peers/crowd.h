@@ -66,7 +66,7 @@ class crowd {
                        b = {tree(list[i].b), poses[frame][list[i].b]};
             abut_overlap overlap;
             check(abut_pair_overlap(&a, &b, nullptr, nullptr, &overlap));
-            if (overlap.relation != ABUT_PAIR_DISJOINT)
+            if (overlap.relation != ABUT_PAIR_APART)
                 found.emplace_hint(found.end(), list[i].a, list[i].b);
         }
         return found;

@@ -81,7 +81,7 @@ void compare_distance(peer::report &report, const char *what, const std::string 
         });
     uint64_t answer = 0;
     for (size_t i = 0; i < count; i++) {
-        differing += ours[i].relation == ABUT_PAIR_DISJOINT &&
+        differing += ours[i].relation == ABUT_PAIR_APART &&
                      std::fabs(ours[i].distance - distances[i]) > 1e-9 * (1 + ours[i].distance);
         answer = peer::hash(answer, &ours[i].distance, sizeof ours[i].distance);
     }

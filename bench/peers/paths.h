@@ -54,7 +54,7 @@ class path_queries {
         place(path, time, first, second);
         abut_overlap answer;
         check(abut_pair_overlap(&first, &second, nullptr, nullptr, &answer));
-        return answer.relation != ABUT_PAIR_DISJOINT;
+        return answer.relation != ABUT_PAIR_APART;
     }
     bool within(const abut_path &path, double time, double distance) const {
         abut_posed first, second;

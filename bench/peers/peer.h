@@ -497,7 +497,7 @@ class pair_queries {
     size_t disagreements(const std::vector<char> &theirs, std::string &note) const {
         size_t count = 0, inside = 0;
         for (size_t i = 0; i < poses.size(); i++) {
-            bool differs = (theirs[i] != 0) != (relations[i] != ABUT_PAIR_DISJOINT);
+            bool differs = (theirs[i] != 0) != (relations[i] != ABUT_PAIR_APART);
             count += differs;
             inside += differs && relations[i] > ABUT_PAIR_INTERSECTING;
         }

@@ -380,7 +380,7 @@ static abut_status test_pair(falls *s, uint32_t a, uint32_t b) {
     abut_posed p = {s->bvhs[a], s->solids[a].pose}, q = {s->bvhs[b], s->solids[b].pose};
     abut_overlap overlap;
     abut_status status = abut_pair_overlap(&p, &q, NULL, NULL, &overlap);
-    if (status || overlap.relation == ABUT_PAIR_DISJOINT)
+    if (status || overlap.relation == ABUT_PAIR_APART)
         return status;
     if (s->exact_count == s->exact_room) {
         uint64_t room = 2 * s->exact_room + 256;

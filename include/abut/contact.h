@@ -237,7 +237,7 @@ typedef struct abut_patch_options {
                      * relative to b, reversed. It is one of the normals that are tried, and it
                      * chooses the side to which a body that has gone through the other is pushed.
                      * Shallow opposite walls, as of a press fit, need none. Zero = none */
-    bool skip_verification; /* skip the exact tests that depths separate: faster; `separates` is false for
+    bool skip_verification; /* skip the exact tests that depths separate: faster; `is_verified` is false for
                      * bodies that overlap, and a region has one patch along its best normal,
                      * without walls. Gaps are the same */
 } abut_patch_options;
@@ -255,11 +255,11 @@ typedef struct abut_patches {
                      * goes by at least the depth of every overlapping patch along its normal; gaps
                      * do not limit this shift. True if there is no overlap. False if no shift
                      * satisfies all patches, as between opposite walls of a press fit, or if none
-                     * was found, or with options->unchecked */
+                     * was found, or with options->skip_verification */
     abut_reliability reliability; /* reliability: guaranteed for closed meshes. For others too if no surfaces
                          * touch within the margin and, as in <abut/pair.h>, no boundary edge
                          * decides what is inside. Otherwise limited for a mesh with boundary edges,
-                         * unfit for one whose neighbouring triangles face opposite ways */
+                         * unreliable for one whose neighbouring triangles face opposite ways */
 } abut_patches;
 
 /* Finds the contacts of two posed meshes by exact geometry, without fields and samples. Bodies that
@@ -268,7 +268,7 @@ typedef struct abut_patches {
  * contact of bodies that are apart is minus their distance. Overlaps come from the contours in
  * which the surfaces intersect, gaps from local minima of the distance between them (Johnson and
  * Cohen 2001). Depths of several walls are those by which a shift separates all of them. Opposite
- * walls that are less than 5% of the smaller body deep keep their own depths, and `separates` is
+ * walls that are less than 5% of the smaller body deep keep their own depths, and `is_verified` is
  * false; a longer way through a body is reported only if the bodies have gone through each other.
  * Swapping a and b swaps sides and reverses normals. Lists may be null with a capacity of 0. The
  * first call with a mesh computes its topology, which the hierarchy keeps (about 100 bytes for each
@@ -322,7 +322,7 @@ ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *
  * connected part of the mesh below it, with exact depths, areas and volumes. A sphere or capsule
  * has one for each wall that it touches, with exact depths and without areas; a capsule whose axis
  * meets the mesh is taken as a mesh, within 0.3% of its radius. Boxes and hulls are as meshes in
- * abut_contact_patches(), and so are cylinders, within 0.1% of their radius. `separates` is checked
+ * abut_contact_patches(), and so are cylinders, within 0.1% of their radius. `is_verified` is checked
  * as there. The first question about a mesh makes its topology. Thread-safe. */
 ABUT_API abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
                                         const abut_patch_options *options, abut_patches *patches);
@@ -382,7 +382,7 @@ ABUT_API const char *abut_contact_ray_method_name(abut_contact_ray_method method
 
 typedef struct abut_field_hit {
     double parameter; /* point = origin + parameter direction; infinity on a miss, when only the
-                       * advice is set beside it */
+                       * reliability is set beside it */
     abut_vec3 point;
     abut_vec3 normal; /* outward; by cells: against the direction */
     double depth;     /* how deep the point is: 0 but for a ray that begins inside; by cells: of the

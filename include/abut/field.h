@@ -113,7 +113,7 @@ typedef struct abut_field_info {
     abut_sign_method sign;
     uint64_t bytes;
     uint64_t bricks;    /* that are stored; 0 for dense fields */
-    abut_reliability advice; /* what the signs are worth: see abut_sign_info */
+    abut_reliability reliability; /* what the signs are worth: see abut_sign_info */
 } abut_field_info;
 
 /* Tells what a field is. Null gives zeros. Thread-safe. */

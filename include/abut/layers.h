@@ -106,7 +106,7 @@ ABUT_DEFAULT(abut_layers_query)
 typedef struct abut_layers_pair {
     uint32_t a, b;               /* a < b; equal where a solid overlaps itself */
     abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_INTERSECTING */
-    abut_pair_overlap_kind kind;  /* with `volume`; else ABUT_PAIR_OVERLAP_PARTIAL */
+    abut_pair_kind kind;  /* with `volume`; else ABUT_PAIR_KIND_OVERLAP */
     uint32_t view_count;         /* views whose rays are in both somewhere */
     uint64_t pixels;             /* of all views */
     uint64_t intervals;          /* more than pixels where rays are in both several times */

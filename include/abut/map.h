@@ -155,7 +155,7 @@ ABUT_API const char *abut_map_thickness_name(abut_map_thickness kind);
  *         in it by more than a millionth of its radius, and it touches one: never less than the
  *         largest ball. Where normals of facets are off those of a curved wall by a, so is the
  *         answer, by some 2 a (in radians) of itself.
- * Runs on the CPU. abut_map_info.advice tells what answers are worth on this surface. Reports
+ * Runs on the CPU. abut_map_info.reliability tells what answers are worth on this surface. Reports
  * progress as stage "map". */
 ABUT_API abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
                                              const abut_map_query *query);
@@ -249,7 +249,7 @@ ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance, u
  * share it in proportion to the depths of their texels. Volumes are 0 (not measured) if one of both
  * surfaces is open, if distances have no sign, and for a surface against itself. Refused: a body
  * that was refitted since the query. Depths are the least ways out of samples one by one; whether a
- * shift separates is not checked, and `separates` is false where there are patches. The hint is not
+ * shift separates is not checked, and `is_verified` is false where there are patches. The hint is not
  * used. Where distances have no sign no depth is above 0. Refused: answers about thickness. */
 ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
                                        abut_patches *patches);

@@ -322,7 +322,7 @@ ABUT_API abut_status abut_mesh_get_problem_elements(const abut_topology *topolog
 
 /* "boundary-edge" and so on. */
 ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);
-ABUT_API const char *abut_reliability_level_name(abut_reliability_level verdict);
+ABUT_API const char *abut_reliability_level_name(abut_reliability_level level);
 
 /* ---- repairs: each gives a new mesh ---- */
 

@@ -23,7 +23,7 @@
  *   guaranteed    on closed surfaces, also if they face inwards or intersect themselves; and on
  *                 sheets, which contain nothing by definition: the reason says so
  *   limited       on surfaces with small holes, since the inside is a guess near the holes
- *   unfit         where neighbouring triangles face opposite ways, since these cancel each other
+ *   unreliable         where neighbouring triangles face opposite ways, since these cancel each other
  *
  * Answers depend neither on the number of threads nor on the processor nor on the device nor on
  * what a cache remembers. All functions only read the hierarchies, so any number of threads may ask
@@ -65,7 +65,7 @@ typedef struct abut_pair_cache {
 /* ---- overlap ---- */
 
 typedef enum abut_pair_relation {
-    ABUT_PAIR_DISJOINT = 0, /* no point in common */
+    ABUT_PAIR_APART = 0, /* no point in common */
     ABUT_PAIR_INTERSECTING,   /* some triangles intersect, or touch */
     ABUT_PAIR_A_INSIDE,  /* none do, but a connected part of a lies inside b */
     ABUT_PAIR_B_INSIDE   /* none do, nothing of a lies inside b, but a part of b inside a */
@@ -137,11 +137,11 @@ ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b
                                         abut_separation *separation);
 
 /* Tells whether two bodies touch or the distance between them is at most `margin` (not negative or
- * NaN), and stops as soon as that is known. `advice` gets the reliability, and may be null.
+ * NaN), and stops as soon as that is known. `reliability` gets the reliability, and may be null.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                                       const abut_pair_options *options, abut_pair_cache *cache,
-                                      bool *within, abut_reliability *advice);
+                                      bool *within, abut_reliability *reliability);
 
 /* ---- what two solids have in common ---- */
 
@@ -153,21 +153,21 @@ typedef struct abut_pair_measure_options {
 
 ABUT_DEFAULT(abut_pair_measure_options)
 
-typedef enum abut_pair_overlap_kind {
-    ABUT_PAIR_OVERLAP_NONE = 0, /* nothing */
-    ABUT_PAIR_OVERLAP_TOUCH,     /* no volume: faces that lie on each other, an edge, a point */
-    ABUT_PAIR_OVERLAP_PARTIAL,   /* a part of both, while both have more */
-    ABUT_PAIR_OVERLAP_A_INSIDE,  /* all of a, which may touch b's surface from inside */
-    ABUT_PAIR_OVERLAP_B_INSIDE,  /* all of b */
-    ABUT_PAIR_OVERLAP_EQUAL       /* all of both: the same solid, however it is cut into triangles */
-} abut_pair_overlap_kind;
+typedef enum abut_pair_kind {
+    ABUT_PAIR_KIND_APART = 0, /* nothing */
+    ABUT_PAIR_KIND_TOUCH,     /* no volume: faces that lie on each other, an edge, a point */
+    ABUT_PAIR_KIND_OVERLAP,   /* a part of both, while both have more */
+    ABUT_PAIR_KIND_A_INSIDE,  /* all of a, which may touch b's surface from inside */
+    ABUT_PAIR_KIND_B_INSIDE,  /* all of b */
+    ABUT_PAIR_KIND_SAME       /* all of both: the same solid, however it is cut into triangles */
+} abut_pair_kind;
 
 /* "apart", "touch", "overlap", "a-inside", "b-inside", "same". */
-ABUT_API const char *abut_pair_overlap_kind_name(abut_pair_overlap_kind kind);
+ABUT_API const char *abut_pair_kind_name(abut_pair_kind kind);
 
 /* The solid that two solids have in common. All is 0 where there is none. */
 typedef struct abut_pair_measures {
-    abut_pair_overlap_kind kind;
+    abut_pair_kind kind;
     double volume;
     double area;        /* of its surface: the three that follow, added */
     double area_a;      /* of a's surface inside b, */
@@ -186,7 +186,7 @@ typedef struct abut_pair_measures {
  * surfaces, with cavities, in several parts, with faces in one plane or in one place. Volumes err
  * by some 1e-15 of the coordinates times areas. Places count as often as a surface winds around
  * them, so that what overlaps itself counts twice, as in the volume of the mesh. Surfaces with
- * boundary edges have a kind only, that of abut_pair_overlap, and an advice that is unfit.
+ * boundary edges have a kind only, that of abut_pair_overlap, and a reliability that is unreliable.
  * `options` may be null. Refuses what abut_pair_overlap does, and a tolerance below 0. Takes memory
  * in proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
  * Thread-safe. */
@@ -206,20 +206,20 @@ typedef struct abut_pair_poses {
 ABUT_DEFAULT(abut_pair_poses)
 
 /* The questions above for many poses, on all threads of the context of a's mesh; answer i belongs
- * to pose i, and `advice`, which may be null, to the pose that is least reliable. No poses are
+ * to pose i, and `reliability`, which may be null, to the pose that is least reliable. No poses are
  * fine. Refused before anything is written: a pose that is not legal. Reports progress as stage
  * "pairs"; if that cancels or memory runs out, part of the answers have been written. Where both
  * hierarchies are on one device, surfaces are searched there, and the rest is the CPU's; refused
  * where only one is, or another device has it. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
                                              const abut_pair_options *options,
-                                             abut_pair_relation *relations, abut_reliability *advice);
+                                             abut_pair_relation *relations, abut_reliability *reliability);
 ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
                                               const abut_pair_options *options,
                                               abut_separation *separations);
 ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                             const abut_pair_options *options, bool *within,
-                                            abut_reliability *advice);
+                                            abut_reliability *reliability);
 
 /* ---- a mesh against itself ---- */
 
@@ -268,7 +268,7 @@ ABUT_API abut_status abut_pair_self_intersections(const abut_bvh *bvh,
 ABUT_API abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_options *options,
                                         bool *any);
 /* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
- * meet others; what follows for a method is then in its advice. `options` as above, `report` as it
+ * meet others; what follows for a method is then in its reliability. `options` as above, `report` as it
  * was on failure. Thread-safe. */
 ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
                                        abut_mesh_report *report);
@@ -314,22 +314,22 @@ typedef struct abut_pair_group_closest {
 /* Finds out for each configuration whether any two objects touch; any[i] belongs to configuration
  * i. A broad phase rejects pairs by their bounding boxes, which are those of the hierarchies at the
  * time of the call; the other pairs are tested as abut_pair_overlap and abut_pair_within do, in the
- * order of their boxes along one axis, until one touches. `advice`, which may be null, is the least
+ * order of their boxes along one axis, until one touches. `reliability`, which may be null, is the least
  * reliable of all tests that were made. Configurations are shared among the threads of the context
  * of the first object; results are the same on any number of them. Returns ABUT_ERROR_ARGUMENT
  * before anything is written for a pose that abut_pair_overlap refuses, and an ignored index that
  * is no object. Hierarchies on a device are tested on the CPU. Reports progress as stage "pairs";
  * if that cancels or memory runs out, part of the results have been written. Thread-safe. */
 ABUT_API abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
-                                         abut_reliability *advice);
+                                         abut_reliability *reliability);
 /* Finds all pairs that touch; sorted by configuration, then a, then b. Writes them if there are at
  * most `capacity`, otherwise returns ABUT_ERROR_BUFFER; `count` is set in either case. `hits` may
  * be null with a capacity of 0. The rest as above. Thread-safe. */
 ABUT_API abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
                                           abut_pair_group_hit *hits, uint64_t *count,
-                                          abut_reliability *advice);
+                                          abut_reliability *reliability);
 /* Finds the closest two objects of each configuration; if several pairs touch, one of them, always
- * the same for the same group. `margin` is not used. The advice of a separation is that of its pair
+ * the same for the same group. `margin` is not used. The reliability of a separation is that of its pair
  * alone. The rest as above. Thread-safe. */
 ABUT_API abut_status abut_pair_group_distance(const abut_pair_group *group,
                                               abut_pair_group_closest *closest);

@@ -62,7 +62,7 @@ typedef struct abut_sign_info {
     uint64_t bytes;          /* beyond the hierarchy */
     abut_reliability reliability;      /* what answers about inside, windings and signs are worth: guaranteed
                               * without border, however the surface cuts itself or faces; limited
-                              * with holes; unfit where neighbours face opposite ways. Its reason
+                              * with holes; unreliable where neighbours face opposite ways. Its reason
                               * is null where nothing was prepared */
 } abut_sign_info;
 

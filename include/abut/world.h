@@ -190,7 +190,7 @@ typedef struct abut_world_item_info {
     const char *reason;       /* one static sentence */
     abut_reliability reliability;       /* what the inside of its mesh is worth; of meshes alone */
     double cell;              /* of its field or radial fields, or the reach of its map; or 0 */
-    double hole_fraction;             /* of a mesh: abut_mesh_report.hole_share */
+    double hole_fraction;             /* of a mesh: abut_mesh_report.hole_fraction */
     double thin_fraction;              /* of a mesh that may get a field: the share of its surface with less
                                * than two cells of wall behind it */
 } abut_world_item_info;
@@ -242,7 +242,7 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
 
 /* Finds all contacts of all pairs but those of sensors, in the order of abut_world_pairs(); `pair`
  * of a contact is the place in that list. Normals point from b to a. Within a pair they are those
- * of its method. Fields: features of a, then those of b; or, with options.patch_contacts, as
+ * of its method. Fields: features of a, then those of b; or, with options.max_patch_contacts, as
  * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
  * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
  * contacts were found, or else against the motion of a relative to b since then.
@@ -255,8 +255,8 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  * of spheres and capsules are places (ABUT_CONTACT_SOLID, whose elements are the parts of
  * abut_radial_contacts()), those of other solids vertices and then edges of their meshes. Bodies
  * have samples or vertices, and deepest points of edges longer than a cell, unless options.samples
- * is set. options.any_normal is not asked there.
- * The advice is the worst of all pairs that were tried.
+ * is set. options.keep_backfacing is not asked there.
+ * The reliability is the worst of all pairs that were tried.
  * Where there are more than contacts->capacity, ABUT_ERROR_BUFFER is returned and only
  * contacts->count is set, which gets their number in either case. As long as nothing changes, a
  * second call only copies. */
@@ -349,7 +349,7 @@ typedef struct abut_world_device_contacts {
 
 /* Finds the pairs of bodies and their contacts on the device of the options, sensors too, and
  * leaves them there: those of abut_world_contacts() in the same order, bit for bit, also with
- * options.patch_contacts. Only the counts come to the host. Buffers belong to the world, and their
+ * options.max_patch_contacts. Only the counts come to the host. Buffers belong to the world, and their
  * content stays until something changes. */
 ABUT_API abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records);
 

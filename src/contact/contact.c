@@ -56,7 +56,7 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
         return abuti_null(function, !a ? "a body" : !out ? "contacts" : "contacts->list");
     if (needs_field && !a->field)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a body has no field", function);
-    call->advice = abuti_contact_advice(needs_field ? a->field : NULL, NULL);
+    call->reliability = abuti_contact_reliability(needs_field ? a->field : NULL, NULL);
     call->context = abuti_context_of(a->field     ? a->field->context
                                      : a->samples ? a->samples->context
                                                   : NULL);
@@ -68,12 +68,12 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
     return status ? status : abuti_field_host(a->field);
 }
 
-abut_reliability abuti_contact_advice(const abut_field *a, const abut_field *b) {
+abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field *b) {
     abut_reliability worst = abuti_guaranteed("No field was asked, or one whose signs are exact.");
-    if (a && a->advice.level > worst.level)
-        worst = a->advice;
-    if (b && b->advice.level > worst.level)
-        worst = b->advice;
+    if (a && a->reliability.level > worst.level)
+        worst = a->reliability;
+    if (b && b->reliability.level > worst.level)
+        worst = b->reliability;
     return worst;
 }
 
@@ -86,7 +86,7 @@ abut_status abuti_contact_end(contact_call *call, abut_status status) {
                 abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %zu contacts, but room for %llu",
                            call->function, call->count, (unsigned long long)call->out->capacity);
         else
-            call->out->reliability = call->advice;
+            call->out->reliability = call->reliability;
         if (!status && call->count)
             memcpy(call->out->list, call->kept, call->count * sizeof *call->kept);
     }
@@ -355,7 +355,7 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)
         return status;
-    call.advice = abuti_contact_advice(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
+    call.reliability = abuti_contact_reliability(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
     const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
     return abuti_contact_end(&call, abuti_contact_pair(&call, both));
 }

@@ -16,7 +16,7 @@ typedef struct contact_call {
     const char *function;
     abut_contact_options options;
     abut_contacts *out;
-    abut_reliability advice;
+    abut_reliability reliability;
     size_t count; /* found so far; those within the capacity are kept */
     bool serial;  /* on this thread alone, and without memory */
     /* Where they are kept until all fit: `few`, then memory of the context. Without `few` they go
@@ -40,7 +40,7 @@ abut_status abuti_contact_pose(const char *function, const char *what, const abu
 abut_status abuti_contact_check(const char *function, const char *what, const double *numbers,
                                 size_t count);
 /* What contacts with these fields are worth; null ones are not asked. */
-abut_reliability abuti_contact_advice(const abut_field *a, const abut_field *b);
+abut_reliability abuti_contact_reliability(const abut_field *a, const abut_field *b);
 abut_status abuti_contact_end(contact_call *call, abut_status status);
 
 static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {

@@ -224,7 +224,7 @@ static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) 
             return status;
         status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
     }
-    *apart = !status && relation == ABUT_PAIR_DISJOINT;
+    *apart = !status && relation == ABUT_PAIR_APART;
     return status;
 }
 
@@ -1212,7 +1212,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     if (!status) {
         const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status = abuti_patch_write(&frame, call.answers, call.count, call.separates,
-                                   abuti_patch_advice(work.body[0].skin, work.body[1].skin, exact),
+                                   abuti_patch_reliability(work.body[0].skin, work.body[1].skin, exact),
                                    patches);
     }
     abuti_patch_memory_end(&memory);

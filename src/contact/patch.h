@@ -52,7 +52,7 @@ typedef struct patch_skin {
     bool has_needles;       /* some triangles have no area */
     bool inward;            /* triangles are turned round here */
     patch_part *parts;      /* by component of the topology */
-    abut_reliability advice;     /* what contacts with it are worth */
+    abut_reliability reliability;     /* what contacts with it are worth */
 } patch_skin;
 
 /* Gives it; made by the first call and kept by the hierarchy. `turned`: with all triangles the
@@ -61,7 +61,7 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin 
 
 /* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
  * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */
-abut_reliability abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact);
+abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact);
 
 /* ---- patch_contour.c: where two skins meet, and what is inside ---- */
 
@@ -460,7 +460,7 @@ typedef struct patch_frame {
 abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
                                 const abut_patches *patches, abut_patch_options *ours);
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_reliability advice, abut_patches *out);
+                              bool separates, abut_reliability reliability, abut_patches *out);
 
 /* ---- order.c ---- */
 

@@ -172,7 +172,7 @@ static abut_status named_mesh(const abut_mesh *mesh, bool turned, abut_mesh **na
 }
 
 /* What contacts are worth, by the edges: contours close where surfaces do. */
-static abut_reliability advice_of(const patch_skin *skin) {
+static abut_reliability reliability_of(const patch_skin *skin) {
     const abut_topology_arrays *view = &skin->view;
     bool open = false, bordered = false;
     for (uint32_t e = 0; e < view->edge_count; e++) {
@@ -265,7 +265,7 @@ static abut_status make_topology(patch_skin *skin) {
         return status;
     skin->view = skin->topology->view;
     skin->corner = skin->topology->mesh->indices;
-    skin->advice = advice_of(skin);
+    skin->reliability = reliability_of(skin);
     return ABUT_OK;
 }
 
@@ -281,7 +281,7 @@ static abut_status create_facing(bvh_part *part, void *owner, bool turned) {
         abuti_allocate(part->context, skin->bvh->mesh->triangle_count, sizeof *skin->cones);
     abut_status status = skin->offset && skin->cones ? make_topology(skin) : ABUT_ERROR_MEMORY;
     status = status ? status : find_parts(skin, &inward);
-    if (!status && inward && !turned && skin->advice.level == ABUT_RELIABILITY_GUARANTEED) {
+    if (!status && inward && !turned && skin->reliability.level == ABUT_RELIABILITY_GUARANTEED) {
         abut_topology_destroy(skin->topology);
         skin->topology = NULL;
         skin->inward = true;
@@ -341,8 +341,8 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin 
     return status;
 }
 
-abut_reliability abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact) {
-    const abut_reliability worst = b && b->advice.level > a->advice.level ? b->advice : a->advice;
+abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact) {
+    const abut_reliability worst = b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
     return is_exact && worst.level != ABUT_RELIABILITY_GUARANTEED
                ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
                                   "decides what is inside: the answer is exact.")

@@ -83,7 +83,7 @@ static void number_ids(named_contact *named, size_t count, abut_contact *list) {
 }
 
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_reliability advice, abut_patches *out) {
+                              bool separates, abut_reliability reliability, abut_patches *out) {
     uint64_t contacts = 0;
     for (size_t i = 0; i < count; i++)
         contacts += answers[i].count;
@@ -101,7 +101,7 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
                                                    (size_t)contacts, sizeof *named)))
         return ABUT_ERROR_MEMORY;
     out->is_verified = separates || !count;
-    out->reliability = advice;
+    out->reliability = reliability;
     contacts = 0;
     for (size_t i = 0; i < count; i++) {
         const patch_answer *a = &answers[i];

@@ -306,7 +306,7 @@ static const char *find_polytope(hull_work *w) {
 /* Why the triangles of a mesh can be none of a hull, before their places are looked at. */
 static const char *find_fault(const patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
-    if (skin->advice.level != ABUT_RELIABILITY_GUARANTEED)
+    if (skin->reliability.level != ABUT_RELIABILITY_GUARANTEED)
         return "it is not closed, or its triangles face opposite ways";
     for (uint32_t e = 0; e < skin->view.edge_count; e++) {
         const uint32_t *faces;

@@ -188,7 +188,7 @@ abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, 
     field->type = o->type;
     field->sign = sign.method;
     field->closed = sign.is_closed;
-    field->advice = sign.reliability;
+    field->reliability = sign.reliability;
     field->device = device_of(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
@@ -331,7 +331,7 @@ abut_field_info abut_field_get_info(const abut_field *field) {
     info.lowest = field->lowest;
     info.highest = field->highest;
     info.closed = field->closed;
-    info.advice = field->advice;
+    info.reliability = field->reliability;
     info.sign = field->sign;
     info.bricks = field->brick_count;
     info.bytes = (uint64_t)field->value_count * field_value_bytes(field);

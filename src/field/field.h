@@ -33,7 +33,7 @@ struct abut_field {
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
-    abut_reliability advice;  /* what signs are worth */
+    abut_reliability reliability;  /* what signs are worth */
     abut_device *device; /* while it is built on one, else null; not held */
     abut_buffer *there;  /* dense floats that are on a device; null = they are on the CPU alone */
     atomic_int host;     /* of such a field: a field_host_state */
@@ -176,7 +176,7 @@ abut_status abuti_field_compute_plain(const field_job *job);
 /* ---- values.c ---- */
 
 /* Of fields whose values are of no mesh that is known. */
-abut_reliability abuti_field_values_advice(void);
+abut_reliability abuti_field_values_reliability(void);
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
 /* Adds a reference, which abut_field_destroy() releases. Null is allowed. Thread-safe. */

@@ -157,7 +157,7 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
                       .type = field->type,
                       .sign = field->sign,
                       .closed = field->closed                                 ? CLOSED
-                                : field->advice.level == ABUT_RELIABILITY_UNRELIABLE ? FLIPPED
+                                : field->reliability.level == ABUT_RELIABILITY_UNRELIABLE ? FLIPPED
                                                                               : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
@@ -254,9 +254,9 @@ static abut_grid grid_of(const file_head *h) {
                        {h->count[0], h->count[1], h->count[2]}};
 }
 
-static abut_reliability advice_of(const file_head *h) {
+static abut_reliability reliability_of(const file_head *h) {
     if (h->sign == ABUT_SIGN_AUTO && h->closed == OPEN)
-        return abuti_field_values_advice();
+        return abuti_field_values_reliability();
     return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
 }
 
@@ -338,7 +338,7 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
                         .band = h.band,
                         .step = h.step,
                         .closed = h.closed == CLOSED,
-                        .advice = advice_of(&h),
+                        .reliability = reliability_of(&h),
                         .sign = (abut_sign_method)h.sign};
     abuti_field_count(&field);
     *info = abut_field_get_info(&field);
@@ -435,7 +435,7 @@ static abut_status fill(abuti_source *source, const char *name, const file_head 
     field->type = (abut_field_type)h->type;
     field->sign = (abut_sign_method)h->sign;
     field->closed = h->closed == CLOSED;
-    field->advice = advice_of(h);
+    field->reliability = reliability_of(h);
     field->grid = grid_of(h);
     field->band = h->band;
     field->step = h->step;

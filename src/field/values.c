@@ -5,7 +5,7 @@
 
 /* ---- memory ---- */
 
-abut_reliability abuti_field_values_advice(void) {
+abut_reliability abuti_field_values_reliability(void) {
     return abuti_guaranteed("Signs are those that the values came with.");
 }
 
@@ -17,7 +17,7 @@ abut_status abuti_field_new(abut_context *context, abut_field **field) {
     made->context = abuti_context_retain(context);
     atomic_init(&made->holds, 1);
     made->band = INFINITY;
-    made->advice = abuti_field_values_advice();
+    made->reliability = abuti_field_values_reliability();
     *field = made;
     return ABUT_OK;
 }

@@ -22,7 +22,7 @@ typedef struct find_work {
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
     bool cuts;          /* a solid whose volumes were asked cuts itself */
-    abut_reliability advice; /* the worst of the pairs that were asked */
+    abut_reliability reliability; /* the worst of the pairs that were asked */
 } find_work;
 
 /* ---- views ---- */
@@ -233,7 +233,7 @@ static abut_status add_candidates(find_work *w, bool fitted) {
 /* What is known of a candidate that was asked. */
 typedef struct asked {
     abut_pair_relation relation;
-    abut_reliability advice;
+    abut_reliability reliability;
     abut_pair_measures common; /* with `volume` */
 } asked;
 
@@ -248,15 +248,15 @@ typedef struct ask_work {
 static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut_posed *b,
                               asked *to) {
     static const abut_pair_relation relations[] = {
-        [ABUT_PAIR_OVERLAP_NONE] = ABUT_PAIR_DISJOINT,       [ABUT_PAIR_OVERLAP_TOUCH] = ABUT_PAIR_INTERSECTING,
-        [ABUT_PAIR_OVERLAP_PARTIAL] = ABUT_PAIR_INTERSECTING,   [ABUT_PAIR_OVERLAP_A_INSIDE] = ABUT_PAIR_A_INSIDE,
-        [ABUT_PAIR_OVERLAP_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_PAIR_OVERLAP_EQUAL] = ABUT_PAIR_INTERSECTING};
+        [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,       [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
+        [ABUT_PAIR_KIND_OVERLAP] = ABUT_PAIR_INTERSECTING,   [ABUT_PAIR_KIND_A_INSIDE] = ABUT_PAIR_A_INSIDE,
+        [ABUT_PAIR_KIND_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
     abut_pair_measure_options options = abut_pair_common_options_default();
     options.tolerance = w->query->tolerance;
     abut_status status = abut_pair_measure(a, b, &options, &to->common);
     if (!status) {
         to->relation = relations[to->common.kind];
-        to->advice = to->common.reliability;
+        to->reliability = to->common.reliability;
     }
     return status;
 }
@@ -265,13 +265,13 @@ static void ask_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     ask_work *w = data;
     for (size_t i = begin; i < end && !w->status[chunk]; i++) {
         const abut_posed *a = &w->posed[w->pairs[i] >> 32], *b = &w->posed[(uint32_t)w->pairs[i]];
-        abut_overlap overlap = {.relation = ABUT_PAIR_DISJOINT};
+        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
         if (w->query->measure_volume) {
             w->status[chunk] = ask_common(w, a, b, &w->answers[i]);
         } else {
             w->status[chunk] = abut_pair_overlap(a, b, NULL, NULL, &overlap);
             w->answers[i].relation = overlap.relation;
-            w->answers[i].advice = overlap.reliability;
+            w->answers[i].reliability = overlap.reliability;
         }
     }
 }
@@ -301,10 +301,10 @@ static abut_status ask_all(find_work *w, asked *answers) {
         status = ask.status[c];
     abuti_release(layers->context, ask.posed);
     for (size_t i = 0; i < count && !status; i++)
-        if (answers[i].advice.level > w->advice.level)
-            w->advice = answers[i].advice;
+        if (answers[i].reliability.level > w->reliability.level)
+            w->reliability = answers[i].reliability;
     for (size_t i = 0; i < count && !status; i++)
-        if (answers[i].relation != ABUT_PAIR_DISJOINT) {
+        if (answers[i].relation != ABUT_PAIR_APART) {
             answers[kept] = answers[i];
             pairs[kept++] = pairs[i];
         }
@@ -379,7 +379,7 @@ static abut_status collect(find_work *w, const asked *answers) {
         if (i < w->measured.count && measured[i].a == p.a && measured[i].b == p.b)
             p = measured[i];
         p.relation = ABUT_PAIR_INTERSECTING;
-        p.kind = ABUT_PAIR_OVERLAP_PARTIAL;
+        p.kind = ABUT_PAIR_KIND_OVERLAP;
         if (!p.view_count)
             place_by_boxes(w->layers, &p);
         if (answers)
@@ -390,7 +390,7 @@ static abut_status collect(find_work *w, const asked *answers) {
     return ABUT_OK;
 }
 
-static abut_reliability worst_advice(const find_work *w) {
+static abut_reliability worst_reliability(const find_work *w) {
     abut_reliability worst = abuti_guaranteed("All solids are closed.");
     const abut_layers *layers = w->layers;
     const layers_mesh *meshes = layers->meshes.data;
@@ -399,9 +399,9 @@ static abut_reliability worst_advice(const find_work *w) {
             abuti_limited("A solid cuts or overlaps itself: volumes, areas and kinds count that "
                           "part twice.");
     for (size_t i = 0; i < layers->meshes.count; i++)
-        if (meshes[i].users && meshes[i].advice.level > worst.level)
-            worst = meshes[i].advice;
-    return w->advice.level > worst.level ? w->advice : worst;
+        if (meshes[i].users && meshes[i].reliability.level > worst.level)
+            worst = meshes[i].reliability;
+    return w->reliability.level > worst.level ? w->reliability : worst;
 }
 
 static abut_status tell(find_work *w, abut_layers_result *result) {
@@ -429,7 +429,7 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
     result->fragments = w->fragments;
     result->candidates = w->candidate_count;
     result->tolerance = w->tolerance;
-    result->reliability = worst_advice(w);
+    result->reliability = worst_reliability(w);
     return ABUT_OK;
 }
 

@@ -170,7 +170,7 @@ static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
                           "each other; orient it first");
     if (!border->count) {
         to->mesh = abut_mesh_retain((abut_mesh *)(uintptr_t)source);
-        to->advice = abuti_guaranteed("Closed: what is inside is known.");
+        to->reliability = abuti_guaranteed("Closed: what is inside is known.");
         return ABUT_OK;
     }
     if (!layers->options.cap)
@@ -178,7 +178,7 @@ static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
                           "abut_layers_add: the mesh is open: %u edges have a face on one side "
                           "only; close it, or set options->cap",
                           border->count);
-    to->advice = abuti_limited("The mesh is open, and its holes were closed by fans.");
+    to->reliability = abuti_limited("The mesh is open, and its holes were closed by fans.");
     return cap(layers, source, border, to);
 }
 

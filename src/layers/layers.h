@@ -27,7 +27,7 @@ typedef struct layers_mesh {
     uint32_t cap_count;      /* vertices behind those of the source: means of `cap` */
     uint32_t *cap_begin, *cap;
     bool inward;
-    abut_reliability advice;
+    abut_reliability reliability;
     layers_hull hull;
     abut_bvh *bvh; /* when first wanted */
     layers_itself itself;

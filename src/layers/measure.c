@@ -203,7 +203,7 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         b.pair->a = (uint32_t)(order->key >> 32);
         b.pair->b = (uint32_t)order->key;
         b.pair->relation = ABUT_PAIR_INTERSECTING;
-        b.pair->kind = ABUT_PAIR_OVERLAP_PARTIAL;
+        b.pair->kind = ABUT_PAIR_KIND_OVERLAP;
         /* View by view, so that the order of sums does not matter. */
         for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
              view = first_view(w, order, count, view + 1)) {

@@ -398,7 +398,7 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
         to->count = count;
         to->contact_count = contacts;
         to->is_verified = !count;
-        to->reliability = g->map->advice;
+        to->reliability = g->map->reliability;
     }
     if (!status && (count > to->capacity || contacts > to->contact_capacity))
         status =

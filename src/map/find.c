@@ -291,8 +291,8 @@ abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, u
         abut_sign_info sign = abut_sign_get_info(others[i].bvh);
         if (sign.method == ABUT_SIGN_AUTO)
             continue;
-        if (!map->has_sign || sign.reliability.level > map->advice.level)
-            map->advice = sign.reliability;
+        if (!map->has_sign || sign.reliability.level > map->reliability.level)
+            map->reliability = sign.reliability;
         map->has_sign = true;
     }
     abut_context *before = abuti_context_enter(map->context);

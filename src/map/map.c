@@ -137,7 +137,7 @@ abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh) {
 static void forget(abut_map *map) {
     map->question = MAP_NOTHING;
     map->has_sign = map->has_points = false;
-    memset(&map->advice, 0, sizeof map->advice);
+    memset(&map->reliability, 0, sizeof map->reliability);
 }
 
 /* Gives up what an atlas has brought with it. */
@@ -311,7 +311,7 @@ abut_map_info abut_map_get_info(const abut_map *map) {
     info.reach_at_rest = map->reach_at_rest;
     info.has_distances = map->question != MAP_NOTHING;
     info.has_sign = map->has_sign;
-    info.reliability = map->advice;
+    info.reliability = map->reliability;
     return info;
 }
 
@@ -447,7 +447,7 @@ abut_status abuti_map_open(const char *function, abut_map *map, const abut_map_q
     map->question = MAP_NOTHING; /* until it has been answered */
     map->has_sign = false;
     map->answers_here = true;
-    map->advice = abuti_guaranteed("Distances are exact at samples, and have no sign.");
+    map->reliability = abuti_guaranteed("Distances are exact at samples, and have no sign.");
     return ABUT_OK;
 }
 

@@ -113,7 +113,7 @@ struct abut_map {
     abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
     map_other *others;       /* of the last query */
     uint32_t other_count;
-    abut_reliability advice;
+    abut_reliability reliability;
     double limit;    /* of the last query */
     double rounding; /* of coordinates, in the distances of the last query */
 };

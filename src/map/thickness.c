@@ -234,12 +234,12 @@ static abut_status answer_all(thickness *t) {
 }
 
 /* What answers are worth. */
-static abut_status advise(const abut_bvh *bvh, abut_reliability *advice) {
+static abut_status advise(const abut_bvh *bvh, abut_reliability *reliability) {
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
-    *advice = solid->flipped
+    *reliability = solid->flipped
                   ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
                                 "the wall.")
               : solid->border_count
@@ -267,7 +267,7 @@ abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
     status = abuti_map_bvh(map, &t.bvh);
     if (!status && !(t.planes = abuti_allocate(map->context, t.bvh->leaf_count, sizeof *t.planes)))
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : advise(t.bvh, &map->advice);
+    status = status ? status : advise(t.bvh, &map->reliability);
     status = status ? status : answer_all(&t);
     abuti_release(map->context, t.planes);
     if (!status)

@@ -418,7 +418,7 @@ const char *abut_problem_kind_name(abut_problem_kind kind) {
     return ABUTI_NAME(names, kind);
 }
 
-const char *abut_reliability_level_name(abut_reliability_level verdict) {
-    static const char *const names[] = {"guaranteed", "limited", "unfit"};
-    return ABUTI_NAME(names, verdict);
+const char *abut_reliability_level_name(abut_reliability_level level) {
+    static const char *const names[] = {"guaranteed", "limited", "unreliable"};
+    return ABUTI_NAME(names, level);
 }

@@ -137,7 +137,7 @@ abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radi
     return ABUT_OK;
 }
 
-/* ---- advice ---- */
+/* ---- reliability ---- */
 
 abut_reliability abut_nearest_reliability(const abut_mesh_report *report) {
     (void)report;

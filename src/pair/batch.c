@@ -127,7 +127,7 @@ static abut_status run_here(pair_batch *batch) {
 
 static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_options *options,
                              pair_batch *batch, const void *out, const char *out_name,
-                             abut_reliability *advice) {
+                             abut_reliability *reliability) {
     abut_pair_options ours = abut_pair_options_default();
     abut_status status = abuti_bvh_check_limit(batch->function, "margin", batch->limit);
     status = status ? status : read_poses(batch->function, poses, out, out_name, &batch->poses);
@@ -139,16 +139,16 @@ static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_optio
     atomic_init(&batch->doubt, 0);
     bool there = batch->poses.a->there || batch->poses.b->there;
     status = there ? abuti_pair_batch_there(batch) : run_here(batch);
-    if (!status && advice)
-        *advice = abuti_pair_doubt(atomic_load(&batch->doubt));
+    if (!status && reliability)
+        *reliability = abuti_pair_doubt(atomic_load(&batch->doubt));
     return status;
 }
 
 abut_status abut_pair_overlap_batch(const abut_pair_poses *poses, const abut_pair_options *options,
-                                    abut_pair_relation *relations, abut_reliability *advice) {
+                                    abut_pair_relation *relations, abut_reliability *reliability) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_OVERLAP, .limit = INFINITY};
     batch.relations = relations;
-    return run_batch(poses, options, &batch, relations, "relations", advice);
+    return run_batch(poses, options, &batch, relations, "relations", reliability);
 }
 
 abut_status abut_pair_distance_batch(const abut_pair_poses *poses, const abut_pair_options *options,
@@ -160,8 +160,8 @@ abut_status abut_pair_distance_batch(const abut_pair_poses *poses, const abut_pa
 
 abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                    const abut_pair_options *options, bool *within,
-                                   abut_reliability *advice) {
+                                   abut_reliability *reliability) {
     pair_batch batch = {.function = __func__, .what = PAIR_ASK_WITHIN, .limit = margin};
     batch.within = within;
-    return run_batch(poses, options, &batch, within, "within", advice);
+    return run_batch(poses, options, &batch, within, "within", reliability);
 }

@@ -375,7 +375,7 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
                                 const abut_posed posed[2], abut_pair_measures *common) {
     const cut_flush *flush = &work->cut.flush;
     double square = frame->length * frame->length, gap = work->cut.tolerance * frame->length;
-    common->kind = ABUT_PAIR_OVERLAP_TOUCH;
+    common->kind = ABUT_PAIR_KIND_TOUCH;
     if (flush->area[0] > 0) {
         common->flush_area = flush->area[0] * square;
         common->area_vector = turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
@@ -391,7 +391,7 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
         status = abuti_pair_distance(&posed[0], &posed[1], true, NULL, &found);
     if (status)
         return status;
-    common->kind = near ? ABUT_PAIR_OVERLAP_TOUCH : ABUT_PAIR_OVERLAP_NONE;
+    common->kind = near ? ABUT_PAIR_KIND_TOUCH : ABUT_PAIR_KIND_APART;
     if (near) {
         vec3 middle = v3_lerp(found.point_a, found.point_b, 0.5);
         common->centroid = abuti_motion_apply(&frame->motion, middle);
@@ -407,16 +407,16 @@ static bool is_empty(const cut_body *body) {
 }
 
 /* Which kind of volume it is. */
-static abut_pair_overlap_kind kind_of(const common_work *work, const double area[2], bool swapped) {
+static abut_pair_kind kind_of(const common_work *work, const double area[2], bool swapped) {
     double shared = work->cut.flush.area[1];
     /* Less than nothing is inside where a surface cuts itself. */
     bool covered[2] = {is_covered(work, 0, real_max(area[0], 0) + shared),
                        is_covered(work, 1, real_max(area[1], 0) + shared)};
     if (covered[0] && covered[1])
-        return ABUT_PAIR_OVERLAP_EQUAL;
-    return covered[swapped]    ? ABUT_PAIR_OVERLAP_A_INSIDE
-           : covered[!swapped] ? ABUT_PAIR_OVERLAP_B_INSIDE
-                               : ABUT_PAIR_OVERLAP_PARTIAL;
+        return ABUT_PAIR_KIND_SAME;
+    return covered[swapped]    ? ABUT_PAIR_KIND_A_INSIDE
+           : covered[!swapped] ? ABUT_PAIR_KIND_B_INSIDE
+                               : ABUT_PAIR_KIND_OVERLAP;
 }
 
 static abut_status answer(const common_work *work, const common_frame *frame,
@@ -435,7 +435,7 @@ static abut_status answer(const common_work *work, const common_frame *frame,
     bool thin = !(volume > least) || is_empty(&cut->body[0]) || is_empty(&cut->body[1]);
     int a = frame->swapped; /* the caller's */
     common->kind = kind_of(work, area, frame->swapped);
-    if (thin && common->kind == ABUT_PAIR_OVERLAP_PARTIAL)
+    if (thin && common->kind == ABUT_PAIR_KIND_OVERLAP)
         return answer_touch(work, frame, posed, common);
     common->volume = thin ? 0 : volume * square * frame->length;
     common->area_a = real_max(area[a], 0) * square;
@@ -453,7 +453,7 @@ static abut_status answer(const common_work *work, const common_frame *frame,
     return ABUT_OK;
 }
 
-static abut_reliability advice_of(const common_work *work, bool swapped) {
+static abut_reliability reliability_of(const common_work *work, bool swapped) {
     bool in_a = work->cut.body[swapped].facing < 0, in_b = work->cut.body[!swapped].facing < 0;
     if (in_a || in_b)
         return abuti_guaranteed(in_a && in_b
@@ -467,8 +467,8 @@ static abut_reliability advice_of(const common_work *work, bool swapped) {
 /* Of surfaces with a border: no more than whether they touch. */
 static abut_status answer_open(const pair_shell *const shell[2], const abut_posed *a,
                                const abut_posed *b, abut_pair_measures *common) {
-    static const abut_pair_overlap_kind kinds[] = {ABUT_PAIR_OVERLAP_NONE, ABUT_PAIR_OVERLAP_PARTIAL,
-                                                  ABUT_PAIR_OVERLAP_A_INSIDE, ABUT_PAIR_OVERLAP_B_INSIDE};
+    static const abut_pair_kind kinds[] = {ABUT_PAIR_KIND_APART, ABUT_PAIR_KIND_OVERLAP,
+                                                  ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &doubt);
@@ -510,7 +510,7 @@ static abut_status measure(common_work *work, const abut_posed *a, const abut_po
     for (int side = 0; side < 2 && !status; side++)
         status = add_side(work, side);
     common_frame to = {abuti_motion_of(&b->pose), b->bvh->mesh->origin, 1 / unit, swapped};
-    common->reliability = advice_of(work, swapped);
+    common->reliability = reliability_of(work, swapped);
     return status ? status : answer(work, &to, posed, common);
 }
 
@@ -555,7 +555,7 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
     return status;
 }
 
-const char *abut_pair_overlap_kind_name(abut_pair_overlap_kind kind) {
+const char *abut_pair_kind_name(abut_pair_kind kind) {
     static const char *const names[] = {"apart",    "touch",    "overlap",
                                         "a-inside", "b-inside", "same"};
     return ABUTI_NAME(names, kind);

@@ -79,20 +79,20 @@ static abut_status find(const pair_asked *asked, size_t i, finding *found) {
     found->wholly = meets && asked->batch->what == PAIR_ASK_DISTANCE;
     if (found->wholly)
         return abuti_pair_batch_one(asked->batch, asked->search.begin + i, NULL);
-    separation->relation = meets ? ABUT_PAIR_INTERSECTING : ABUT_PAIR_DISJOINT;
+    separation->relation = meets ? ABUT_PAIR_INTERSECTING : ABUT_PAIR_APART;
     if (!meets && !asked->batch->surfaces) {
         abut_status status = abuti_pair_contains(&frame, &posed[0], &posed[1],
                                                  &separation->relation, &vertex, &doubt);
         if (status)
             return status;
     }
-    if (asked->batch->what != PAIR_ASK_OVERLAP && separation->relation == ABUT_PAIR_DISJOINT)
+    if (asked->batch->what != PAIR_ASK_OVERLAP && separation->relation == ABUT_PAIR_APART)
         find_closest(asked, i, &frame, found);
     if (doubt && !found->within)
         atomic_fetch_or(&asked->batch->doubt, doubt);
     if (asked->batch->what == PAIR_ASK_DISTANCE)
         separation->reliability = abuti_pair_doubt(doubt);
-    if (asked->batch->what == PAIR_ASK_OVERLAP || separation->relation == ABUT_PAIR_DISJOINT)
+    if (asked->batch->what == PAIR_ASK_OVERLAP || separation->relation == ABUT_PAIR_APART)
         return ABUT_OK;
     if (asked->batch->what == PAIR_ASK_DISTANCE)
         abuti_pair_inside(&frame, separation->relation == ABUT_PAIR_B_INSIDE, vertex, separation);

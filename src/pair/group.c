@@ -267,14 +267,14 @@ static abut_status find_candidates(const group_call *call, group_scratch *s, dou
 static abut_status test_pair(group_call *call, size_t configuration, const group_candidate *c,
                              double margin, bool *touch) {
     abut_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
-    abut_pair_relation relation = ABUT_PAIR_DISJOINT;
+    abut_pair_relation relation = ABUT_PAIR_APART;
     unsigned doubt = 0;
     abut_status status;
     if (margin > 0)
         status = abuti_pair_within(&a, &b, margin, call->group.surface_only, NULL, touch, &doubt);
     else {
         status = abuti_pair_overlap(&a, &b, call->group.surface_only, NULL, &relation, &doubt);
-        *touch = relation != ABUT_PAIR_DISJOINT;
+        *touch = relation != ABUT_PAIR_APART;
     }
     if (doubt)
         atomic_fetch_or(&call->doubt, doubt);
@@ -543,7 +543,7 @@ static abut_status run_group(group_call *call, const abut_pair_group *group, con
 }
 
 /* The least reliable of all tests, which are not of one pair. */
-static abut_reliability advice_of_group(const group_call *call) {
+static abut_reliability reliability_of_group(const group_call *call) {
     const unsigned doubt = atomic_load(&call->doubt);
     if (doubt / PAIR_FLIPS % 4)
         return abuti_unfit("Neighbouring triangles of an object face opposite ways, so what is "
@@ -556,16 +556,16 @@ static abut_reliability advice_of_group(const group_call *call) {
 
 /* ---- public ---- */
 
-abut_status abut_pair_group_any(const abut_pair_group *group, bool *any, abut_reliability *advice) {
+abut_status abut_pair_group_any(const abut_pair_group *group, bool *any, abut_reliability *reliability) {
     group_call call = {.function = __func__, .mode = GROUP_ANY, .any = any};
     abut_status status = run_group(&call, group, any, "any");
-    if (!status && advice)
-        *advice = advice_of_group(&call);
+    if (!status && reliability)
+        *reliability = reliability_of_group(&call);
     return status;
 }
 
 abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
-                                 abut_pair_group_hit *hits, uint64_t *count, abut_reliability *advice) {
+                                 abut_pair_group_hit *hits, uint64_t *count, abut_reliability *reliability) {
     group_call call = {.function = __func__, .mode = GROUP_LIST};
     if (!count || (!hits && capacity))
         return abuti_null(__func__, count ? "hits" : "count");
@@ -578,8 +578,8 @@ abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity
                             __func__, found, (unsigned long long)capacity);
     else if (!status && found)
         memcpy(hits, call.hits.data, found * sizeof *hits);
-    if (!status && advice)
-        *advice = advice_of_group(&call);
+    if (!status && reliability)
+        *reliability = reliability_of_group(&call);
     abuti_release(call.context, call.hits.data);
     return status;
 }

@@ -65,7 +65,7 @@ static abut_status part_inside(const pair_frame *frame, int inner, const abut_po
 
 abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
                                 abut_pair_relation *relation, uint32_t *vertex, unsigned *doubt) {
-    *relation = ABUT_PAIR_DISJOINT;
+    *relation = ABUT_PAIR_APART;
     if (frame->reach > PAIR_FAR)
         return ABUT_OK;
     for (int inner = 0; inner < 2; inner++) {

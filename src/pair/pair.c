@@ -190,7 +190,7 @@ static abut_status relation_of(const pair_work *work, bool surfaces, abut_pair_c
             memcpy(triangle, found, sizeof found);
         return ABUT_OK;
     }
-    *relation = ABUT_PAIR_DISJOINT;
+    *relation = ABUT_PAIR_APART;
     if (surfaces)
         return ABUT_OK;
     return abuti_pair_contains(&work->frame, &work->posed[0], &work->posed[1], relation, vertex,
@@ -263,7 +263,7 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
     if (!status) {
         if (found.relation == ABUT_PAIR_INTERSECTING)
             separation_meeting(&work.frame, triangle, &found);
-        else if (found.relation != ABUT_PAIR_DISJOINT)
+        else if (found.relation != ABUT_PAIR_APART)
             abuti_pair_inside(&work.frame, found.relation == ABUT_PAIR_B_INSIDE, vertex, &found);
         else
             abuti_pair_closest(&work.frame, INFINITY, false, cache, &found);
@@ -287,13 +287,13 @@ abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double m
         return status;
     status = relation_of(&work, surfaces, cache, &found.relation, NULL, &vertex, doubt);
     if (!status) {
-        bool near = found.relation == ABUT_PAIR_DISJOINT &&
+        bool near = found.relation == ABUT_PAIR_APART &&
                     abuti_pair_closest(&work.frame, margin, true, cache, &found);
         if (near) /* whatever is inside */
             *doubt = 0;
         status = abuti_stop_status("pairs");
         if (!status)
-            *within = near || found.relation != ABUT_PAIR_DISJOINT;
+            *within = near || found.relation != ABUT_PAIR_APART;
     }
     work_end(&work);
     return status;
@@ -360,7 +360,7 @@ abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
 
 abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                              const abut_pair_options *options, abut_pair_cache *cache, bool *within,
-                             abut_reliability *advice) {
+                             abut_reliability *reliability) {
     abut_pair_options ours = abut_pair_options_default();
     unsigned doubt = 0;
     abut_status status = abuti_pair_check(__func__, a, b, within, "within");
@@ -368,8 +368,8 @@ abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double ma
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status =
         status ? status : abuti_pair_within(a, b, margin, ours.surface_only, cache, within, &doubt);
-    if (!status && advice)
-        *advice = abuti_pair_doubt(doubt);
+    if (!status && reliability)
+        *reliability = abuti_pair_doubt(doubt);
     return status;
 }
 
@@ -413,7 +413,7 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
     return ABUTI_NAME(names, relation);
 }
 
-/* ---- advice ---- */
+/* ---- reliability ---- */
 
 /* The reliability of answers that containment decides (inside.c): exact without boundary edges,
  * whichever way parts face. Volume and inertia need more. */

@@ -466,7 +466,7 @@ const char *abut_self_set_name(abut_self_set set) {
     return ABUTI_NAME(names, set);
 }
 
-/* ---- advice ---- */
+/* ---- reliability ---- */
 
 /* The view test tells inside from outside by the way a triangle faces (Cheng 2011, chapter 3): it
  * needs one consistently wound manifold, whose holes it closes itself. */

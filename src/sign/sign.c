@@ -277,7 +277,7 @@ const char *abut_sign_method_name(abut_sign_method method) {
     return ABUTI_NAME(names, method);
 }
 
-/* ---- advice ----
+/* ---- reliability ----
  *
  * Pseudo-normals are proved for a surface that bounds a solid (Baerentzen & Aanaes 2005); the proof
  * looks at the solid around one point, so touching fans and edges whose faces balance do no harm,
@@ -286,7 +286,7 @@ const char *abut_sign_method_name(abut_sign_method method) {
  * patches where they are turned (Jacobson et al. 2013).
  */
 
-static abut_reliability normal_advice(const abut_mesh_report *report) {
+static abut_reliability normal_reliability(const abut_mesh_report *report) {
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_unfit(
             "The surface has boundary edges, and near them the sign swaps without notice: "
@@ -338,8 +338,8 @@ static abut_reliability normal_advice(const abut_mesh_report *report) {
         "surface does not cut itself.");
 }
 
-/* The verdict of abuti_sign_promise(), with what else a report knows. */
-static abut_reliability winding_advice(const abut_mesh_report *report) {
+/* The level of abuti_sign_promise(), with what else a report knows. */
+static abut_reliability winding_reliability(const abut_mesh_report *report) {
     const bool inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT) > 0;
     if (report->has_opposite_boundary)
         return abuti_unfit(
@@ -375,5 +375,5 @@ static abut_reliability winding_advice(const abut_mesh_report *report) {
 abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method) {
     if (!report)
         return abuti_unfit("There is no report.");
-    return method == ABUT_SIGN_NORMAL ? normal_advice(report) : winding_advice(report);
+    return method == ABUT_SIGN_NORMAL ? normal_reliability(report) : winding_reliability(report);
 }

@@ -497,7 +497,7 @@ static abut_status touch_at_start(rigid_search *s) {
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(&posed[0], &posed[1], false, NULL, &relation, &doubt);
     s->touch->reliability = abuti_pair_doubt(doubt);
-    if (status || relation == ABUT_PAIR_DISJOINT)
+    if (status || relation == ABUT_PAIR_APART)
         return status;
     status = abuti_pair_distance(&posed[0], &posed[1], false, NULL, &separation);
     if (status)

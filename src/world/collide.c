@@ -86,7 +86,7 @@ static abut_status try_bodies(const abut_world *world, size_t pair, const world_
                          .serial = true};
     abut_status status = world->backend->pair(world, pair, &call, both);
     to->count = call.count;
-    to->reliability = abuti_contact_advice(b->body.samples ? a->body.field : NULL,
+    to->reliability = abuti_contact_reliability(b->body.samples ? a->body.field : NULL,
                                       a->body.samples ? b->body.field : NULL);
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
@@ -311,8 +311,8 @@ static abut_status add_pair(const abut_world *world, const world_tried *tried,
     if (status)
         return status;
     ((world_tried *)pairs->data)[pairs->count++] = *tried;
-    if (tried->advice.level > answers->advice.level)
-        answers->advice = tried->advice;
+    if (tried->reliability.level > answers->reliability.level)
+        answers->reliability = tried->reliability;
     if (touch) {
         ((world_touch *)touches->data)[touches->count++] = *touch;
         answers->contacts.count += (size_t)touch->event.count;
@@ -354,7 +354,7 @@ static abut_status copy_special(const abut_world *world, const world_special *fr
         return status;
     to->list = (abut_contact *)list->data + list->count;
     to->count = from->count;
-    to->reliability = from->advice;
+    to->reliability = from->reliability;
     if (from->count)
         memcpy(to->list, (const abut_contact *)world->special_contacts.data + from->first,
                from->count * sizeof *to->list);
@@ -391,7 +391,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
         status = try_fields(world, pair, a, b, &answers->contacts, &to);
     if (status)
         return status;
-    tried.advice = to.reliability;
+    tried.reliability = to.reliability;
     if (!to.count)
         return add_pair(world, &tried, NULL, answers);
     for (size_t i = 0; i < to.count; i++)
@@ -418,7 +418,7 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     abut_world *world = data;
     world_answers *to = &world->answers[chunk];
     to->contacts.count = to->touches.count = to->tried.count = 0;
-    to->advice = abuti_contact_advice(NULL, NULL);
+    to->reliability = abuti_contact_reliability(NULL, NULL);
     to->status = ABUT_OK;
     for (size_t i = begin; i < end && !to->status; i++)
         to->status = try_pair(world, i, to);
@@ -491,7 +491,7 @@ static abut_status join_answers(abut_world *world) {
                            &j);
     world->contacts.count = contacts;
     world->touches.count = world->tried.count = 0;
-    world->advice = abuti_contact_advice(NULL, NULL);
+    world->reliability = abuti_contact_reliability(NULL, NULL);
     for (size_t i = 0; i < chunks; i++) {
         const world_answers *from = &world->answers[i];
         const world_touch *touch = from->touches.data;
@@ -503,8 +503,8 @@ static abut_status join_answers(abut_world *world) {
         memcpy((world_tried *)world->tried.data + world->tried.count, from->tried.data,
                from->tried.count * sizeof(world_tried));
         world->tried.count += from->tried.count;
-        if (from->advice.level > world->advice.level)
-            world->advice = from->advice;
+        if (from->reliability.level > world->reliability.level)
+            world->reliability = from->reliability;
     }
     return ABUT_OK;
 }
@@ -578,7 +578,7 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "abut_world_contacts: there are %zu contacts, and room for %llu",
                           world->contacts.count, (unsigned long long)contacts->capacity);
-    contacts->reliability = world->advice;
+    contacts->reliability = world->reliability;
     if (world->contacts.count)
         memcpy(contacts->list, world->contacts.data,
                world->contacts.count * sizeof *contacts->list);

@@ -19,9 +19,9 @@ const world_special *abuti_world_special(const abut_world *world, size_t pair) {
     return begin < world->special.count && list[begin].pair == pair ? &list[begin] : NULL;
 }
 
-static void worsen(abut_reliability *advice, abut_reliability by) {
-    if (by.level > advice->level)
-        *advice = by;
+static void worsen(abut_reliability *reliability, abut_reliability by) {
+    if (by.level > reliability->level)
+        *reliability = by;
 }
 
 /* Room for contacts behind those that are there. */
@@ -63,7 +63,7 @@ static abut_status try_vertices(abut_world *world, const world_item *a, const wo
         found.count = abut_contact_reduce(found.list, found.count, world->options.max_patch_contacts,
                                           world->options.patch_angle);
     world->special_contacts.count += (size_t)found.count;
-    to->advice = found.reliability;
+    to->reliability = found.reliability;
     return ABUT_OK;
 }
 
@@ -115,15 +115,15 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
             world_swap_contact(c);
     }
     world->special_contacts.count += (size_t)found.contact_count;
-    worsen(&to->advice, found.reliability);
-    worsen(&to->advice, abut_map_get_info(map).reliability);
+    worsen(&to->reliability, found.reliability);
+    worsen(&to->reliability, abut_map_get_info(map).reliability);
     return ABUT_OK;
 }
 
 static abut_status try_maps(abut_world *world, const world_item *a, const world_item *b,
                             world_special *to) {
     abut_status status = ABUT_OK;
-    to->advice = abuti_contact_advice(NULL, NULL);
+    to->reliability = abuti_contact_reliability(NULL, NULL);
     if (a->filter.traits & WORLD_HAS_MAP)
         status = try_map(world, a, b, false, to);
     if (!status && (b->filter.traits & WORLD_HAS_MAP))
@@ -212,7 +212,7 @@ static abut_status try_layers(abut_world *world, const world_item *a, const worl
     const abut_layers_pair *found =
         layers_of(world, swapped ? b->layer : a->layer, swapped ? a->layer : b->layer);
     abut_status status = reserve(world, 1);
-    to->advice = abuti_limited("The depth is that of rays along three axes.");
+    to->reliability = abuti_limited("The depth is that of rays along three axes.");
     if (status || !found || !(found->depth > 0))
         return status;
     vec3 normal = swapped ? contact_back(found->normal) : found->normal;

@@ -96,7 +96,7 @@ typedef struct world_tried {
     abut_world_pair pair;
     uint64_t state[2]; /* of a and b; zeros: the contacts depend on other items too */
     vec3 hint;         /* of exact patches */
-    abut_reliability advice;
+    abut_reliability reliability;
 } world_tried;
 
 /* The answers for consecutive pairs. */
@@ -105,7 +105,7 @@ typedef struct world_answers {
     abuti_vector touches;  /* world_touch; `first` counts within these contacts */
     abuti_vector tried;    /* world_tried: of each pair */
     abuti_vector patches;  /* abut_patch: of one pair, for a moment */
-    abut_reliability advice;
+    abut_reliability reliability;
     abut_status status;
 } world_answers;
 
@@ -113,7 +113,7 @@ typedef struct world_answers {
 typedef struct world_special {
     size_t pair;
     size_t first, count; /* of its contacts */
-    abut_reliability advice;
+    abut_reliability reliability;
 } world_special;
 
 typedef struct world_device world_device;
@@ -151,7 +151,7 @@ struct abut_world {
     abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
     abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
     abuti_vector told;                              /* world_touch: when events were last told */
-    abut_reliability advice;
+    abut_reliability reliability;
     bool has_contacts;
 
     /* Of a step. */

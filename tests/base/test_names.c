@@ -55,7 +55,7 @@ TEST(all_values_have_names) {
     CHECK(abut_map_thickness, ABUT_MAP_THICKNESS_BALL);
     CHECK(abut_radial_distance, ABUT_RADIAL_DISTANCE_PLANE);
     CHECK(abut_radial_walk, ABUT_RADIAL_WALK_EVERY_CELL);
-    CHECK(abut_pair_overlap_kind, ABUT_PAIR_OVERLAP_EQUAL);
+    CHECK(abut_pair_kind, ABUT_PAIR_KIND_SAME);
     CHECK(abut_self_bounds, ABUT_SELF_AABB);
     CHECK(abut_self_fallback, ABUT_SELF_COST);
     CHECK(abut_self_scheme, ABUT_SELF_COMPLETE);

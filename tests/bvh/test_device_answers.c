@@ -118,7 +118,7 @@ static void compare_pairs(double size, test_random *random) {
     for (size_t i = 0; i < POSES; i++) {
         const abut_separation *a = &apart[0][i], *b = &apart[1][i];
         assert_true(a->distance == b->distance && a->relation == b->relation);
-        if (a->relation == ABUT_PAIR_DISJOINT)
+        if (a->relation == ABUT_PAIR_APART)
             assert_true(a->triangle_a == b->triangle_a && a->triangle_b == b->triangle_b &&
                         memcmp(&a->point_a, &b->point_a, 2 * sizeof a->point_a) == 0);
     }

@@ -137,7 +137,7 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
     assert_int_equal(apart.relation, relation);
     double error = 1e-12 * (largest_extent(mesh) + least);
-    assert_true(apart.distance == 0 ? relation != ABUT_PAIR_DISJOINT
+    assert_true(apart.distance == 0 ? relation != ABUT_PAIR_APART
                                     : fabs(apart.distance - least) <= error);
     assert_ok(abut_pair_within(&a, &b, least + error, NULL, NULL, &within, NULL));
     assert_true(within);
@@ -272,7 +272,7 @@ TEST(million) {
     assert_ok(relation_of(&a, &a, NULL, NULL, &relation));
     assert_int_equal(relation, ABUT_PAIR_INTERSECTING);
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-    assert_int_equal(relation, ABUT_PAIR_DISJOINT);
+    assert_int_equal(relation, ABUT_PAIR_APART);
     assert_ok(abut_pair_within(&a, &b, 0.5, NULL, NULL, &any, NULL));
     assert_false(any);
     assert_ok(abut_sign_prepare(bvh, NULL));

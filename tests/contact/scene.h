@@ -209,7 +209,7 @@ static inline double measure_ratio(const abut_world_event *e) {
                 continue;
             a.pose.translation = v3_along(bodies[0]->at.translation, fractions[f] * depth, way);
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-            if (overlap.relation == ABUT_PAIR_DISJOINT)
+            if (overlap.relation == ABUT_PAIR_APART)
                 ratio = 1 / fractions[f];
         }
     }

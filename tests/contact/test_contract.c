@@ -327,7 +327,7 @@ static bool overlaps(const question *q) {
     const abut_posed a = posed_a(q), b = posed_b(q);
     abut_overlap overlap;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-    return overlap.relation != ABUT_PAIR_DISJOINT;
+    return overlap.relation != ABUT_PAIR_APART;
 }
 
 static double measure_distance(const question *q) {

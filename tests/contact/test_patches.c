@@ -492,7 +492,7 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
     assert_ok(abut_pair_overlap(a, b, NULL, NULL, &overlap));
     abut_patches found = room(), turned = room();
     assert_ok(abut_contact_patches(a, b, NULL, &found));
-    if (overlap.relation == ABUT_PAIR_DISJOINT) {
+    if (overlap.relation == ABUT_PAIR_APART) {
         abut_separation separation;
         assert_ok(abut_pair_distance(a, b, NULL, NULL, &separation));
         assert_true(found.count == 0 || separation.distance < 1e-6);
@@ -531,7 +531,7 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
         }
     out.pose.translation = v3_add(out.pose.translation, shift);
     assert_ok(abut_pair_overlap(&out, b, NULL, NULL, &overlap));
-    assert_int_equal(overlap.relation, ABUT_PAIR_DISJOINT);
+    assert_int_equal(overlap.relation, ABUT_PAIR_APART);
 }
 
 TEST(overlaps_have_contacts_that_separate) {
@@ -602,8 +602,8 @@ TEST(soup_has_the_contacts_of_its_solid) {
     abut_bvh_destroy(cube);
 }
 
-/* Open meshes are limited, flipped neighbours unfit; both still have contacts where they meet. */
-TEST(verdicts_say_what_surfaces_allow) {
+/* Open meshes are limited, flipped neighbours unreliable; both still have contacts where they meet. */
+TEST(reliability_says_what_surfaces_allow) {
     const double square[] = {-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0};
     const uint32_t faces[] = {0, 1, 2, 0, 2, 3}, flipped[] = {0, 1, 2, 0, 3, 2};
     abut_bvh *ball = ball_of(0.3, 4), *open, *turned;

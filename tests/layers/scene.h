@@ -203,7 +203,7 @@ static inline bool scene_overlap(const scene *s, uint32_t a, uint32_t b) {
         abut_bvh_destroy(tree[k]);
         abut_mesh_destroy(mesh[k]);
     }
-    return overlap.relation != ABUT_PAIR_DISJOINT;
+    return overlap.relation != ABUT_PAIR_APART;
 }
 
 /* Finds pairs and solids that overlap themselves into lists of PAIRS_MOST each. */

@@ -283,7 +283,7 @@ static void bring_together(scene *s, uint32_t a, uint32_t b, double by) {
         abut_posed p = {trees[s->model[a]], s->poses[a]}, q = {trees[s->model[b]], s->poses[b]};
         abut_separation apart;
         assert_ok(abut_pair_distance(&p, &q, NULL, NULL, &apart));
-        if (apart.relation != ABUT_PAIR_DISJOINT || apart.distance < 1e-14)
+        if (apart.relation != ABUT_PAIR_APART || apart.distance < 1e-14)
             return;
         double more = apart.distance < 2 * fabs(by) ? by : 0;
         vec3 way = v3_sub(apart.point_a, apart.point_b);
@@ -316,8 +316,8 @@ static uint64_t check_exact(const scene *s, uint32_t resolution, int skip, uint3
                 if (k > 0 && overlap)
                     assert_non_null(p);
                 if (!overlap) /* what is within the tolerance of volumes touches */
-                    assert_true(!p || (k == 1 && p->kind == ABUT_PAIR_OVERLAP_TOUCH));
-                assert_true(!p || k == 0 || p->relation != ABUT_PAIR_DISJOINT);
+                    assert_true(!p || (k == 1 && p->kind == ABUT_PAIR_KIND_TOUCH));
+                assert_true(!p || k == 0 || p->relation != ABUT_PAIR_APART);
             }
     }
     return missed;
@@ -390,7 +390,7 @@ TEST(volumes_draw_no_images) {
         for (uint64_t i = 0; i < found.count; i++) {
             const abut_layers_pair *p = &pairs[images][i];
             assert_true(images ? p->depth > 0 && p->pixels > 0 : p->depth == 0 && p->pixels == 0);
-            assert_int_equal(p->kind, ABUT_PAIR_OVERLAP_PARTIAL);
+            assert_int_equal(p->kind, ABUT_PAIR_KIND_OVERLAP);
             assert_true(p->volume == pairs[0][i].volume && p->volume > 0);
         }
     }
@@ -508,7 +508,7 @@ TEST(volumes_of_boxes_balls_and_tori) {
             abut_pose turned = random_pose(&random, 3);
             abut_layers_pair p = measure(&k[i], &turned, 32, true);
             assert_true(fabs(p.volume - k[i].volume) < 1e-12);
-            assert_int_equal(p.kind, ABUT_PAIR_OVERLAP_PARTIAL);
+            assert_int_equal(p.kind, ABUT_PAIR_KIND_OVERLAP);
         }
     }
     for (int i = 0; i < KNOWN; i++) {

@@ -514,19 +514,19 @@ TEST(walls_beyond_the_limit_and_none) {
     abut_mesh_destroy(box);
 }
 
-static abut_reliability_level verdict_of(abut_mesh *mesh) {
+static abut_reliability_level level_of(abut_mesh *mesh) {
     abut_map *map = map_of(mesh, 32);
     find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
-    const abut_reliability advice = abut_map_get_info(map).reliability;
-    assert_true(advice.reason && *advice.reason);
+    const abut_reliability reliability = abut_map_get_info(map).reliability;
+    assert_true(reliability.reason && *reliability.reason);
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
-    return advice.level;
+    return reliability.level;
 }
 
 TEST(what_thickness_is_worth) {
-    assert_int_equal(verdict_of(box_of(1, 2, 3, 2)), ABUT_RELIABILITY_GUARANTEED);
-    assert_int_equal(verdict_of(made(NULL, ABUT_SHAPE_SHEET, 3, 3)), ABUT_RELIABILITY_LIMITED);
+    assert_int_equal(level_of(box_of(1, 2, 3, 2)), ABUT_RELIABILITY_GUARANTEED);
+    assert_int_equal(level_of(made(NULL, ABUT_SHAPE_SHEET, 3, 3)), ABUT_RELIABILITY_LIMITED);
     abut_mesh *box = box_of(1, 2, 3, 2), *closed = apart(box);
     const uint32_t count = 3 * abut_mesh_triangle_count(box);
     uint32_t *indices = malloc(count * sizeof *indices);
@@ -538,8 +538,8 @@ TEST(what_thickness_is_worth) {
         test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), indices, count / 3);
     free(indices);
     abut_mesh_destroy(box);
-    assert_int_equal(verdict_of(closed), ABUT_RELIABILITY_GUARANTEED);
-    assert_int_equal(verdict_of(turned), ABUT_RELIABILITY_UNRELIABLE);
+    assert_int_equal(level_of(closed), ABUT_RELIABILITY_GUARANTEED);
+    assert_int_equal(level_of(turned), ABUT_RELIABILITY_UNRELIABLE);
 }
 
 /* ---- the rest ---- */

@@ -47,7 +47,7 @@ static void assert_close(double expected, double got, double tolerance) {
 
 enum { METHODS = 5 };
 
-static abut_reliability advice_of(const abut_mesh_report *r, int method) {
+static abut_reliability reliability_of(const abut_mesh_report *r, int method) {
     return method == 0   ? abut_nearest_reliability(r)
            : method == 1 ? abut_sign_reliability(r, ABUT_SIGN_NORMAL)
            : method == 2 ? abut_sign_reliability(r, ABUT_SIGN_WINDING)
@@ -55,15 +55,15 @@ static abut_reliability advice_of(const abut_mesh_report *r, int method) {
                          : abut_self_reliability(r);
 }
 
-static void assert_verdicts(const abut_mesh_report *r, abut_reliability_level pseudo_normal,
+static void assert_levels(const abut_mesh_report *r, abut_reliability_level pseudo_normal,
                             abut_reliability_level winding, abut_reliability_level containment,
                             abut_reliability_level self_view) {
     const abut_reliability_level expected[METHODS] = {ABUT_RELIABILITY_GUARANTEED, pseudo_normal, winding,
                                             containment, self_view};
     for (int i = 0; i < METHODS; i++) {
-        abut_reliability advice = advice_of(r, i);
-        assert_int_equal(expected[i], advice.level);
-        const char *reason = advice.reason;
+        abut_reliability reliability = reliability_of(r, i);
+        assert_int_equal(expected[i], reliability.level);
+        const char *reason = reliability.reason;
         assert_non_null(reason);
         assert_true(strlen(reason) > 20 && reason[strlen(reason) - 1] == '.');
     }
@@ -92,14 +92,14 @@ TEST(healthy_meshes) {
         assert_close(8.0 * (4 + 4) / 12, r.inertia[i], 1e-14); /* m (b^2 + c^2) / 12 */
         assert_close(0, r.inertia[3 + i], 1e-14);
     }
-    assert_verdicts(&r, YES, YES, YES, YES);
+    assert_levels(&r, YES, YES, YES, YES);
 
     s = fresh();
     soup_torus(s, 8, 6, false);
     r = examine(s);
     assert_int_equal(0, r.euler_number);
     assert_true(r.is_closed && r.is_manifold && r.is_oriented && r.volume > 0);
-    assert_verdicts(&r, YES, YES, YES, YES);
+    assert_levels(&r, YES, YES, YES, YES);
 }
 
 TEST(open_meshes) {
@@ -113,7 +113,7 @@ TEST(open_meshes) {
     assert_true(!r.is_closed && r.is_manifold && r.is_oriented && !r.is_solid);
     assert_close(5, r.area, 1e-14);
     assert_close(0.4, r.centroid.z, 1e-15); /* of the surface */
-    assert_verdicts(&r, NO, PARTLY, PARTLY, PARTLY);
+    assert_levels(&r, NO, PARTLY, PARTLY, PARTLY);
 }
 
 TEST(one_sided_meshes) {
@@ -123,7 +123,7 @@ TEST(one_sided_meshes) {
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_FLIPPED_EDGE));
     assert_int_equal(0, r.euler_number);
     assert_false(r.is_oriented);
-    assert_verdicts(&r, NO, NO, PARTLY, NO); /* a sheet, which has no inside */
+    assert_levels(&r, NO, NO, PARTLY, NO); /* a sheet, which has no inside */
 
     s = fresh();
     soup_torus(s, 6, 5, true);
@@ -131,7 +131,7 @@ TEST(one_sided_meshes) {
     assert_true(r.is_closed && r.is_manifold && !r.is_oriented);
     assert_int_equal(5, count_of(&r, ABUT_PROBLEM_FLIPPED_EDGE));
     assert_int_equal(0, r.euler_number);
-    assert_verdicts(&r, NO, NO, NO, NO);
+    assert_levels(&r, NO, NO, NO, NO);
 }
 
 TEST(touching_solids) {
@@ -151,7 +151,7 @@ TEST(touching_solids) {
     assert_true(r.is_closed && r.is_oriented && !r.is_manifold);
     assert_int_equal(3, r.euler_number);
     assert_close(1.0 / 3, r.volume, 1e-15);
-    assert_verdicts(&r, YES, YES, YES, NO);
+    assert_levels(&r, YES, YES, YES, NO);
 
     s->triangle_count = 4; /* along an edge: four faces that balance; its ends are one fan */
     s->vertex_count = 4;
@@ -162,11 +162,11 @@ TEST(touching_solids) {
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_NONMANIFOLD_EDGE));
     assert_int_equal(0, count_of(&r, ABUT_PROBLEM_NONMANIFOLD_VERTEX));
     assert_true(!r.is_closed && !r.is_manifold && r.is_oriented && !r.is_solid && r.volume > 0);
-    assert_verdicts(&r, YES, YES, YES, NO);
+    assert_levels(&r, YES, YES, YES, NO);
 
     soup_triangle(s, 0, 3, 1); /* a third page, and it does not balance */
     r = examine(s);
-    assert_verdicts(&r, NO, PARTLY, PARTLY, NO);
+    assert_levels(&r, NO, PARTLY, PARTLY, NO);
 }
 
 TEST(inward_and_nested) {
@@ -177,15 +177,15 @@ TEST(inward_and_nested) {
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_close(-64, r.volume, 1e-12);
     assert_true(r.is_solid && r.inertia[0] > 0); /* mass is not negative */
-    assert_verdicts(&r, YES, YES, YES, NO);   /* all of it, so that signs know */
+    assert_levels(&r, YES, YES, YES, NO);   /* all of it, so that signs know */
     assert_non_null(strstr(abut_pair_reliability(&r).reason, "volume counts negative"));
     soup_box(s, 3, 4); /* two that disagree */
     r = examine(s);
-    assert_verdicts(&r, NO, YES, YES, NO);
+    assert_levels(&r, NO, YES, YES, NO);
     s->triangle_count -= 2; /* and one of them is open */
     r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
-    assert_verdicts(&r, NO, PARTLY, PARTLY, NO);
+    assert_levels(&r, NO, PARTLY, PARTLY, NO);
     assert_non_null(strstr(abut_sign_reliability(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
 
     s = fresh(); /* a hollow box: the wall of the cavity faces inwards and is right */
@@ -195,7 +195,7 @@ TEST(inward_and_nested) {
     r = examine(s);
     assert_int_equal(0, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_close(56, r.volume, 1e-12);
-    assert_verdicts(&r, YES, YES, YES, PARTLY);
+    assert_levels(&r, YES, YES, YES, PARTLY);
 
     soup_box(s, -0.5, 0.5); /* a pebble in the cavity, the wrong way round */
     turn_from(s, 24);
@@ -205,14 +205,14 @@ TEST(inward_and_nested) {
     turn_from(s, 24);
     r = examine(s);
     assert_int_equal(0, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
-    assert_verdicts(&r, YES, YES, YES, PARTLY);
+    assert_levels(&r, YES, YES, YES, PARTLY);
 
     s = fresh(); /* a solid in a solid: nothing inward, but between them the sign is in doubt */
     soup_box(s, -2, 2);
     soup_box(s, -1, 1);
     r = examine(s);
     assert_int_equal(0, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
-    assert_verdicts(&r, PARTLY, YES, YES, PARTLY);
+    assert_levels(&r, PARTLY, YES, YES, PARTLY);
 }
 
 /* Boxes that touch along whole faces, edges and corners are not inside each other. */
@@ -264,11 +264,11 @@ TEST(bad_triangles_and_vertices) {
     soup_triangle(s, 5, 5, 4);
     r = examine(s);
     assert_true(r.is_closed && r.is_manifold && r.is_solid);
-    assert_verdicts(&r, PARTLY, YES, YES, YES);
+    assert_levels(&r, PARTLY, YES, YES, YES);
     soup_triangle(s, 0, 7, 7); /* across the inside, it is a surface of its own */
     r = examine(s);
     assert_false(r.is_closed);
-    assert_verdicts(&r, NO, YES, YES, PARTLY);
+    assert_levels(&r, NO, YES, YES, PARTLY);
 }
 
 TEST(no_volume) {
@@ -281,7 +281,7 @@ TEST(no_volume) {
     abut_mesh_report r = examine(s);
     assert_true(r.is_closed && r.is_oriented && !r.is_solid);
     assert_close(0.1 + 1.3 + 0.2, 3 * r.centroid.x, 1e-15);
-    assert_verdicts(&r, NO, YES, YES, YES);
+    assert_levels(&r, NO, YES, YES, YES);
 
     soup_box(s, 5, 6); /* beside a proper solid */
     r = examine(s);
@@ -293,7 +293,7 @@ TEST(no_volume) {
     r = examine(s);
     assert_true(r.area == 0 && r.volume == 0 && r.centroid.y == 2 && r.inertia[0] == 0);
     assert_int_equal(2, r.euler_number);
-    assert_verdicts(&r, NO, YES, YES, YES);
+    assert_levels(&r, NO, YES, YES, YES);
 }
 
 TEST(only_the_first_eight_are_named) {
@@ -400,7 +400,7 @@ TEST(mass_of_any_scale) {
             assert_true(isinf(r.inertia[0]));
         if (k == 1e-90)
             assert_true(r.inertia[0] == 0);
-        assert_verdicts(&r, YES, YES, YES, YES);
+        assert_levels(&r, YES, YES, YES, YES);
     }
 }
 
@@ -507,7 +507,7 @@ TEST(order_does_not_matter) {
     assert_close(a.area, b.area, 1e-12);
     assert_close(a.volume, b.volume, 1e-12);
     for (int i = 0; i < METHODS; i++)
-        assert_ptr_equal(advice_of(&a, i).reason, advice_of(&b, i).reason);
+        assert_ptr_equal(reliability_of(&a, i).reason, reliability_of(&b, i).reason);
 }
 
 TEST_THREADS(same_on_any_thread_count) {

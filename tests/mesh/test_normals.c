@@ -292,7 +292,7 @@ TEST(the_sign_is_right) {
     assert_true(corners > 2000);
 }
 
-/* Solids that touch themselves in a vertex or along an edge, as the advice promises. */
+/* Solids that touch themselves in a vertex or along an edge, as the reliability promises. */
 TEST(the_sign_is_right_where_fans_touch) {
     test_random random = {.state = 12};
     soup *s = fresh();

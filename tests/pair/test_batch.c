@@ -276,7 +276,7 @@ TEST(refitted) {
     abut_mesh *apart = make_soup(NULL, corners, count);
     assert_ok(abut_bvh_set_mesh(around, apart));
     assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-    assert_int_equal(relation, ABUT_PAIR_DISJOINT);
+    assert_int_equal(relation, ABUT_PAIR_APART);
     abut_mesh_destroy(soup);
     abut_mesh_destroy(apart);
     abut_bvh_destroy(around);
@@ -304,7 +304,7 @@ TEST(opened_and_closed) {
         abut_pair_relation relation;
         assert_ok(abut_bvh_set_mesh(around, meshes[i % 2]));
         assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
-        assert_int_equal(relation, i % 2 ? ABUT_PAIR_DISJOINT : ABUT_PAIR_B_INSIDE);
+        assert_int_equal(relation, i % 2 ? ABUT_PAIR_APART : ABUT_PAIR_B_INSIDE);
     }
     abut_mesh_destroy(meshes[0]);
     abut_mesh_destroy(meshes[1]);

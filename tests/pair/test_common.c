@@ -141,13 +141,13 @@ static void check_blocks(const block *a, const block *b, const abut_pair_measure
         shared += side * ((a->lo[i] == b->lo[i]) + (a->hi[i] == b->hi[i]));
         flush += flat == 1 && size[i] == 0 ? side : 0;
     }
-    abut_pair_overlap_kind kind = flat >= 4            ? ABUT_PAIR_OVERLAP_NONE
-                                 : flat               ? ABUT_PAIR_OVERLAP_TOUCH
-                                 : !a_more && !b_more ? ABUT_PAIR_OVERLAP_EQUAL
-                                 : !a_more            ? ABUT_PAIR_OVERLAP_A_INSIDE
-                                 : !b_more            ? ABUT_PAIR_OVERLAP_B_INSIDE
-                                                      : ABUT_PAIR_OVERLAP_PARTIAL;
-    assert_string_equal(abut_pair_overlap_kind_name(kind), abut_pair_overlap_kind_name(found->kind));
+    abut_pair_kind kind = flat >= 4            ? ABUT_PAIR_KIND_APART
+                                 : flat               ? ABUT_PAIR_KIND_TOUCH
+                                 : !a_more && !b_more ? ABUT_PAIR_KIND_SAME
+                                 : !a_more            ? ABUT_PAIR_KIND_A_INSIDE
+                                 : !b_more            ? ABUT_PAIR_KIND_B_INSIDE
+                                                      : ABUT_PAIR_KIND_OVERLAP;
+    assert_string_equal(abut_pair_kind_name(kind), abut_pair_kind_name(found->kind));
     assert_int_equal(ABUT_RELIABILITY_GUARANTEED, found->reliability.level);
     assert_near(flush, found->flush_area, error);
     assert_near(flat ? 0 : volume, found->volume, error);
@@ -178,7 +178,7 @@ TEST(blocks) {
                    q = {.bvh = block_tree(&b, 1 + test_random_below(&random, 3))};
         abut_pair_measures found = common_of(&p, &q);
         check_blocks(&a, &b, &found, 1e-13);
-        if (found.kind > ABUT_PAIR_OVERLAP_TOUCH)
+        if (found.kind > ABUT_PAIR_KIND_TOUCH)
             for (int i = 0; i < 3; i++) {
                 const double *lo = &found.bounds.lo.x, *hi = &found.bounds.hi.x, *c = &found.centroid.x;
                 assert_near(fmax(a.lo[i], b.lo[i]), lo[i], 1e-13);
@@ -333,17 +333,17 @@ TEST(nested) {
     abut_mesh *small = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
     abut_bvh *ball = hierarchy(small), *hollow = around(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 6));
     double volume = volume_of(ball);
-    assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(ball, hollow, 0, 0, 0).kind); /* in the cavity */
-    assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(ball, hollow, 20, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_KIND_APART, at(ball, hollow, 0, 0, 0).kind); /* in the cavity */
+    assert_int_equal(ABUT_PAIR_KIND_APART, at(ball, hollow, 20, 0, 0).kind);
     abut_pair_measures wall = at(ball, hollow, 1.5, 0, 0), turned = at(hollow, ball, 1.5, 0, 0);
-    assert_int_equal(ABUT_PAIR_OVERLAP_A_INSIDE, wall.kind);
-    assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, turned.kind);
+    assert_int_equal(ABUT_PAIR_KIND_A_INSIDE, wall.kind);
+    assert_int_equal(ABUT_PAIR_KIND_B_INSIDE, turned.kind);
     assert_near(volume, wall.volume, 1e-15);
     assert_near(volume, turned.volume, 1e-15);
     assert_near(0, wall.area_b, 0);
     assert_near(0, v3_length(wall.centroid), 1e-12);
-    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, at(ball, hollow, 0.5, 0, 0).kind);
-    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, at(ball, hollow, 4, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_KIND_OVERLAP, at(ball, hollow, 0.5, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_KIND_OVERLAP, at(ball, hollow, 4, 0, 0).kind);
     /* So is what has no volume, or hardly any. */
     static const double heights[] = {0, 1e-14, 1e-11, 1e-6};
     for (int i = 0; i < 4; i++) {
@@ -360,11 +360,11 @@ TEST(nested) {
             hierarchy(test_mesh(NULL, positions, count, abut_mesh_indices(abut_bvh_mesh(flat)),
                                 abut_mesh_triangle_count(abut_bvh_mesh(flat))));
         abut_pair_measures in = at(sheet, hollow, 2, 0, 0);
-        assert_int_equal(ABUT_PAIR_OVERLAP_A_INSIDE, in.kind);
+        assert_int_equal(ABUT_PAIR_KIND_A_INSIDE, in.kind);
         assert_near(heights[i], in.volume, 1e-10);
         assert_near(0, v3_length(in.centroid), 1e-6);
-        assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, at(hollow, sheet, 2, 0, 0).kind);
-        assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(sheet, hollow, 20, 0, 0).kind);
+        assert_int_equal(ABUT_PAIR_KIND_B_INSIDE, at(hollow, sheet, 2, 0, 0).kind);
+        assert_int_equal(ABUT_PAIR_KIND_APART, at(sheet, hollow, 20, 0, 0).kind);
         free(positions);
         abut_bvh_destroy(flat);
         abut_bvh_destroy(sheet);
@@ -376,7 +376,7 @@ TEST(nested) {
                                             vec(0.3 * i, 0, 0)));
     abut_bvh *parts = hierarchy(list), *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_pair_measures three = at(parts, box, 0.1, 0, 0); /* x from -0.4 to 0.6: at 0, 0.3 and 0.6 */
-    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, three.kind);
+    assert_int_equal(ABUT_PAIR_KIND_OVERLAP, three.kind);
     assert_near(2.5 * volume, three.volume, 1e-15);
     abut_bvh_destroy(parts);
     abut_bvh_destroy(box);
@@ -393,14 +393,14 @@ TEST(specks) {
         abut_bvh *speck = hierarchy(ball);
         double volume = volume_of(speck);
         abut_pair_measures found = at(speck, box, -0.25 * (power > 0), 0, 0);
-        assert_int_equal(ABUT_PAIR_OVERLAP_A_INSIDE, found.kind);
+        assert_int_equal(ABUT_PAIR_KIND_A_INSIDE, found.kind);
         assert_near(volume, found.volume, 1e-13 * volume);
         found = at(box, speck, 0, 0.25 * (power > 0), 0);
-        assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, found.kind);
+        assert_int_equal(ABUT_PAIR_KIND_B_INSIDE, found.kind);
         assert_near(volume, found.volume, 1e-13 * volume);
-        assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(box, speck, 0.5 + size, 0, 0).kind);
+        assert_int_equal(ABUT_PAIR_KIND_APART, at(box, speck, 0.5 + size, 0, 0).kind);
         found = at(box, speck, 0.5, 0, 0); /* where edges of the box are rounded */
-        assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, found.kind);
+        assert_int_equal(ABUT_PAIR_KIND_OVERLAP, found.kind);
         assert_near(volume / 2, found.volume, (1e-12 + 1e-15 / size) * volume);
         assert_near(found.area_b, at(speck, box, -0.5, 0, 0).area_a,
                     (1e-12 + 1e-15 / size) * size * size);
@@ -416,19 +416,19 @@ TEST(touching) {
              *tip = hierarchy(test_mesh(NULL, corners, 4, tetrahedron_indices, 4));
     const struct {
         abut_vec3 at;
-        abut_pair_overlap_kind kind;
+        abut_pair_kind kind;
         double flush;
     } cases[] = {
-        {{0.5, 0, 0}, ABUT_PAIR_OVERLAP_TOUCH, 0.25},       /* a face, a part of it beyond */
-        {{0.5, -0.5, -0.5}, ABUT_PAIR_OVERLAP_TOUCH, 0.5},  /* a face */
-        {{0.5, 0.5, -0.25}, ABUT_PAIR_OVERLAP_TOUCH, 0},    /* an edge */
-        {{0.5, 0.5, 0.5}, ABUT_PAIR_OVERLAP_TOUCH, 0},      /* a corner */
-        {{-0.25, -0.25, -1.5}, ABUT_PAIR_OVERLAP_TOUCH, 0}, /* the tip on a face */
-        {{-0.25, -0.25, -1.5 - 1e-6}, ABUT_PAIR_OVERLAP_NONE, 0},
-        {{-0.25, -0.25, -1.5 + 1e-6}, ABUT_PAIR_OVERLAP_PARTIAL, 0},
-        {{0.5 - 1e-6, 0, 0}, ABUT_PAIR_OVERLAP_PARTIAL, 0},
-        {{0.5 + 1e-6, 0, 0}, ABUT_PAIR_OVERLAP_NONE, 0},
-        {{-0.5, -0.5, -0.5}, ABUT_PAIR_OVERLAP_B_INSIDE, 0},
+        {{0.5, 0, 0}, ABUT_PAIR_KIND_TOUCH, 0.25},       /* a face, a part of it beyond */
+        {{0.5, -0.5, -0.5}, ABUT_PAIR_KIND_TOUCH, 0.5},  /* a face */
+        {{0.5, 0.5, -0.25}, ABUT_PAIR_KIND_TOUCH, 0},    /* an edge */
+        {{0.5, 0.5, 0.5}, ABUT_PAIR_KIND_TOUCH, 0},      /* a corner */
+        {{-0.25, -0.25, -1.5}, ABUT_PAIR_KIND_TOUCH, 0}, /* the tip on a face */
+        {{-0.25, -0.25, -1.5 - 1e-6}, ABUT_PAIR_KIND_APART, 0},
+        {{-0.25, -0.25, -1.5 + 1e-6}, ABUT_PAIR_KIND_OVERLAP, 0},
+        {{0.5 - 1e-6, 0, 0}, ABUT_PAIR_KIND_OVERLAP, 0},
+        {{0.5 + 1e-6, 0, 0}, ABUT_PAIR_KIND_APART, 0},
+        {{-0.5, -0.5, -0.5}, ABUT_PAIR_KIND_B_INSIDE, 0},
     };
     test_random random = {46};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -441,9 +441,9 @@ TEST(touching) {
             }
             abut_pair_measures found = common_of(&a, &b);
             if (found.kind != cases[i].kind)
-                fail_msg("case %zu, turn %d: %s", i, turn, abut_pair_overlap_kind_name(found.kind));
+                fail_msg("case %zu, turn %d: %s", i, turn, abut_pair_kind_name(found.kind));
             assert_near(cases[i].flush, found.flush_area, 1e-12);
-            if (found.kind != ABUT_PAIR_OVERLAP_TOUCH)
+            if (found.kind != ABUT_PAIR_KIND_TOUCH)
                 continue;
             assert_near(0, found.volume, 0);
             assert_near(cases[i].flush, v3_length(found.area_vector), 1e-12);
@@ -460,11 +460,11 @@ TEST(touching) {
     abut_pair_measures found;
     options.tolerance = 2e-6;
     assert_ok(abut_pair_measure(&a, &b, &options, &found));
-    assert_int_equal(ABUT_PAIR_OVERLAP_TOUCH, found.kind);
+    assert_int_equal(ABUT_PAIR_KIND_TOUCH, found.kind);
     assert_near(0.5, found.flush_area, 1e-12);
     b.pose.translation.x = 0.5 - 1e-6;
     assert_ok(abut_pair_measure(&a, &b, &options, &found));
-    assert_int_equal(ABUT_PAIR_OVERLAP_TOUCH, found.kind);
+    assert_int_equal(ABUT_PAIR_KIND_TOUCH, found.kind);
     assert_near(0.5, found.flush_area, 1e-5);
     abut_bvh_destroy(box);
     abut_bvh_destroy(tip);
@@ -524,9 +524,9 @@ TEST(odd_meshes) {
         assert_near(2 * plain.volume, found.volume, 1e-14);
     }
     abut_posed a = {.bvh = inward}, b = {.bvh = ball};
-    assert_int_equal(ABUT_PAIR_OVERLAP_EQUAL, common_of(&a, &b).kind);
+    assert_int_equal(ABUT_PAIR_KIND_SAME, common_of(&a, &b).kind);
     a.bvh = needle;
-    assert_int_equal(ABUT_PAIR_OVERLAP_EQUAL, common_of(&a, &b).kind);
+    assert_int_equal(ABUT_PAIR_KIND_SAME, common_of(&a, &b).kind);
     abut_bvh *trees[] = {torus, ball, inward, soup, needle, twice};
     for (int i = 0; i < 6; i++)
         abut_bvh_destroy(trees[i]);
@@ -536,13 +536,13 @@ TEST(odd_meshes) {
 TEST(open_meshes) {
     abut_bvh *sheet = shape_tree(ABUT_SHAPE_SHEET, 3), *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_pair_measures found = at(sheet, box, 0, 0, 0);
-    assert_int_equal(ABUT_PAIR_OVERLAP_PARTIAL, found.kind);
+    assert_int_equal(ABUT_PAIR_KIND_OVERLAP, found.kind);
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
     assert_non_null(strstr(found.reliability.reason, "A has a border"));
     assert_near(0, found.volume + found.area + found.flush_area, 0);
     assert_non_null(strstr(at(box, sheet, 0, 0, 0).reliability.reason, "B has a border"));
     assert_non_null(strstr(at(sheet, sheet, 0, 0, 0).reliability.reason, "Both meshes"));
-    assert_int_equal(ABUT_PAIR_OVERLAP_NONE, at(sheet, box, 0, 0, 3).kind);
+    assert_int_equal(ABUT_PAIR_KIND_APART, at(sheet, box, 0, 0, 3).kind);
     uint32_t indices[36];
     const abut_mesh *mesh = abut_bvh_mesh(box);
     memcpy(indices, abut_mesh_indices(mesh), sizeof indices);
@@ -587,7 +587,7 @@ TEST(hostile) {
                     assert_true(isfinite(numbers[list][k]));
             if (j >= SIZES && (j - SIZES) % 2 == 1 && c.volume != 0)
                 fail_msg("trees %u and %u: volume %g, %s", i, j, c.volume,
-                         abut_pair_overlap_kind_name(c.kind));
+                         abut_pair_kind_name(c.kind));
         }
     for (uint32_t i = 0; i < count; i++)
         abut_bvh_destroy(trees[i]);
@@ -610,8 +610,8 @@ TEST(refused) {
         assert_refused("pose of b", abut_pair_measure(&a, &b, NULL, &found));
     }
     assert_near(7, found.volume, 0);
-    assert_string_equal("same", abut_pair_overlap_kind_name(ABUT_PAIR_OVERLAP_EQUAL));
-    assert_null(abut_pair_overlap_kind_name((abut_pair_overlap_kind)99));
+    assert_string_equal("same", abut_pair_kind_name(ABUT_PAIR_KIND_SAME));
+    assert_null(abut_pair_kind_name((abut_pair_kind)99));
     abut_bvh_destroy(box);
 }
 
@@ -621,11 +621,11 @@ TEST(refitted) {
     abut_mesh *larger = NULL;
     assert_ok(abut_mesh_transform(mesh, 2, still, &larger));
     abut_bvh *box = hierarchy(mesh), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 3);
-    assert_int_equal(ABUT_PAIR_OVERLAP_B_INSIDE, at(box, ball, 0, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_KIND_B_INSIDE, at(box, ball, 0, 0, 0).kind);
     assert_near(1, at(box, box, 0, 0, 0).volume, 1e-15);
     assert_ok(abut_bvh_set_mesh(box, larger));
     assert_near(8, at(box, box, 0, 0, 0).volume, 1e-14);
-    assert_int_equal(ABUT_PAIR_OVERLAP_EQUAL, at(box, box, 0, 0, 0).kind);
+    assert_int_equal(ABUT_PAIR_KIND_SAME, at(box, box, 0, 0, 0).kind);
     /* A corner that comes apart opens it. */
     uint32_t count = abut_mesh_vertex_count(larger);
     abut_vec3 *positions = malloc(count * sizeof *positions);

@@ -182,7 +182,7 @@ TEST(soups_with_discs) {
                 b.bvh = without[1];
                 assert_ok(abut_pair_distance(&a, &b, &options, NULL, &expected));
                 assert_memory_equal(&found, &expected, sizeof found);
-                apart += found.relation == ABUT_PAIR_DISJOINT;
+                apart += found.relation == ABUT_PAIR_APART;
             }
             for (int k = 0; k < 2; k++) {
                 abut_bvh_destroy(with[k]);

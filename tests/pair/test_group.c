@@ -222,7 +222,7 @@ TEST(boxes_follow) {
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&posed[0], &posed[1], NULL, NULL, &overlap));
         assert_ok(abut_pair_group_any(&group, &any, NULL));
-        assert_true(any == (overlap.relation != ABUT_PAIR_DISJOINT));
+        assert_true(any == (overlap.relation != ABUT_PAIR_APART));
     }
     abut_bvh_destroy(near_box);
     abut_bvh_destroy(far_box);

@@ -246,7 +246,7 @@ TEST(pipes_and_rings) {
             b.bvh = without[1];
             assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &expected));
             assert_memory_equal(&found, &expected, sizeof found);
-            apart += found.relation == ABUT_PAIR_DISJOINT;
+            apart += found.relation == ABUT_PAIR_APART;
         }
         for (int i = 0; i < 2; i++) {
             abut_bvh **list = i ? with : without;

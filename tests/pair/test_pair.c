@@ -89,7 +89,7 @@ static abut_pair_relation relation_slowly(const slow_answer *slow, const abut_me
     return slow->meeting_count ? ABUT_PAIR_INTERSECTING
            : some_inside(a, b) ? ABUT_PAIR_A_INSIDE
            : some_inside(b, a) ? ABUT_PAIR_B_INSIDE
-                               : ABUT_PAIR_DISJOINT;
+                               : ABUT_PAIR_APART;
 }
 
 /* ---- checks ---- */
@@ -140,7 +140,7 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
         assert_true(listed);
     } else {
         const abut_separation *e = &slow->closest;
-        assert_int_equal(got.relation, ABUT_PAIR_DISJOINT);
+        assert_int_equal(got.relation, ABUT_PAIR_APART);
         /* what docs/choosing.md, docs/limits.md and docs/pair.md promise */
         const double error = fabs(got.distance - slow->least);
         if (!(error <= 1e-12 * size && error <= 1e-3 * slow->least))
@@ -209,7 +209,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
     options.surface_only = true;
     for (int warm = 0; warm < 2; warm++) {
         assert_ok(relation_of(&a, &b, &options, warm ? cache : NULL, &relation));
-        assert_int_equal(relation, slow.meeting_count ? ABUT_PAIR_INTERSECTING : ABUT_PAIR_DISJOINT);
+        assert_int_equal(relation, slow.meeting_count ? ABUT_PAIR_INTERSECTING : ABUT_PAIR_APART);
         check_distance(&a, &b, moved_a, moved_b, &slow, warm ? cache : NULL);
     }
     check_meetings(&a, &b, &slow);
@@ -221,7 +221,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
         abut_separation got;
         assert_ok(abut_pair_distance(&a, &b, NULL, cache, &got));
         assert_int_equal(got.relation, expected);
-        assert_true((got.distance == 0) == (expected != ABUT_PAIR_DISJOINT));
+        assert_true((got.distance == 0) == (expected != ABUT_PAIR_APART));
         if (expected == ABUT_PAIR_A_INSIDE || expected == ABUT_PAIR_B_INSIDE) {
             bool inner_b = expected == ABUT_PAIR_B_INSIDE;
             assert_int_equal(inner_b ? got.triangle_a : got.triangle_b, ABUT_NONE);
@@ -313,7 +313,7 @@ TEST(touching) {
         {{2, 0, 0}, ABUT_PAIR_INTERSECTING},                /* face on face */
         {{2, 2, 0}, ABUT_PAIR_INTERSECTING},                /* edge on edge */
         {{2, 2, 2}, ABUT_PAIR_INTERSECTING},                /* corner on corner */
-        {{2.0000000000000004, 0, 0}, ABUT_PAIR_DISJOINT}, /* one step of a double further */
+        {{2.0000000000000004, 0, 0}, ABUT_PAIR_APART}, /* one step of a double further */
         {{1.5, 0, 0}, ABUT_PAIR_INTERSECTING},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -348,9 +348,9 @@ TEST(containment) {
     abut_bvh *solid = hierarchy(large), *shell = hierarchy(hollow), *pair = hierarchy(two);
     double radius = abut_mesh_bounds(abut_bvh_mesh(solid)).hi.z;
     static const abut_pair_relation in_solid[] = {ABUT_PAIR_B_INSIDE, ABUT_PAIR_B_INSIDE,
-                                                  ABUT_PAIR_DISJOINT, ABUT_PAIR_INTERSECTING};
-    static const abut_pair_relation in_shell[] = {ABUT_PAIR_DISJOINT, ABUT_PAIR_B_INSIDE,
-                                                  ABUT_PAIR_DISJOINT, ABUT_PAIR_INTERSECTING};
+                                                  ABUT_PAIR_APART, ABUT_PAIR_INTERSECTING};
+    static const abut_pair_relation in_shell[] = {ABUT_PAIR_APART, ABUT_PAIR_B_INSIDE,
+                                                  ABUT_PAIR_APART, ABUT_PAIR_INTERSECTING};
     const double heights[] = {0, 0.75, 2, 1};
     for (int i = 0; i < 4; i++) {
         abut_pose at = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
@@ -437,7 +437,7 @@ TEST(borders) {
             assert_int_equal(relation, again);
             if (relation != ABUT_PAIR_INTERSECTING && fabs(turns - 0.5) > 1e-6) {
                 const bool inside = !sheet && turns > 0.5;
-                assert_int_equal(relation, inside ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_DISJOINT);
+                assert_int_equal(relation, inside ? ABUT_PAIR_B_INSIDE : ABUT_PAIR_APART);
                 seen[inside]++;
             }
             abut_mesh_destroy(moved);

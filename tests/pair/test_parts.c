@@ -214,14 +214,14 @@ TEST(every_part_counts_by_itself) {
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
             assert_int_equal(meets     ? ABUT_PAIR_INTERSECTING
                              : touches ? ABUT_PAIR_B_INSIDE
-                                       : ABUT_PAIR_DISJOINT,
+                                       : ABUT_PAIR_APART,
                              overlap.relation);
             if (!all.holed || meets)
                 assert_int_equal(ABUT_RELIABILITY_GUARANTEED, overlap.reliability.level);
             assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &overlap));
             assert_int_equal(meets     ? ABUT_PAIR_INTERSECTING
                              : touches ? ABUT_PAIR_A_INSIDE
-                                       : ABUT_PAIR_DISJOINT,
+                                       : ABUT_PAIR_APART,
                              overlap.relation);
             assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
             assert_int_equal(touches, apart.distance == 0);
@@ -241,7 +241,7 @@ TEST(every_part_counts_by_itself) {
         abut_bvh_destroy(outer);
         abut_mesh_destroy(mesh);
     }
-    assert_true(seen[ABUT_PAIR_DISJOINT] > 50 && seen[ABUT_PAIR_INTERSECTING] > 50 &&
+    assert_true(seen[ABUT_PAIR_APART] > 50 && seen[ABUT_PAIR_INTERSECTING] > 50 &&
                 seen[ABUT_PAIR_A_INSIDE] > 50 && inside_mixed > 10);
     abut_bvh_destroy(inner);
     abut_mesh_destroy(small);
@@ -347,7 +347,7 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
             abut_overlap overlap;
             double time;
             assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-            const bool touches = overlap.relation != ABUT_PAIR_DISJOINT;
+            const bool touches = overlap.relation != ABUT_PAIR_APART;
             const bool contacts = count_patches(&a, &b) > 0;
             assert_int_equal(contacts, count_patches(&b, &a) > 0);
             assert_int_equal(contacts, count_patches_within(&a, &b, 0, true) > 0);
@@ -374,7 +374,7 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
 
 /* ---- reliability of contacts ---- */
 
-static abut_reliability advice_of(const abut_posed *a, const abut_posed *b, double margin) {
+static abut_reliability reliability_of(const abut_posed *a, const abut_posed *b, double margin) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
@@ -387,7 +387,7 @@ static abut_reliability advice_of(const abut_posed *a, const abut_posed *b, doub
     return patches.reliability;
 }
 
-static abut_reliability solid_advice(const abut_posed *a, const abut_solid *b) {
+static abut_reliability solid_reliability(const abut_posed *a, const abut_solid *b) {
     abut_patch list[16];
     abut_contact contacts[64];
     abut_patches patches = {.list = list,
@@ -437,7 +437,7 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         abut_posed b = {inner, still};
         b.pose.translation.z = cases[i].z;
         for (int swap = 0; swap < 2; swap++) {
-            const abut_reliability found = advice_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
+            const abut_reliability found = reliability_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
             if (found.level != cases[i].wanted)
                 fail_msg("case %d: %s: %s", (int)i, abut_reliability_level_name(found.level), found.reason);
         }
@@ -447,9 +447,9 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         sphere.shape.sphere.centre.z = cases[i].z;
         sphere.shape.sphere.radius = 0.12;
         plane.shape.plane = (abut_plane){{0, 0, 1}, -cases[i].z};
-        assert_int_equal(cases[i].wanted, solid_advice(&a, &sphere).level);
+        assert_int_equal(cases[i].wanted, solid_reliability(&a, &sphere).level);
         if (cases[i].z > 1) /* then the plane is below all of it */
-            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, solid_advice(&a, &plane).level);
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, solid_reliability(&a, &plane).level);
     }
     free(turned);
     for (int i = 0; i < 3; i++) {

@@ -97,24 +97,24 @@ static abut_bvh *take(abut_mesh *mesh) {
 
 /* ---- every function about two bodies ---- */
 
-typedef struct verdicts {
+typedef struct levels {
     abut_pair_relation relation;
-    abut_reliability_level verdict;
+    abut_reliability_level level;
     const char *reason;
     double distance;
-} verdicts;
+} levels;
 
-static void check_reason(const verdicts *wanted, abut_reliability advice) {
-    assert_int_equal(wanted->verdict, advice.level);
-    if (!strstr(advice.reason, wanted->reason))
-        fail_msg("'%s' does not say '%s'", advice.reason, wanted->reason);
+static void check_reason(const levels *wanted, abut_reliability reliability) {
+    assert_int_equal(wanted->level, reliability.level);
+    if (!strstr(reliability.reason, wanted->reason))
+        fail_msg("'%s' does not say '%s'", reliability.reason, wanted->reason);
 }
 
-static void check_pairs(const abut_posed *a, const abut_posed *b, const verdicts *wanted) {
+static void check_pairs(const abut_posed *a, const abut_posed *b, const levels *wanted) {
     abut_overlap overlap;
     abut_separation apart, many;
     abut_pair_relation relation;
-    abut_reliability advice;
+    abut_reliability reliability;
     bool within;
     assert_ok(abut_pair_overlap(a, b, NULL, NULL, &overlap));
     assert_int_equal(wanted->relation, overlap.relation);
@@ -123,24 +123,24 @@ static void check_pairs(const abut_posed *a, const abut_posed *b, const verdicts
     assert_int_equal(wanted->relation, apart.relation);
     check_reason(wanted, apart.reliability);
     assert_near(wanted->distance, apart.distance, 0.05);
-    assert_ok(abut_pair_within(a, b, 0.1, NULL, NULL, &within, &advice));
-    assert_int_equal(wanted->relation != ABUT_PAIR_DISJOINT, within);
-    check_reason(wanted, advice);
+    assert_ok(abut_pair_within(a, b, 0.1, NULL, NULL, &within, &reliability));
+    assert_int_equal(wanted->relation != ABUT_PAIR_APART, within);
+    check_reason(wanted, reliability);
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = a->bvh;
     poses.b = b->bvh;
     poses.poses_a = &a->pose;
     poses.poses_b = &b->pose;
     poses.count = 1;
-    assert_ok(abut_pair_overlap_batch(&poses, NULL, &relation, &advice));
+    assert_ok(abut_pair_overlap_batch(&poses, NULL, &relation, &reliability));
     assert_int_equal(wanted->relation, relation);
-    check_reason(wanted, advice);
+    check_reason(wanted, reliability);
     assert_ok(abut_pair_distance_batch(&poses, NULL, &many));
     assert_int_equal(wanted->relation, many.relation);
     check_reason(wanted, many.reliability);
-    assert_ok(abut_pair_within_batch(&poses, 0.1, NULL, &within, &advice));
-    assert_int_equal(wanted->relation != ABUT_PAIR_DISJOINT, within);
-    check_reason(wanted, advice);
+    assert_ok(abut_pair_within_batch(&poses, 0.1, NULL, &within, &reliability));
+    assert_int_equal(wanted->relation != ABUT_PAIR_APART, within);
+    check_reason(wanted, reliability);
 }
 
 static uint64_t count_patches(const abut_posed *a, const abut_posed *b) {
@@ -187,27 +187,27 @@ static uint64_t count_world_contacts(abut_mesh *outer, abut_mesh *inner) {
     return found.count;
 }
 
-static void check_sweep(const abut_bvh *outer, const abut_bvh *inner, const verdicts *wanted) {
+static void check_sweep(const abut_bvh *outer, const abut_bvh *inner, const levels *wanted) {
     const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
     const abut_path moves = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {1, 0, 0}}};
     abut_sweep_rigid_result touch;
     assert_ok(abut_sweep_rigid(outer, &still, inner, &moves, NULL, &touch));
-    assert_int_equal(wanted->relation != ABUT_PAIR_DISJOINT, touch.hit);
+    assert_int_equal(wanted->relation != ABUT_PAIR_APART, touch.hit);
     check_reason(wanted, touch.reliability);
 }
 
-static void check_all(abut_mesh *outer, const verdicts *wanted) {
+static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_mesh *inner = robot();
-    const bool inside = wanted->relation != ABUT_PAIR_DISJOINT;
+    const bool inside = wanted->relation != ABUT_PAIR_APART;
     abut_bvh *a = take(abut_mesh_retain(outer)), *b = take(abut_mesh_retain(inner));
     const abut_posed at[2] = {{.bvh = a}, {.bvh = b}};
     abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
-    const verdicts swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_DISJOINT, wanted->verdict,
+    const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
                               wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
     check_pairs(&at[1], &at[0], &swapped);
     assert_ok(abut_pair_measure(&at[0], &at[1], NULL, &common));
-    assert_int_equal(inside ? ABUT_PAIR_OVERLAP_B_INSIDE : ABUT_PAIR_OVERLAP_NONE, common.kind);
+    assert_int_equal(inside ? ABUT_PAIR_KIND_B_INSIDE : ABUT_PAIR_KIND_APART, common.kind);
     assert_int_equal(inside, count_patches(&at[0], &at[1]) > 0);
     assert_int_equal(inside, count_ball_patches(&at[0]) > 0);
     assert_int_equal(inside, count_world_contacts(outer, inner) > 0);
@@ -220,7 +220,7 @@ static void check_all(abut_mesh *outer, const verdicts *wanted) {
 
 /* The walls are 1.7 from a robot in the middle of a scanned room. */
 TEST(robot_in_an_open_room_is_apart) {
-    const verdicts wanted = {ABUT_PAIR_DISJOINT, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.7};
+    const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.7};
     abut_mesh *mesh = room(false);
     assert_near(hole_share(mesh), 16 * 16 / (16 * atan(1)) / 80, 1e-12);
     abut_mesh_destroy(mesh);
@@ -229,7 +229,7 @@ TEST(robot_in_an_open_room_is_apart) {
 }
 
 TEST(small_hole_leaves_an_inside) {
-    const verdicts wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "A is not closed", 0};
+    const levels wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "A is not closed", 0};
     abut_mesh *mesh = box_with_hole(false);
     assert_true(hole_share(mesh) < 0.01);
     abut_mesh_destroy(mesh);
@@ -238,7 +238,7 @@ TEST(small_hole_leaves_an_inside) {
 }
 
 TEST(robot_in_a_car_is_apart) {
-    const verdicts wanted = {ABUT_PAIR_DISJOINT, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.65};
+    const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.65};
     abut_mesh *mesh = car();
     assert_true(hole_share(mesh) > 0.3);
     abut_mesh_destroy(mesh);
@@ -315,7 +315,7 @@ TEST(turned_triangles_are_no_holes) {
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
         assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE, overlap.reliability.level);
         if (i)
-            assert_int_equal(ABUT_PAIR_DISJOINT, overlap.relation);
+            assert_int_equal(ABUT_PAIR_APART, overlap.relation);
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(meshes[i]);
     }
@@ -390,7 +390,7 @@ TEST(refit_measures_holes_again) {
     assert_true(hole_share(large) > ABUT_SHEET_HOLE_FRACTION);
     for (int round = 0; round < 4; round++) {
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-        assert_int_equal(round % 2 ? ABUT_PAIR_DISJOINT : ABUT_PAIR_B_INSIDE, overlap.relation);
+        assert_int_equal(round % 2 ? ABUT_PAIR_APART : ABUT_PAIR_B_INSIDE, overlap.relation);
         assert_ok(abut_bvh_set_mesh(bvh, round % 2 ? small : large));
     }
     abut_bvh_destroy(bvh);

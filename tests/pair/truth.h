@@ -103,11 +103,11 @@ static const abut_vec3 at_surface[FAULTS] = {
     [INSIDE_OUT] = {0, 0, -1}, [INWARD_CUBE] = {0, 0, -1}, [MOEBIUS] = {1, 0, 0},
 };
 
-static void assert_advice(abut_reliability_level verdict, const char *part, abut_reliability advice) {
-    assert_int_equal(verdict, advice.level);
-    assert_non_null(advice.reason);
-    if (!strstr(advice.reason, part))
-        fail_msg("'%s' does not say '%s'", advice.reason, part);
+static void assert_reliability(abut_reliability_level level, const char *part, abut_reliability reliability) {
+    assert_int_equal(level, reliability.level);
+    assert_non_null(reliability.reason);
+    if (!strstr(reliability.reason, part))
+        fail_msg("'%s' does not say '%s'", reliability.reason, part);
 }
 
 /* A ball in the middle: containment decides. */
@@ -119,22 +119,22 @@ TEST(inside_decides) {
         abut_overlap one, other;
         abut_separation apart;
         abut_pair_options surfaces = abut_pair_options_default();
-        abut_reliability advice;
+        abut_reliability reliability;
         bool within;
-        const abut_reliability_level verdict = expected_of_pair(f);
-        const bool exact = verdict == ABUT_RELIABILITY_GUARANTEED;
+        const abut_reliability_level level = expected_of_pair(f);
+        const bool exact = level == ABUT_RELIABILITY_GUARANTEED;
         surfaces.surface_only = true;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
-        assert_advice(verdict,
+        assert_reliability(level,
                       f == MOEBIUS ? "B is a sheet"
                       : exact      ? "exact"
                       : f == BOWL  ? "B is not closed"
                                    : "of B face",
                       one.reliability);
-        if (verdict != ABUT_RELIABILITY_UNRELIABLE)
-            assert_int_equal(f == MOEBIUS ? ABUT_PAIR_DISJOINT : ABUT_PAIR_A_INSIDE, one.relation);
+        if (level != ABUT_RELIABILITY_UNRELIABLE)
+            assert_int_equal(f == MOEBIUS ? ABUT_PAIR_APART : ABUT_PAIR_A_INSIDE, one.relation);
         assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
-        assert_advice(verdict,
+        assert_reliability(level,
                       f == MOEBIUS ? "A is a sheet"
                       : exact      ? "exact"
                       : f == BOWL  ? "A is not closed"
@@ -143,16 +143,16 @@ TEST(inside_decides) {
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(one.relation, apart.relation);
         assert_ptr_equal(one.reliability.reason, apart.reliability.reason);
-        assert_ok(abut_pair_within(&a, &b, 0.1, NULL, NULL, &within, &advice));
-        assert_ptr_equal(one.reliability.reason, advice.reason);
+        assert_ok(abut_pair_within(&a, &b, 0.1, NULL, NULL, &within, &reliability));
+        assert_ptr_equal(one.reliability.reason, reliability.reason);
         /* what is near enough is, whatever is inside */
-        assert_ok(abut_pair_within(&a, &b, 2, NULL, NULL, &within, &advice));
+        assert_ok(abut_pair_within(&a, &b, 2, NULL, NULL, &within, &reliability));
         assert_true(within);
-        if (one.relation == ABUT_PAIR_DISJOINT)
-            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, advice.level);
+        if (one.relation == ABUT_PAIR_APART)
+            assert_int_equal(ABUT_RELIABILITY_GUARANTEED, reliability.level);
         /* surfaces alone ask nothing of a mesh */
         assert_ok(abut_pair_overlap(&a, &b, &surfaces, NULL, &one));
-        assert_int_equal(ABUT_PAIR_DISJOINT, one.relation);
+        assert_int_equal(ABUT_PAIR_APART, one.relation);
         assert_int_equal(ABUT_RELIABILITY_GUARANTEED, one.reliability.level);
         abut_bvh_destroy(around);
     }
@@ -170,11 +170,11 @@ TEST(surfaces_decide) {
         a.pose.translation = at_surface[f];
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
         assert_int_equal(ABUT_PAIR_INTERSECTING, overlap.relation);
-        assert_advice(ABUT_RELIABILITY_GUARANTEED, "exact", overlap.reliability);
+        assert_reliability(ABUT_RELIABILITY_GUARANTEED, "exact", overlap.reliability);
         a.pose.translation = vec(0, 0, -3);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
-        assert_int_equal(ABUT_PAIR_DISJOINT, apart.relation);
-        assert_advice(ABUT_RELIABILITY_GUARANTEED, "exact", apart.reliability);
+        assert_int_equal(ABUT_PAIR_APART, apart.relation);
+        assert_reliability(ABUT_RELIABILITY_GUARANTEED, "exact", apart.reliability);
         abut_bvh_destroy(around);
     }
     abut_bvh_destroy(ball);
@@ -189,24 +189,24 @@ TEST(batches) {
         abut_pair_poses poses = abut_pair_poses_default();
         abut_pair_relation relations[3];
         abut_separation separations[3];
-        abut_reliability advice;
+        abut_reliability reliability;
         bool within[3];
         at[1].translation = at_surface[f];
         poses.a = ball;
         poses.b = around;
         poses.poses_a = at;
         for (size_t count = 2; count <= 3; count++) {
-            abut_reliability_level verdict = count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
+            abut_reliability_level level = count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
             poses.count = count;
-            assert_ok(abut_pair_overlap_batch(&poses, NULL, relations, &advice));
-            assert_int_equal(verdict, advice.level);
-            assert_ok(abut_pair_within_batch(&poses, 0.01, NULL, within, &advice));
-            assert_int_equal(verdict, advice.level);
+            assert_ok(abut_pair_overlap_batch(&poses, NULL, relations, &reliability));
+            assert_int_equal(level, reliability.level);
+            assert_ok(abut_pair_within_batch(&poses, 0.01, NULL, within, &reliability));
+            assert_int_equal(level, reliability.level);
             assert_ok(abut_pair_distance_batch(&poses, NULL, separations));
             assert_int_equal(ABUT_RELIABILITY_GUARANTEED, separations[0].reliability.level);
             assert_int_equal(ABUT_RELIABILITY_GUARANTEED, separations[1].reliability.level);
         }
-        assert_int_equal(ABUT_PAIR_DISJOINT, relations[0]);
+        assert_int_equal(ABUT_PAIR_APART, relations[0]);
         assert_int_equal(ABUT_PAIR_INTERSECTING, relations[1]);
         assert_int_equal(expected_of_pair(f), separations[2].reliability.level);
         if (expected[f] != ABUT_RELIABILITY_UNRELIABLE)
@@ -226,7 +226,7 @@ TEST(both_in_doubt) {
     abut_bvh *small = hierarchy_of(shrunk);
     a.bvh = small;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-    assert_advice(ABUT_RELIABILITY_UNRELIABLE, "of B face", overlap.reliability);
+    assert_reliability(ABUT_RELIABILITY_UNRELIABLE, "of B face", overlap.reliability);
     abut_bvh_destroy(small);
     abut_bvh_destroy(bowl);
     abut_bvh_destroy(flipped);
@@ -260,13 +260,13 @@ static abut_reliability_level check_agreement(abut_mesh *mesh) {
     abut_topology_destroy(topology);
     abut_bvh *bvh = hierarchy_of(mesh);
     assert_ok(abut_sign_prepare(bvh, NULL));
-    abut_reliability_level verdict = abut_sign_get_info(bvh).reliability.level;
-    assert_int_equal(verdict, abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
-    assert_int_equal(report.is_sheet ? ABUT_RELIABILITY_LIMITED : verdict,
+    abut_reliability_level level = abut_sign_get_info(bvh).reliability.level;
+    assert_int_equal(level, abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
+    assert_int_equal(report.is_sheet ? ABUT_RELIABILITY_LIMITED : level,
                      abut_pair_reliability(&report).level);
-    assert_true(report.has_boundary == (verdict != ABUT_RELIABILITY_GUARANTEED));
+    assert_true(report.has_boundary == (level != ABUT_RELIABILITY_GUARANTEED));
     abut_bvh_destroy(bvh);
-    return verdict;
+    return level;
 }
 
 TEST(any_mesh_agrees) {
@@ -359,12 +359,12 @@ TEST(fields_pass_it_on) {
         assert_ok(abut_sign_prepare(around, NULL));
         assert_int_equal(expected[f], abut_sign_get_info(around).reliability.level);
         assert_ok(abut_field_create_from(around, &options, &field));
-        assert_int_equal(expected[f], abut_field_get_info(field).advice.level);
+        assert_int_equal(expected[f], abut_field_get_info(field).reliability.level);
         const char *path = test_path("field.abutf");
         assert_ok(abut_field_write(field, path, NULL));
         assert_ok(abut_field_read(NULL, path, NULL, &again));
-        assert_ptr_equal(abut_field_get_info(field).advice.reason,
-                         abut_field_get_info(again).advice.reason);
+        assert_ptr_equal(abut_field_get_info(field).reliability.reason,
+                         abut_field_get_info(again).reliability.reason);
         abut_body a = {.field = own, .samples = samples}, b = {.field = again};
         a.pose.translation.z = -0.85;
         assert_ok(abut_contact_bodies(&a, &b, NULL, &found));
@@ -373,7 +373,7 @@ TEST(fields_pass_it_on) {
         abut_field_hit hit = {.parameter = 7};
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
         assert_int_equal(expected[f], hit.reliability.level);
-        assert_ptr_equal(expected[f] ? abut_field_get_info(field).advice.reason : hit.reliability.reason,
+        assert_ptr_equal(expected[f] ? abut_field_get_info(field).reliability.reason : hit.reliability.reason,
                          hit.reliability.reason);
         down.direction.z = 1; /* a miss says so too */
         hit.reliability.level = (abut_reliability_level)9;

@@ -13,7 +13,7 @@ import sys
 NOUNS = {
     "base": "version features status last_error context fail log_level",
     "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose path",
-    "mesh": "topology normals problem verdict scalar index triangulation",
+    "mesh": "topology normals problem level scalar index triangulation",
     "device": "buffer array",
     "bvh": "points",
     "contact": "samples sample patch solid",

@@ -90,7 +90,7 @@ TEST(turning_bars_hit_posts) {
     abut_posed a = {bar, at}, b = {post, stands.from};
     abut_separation separation;
     assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
-    assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_DISJOINT);
+    assert_true(separation.distance < 1e-6 && separation.relation == ABUT_PAIR_APART);
     double angle = 2 * atan2(at.rotation.z, at.rotation.w); /* its upper face reaches a corner */
     double corner = atan2(0.59, 0.61) - asin(0.05 / hypot(0.61, 0.59));
     assert_true(angle <= corner && angle > corner - 1e-5);
@@ -155,7 +155,7 @@ TEST(dense_samples_agree) {
                     assert_ok(abut_path_at(&path_a, t, &a.pose));
                     assert_ok(abut_path_at(&path_b, t, &b.pose));
                     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-                    assert_true(overlap.relation == ABUT_PAIR_DISJOINT || touch.time == 0);
+                    assert_true(overlap.relation == ABUT_PAIR_APART || touch.time == 0);
                     if (s < SAMPLES || !touch.hit || touch.time == 0)
                         continue;
                     bool within;

@@ -54,7 +54,7 @@ is "max(abs(x) for x in it['files'][0]['centroid']) < 1e-12" True
 is "max(abs(a - b) for a, b in zip(it['files'][0]['inertia'], (6.5, 5, 2.5, 0, 0, 0))) < 1e-12" True
 is "it['files'][0]['problem_total']" 0
 is "len(it['files'][0]['problems'])" 10
-is "[a['verdict'] for a in it['files'][0]['advice']]" \
+is "[a['level'] for a in it['files'][0]['reliability']]" \
     "['guaranteed', 'guaranteed', 'guaranteed', 'guaranteed', 'guaranteed']"
 
 # Faces that are there twice open nothing.
@@ -76,8 +76,8 @@ is "it['files'][0]['volume']" None
 is "it['files'][0]['closed']" False
 is "[p['count'] > 0 for p in it['files'][0]['problems'] if p['problem'] == 'boundary-edge']" "[True]"
 is "len([p for p in it['files'][0]['problems'] if p['element'] == 'edge'][0]['first_vertices'])" 8
-is "'guaranteed' in [a['verdict'] for a in it['files'][0]['advice']]" True
-is "'unfit' in [a['verdict'] for a in it['files'][0]['advice']]" True
+is "'guaranteed' in [a['level'] for a in it['files'][0]['reliability']]" True
+is "'unreliable' in [a['level'] for a in it['files'][0]['reliability']]" True
 
 # Known flaws: one flipped triangle, one unused vertex, a duplicate, a degenerate triangle.
 cat >flawed.obj <<'END'

@@ -230,7 +230,7 @@ try 0 "$tool" map frames/f1.ply --self $small --quiet
 # A box of 2 x 2 x 2, a ball of 0.5 across, a sheet without a far side.
 try 0 "$tool" thickness box.obj $small --json
 mute err
-is "[it['kind'], it['verdict'], abs(it['least']['distance'] - 2) < 1e-6, abs(it['greatest']['distance'] - 2) < 1e-6]" "['ray', 'guaranteed', True, True]"
+is "[it['kind'], it['reliability'], abs(it['least']['distance'] - 2) < 1e-6, abs(it['greatest']['distance'] - 2) < 1e-6]" "['ray', 'guaranteed', True, True]"
 try 0 "$tool" thickness ball.ply --ball $small --json
 is "[it['kind'], 0.4 < it['mean'] < 0.5001]" "['ball', True]"
 try 3 "$tool" thickness box.obj $small --below 2.1 --out thick.ply
@@ -240,12 +240,12 @@ says 2
 try 0 "$tool" thickness box.obj $small --max 1.9 --quiet
 says none
 try 0 "$tool" thickness sheet.obj $small
-complains "unfit: No sample has a far side"
+complains "unreliable: No sample has a far side"
 says "nothing was found"
 try 1 "$tool" thickness sheet.obj $small --below 0.1 --quiet
 says none
 try 1 "$tool" thickness flipped.obj $small --below 0.1
-complains "unfit: It faces inwards"
+complains "unreliable: It faces inwards"
 try 2 "$tool" thickness box.obj --below 0
 
 # Distances are floats: coordinates that these do not hold are refused, and nothing crashes.

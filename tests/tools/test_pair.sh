@@ -39,9 +39,9 @@ awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.
 awk '/^f/ && ++n == 1 { next } { print }' fine.obj >open.obj
 awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
 try 1 "$tool" overlap flipped.obj ball.ply
-complains "abut overlap: unfit: Neighbouring triangles of A face opposite ways"
+complains "abut overlap: unreliable: Neighbouring triangles of A face opposite ways"
 try 3 "$tool" overlap ball.ply open.obj --json
-is "[it['relation'], it['verdict'], it['reason'][:15]]" "['a-inside', 'limited', 'B is not closed']"
+is "[it['relation'], it['reliability'], it['reason'][:15]]" "['a-inside', 'limited', 'B is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
 mute err
 says "yes: B, or a part of it, is inside A"
@@ -50,7 +50,7 @@ mute err
 try 3 "$tool" overlap flipped.obj box.obj --pose 1,0,0 # surfaces meet
 mute err
 try 0 "$tool" distance flipped.obj ball.ply --json
-is "it['verdict']" unfit
+is "it['reliability']" unreliable
 for words in overlap "distance --margin 0.1"; do # neither yes nor no, and && does not go on
     # shellcheck disable=SC2086 # words are meant to be split
     try 1 "$tool" $words flipped.obj ball.ply --quiet
@@ -59,69 +59,69 @@ done
 try 0 "$tool" overlap flipped.obj ball.ply --pose 9,0,0 --quiet # certainly apart
 try 1 "$tool" contacts flipped.obj ball.ply
 try 1 "$tool" distance flipped.obj ball.ply --margin 0.1
-complains "abut distance: unfit: "
+complains "abut distance: unreliable: "
 printf '5 0 0\n0 0 0\n' >two.txt
 try 1 "$tool" overlap flipped.obj ball.ply --poses two.txt --json
-is "[it['verdict'], len(it['answers'])]" "['unfit', 2]"
+is "[it['reliability'], len(it['answers'])]" "['unreliable', 2]"
 try 0 "$tool" distance flipped.obj ball.ply --poses two.txt --json
-is "it['verdict']" unfit
+is "it['reliability']" unreliable
 try 0 "$tool" inside flipped.obj --random 10
-complains "abut inside: unfit: "
+complains "abut inside: unreliable: "
 try 0 "$tool" inside open.obj --random 10 --json
-is "[it['closed'], it['verdict']]" "[False, 'limited']"
+is "[it['closed'], it['reliability']]" "[False, 'limited']"
 try 0 "$tool" inside inward.obj --random 10 --json
-is "it['verdict']" guaranteed
+is "it['reliability']" guaranteed
 for sign in winding normal; do
     try 0 "$tool" nearest box.obj --random 10 --sign $sign --json
-    is "it['verdict']" $([ $sign = winding ] && echo guaranteed || echo limited)
+    is "it['reliability']" $([ $sign = winding ] && echo guaranteed || echo limited)
 done
 try 0 "$tool" nearest inward.obj --random 10 --sign winding
 mute err
 try 0 "$tool" nearest flipped.obj --random 10 --sign winding
-complains "abut nearest: unfit: Neighbouring triangles face opposite ways"
+complains "abut nearest: unreliable: Neighbouring triangles face opposite ways"
 try 0 "$tool" nearest flipped.obj --random 10 --sign winding --quiet
 mute err
 try 0 "$tool" nearest open.obj --random 10 --sign winding --json
-is "[it['verdict'], it['reason'][:24]]" "['limited', 'The surface has a border']"
+is "[it['reliability'], it['reason'][:24]]" "['limited', 'The surface has a border']"
 try 0 "$tool" nearest flipped.obj --random 10 --json # without signs nothing is in doubt
-is "'verdict' in it" False
+is "'reliability' in it" False
 # Reports say what answers do.
 try 0 "$tool" info inward.obj open.obj flipped.obj --json
-is "[[a['verdict'] for a in f['advice'] if a['method'] in ('winding', 'containment')] for f in it['files']]" \
-    "[['guaranteed', 'guaranteed'], ['limited', 'limited'], ['unfit', 'unfit']]"
+is "[[a['level'] for a in f['reliability'] if a['method'] in ('winding', 'containment')] for f in it['files']]" \
+    "[['guaranteed', 'guaranteed'], ['limited', 'limited'], ['unreliable', 'unreliable']]"
 # A scanned room, five walls of a box, is a sheet: what stands in it is apart, and that is said.
 awk '/^f/ && ++n <= 2 { next } { print }' box.obj >room.obj
 try 0 "$tool" overlap room.obj ball.ply
 says "overlap   no"
 complains "abut overlap: guaranteed: Exact. A is a sheet"
 try 0 "$tool" overlap ball.ply room.obj --json
-is "[it['overlap'], it['relation'], it['verdict'], it['reason'][7:19]]" "[False, 'apart', 'guaranteed', 'B is a sheet']"
+is "[it['overlap'], it['relation'], it['reliability'], it['reason'][7:19]]" "[False, 'apart', 'guaranteed', 'B is a sheet']"
 try 0 "$tool" overlap room.obj ball.ply --quiet
 mute err
 demand "the bare answer is '$(cat out)'" "$(cat out)" = no
 try 0 "$tool" distance room.obj ball.ply --json
-is "[0.74 < it['distance'] < 0.76, it['relation'], it['verdict']]" "[True, 'apart', 'guaranteed']"
+is "[0.74 < it['distance'] < 0.76, it['relation'], it['reliability']]" "[True, 'apart', 'guaranteed']"
 try 0 "$tool" distance room.obj ball.ply --margin 0.5
 says "within   no"
 complains "abut distance: guaranteed: Exact. A is a sheet"
 try 0 "$tool" overlap room.obj ball.ply --poses two.txt --json
-is "[it['overlapping'], it['verdict']]" "[0, 'guaranteed']"
+is "[it['overlapping'], it['reliability']]" "[0, 'guaranteed']"
 try 1 "$tool" overlap room.obj ball.ply --volume --json
-is "[it['kind'], it['verdict']]" "['apart', 'unfit']"
+is "[it['kind'], it['reliability']]" "['apart', 'unreliable']"
 try 3 "$tool" overlap room.obj ball.ply --pose 1,0,0 # through a wall
 mute err
 try 0 "$tool" contacts room.obj ball.ply
 try 0 "$tool" info room.obj
 says "a sheet, without an inside"
 try 0 "$tool" info room.obj open.obj box.obj --json
-is "[[a['verdict'] for a in f['advice'] if a['method'] == 'containment'][0] for f in it['files']]" \
+is "[[a['level'] for a in f['reliability'] if a['method'] == 'containment'][0] for f in it['files']]" \
     "['limited', 'limited', 'guaranteed']"
 is "[round(f['hole_share'], 2) for f in it['files']]" "[0.25, 0.0, 0]"
-is "'A sheet' in str(it['files'][0]['advice']) and 'A sheet' not in str(it['files'][1]['advice'])" True
+is "'A sheet' in str(it['files'][0]['reliability']) and 'A sheet' not in str(it['files'][1]['reliability'])" True
 try 3 "$tool" contacts box.obj open.obj --pose 1.9,0,0 --cells 16 --json
-is "it['verdict']" limited
+is "it['reliability']" limited
 try 3 "$tool" contacts box.obj box.obj --pose 1.9,0,0 --cells 16 --json
-is "it['verdict']" guaranteed
+is "it['reliability']" guaranteed
 
 # Distances.
 try 0 "$tool" distance box.obj box.obj --pose 5,0,0
@@ -158,7 +158,7 @@ try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --volume --json
 is "[it['kind'], round(it['volume'], 12), round(it['area'], 12)]" "['overlap', 1.3125, 8.5]"
 is "[round(x, 12) for x in it['centroid']]" "[0.75, 0.125, 0.25]"
 is "[round(x, 12) for x in it['hi']]" "[1, 1, 1]"
-is "it['verdict']" guaranteed
+is "it['reliability']" guaranteed
 try 3 "$tool" overlap box.obj box.obj --pose 2,0,0@z,90 --volume --json
 is "[it['kind'], it['volume'], round(it['flush_area'], 12)]" "['touch', 0, 4.0]"
 try 3 "$tool" overlap ball.ply box.obj --volume --json
@@ -168,10 +168,10 @@ says "kind          apart"
 try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
 demand "not the bare volume" "$(cat out)" = 4
 try 3 "$tool" overlap ball.ply open.obj --volume
-complains "unfit: B has a border"
+complains "unreliable: B has a border"
 demand "more than the kind is told" "$(wc -l <out)" -eq 1
 try 3 "$tool" overlap ball.ply open.obj --volume --json
-is "[it[k] for k in ('volume', 'flush_area', 'centroid', 'hi', 'verdict')]" "[None, None, None, None, 'unfit']"
+is "[it[k] for k in ('volume', 'flush_area', 'centroid', 'hi', 'reliability')]" "[None, None, None, None, 'unreliable']"
 try 3 "$tool" overlap ball.ply open.obj --volume --quiet
 demand "not unknown" "$(cat out)" = unknown
 try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --volume --png common.ppm --json

@@ -35,7 +35,7 @@ demand "two triangles a cell" "$(grep -c '^f ' surface.obj)" -gt 100
 
 # a surface that faces inwards is told
 try 0 "$tool" radial box.glb --resolution 8 --json
-demand "what it is worth" "$(value "it['verdict']")" = limited
+demand "what it is worth" "$(value "it['reliability']")" = limited
 
 try 2 "$tool" radial box.glb --cell 1 --resolution 3
 complains "give one of them"

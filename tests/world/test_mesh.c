@@ -109,7 +109,7 @@ TEST(choices_follow_the_rule) {
         abut_mesh *mesh;
         bool deforms;
         abut_world_method method;
-        abut_reliability_level verdict;
+        abut_reliability_level level;
     } cases[] = {{ball, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
                  {turned, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
                  {plate, false, ABUT_WORLD_EXACT, ABUT_RELIABILITY_GUARANTEED},
@@ -124,7 +124,7 @@ TEST(choices_follow_the_rule) {
         item.shape.mesh.deforms = cases[i].deforms;
         item.shape.mesh.resolution = 64;
         const abut_world_item_info choice = choice_of(world, add(world, &item));
-        if (choice.method != cases[i].method || choice.reliability.level != cases[i].verdict)
+        if (choice.method != cases[i].method || choice.reliability.level != cases[i].level)
             fail_msg("case %zu: %s, %s: %s", i, abut_world_method_name(choice.method),
                      abut_reliability_level_name(choice.reliability.level), choice.reason);
         assert_false(choice.is_forced);

@@ -36,11 +36,11 @@ from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
 from .manager import CollisionManager
 from .maps import DistanceMap, Measures
-from .mesh import Advice, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape
+from .mesh import Reliability, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape
 from .motion import Impact, Motion, SelfCollision, SelfStep
 from .pair import (
     RELATIONS,
-    Common,
+    IntersectionMeasures,
     Contacts,
     Separation,
     Touch,
@@ -59,7 +59,7 @@ from .world import Box, Capsule, Choice, Cylinder, Hull, Manner, Pair, Plane, Sp
 __version__ = version()
 
 __all__ = [
-    "Advice",
+    "Reliability",
     "AllRayHits",
     "ArgumentError",
     "Box",
@@ -69,7 +69,7 @@ __all__ = [
     "Choice",
     "Collided",
     "CollisionManager",
-    "Common",
+    "IntersectionMeasures",
     "Contacts",
     "Cylinder",
     "Device",

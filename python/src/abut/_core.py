@@ -71,7 +71,7 @@ class DeviceError(Error, RuntimeError):
 
 
 class ReliabilityWarning(UserWarning):
-    """The meshes, or the method, do not allow a guaranteed answer; the text is the verdict and the reason. Issued
+    """The meshes, or the method, do not allow a guaranteed answer; the text is the level and the reason. Issued
     once per call, by worlds once per world and reason. warnings.simplefilter("error", abut.ReliabilityWarning) makes an
     exception of it."""
 

@@ -25,7 +25,7 @@ from ._core import (
     run,
     value_of,
 )
-from .mesh import Advice, Mesh, Path, advice, mesh_of
+from .mesh import Reliability, Mesh, Path, reliability, mesh_of
 
 
 class FieldValue(NamedTuple):
@@ -133,9 +133,9 @@ class Field(Owner):
         return float(self._info.grid.cell)
 
     @property
-    def advice(self) -> Advice:
+    def reliability(self) -> Reliability:
         """What the signs are worth."""
-        return advice(self._info.advice)
+        return reliability(self._info.reliability)
 
     @property
     def array(self) -> Array:

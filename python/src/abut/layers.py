@@ -23,7 +23,7 @@ from ._core import (
     number,
     options,
 )
-from .mesh import Mesh, advice, listed, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, reliability, listed, mesh_of, warn_unless_guaranteed
 
 
 class Interferences:
@@ -36,7 +36,7 @@ class Interferences:
     normal (n, 3)     from b to a; zero = unknown
     centre (n, 3)     of the overlap
     records           all that is known of each; see abut_layers_pair in docs/layers.md
-    advice            what the answers are worth: the worst of all meshes
+    reliability            what the answers are worth: the worst of all meshes
     """
 
     def __init__(self, records: Array, worth: Any) -> None:
@@ -45,7 +45,7 @@ class Interferences:
         self.depth = np.where(records["view_count"] > 0, records["depth"], np.nan)
         self.volume = records["volume"]
         self.normal, self.centre = records["normal"], records["centre"]
-        self.advice = warn_unless_guaranteed(advice(worth))
+        self.reliability = warn_unless_guaranteed(reliability(worth))
 
     @property
     def pairs(self) -> Array:
@@ -129,15 +129,15 @@ class Layers(Owner):
             _c.abut_layers_query,
             resolution=number(resolution, "resolution"),
             tolerance=tolerance,
-            volume=method == "volume",
-            exact=method == "exact",
+            measure_volume=method == "volume",
+            is_exact=method == "exact",
         )
         result = _c.abut_layers_result()
         room = np.empty(max(64, 4 * len(self)), record(_c.abut_layers_pair))
         while True:
             result.pairs, result.capacity = pointer(room), len(room)
             if fits(lib.abut_layers_find, self._handle, byref(query), byref(result)):
-                return Interferences(room[: result.count].copy(), result.advice)
+                return Interferences(room[: result.count].copy(), result.reliability)
             room = np.empty(result.count, record(_c.abut_layers_pair))
 
     def __len__(self) -> int:

@@ -31,7 +31,7 @@ from ._arrays import (
     record,
 )
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
-from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Reliability, Mesh, reliability, mesh_of, warn_unless_guaranteed
 from .pair import Contacts, collect, worst, worst_of
 
 _ALL = (MANY_MESHES,)
@@ -480,7 +480,7 @@ class _Group:
             objects=pointer(self._objects),
             object_count=len(self._objects),
             configuration_count=1,
-            surfaces=not self._solids,
+            surface_only=not self._solids,
         )
 
     def joined(self, others: _Group) -> _Group:
@@ -522,11 +522,11 @@ class _Group:
             raise TypeError(f"margin must be a number, not {margin!r}") from None
         worth = _c.abut_reliability()
         run(lib.abut_pair_group_any, byref(self._given), pointer(found), byref(worth), uses=_ALL)
-        if worth.verdict:
-            warn_unless_guaranteed(advice(worth))
+        if worth.level:
+            warn_unless_guaranteed(reliability(worth))
         return found
 
-    def hits(self) -> tuple[list[tuple[int, int]], Advice]:
+    def hits(self) -> tuple[list[tuple[int, int]], Reliability]:
         count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
         worth = _c.abut_reliability()
         while not fits(
@@ -540,7 +540,7 @@ class _Group:
         ):
             room = np.empty(count.value, room.dtype)
         found = room[: count.value]
-        return list(zip(found["a"].tolist(), found["b"].tolist())), advice(worth)
+        return list(zip(found["a"].tolist(), found["b"].tolist())), reliability(worth)
 
     def closest(self) -> Array:
         found = np.zeros(self._given.configuration_count, record(_c.abut_pair_group_closest))
@@ -571,7 +571,7 @@ class _Group:
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
 
-    def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Advice]:
+    def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Reliability]:
         """The contacts of a pair with the triangles that are nearest to each, and their reliability."""
         handles = self._handles[a], self._handles[b]
         placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
@@ -582,14 +582,14 @@ class _Group:
             lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room), 1, handles
         )
         if not len(found):
-            return [], found.advice
+            return [], found.reliability
         triangles = []
         for slot, turn in zip((a, b), matrices(placed)):
             local = (found.point - turn[:3, 3]) @ turn[:3, :3]
             triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
         pair = (self.names[a], self.names[b])
         made = [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
-        return made, found.advice
+        return made, found.reliability
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, Floats, pointer, pose, record, vec
 from ._core import ArgumentError, Guard, Handle, Owner, byref, lib, number, options, run, value_of
-from .mesh import Advice, Mesh, advice, listed, mesh_of
+from .mesh import Reliability, Mesh, reliability, listed, mesh_of
 from .pair import Contacts, gather
 
 
@@ -44,7 +44,7 @@ class DistanceMap(Owner):
     >>> import abut
     >>> distances = abut.DistanceMap(abut.shape("box"), resolution=64)
     >>> found = distances.find([abut.shape("box")], [[3, 0, 0, 0, 0, 0, 1]])
-    >>> round(distances.measure().least, 6)
+    >>> round(distances.measure().min, 6)
     2.0
     """
 
@@ -82,9 +82,9 @@ class DistanceMap(Owner):
         return float(self._info.reach)
 
     @property
-    def advice(self) -> Advice:
+    def reliability(self) -> Reliability:
         """What the signs of the last question are worth."""
-        return advice(self._info.advice)
+        return reliability(self._info.reliability)
 
     def move(self, mesh: Mesh) -> DistanceMap:
         """Follows moved vertices: a mesh with the same triangles."""
@@ -177,10 +177,10 @@ class DistanceMap(Owner):
             values,
         )
 
-    def contacts(self, margin: float = 0, keep: int = 0) -> Contacts:
+    def contacts(self, margin: float = 0, max_contacts: int = 0) -> Contacts:
         """Texels no farther than the margin as patches with contacts; the map's mesh is a. Raises
         ArgumentError if one of the others was refitted after find()."""
-        given = options(_c.abut_patch_options, margin=margin, keep=number(keep, "keep", most=8))
+        given = options(_c.abut_patch_options, margin=margin, max_contacts=number(max_contacts, "max_contacts", most=8))
         return gather(
             lambda place, room: lib.abut_map_contacts(self._handle, byref(given), room),
             1,

@@ -116,26 +116,26 @@ class AllRayHits(NamedTuple):
     barycentric: Array
 
 
-class Advice(NamedTuple):
+class Reliability(NamedTuple):
     """What an answer is worth on these meshes."""
 
-    verdict: str
-    """ "guaranteed", "limited" or "unfit"."""
+    level: str
+    """ "guaranteed", "limited" or "unreliable"."""
     reason: str
 
 
-def advice(value: Any) -> Advice:
+def reliability(value: Any) -> Reliability:
     reason = value.reason
-    return Advice(name_of("abut_reliability_level", value.verdict), reason.decode() if reason else "")
+    return Reliability(name_of("abut_reliability_level", value.level), reason.decode() if reason else "")
 
 
-def warn_unless_guaranteed(said: Advice) -> Advice:
+def warn_unless_guaranteed(said: Reliability) -> Reliability:
     """Issues a ReliabilityWarning at the line that called the package, unless the answer is guaranteed."""
-    if said.verdict != "guaranteed":
+    if said.level != "guaranteed":
         level, frame = 2, sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
             level, frame = level + 1, frame.f_back
-        warnings.warn(f"{said.verdict}: {said.reason}", ReliabilityWarning, stacklevel=level)
+        warnings.warn(f"{said.level}: {said.reason}", ReliabilityWarning, stacklevel=level)
     return said
 
 
@@ -395,7 +395,7 @@ class Mesh:
 
         >>> import abut
         >>> report = abut.shape("box").report()
-        >>> report.closed, round(report.volume, 9), report.problems["boundary-edge"].count
+        >>> report.is_closed, round(report.volume, 9), report.problems["boundary-edge"].count
         (True, 1.0, 0)
         """
         topology, made = self._topology(), _c.abut_mesh_report()
@@ -463,7 +463,7 @@ class Mesh:
 
         >>> import abut
         >>> grown = abut.shape("torus").offset(0.05, cells=32)
-        >>> grown.report().closed
+        >>> grown.report().is_closed
         True
         """
         handle = Handle(lib.abut_mesh_destroy)
@@ -571,7 +571,7 @@ class Mesh:
         """Distances of points, negative inside (trimesh has it the other way round).
 
         Inside is where the surface winds around: exact for surfaces without border, also where they
-        cut themselves or face inwards; see inside_advice().
+        cut themselves or face inwards; see inside_reliability().
 
         >>> import abut
         >>> abut.shape("box").signed_distance([[0, 0, 0], [1, 0, 0]])
@@ -614,9 +614,9 @@ class Mesh:
         self._hierarchy(device).ask(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
         return one(found, single)
 
-    def inside_advice(self) -> Advice:
+    def inside_reliability(self) -> Reliability:
         """What inside and signs are worth on this mesh."""
-        return advice(lib.abut_sign_get_info(self._on_cpu().handle).advice)
+        return reliability(lib.abut_sign_get_info(self._on_cpu().handle).reliability)
 
     def ray(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
@@ -744,7 +744,7 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
     >>> import abut, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "ball.ply")
     >>> abut.shape("icosphere").save(path)
-    >>> abut.load(path).report().closed
+    >>> abut.load(path).report().is_closed
     True
     """
     text = os.fspath(path)

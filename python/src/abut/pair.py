@@ -6,7 +6,7 @@ A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix 
 What is inside a connected part of a mesh: of a closed one, what it winds around; of one with small holes, what
 it winds around by at least a half; of a sheet, whose holes exceed a tenth of its area, as of a scanned room,
 nothing. Where the meshes do not allow a guaranteed answer, functions issue a ReliabilityWarning, once per call,
-and results that are objects have it as `advice`.
+and results that are objects have it as `reliability`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
 from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
-from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Reliability, Mesh, reliability, mesh_of, warn_unless_guaranteed
 
-RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
-_OPTIONS = tuple(byref(options(_c.abut_pair_options, surfaces=surfaces)) for surfaces in (False, True))
+RELATIONS = ("apart", "intersecting", "a-inside", "b-inside")
+_OPTIONS = tuple(byref(options(_c.abut_pair_options, surface_only=only)) for only in (False, True))
 _overlap_unchecked = unchecked("abut_pair_overlap")
 _POSE_OFFSET = _c.abut_posed.pose.offset
 
@@ -39,7 +39,7 @@ class Separation(NamedTuple):
     triangle_b: Array
     relation: Array
     """uint32: the place in abut.RELATIONS."""
-    advice: Advice
+    reliability: Reliability
     """The reliability: the worst of all poses."""
 
 
@@ -55,20 +55,20 @@ class Contacts:
                                                      area and volume of the overlap, 0 for a gap
     offsets (k + 1)                                  contacts of pose i are offsets[i] up to offsets[i + 1]
     patch_offsets (k + 1)                            the same for patches
-    separates (k)                                    whether an exact test found the bodies apart after a shift by
+    is_verified (k)                                  whether an exact test found the bodies apart after a shift by
                                                      all depths; False between opposite walls, as of a press fit
-    advice                                           what the inside of the bodies is worth: the worst of all poses
+    reliability                                           what the inside of the bodies is worth: the worst of all poses
     """
 
     def __init__(
-        self, contacts: Array, patches: Array, offsets: Array, patch_offsets: Array, separates: Array, worth: Advice
+        self, contacts: Array, patches: Array, offsets: Array, patch_offsets: Array, is_verified: Array, worth: Reliability
     ) -> None:
         self.records = contacts
         self.point, self.normal, self.depth = contacts["point"], contacts["normal"], contacts["depth"]
         self.id = contacts["id"]
         self.patches, self.offsets, self.patch_offsets = patches, offsets, patch_offsets
         self.patch = np.repeat(np.arange(len(patches), dtype=np.uint32), patches["count"])
-        self.separates, self.advice = separates, worth
+        self.is_verified, self.reliability = is_verified, worth
 
     def __len__(self) -> int:
         return len(self.records)
@@ -82,7 +82,7 @@ class Contacts:
 
     def pose(self, place: int) -> Contacts:
         """The contacts of one pose."""
-        count = len(self.separates)
+        count = len(self.is_verified)
         if not -count <= place < count:
             raise IndexError(f"there are {count} poses")
         place %= count
@@ -90,7 +90,7 @@ class Contacts:
         patches = self.patches[p[0] : p[1]].copy()
         patches["first"] -= np.uint64(c[0])
         return Contacts(
-            self.records[c[0] : c[1]], patches, c - c[0], p - p[0], self.separates[place : place + 1], self.advice
+            self.records[c[0] : c[1]], patches, c - c[0], p - p[0], self.is_verified[place : place + 1], self.reliability
         )
 
     def __repr__(self) -> str:
@@ -109,18 +109,18 @@ class Touch(NamedTuple):
     """From b to a; zero where they touch from the start."""
     triangle_a: Array
     triangle_b: Array
-    advice: Advice
+    reliability: Reliability
     """The reliability of what is inside at the start: the worst of all paths."""
 
 
-def worst_of(records: Array) -> Advice:
+def worst_of(records: Array) -> Reliability:
     """The worst of the reliabilities of all records, with a warning unless it is guaranteed."""
     if not len(records):
-        return Advice("guaranteed", "")
-    said = records["advice"][int(records["advice"]["verdict"].argmax())]
+        return Reliability("guaranteed", "")
+    said = records["reliability"][int(records["reliability"]["level"].argmax())]
     reason = int(said["reason"])  # null if nothing was tested
-    made = _c.abut_reliability(int(said["verdict"]), ctypes.string_at(reason) if reason else None)
-    return warn_unless_guaranteed(advice(made))
+    made = _c.abut_reliability(int(said["level"]), ctypes.string_at(reason) if reason else None)
+    return warn_unless_guaranteed(reliability(made))
 
 
 def _ask_once(
@@ -222,15 +222,15 @@ def relation(
     pose_a: ArrayLike = None,
     pose_b: ArrayLike = None,
     *,
-    surfaces: bool = False,
+    surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Any:
-    """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
+    """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surface_only` only
     surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
     one_found = _c.abut_overlap()
-    given = _OPTIONS[bool(surfaces)]
+    given = _OPTIONS[bool(surface_only)]
     if _ask_once(_overlap_unchecked, a, b, pose_a, pose_b, device, given, None, byref(one_found)):
-        worth = one_found.advice
+        worth = one_found.reliability
         found: Any = one_found.relation
     else:
         both = _Poses(a, b, pose_a, pose_b, device)
@@ -238,8 +238,8 @@ def relation(
         found = np.zeros(both.count, np.uint32)
         both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), given, pointer(found), byref(worth))
         found = one(found, both.single)
-    if worth.verdict:
-        warn_unless_guaranteed(advice(worth))
+    if worth.level:
+        warn_unless_guaranteed(reliability(worth))
     return found
 
 
@@ -249,7 +249,7 @@ def overlap(
     pose_a: ArrayLike = None,
     pose_b: ArrayLike = None,
     *,
-    surfaces: bool = False,
+    surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Any:
     """Whether two bodies touch, exactly: surfaces meet, or one contains a part of the other.
@@ -259,7 +259,7 @@ def overlap(
     >>> abut.overlap(box, ball, pose_b=[[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
     array([ True, False])
     """
-    return relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device) != 0
+    return relation(a, b, pose_a, pose_b, surface_only=surface_only, device=device) != 0
 
 
 def distance(
@@ -268,7 +268,7 @@ def distance(
     pose_a: ArrayLike = None,
     pose_b: ArrayLike = None,
     *,
-    surfaces: bool = False,
+    surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Separation:
     """How far two bodies are apart, and their closest points.
@@ -278,7 +278,7 @@ def distance(
     >>> abut.distance(box, box, pose_b=[3, 0, 0, 0, 0, 0, 1]).distance.item()
     2.0
     """
-    found, given = np.zeros(1, record(_c.abut_separation)), _OPTIONS[bool(surfaces)]
+    found, given = np.zeros(1, record(_c.abut_separation)), _OPTIONS[bool(surface_only)]
     single = _ask_once(lib.abut_pair_distance, a, b, pose_a, pose_b, device, given, None, pointer(found))
     if not single:
         both = _Poses(a, b, pose_a, pose_b, device)
@@ -303,12 +303,12 @@ def within(
     pose_a: ArrayLike = None,
     pose_b: ArrayLike = None,
     *,
-    surfaces: bool = False,
+    surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Any:
     """Whether bodies touch or come as near as `margin`; faster than the distance."""
     one_found, worth = ctypes.c_bool(), _c.abut_reliability()
-    given = _OPTIONS[bool(surfaces)]
+    given = _OPTIONS[bool(surface_only)]
     if _ask_once(
         lib.abut_pair_within, a, b, pose_a, pose_b, device, margin, given, None, byref(one_found), byref(worth)
     ):
@@ -318,8 +318,8 @@ def within(
         found = np.zeros(both.count, np.bool_)
         both.ask(lib.abut_pair_within_batch, byref(both.structure()), margin, given, pointer(found), byref(worth))
         found = one(found, both.single)
-    if worth.verdict:
-        warn_unless_guaranteed(advice(worth))
+    if worth.level:
+        warn_unless_guaranteed(reliability(worth))
     return found
 
 
@@ -330,7 +330,7 @@ def contacts(
     pose_b: ArrayLike = None,
     *,
     margin: float = 0,
-    keep: int = 0,
+    max_contacts: int = 0,
     hint: Optional[ArrayLike] = None,
     device: _device.Selector = None,
 ) -> Contacts:
@@ -338,7 +338,7 @@ def contacts(
 
     margin   surfaces within this distance have contacts too, with negative depths: one patch for each wall.
              Walls more than 5% of the smaller body beyond the nearest one are left out
-    keep     the maximum of contacts for each patch; 0 = 4, at most 8
+    max_contacts  the maximum of contacts for each patch; 0 = 4, at most 8
     hint     a direction: the normal of the last step, or the motion of a relative to b, reversed. It chooses
              the side to which a body that has gone through the other is pushed
 
@@ -364,7 +364,7 @@ def contacts(
     given = options(
         _c.abut_patch_options,
         margin=margin,
-        keep=number(keep, "keep", most=8),
+        max_contacts=number(max_contacts, "max_contacts", most=8),
         hint=None if hint is None else vector(hint, "hint"),
     )
     return gather(
@@ -383,8 +383,8 @@ class _Room:
         self.patches: Array = np.empty(16, f"V{ctypes.sizeof(_c.abut_patch)}")
         self.made = _c.abut_patches()
 
-    def ask(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Advice]:
-        """The contacts and patches of one place, whether they separate, and the advice."""
+    def ask(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Reliability]:
+        """The contacts and patches of one place, whether they separate, and the reliability."""
         while True:
             made = self.made
             made.list, made.capacity = pointer(self.patches), len(self.patches)
@@ -393,8 +393,8 @@ class _Room:
                 return (
                     self.contacts[: made.contact_count].copy(),
                     self.patches[: made.count].copy(),
-                    made.separates,
-                    advice(made.advice),
+                    made.is_verified,
+                    reliability(made.reliability),
                 )
             self.contacts = np.empty(max(made.contact_count, 64), self.contacts.dtype)
             self.patches = np.empty(max(made.count, 16), self.patches.dtype)
@@ -420,7 +420,7 @@ def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
 def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
     """The same as collect(), with a warning unless the contacts are guaranteed."""
     found = collect(ask, count, uses)
-    warn_unless_guaranteed(found.advice)
+    warn_unless_guaranteed(found.reliability)
     return found
 
 
@@ -450,12 +450,12 @@ def collect(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
     )
 
 
-_VERDICTS = ("guaranteed", "limited", "unfit")
+_LEVELS = ("guaranteed", "limited", "unreliable")
 
 
-def worst(advices: Iterable[Advice]) -> Advice:
+def worst(reliabilities: Iterable[Reliability]) -> Reliability:
     """The first of those that are least reliable."""
-    return max(advices, key=lambda said: _VERDICTS.index(said.verdict), default=Advice("guaranteed", ""))
+    return max(reliabilities, key=lambda said: _LEVELS.index(said.level), default=Reliability("guaranteed", ""))
 
 
 def sweep(
@@ -530,8 +530,8 @@ def _paths(path: Optional[Sequence[Any]], what: str) -> tuple[Optional[Floats], 
     )
 
 
-class Common(NamedTuple):
-    """What two solids have in common."""
+class IntersectionMeasures(NamedTuple):
+    """Measures of the intersection of two solids."""
 
     kind: str
     """ "apart", "touch", "overlap", "a-inside", "b-inside" or "same"."""
@@ -540,12 +540,12 @@ class Common(NamedTuple):
     flush_area: float
     """Of faces in contact that face opposite ways."""
     centroid: Floats
-    advice: Advice
+    reliability: Reliability
 
 
 def intersection(
     a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, tolerance: float = 0
-) -> Common:
+) -> IntersectionMeasures:
     """Volume, surface and centroid of what two closed solids have in common, exactly but for rounding.
 
     >>> import abut
@@ -564,13 +564,13 @@ def intersection(
         byref(made),
         uses=both.uses,
     )
-    return Common(
-        str(lib.abut_pair_overlap_kind_name(made.kind).decode()),
+    return IntersectionMeasures(
+        str(lib.abut_pair_kind_name(made.kind).decode()),
         made.volume,
         made.area,
         made.flush_area,
         vec(made.centroid),
-        warn_unless_guaranteed(advice(made.advice)),
+        warn_unless_guaranteed(reliability(made.reliability)),
     )
 
 

@@ -32,7 +32,7 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Reliability, Hierarchy, Mesh, reliability, mesh_of, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -91,7 +91,7 @@ class Choice(NamedTuple):
     forced: bool
     """Whether it was told to; else the rule chose."""
     reason: str
-    advice: Advice
+    reliability: Reliability
     """What the inside of a mesh is worth."""
     cell: float
     """Of its field or radial fields, or the reach of its map; or 0."""
@@ -142,11 +142,11 @@ class Step:
     records                                          all that is known of contacts
     pairs (k, 2), ended (m, 2)                       bodies that touch, and those that touch no more
     events                                           records: change, method, guarantee, error, a, b, first, count ...
-    advice                                           what the inside of the bodies is worth: the worst of all pairs
+    reliability                                           what the inside of the bodies is worth: the worst of all pairs
     """
 
-    def __init__(self, contacts: Array, events: Array, worth: Advice) -> None:
-        self.records, self.events, self.advice = contacts, events, worth
+    def __init__(self, contacts: Array, events: Array, worth: Reliability) -> None:
+        self.records, self.events, self.reliability = contacts, events, worth
         self.point, self.normal, self.depth = contacts["point"], contacts["normal"], contacts["depth"]
         self.id = contacts["id"]
         self.a, self.b = (np.repeat(events[name], events["count"].astype(np.intp)) for name in ("a", "b"))
@@ -154,12 +154,12 @@ class Step:
     @property
     def pairs(self) -> Array:
         """(k, 2): the bodies that touch."""
-        return self._two(self.events["change"] != _c.ABUT_WORLD_EVENT_END)
+        return self._two(self.events["kind"] != _c.ABUT_WORLD_EVENT_END)
 
     @property
     def ended(self) -> Array:
         """(m, 2): the bodies that touch no more."""
-        return self._two(self.events["change"] == _c.ABUT_WORLD_EVENT_END)
+        return self._two(self.events["kind"] == _c.ABUT_WORLD_EVENT_END)
 
     def _two(self, which: Array) -> Array:
         return np.stack([self.events["a"][which], self.events["b"][which]], axis=1)
@@ -169,17 +169,17 @@ class Step:
 
     def __iter__(self) -> Iterator[Pair]:
         for event in self.events:
-            if event["change"] == _c.ABUT_WORLD_EVENT_END:
+            if event["kind"] == _c.ABUT_WORLD_EVENT_END:
                 continue
             first, count = int(event["first"]), int(event["count"])
             yield Pair(
                 int(event["a"]),
                 int(event["b"]),
-                name_of("abut_world_event_kind", int(event["change"])),
+                name_of("abut_world_event_kind", int(event["kind"])),
                 name_of("abut_world_method", int(event["method"])),
                 name_of("abut_world_guarantee", int(event["guarantee"])),
                 float(event["error"]),
-                bool(event["sensor"]),
+                bool(event["is_sensor"]),
                 float(event["deepest"]["depth"]),
                 (self.records[first : first + count] if count else self.records[:0]).view(np.recarray),
             )
@@ -200,9 +200,9 @@ class Sweep(NamedTuple):
     """(n): the bodies of each touch, a < b."""
     touches: Array
     """(n) records: hit, time, point, normal, triangle."""
-    unknown: int
+    unswept_count: int
     """Pairs that come near and cannot be swept, such as those of characters."""
-    advice: Advice
+    reliability: Reliability
     """The reliability of what is inside at the start: the worst of all pairs."""
 
 
@@ -211,13 +211,13 @@ class World(Owner):
 
     margin      bodies that come this near have contacts too, of negative depth
     method      "auto", "exact" or "field": how pairs are tried, where bodies do not say
-    keep        contacts that are kept of each patch of a pair; 0 = 4 where it is exact, else all
-    samples     contacts by fields are samples alone, not deepest points of edges
-    unchecked   depths of exact contacts are not checked to separate: about twice as fast
+    max_contacts  contacts that are kept of each patch of a pair; 0 = 4 where it is exact, else all
+    skip_edges  contacts by fields omit the deepest points of edges
+    skip_verification  skip the exact test that depths separate: about twice as fast
     device      where pairs are tried by fields; contacts are the same
 
     Where the bodies do not allow a guaranteed answer, step() and sweep() issue a ReliabilityWarning, once per
-    world and reason; answers have it as `advice` each time. A filter that makes an exception of the warning
+    world and reason; answers have it as `reliability` each time. A filter that makes an exception of the warning
     raises it each time, and what has begun and ended stays for the next step().
 
     >>> import abut
@@ -240,9 +240,9 @@ class World(Owner):
         *,
         margin: float = 0,
         method: MethodName = "auto",
-        keep: int = 0,
-        samples: bool = False,
-        unchecked: bool = False,
+        max_contacts: int = 0,
+        skip_edges: bool = False,
+        skip_verification: bool = False,
         device: _device.Selector = None,
     ) -> None:
         self._shapes: dict[int, Shape] = {}
@@ -250,14 +250,14 @@ class World(Owner):
         self._fields: list[Handle] = []  # radial fields of its characters, which it reads and changes
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
-        self._warned: set[Advice] = set()
+        self._warned: set[Reliability] = set()
         given = options(
             _c.abut_world_options,
             margin=margin,
             method=value_of("abut_world_method", method),
-            patch_contacts=number(keep, "keep", most=8),
-            samples=samples,
-            unchecked=unchecked,
+            max_patch_contacts=number(max_contacts, "max_contacts", most=8),
+            skip_edges=skip_edges,
+            skip_verification=skip_verification,
             device=_device.pointer(_device.find(device)),
         )
         check(lib.abut_world_create(context(), byref(given), self._handle.out))
@@ -376,7 +376,7 @@ class World(Owner):
             name_of("abut_world_method", made.method),
             made.forced,
             made.reason.decode() if made.reason else "",
-            advice(made.advice),
+            reliability(made.reliability),
             made.cell,
             made.holes,
             made.thin,
@@ -407,13 +407,13 @@ class World(Owner):
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
-            said = self._warn(advice(found.advice))
+            said = self._warn(reliability(found.reliability))
             while not fits(lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)):
                 self._events = np.empty(count.value * 5 // 4, self._events.dtype)
             contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
             return Step(contacts, events, said)
 
-    def _warn(self, said: Advice) -> Advice:
+    def _warn(self, said: Reliability) -> Reliability:
         if said not in self._warned:
             warn_unless_guaranteed(said)
             self._warned.add(said)  # unless that raised
@@ -454,8 +454,8 @@ class World(Owner):
                 uses=self._fields,
             ):
                 room = room[: found.count]
-                said = self._warn(advice(found.advice))
-                return Sweep(found.time, room["a"], room["b"], room["touch"], found.unknown, said)
+                said = self._warn(reliability(found.reliability))
+                return Sweep(found.time, room["a"], room["b"], room["result"], found.unswept_count, said)
             room = np.empty(found.count, room.dtype)
 
     def __repr__(self) -> str:

@@ -77,7 +77,7 @@ class Devices(unittest.TestCase):
             lambda mesh: mesh.thickness(),
             lambda mesh: mesh.report(True).volume,
             lambda mesh: len(mesh.self_intersections()),
-            lambda mesh: mesh.inside_advice(),
+            lambda mesh: mesh.inside_reliability(),
             lambda mesh: abut.intersection(mesh, self.box, pose_b=self.poses[0]).volume,
             lambda mesh: abut.hausdorff(mesh, self.box),
             lambda mesh: len(abut.Motion([mesh, self.box]).step([mesh.vertices, self.box.vertices]).all()),

@@ -35,7 +35,7 @@ class Log(unittest.TestCase):
         self.assertEqual((record.levelno, record.name, record.pathname), (logging.WARNING, "abut", __file__))
         self.assertIn("1 of 3 vertices have coordinates below 1e-91", record.getMessage())
         self.assertNotIn("abut_mesh_create", record.getMessage())
-        for call in (lambda: mesh.signed_distance([0, 0, 1]), lambda: abut.overlap(mesh, mesh, surfaces=True)):
+        for call in (lambda: mesh.signed_distance([0, 0, 1]), lambda: abut.overlap(mesh, mesh, surface_only=True)):
             self.assertEqual(self.logged(call)[1], [])
 
     def test_each_message_comes_once(self):

@@ -57,8 +57,8 @@ class Questions(unittest.TestCase):
         np.testing.assert_array_equal(self.mesh.winding(self.p), inside)
         np.testing.assert_array_equal(np.abs(sign), self.mesh.nearest(self.p).distance)
         np.testing.assert_array_equal(self.mesh.nearest(self.p, signed=True).distance, sign)
-        self.assertEqual(self.mesh.inside_advice().verdict, "guaranteed")
-        self.assertEqual(abut.shape("sheet").inside_advice().verdict, "limited")
+        self.assertEqual(self.mesh.inside_reliability().level, "guaranteed")
+        self.assertEqual(abut.shape("sheet").inside_reliability().level, "limited")
 
     def test_rays(self):
         d = self.rng.normal(size=(200, 3))

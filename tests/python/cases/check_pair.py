@@ -48,7 +48,7 @@ class Pairs(unittest.TestCase):
     def test_containment(self):
         small = abut.shape("box", extent=0.1)
         self.assertTrue(abut.overlap(self.b, small))
-        self.assertFalse(abut.overlap(self.b, small, surfaces=True))
+        self.assertFalse(abut.overlap(self.b, small, surface_only=True))
         self.assertEqual(abut.RELATIONS[abut.relation(self.b, small)], "b-inside")
 
     def test_one_pose_for_all(self):
@@ -117,7 +117,7 @@ class Pairs(unittest.TestCase):
             one = abut.contacts(self.a, self.b, pose_b=self.short[i])
             np.testing.assert_array_equal(one.point, found.pose(i).point)
             np.testing.assert_array_equal(one.patches["first"], found.pose(i).patches["first"])
-            if one.separates[0] and len(one.patches) == 1:
+            if one.is_verified[0] and len(one.patches) == 1:
                 shift = (*one.normal[0] * one.patches["depth"][0] * 1.000001, 0, 0, 0, 1)
                 self.assertFalse(abut.overlap(self.a, self.b, pose_a=shift, pose_b=self.short[i]))
         with self.assertRaises(IndexError):
@@ -193,11 +193,11 @@ class OpenSurfaces(unittest.TestCase):
             self.assertEqual(self.said(abut.within, a, b, 1), (False, []))
             found, words = self.said(abut.distance, a, b)
             self.assertAlmostEqual(float(found.distance), 1.7, delta=0.02)
-            self.assertEqual((found.advice.verdict, words), ("guaranteed", []))
-            self.assertIn("is a sheet", found.advice.reason)
+            self.assertEqual((found.reliability.level, words), ("guaranteed", []))
+            self.assertIn("is a sheet", found.reliability.reason)
             still, path = ([0, 0, 0], [0, 0, 0]), ([0, 0, 0], [1, 0, 0])
             touch, words = self.said(abut.sweep, a, b, *((still, path) if b is self.robot else (path, still)))
-            self.assertEqual((bool(touch.hit), touch.advice.verdict, words), (False, "guaranteed", []))
+            self.assertEqual((bool(touch.hit), touch.reliability.level, words), (False, "guaranteed", []))
         self.assertEqual(len(self.said(abut.contacts, self.room, self.robot)[0]), 0)
 
     def test_small_holes_are_limited(self):
@@ -206,15 +206,15 @@ class OpenSurfaces(unittest.TestCase):
         self.assertEqual((overlap.tolist(), len(words)), ([False, True], 1))
         self.assertTrue(words[0].startswith("limited: A is not closed"), words)
         self.assertEqual(self.said(abut.overlap, self.holed, self.robot, pose_b=poses[0]), (False, []))
-        self.assertEqual(self.said(abut.overlap, self.holed, self.robot, surfaces=True), (False, []))
+        self.assertEqual(self.said(abut.overlap, self.holed, self.robot, surface_only=True), (False, []))
         for call, given in ((abut.within, [0.1]), (abut.distance, []), (abut.sweep, []), (abut.relation, [])):
             found, words = self.said(call, self.holed, self.robot, *given)
             self.assertEqual([text[:7] for text in words], ["limited"], call)
-            self.assertEqual(getattr(found, "advice", ("limited",))[0], "limited")
+            self.assertEqual(getattr(found, "reliability", ("limited",))[0], "limited")
 
     def test_flipped_neighbours_are_unfit(self):
         for call in (abut.overlap, abut.distance, abut.contacts, abut.intersection):
-            self.assertEqual([text[:5] for text in self.said(call, self.flipped, self.robot)[1]], ["unfit"], call)
+            self.assertEqual([text.split(":")[0] for text in self.said(call, self.flipped, self.robot)[1]], ["unreliable"], call)
         with warnings.catch_warnings():
             warnings.simplefilter("error", abut.ReliabilityWarning)
             with self.assertRaises(abut.ReliabilityWarning):
@@ -222,10 +222,10 @@ class OpenSurfaces(unittest.TestCase):
 
     def test_managers_follow_the_rule(self):
         turned = [[[0, 0, 0, 0, 0, 0, 1]]]
-        for walls, collides, verdicts in (
+        for walls, collides, levels in (
             (self.room, False, []),
             (self.holed, True, ["limited"]),
-            (self.flipped, None, ["unfit"]),
+            (self.flipped, None, ["unreliable"]),
         ):
             alone, both = abut.CollisionManager(), abut.CollisionManager()
             alone.add_object("walls", walls)
@@ -239,13 +239,13 @@ class OpenSurfaces(unittest.TestCase):
                 (both.min_distance_many, [turned, ["robot"]]),
             ):
                 found, words = self.said(call, *given)
-                self.assertEqual([text.split(":")[0] for text in words], verdicts, call)
+                self.assertEqual([text.split(":")[0] for text in words], levels, call)
                 if collides is not None:
                     touches = np.equal(found, 0) if "distance" in call.__name__ else found
                     self.assertEqual(bool(np.all(touches)), collides, call)
 
     def test_managers_warn_once_per_question(self):
-        for walls, verdict in ((self.room, None), (self.holed, "limited"), (self.flipped, "unfit")):
+        for walls, level in ((self.room, None), (self.holed, "limited"), (self.flipped, "unreliable")):
             alone, both = abut.CollisionManager(), abut.CollisionManager()
             alone.add_object("walls", walls)
             both.add_object("walls", walls)
@@ -261,9 +261,9 @@ class OpenSurfaces(unittest.TestCase):
             ):
                 (found, *more), words = self.said(call, *given, return_data=True)
                 self.assertLessEqual(len(words), 1, (call, words))
-                if "collision" in call.__name__ and verdict:
+                if "collision" in call.__name__ and level:
                     self.assertTrue(found)
-                    self.assertEqual([text.split(":")[0] for text in words], [verdict], call)
+                    self.assertEqual([text.split(":")[0] for text in words], [level], call)
                 if call == both.in_collision_internal:
                     self.assertEqual(len({frozenset(contact.names) for contact in more[0]}), 3)
 
@@ -271,14 +271,14 @@ class OpenSurfaces(unittest.TestCase):
         world = abut.World()
         room, robot = world.add(self.holed), world.add(self.robot, [0, 0, 0])
         step, words = self.said(world.step)
-        self.assertEqual((step.advice.verdict, [text[:7] for text in words]), ("limited", ["limited"]))
+        self.assertEqual((step.reliability.level, [text[:7] for text in words]), ("limited", ["limited"]))
         again, words = self.said(world.step, {robot: [0.1, 0, 0]})
-        self.assertEqual((again.advice, words), (step.advice, []))
+        self.assertEqual((again.reliability, words), (step.reliability, []))
         touch, words = self.said(world.sweep, {robot: [0.2, 0, 0]})
-        self.assertEqual((touch.advice.verdict, len(words)), ("limited", 1))  # another reason
+        self.assertEqual((touch.reliability.level, len(words)), ("limited", 1))  # another reason
         self.assertEqual(self.said(world.sweep, {robot: [0.3, 0, 0]})[1], [])
         world.replace(room, self.flipped)
-        self.assertEqual([text[:5] for text in self.said(world.step)[1]], ["unfit"])
+        self.assertEqual([text.split(":")[0] for text in self.said(world.step)[1]], ["unreliable"])
 
     def test_worlds_that_raise_lose_no_event(self):
         world = abut.World()
@@ -297,10 +297,10 @@ class OpenSurfaces(unittest.TestCase):
         world.add(abut.Plane(), motion="static")
         robot = world.add(self.robot)
         step, words = self.said(world.step)
-        self.assertEqual((len(step) > 0, step.advice.verdict, words), (True, "guaranteed", []))
+        self.assertEqual((len(step) > 0, step.reliability.level, words), (True, "guaranteed", []))
         touch, words = self.said(world.sweep, {robot: [0, 0, 1]})
-        self.assertEqual((touch.advice.verdict, words), ("guaranteed", []))
-        self.assertTrue(touch.advice.reason)
+        self.assertEqual((touch.reliability.level, words), ("guaranteed", []))
+        self.assertTrue(touch.reliability.reason)
 
     def test_closed_parts_beside_sheets_contain(self):
         box = abut.shape("box")
@@ -313,8 +313,8 @@ class OpenSurfaces(unittest.TestCase):
             self.assertEqual(self.said(abut.overlap, ball, mixed), (True, []))
             self.assertEqual(self.said(abut.within, mixed, ball, 0), (True, []))
             found, words = self.said(abut.distance, mixed, ball)
-            self.assertEqual((float(found.distance), found.advice.verdict, words), (0, "guaranteed", []))
-            self.assertIn("some of its parts", found.advice.reason)
+            self.assertEqual((float(found.distance), found.reliability.level, words), (0, "guaranteed", []))
+            self.assertIn("some of its parts", found.reliability.reason)
             self.assertGreater(len(self.said(abut.contacts, mixed, ball)[0]), 0)
             manager = abut.CollisionManager()
             manager.add_object("mixed", mixed)
@@ -338,7 +338,7 @@ class OpenSurfaces(unittest.TestCase):
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))
-        self.assertEqual((found.advice, words), (("guaranteed", ""), []))
+        self.assertEqual((found.reliability, words), (("guaranteed", ""), []))
 
 
 class Interfere(unittest.TestCase):

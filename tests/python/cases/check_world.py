@@ -53,7 +53,7 @@ class Worlds(unittest.TestCase):
             a = world.add(ball, method=method, resolution=64 if method == "map" else 0)
             b = world.add(box, [0, 0, 1.4, 0, 0, 0, 1], method=method)
             choice, manner = world.choice(a), world.how(a, b)
-            self.assertEqual((choice.method, choice.forced, choice.advice.verdict), (method, True, "guaranteed"))
+            self.assertEqual((choice.method, choice.forced, choice.reliability.level), (method, True, "guaranteed"))
             self.assertTrue(choice.reason and manner.sentence)
             self.assertEqual((manner.method, manner.guarantee), (method, guarantee))
             with warnings.catch_warnings(record=True) as caught:
@@ -123,7 +123,7 @@ class Worlds(unittest.TestCase):
         pose[:, 1, 3] += 1
         world.deform(who, pose=pose)
         self.assertEqual(len(world.step()), 0)
-        self.assertEqual(world.sweep({ground: [0, 2, 0, 0, 0, 0, 1]}).unknown, 1)
+        self.assertEqual(world.sweep({ground: [0, 2, 0, 0, 0, 0, 1]}).unswept_count, 1)
         for wrong in (lambda: world.deform(who, figure.skin(pose)), lambda: world.deform(who, pose=pose[1:])):
             with self.assertRaises(ValueError):
                 wrong()

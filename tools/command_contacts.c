@@ -63,7 +63,7 @@ typedef struct bodies {
     size_t count, all;   /* that are told; that there are */
     abut_patch *patches; /* from malloc; not by fields */
     size_t patch_count;
-    bool exact, separates;
+    bool exact, is_verified;
     abut_reliability reliability;
     const char *with; /* what the solid is that B is, or null */
     abut_solid solid;
@@ -194,7 +194,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
         return tool_fail(tool, status);
     b->all = b->count = found.contact_count;
     b->patch_count = found.count;
-    b->separates = found.is_verified;
+    b->is_verified = found.is_verified;
     b->reliability = found.reliability;
     advise(tool, arguments, b);
     return 0;
@@ -526,10 +526,10 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         for (size_t i = 0; i < b->patch_count; i++)
             volume += b->patches[i].volume;
         fact_number(out, "volume", volume);
-        json_boolean(out, "is_verified", b->separates);
+        json_boolean(out, "is_verified", b->is_verified);
         say_fact(out, "patches", "%zu; %s", b->patch_count,
                  b->list[deepest].depth < 0 ? "there are only gaps"
-                 : b->separates ? "shifts by the depths along the normals end the overlap"
+                 : b->is_verified ? "shifts by the depths along the normals end the overlap"
                                 : "shifts by the depths along the normals do not end it all");
     }
     if (b->exact && out->json)

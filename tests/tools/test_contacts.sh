@@ -83,7 +83,7 @@ complains "exact, field or map"
 # By a map of A: a box stands 0.05 deep in the slab, also where both are turned.
 try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.45 --method map --resolution 128 --json
 is "[len(it['patches']), it['contacts'], round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[1, 4, 0.05, [0.0, 0.0, 1.0]]"
-is "[abs(it['volume'] - 0.05) < 0.001, it['separates']]" "[True, False]"
+is "[abs(it['volume'] - 0.05) < 0.001, it['is_verified']]" "[True, False]"
 try 3 "$tool" contacts box.obj slab.obj --pose-a 1.45,0,0@y,90 --pose 0,0,0@y,90 --method map --resolution 128 --json
 is "[round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[0.05, [1.0, 0.0, 0.0]]"
 try 0 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map
@@ -112,14 +112,14 @@ complains "missing.obj"
 "$tool" make box plate.obj --size 1,1,0.002 --segments 1 --quiet || exit 1
 "$tool" make icosphere shot.obj --radius 0.05 --quiet || exit 1
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --json
-is "[it['contacts'], len(it['list']), len(it['patches']), it['separates'], it['reliability']]" "[4, 4, 1, True, 'guaranteed']"
+is "[it['contacts'], len(it['list']), len(it['patches']), it['is_verified'], it['reliability']]" "[4, 4, 1, True, 'guaranteed']"
 is "abs(it['depth'] - 0.01) < 1e-7 and abs(it['volume'] - 0.0075) < 1e-6 and it['normal'][2] > 1 - 1e-9" True
 is "sorted({c['kind'] for c in it['list']})" "['vertex']"
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0,0,1.01 --margin 0.02 --json
 is "[it['contacts'], round(it['depth'], 7)]" "[4, -0.01]"
 try 0 "$tool" contacts cube.obj cube.obj --pose-a 0,0,1.01 --quiet
 try 3 "$tool" contacts shot.obj plate.obj --pose-a 0.1,0.2,0.02 --most 1 --json
-is "[it['contacts'], round(it['depth'], 6), it['separates']]" "[1, 0.031, True]"
+is "[it['contacts'], round(it['depth'], 6), it['is_verified']]" "[1, 0.031, True]"
 try 3 "$tool" contacts plate.obj shot.obj --pose 0,0,100 --to 0,0,-100 --json
 is "abs(it['time'] * 200 - (100 - 0.051)) < 1e-5" True
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --png exact.ppm
@@ -153,7 +153,7 @@ peg="peg.obj hole.obj --pose @z,45 --pose-a 0.004,0.002,0.2 --margin 0.02"
 try 3 "$tool" contacts $peg --json
 is "[[round(p['depth'], 9), *(round(x, 6) + 0.0 for x in p['normal'])] for p in it['patches']]" \
     "[[-0.006, -1.0, 0.0, 0.0], [-0.008, 0.0, -1.0, 0.0], [-0.012, 0.0, 1.0, 0.0], [-0.014, 1.0, 0.0, 0.0]]"
-is "[it['contacts'], it['volume'], it['separates'], {p['area'] for p in it['patches']}]" "[16, 0, True, {0}]"
+is "[it['contacts'], it['volume'], it['is_verified'], {p['area'] for p in it['patches']}]" "[16, 0, True, {0}]"
 try 3 "$tool" contacts $peg --colour patch --png walls.ppm
 try 3 "$tool" contacts $peg --colour depth --png depths.ppm
 try 3 "$tool" contacts $peg --png same.ppm
@@ -172,13 +172,13 @@ complains "asks for a time"
 
 # With solids instead of a second mesh.
 try 3 "$tool" contacts ball.obj --with plane:0,0,2,0 --pose-a 0,0,0.95 --json
-is "[it['with'], it['contacts'] > 0, it['separates'], round(it['depth'], 12)]" "['plane:0,0,2,0', True, True, 0.05]"
+is "[it['with'], it['contacts'] > 0, it['is_verified'], round(it['depth'], 12)]" "['plane:0,0,2,0', True, True, 0.05]"
 try 3 "$tool" contacts slab.obj --with sphere:0,0,1.9,1 --json
 is "[it['contacts'], round(it['depth'], 12), it['normal'][2]]" "[1, 0.1, -1]"
 try 3 "$tool" contacts slab.obj --with capsule:-1,0,0,1,0,0,0.5 --pose 0,0,1.4 --json
 is "[it['contacts'], round(it['depth'], 12)]" "[2, 0.1]"
 try 3 "$tool" contacts slab.obj --with box:0,0,1.4,1,1,1 --json
-is "[it['contacts'], round(it['depth'], 9), it['separates']]" "[4, 0.1, True]"
+is "[it['contacts'], round(it['depth'], 9), it['is_verified']]" "[4, 0.1, True]"
 try 3 "$tool" contacts slab.obj --with cylinder:0,0,0.9,0,0,2,0.5 --png with.ppm
 says "with.ppm"
 try 0 "$tool" contacts slab.obj --with sphere:0,0,9,1 --quiet

@@ -251,7 +251,7 @@ static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut
         [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,       [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
         [ABUT_PAIR_KIND_OVERLAP] = ABUT_PAIR_INTERSECTING,   [ABUT_PAIR_KIND_A_INSIDE] = ABUT_PAIR_A_INSIDE,
         [ABUT_PAIR_KIND_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
-    abut_pair_measure_options options = abut_pair_common_options_default();
+    abut_pair_measure_options options = abut_pair_measure_options_default();
     options.tolerance = w->query->tolerance;
     abut_status status = abut_pair_measure(a, b, &options, &to->common);
     if (!status) {

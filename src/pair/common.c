@@ -516,7 +516,7 @@ static abut_status measure(common_work *work, const abut_posed *a, const abut_po
 
 abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                              const abut_pair_measure_options *options, abut_pair_measures *common) {
-    abut_pair_measure_options ours = abut_pair_common_options_default();
+    abut_pair_measure_options ours = abut_pair_measure_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, common, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     if (!status && !(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))

@@ -455,7 +455,7 @@ TEST(touching) {
                         found.bounds.hi.z >= found.centroid.z - 1e-9);
         }
     /* A tolerance makes more of it. */
-    abut_pair_measure_options options = abut_pair_common_options_default();
+    abut_pair_measure_options options = abut_pair_measure_options_default();
     abut_posed a = {.bvh = box}, b = {.bvh = tip, .pose.translation = {0.5 + 1e-6, -0.5, -0.5}};
     abut_pair_measures found;
     options.tolerance = 2e-6;
@@ -596,7 +596,7 @@ TEST(hostile) {
 TEST(refused) {
     abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_posed a = {.bvh = box}, none = {.bvh = NULL};
-    abut_pair_measure_options options = abut_pair_common_options_default();
+    abut_pair_measure_options options = abut_pair_measure_options_default();
     abut_pair_measures found = {.volume = 7};
     assert_refused("a is null", abut_pair_measure(NULL, &a, NULL, &found));
     assert_refused("b->bvh is null", abut_pair_measure(&a, &none, NULL, &found));

@@ -14,7 +14,7 @@ int main(void) {
         abut_shape_distance(&torus, (abut_vec3){0, 0, 0}, &distance))
         return fprintf(stderr, "%s\n", abut_last_error()), 1;
     printf("%u triangles, %s, volume %.3f, distance from its centre %.3f\n", report.triangle_count,
-           report.closed ? "closed" : "open", report.volume, distance);
+           report.is_closed ? "closed" : "open", report.volume, distance);
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
 }

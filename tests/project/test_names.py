@@ -11,9 +11,9 @@ import sys
 
 # Nouns beside the header's own that its functions may begin with.
 NOUNS = {
-    "base": "version features status last_error context fail log_level",
-    "geom": "segment triangle ray box plane sphere capsule orient3d feature meeting pose path",
-    "mesh": "topology normals problem level scalar index triangulation",
+    "base": "version features status last_error context set_error log_level",
+    "geom": "segment triangle ray box plane sphere capsule orient3d feature intersection pose path",
+    "mesh": "topology normals problem reliability scalar index triangulation",
     "device": "buffer array",
     "bvh": "points",
     "contact": "samples sample patch solid",

@@ -16,10 +16,10 @@ from .pair import Contacts, gather
 class Measures(NamedTuple):
     """What the distances of a map come to."""
 
-    least: float
-    least_point: Floats
-    least_other_point: Floats
-    greatest: float
+    min: float
+    min_point: Floats
+    min_other_point: Floats
+    max: float
     mean: float
     """By area, of what was found."""
     rms: float
@@ -27,8 +27,8 @@ class Measures(NamedTuple):
     within_area: float
     """Of the surface that is no farther than was asked."""
     inside_area: float
-    least_error: float
-    """The least distance over all the surface is no less than this below `least`. With `exact` it is 0,
+    min_error: float
+    """The least distance over all the surface is no less than this below `min`. With `exact` it is 0,
     unless bodies overlap: then it is the bound of samples."""
     quantiles: Floats
 
@@ -143,7 +143,7 @@ class DistanceMap(Owner):
     def measure(self, within: float = 0, quantiles: Sequence[float] = (), *, exact: bool = False) -> Measures:
         """Measures the answers of the last question; with `exact` the least distance is that of the meshes.
 
-        If bodies overlap, `least` is the deepest sample also with `exact`, and `least_error` its bound.
+        If bodies overlap, `min` is the deepest sample also with `exact`, and `min_error` its bound.
         Raises ArgumentError with `exact` if one of the others was refitted after find()."""
         shares = np.ascontiguousarray(quantiles, dtype=np.float64)
         values = np.zeros(len(shares))
@@ -164,16 +164,16 @@ class DistanceMap(Owner):
             uses=self._others,
         )
         return Measures(
-            made.least.distance,
-            vec(made.least.point),
-            vec(made.least.other_point),
-            made.greatest.distance,
+            made.min.distance,
+            vec(made.min.point),
+            vec(made.min.other_point),
+            made.max.distance,
             made.mean,
             made.rms,
             made.area,
             made.within_area,
             made.inside_area,
-            made.least_error,
+            made.min_error,
             values,
         )
 

@@ -156,26 +156,26 @@ class Report:
     component_count: int
     loop_count: int
     euler_number: int
-    closed: bool
-    manifold: bool
-    oriented: bool
-    balanced: bool
-    bordered: bool
-    cancels: bool
-    encloses: bool
-    flat_part: bool
-    nested_part: bool
-    lone_edges: bool
+    is_closed: bool
+    is_manifold: bool
+    is_oriented: bool
+    is_balanced: bool
+    has_boundary: bool
+    has_opposite_boundary: bool
+    has_volume: bool
+    has_flat_component: bool
+    has_nested_component: bool
+    has_isolated_edges: bool
     bounds: Floats
     area: float
     volume: float
     centroid: Floats
     inertia: Floats
-    solid: bool
+    is_solid: bool
     problems: dict[str, Problem]
-    self_examined: bool
-    self_pair_count: int
-    hole_share: float
+    has_self_intersection_test: bool
+    self_intersection_count: int
+    hole_fraction: float
     has_sheets: bool
     is_sheet: bool
 
@@ -205,7 +205,7 @@ class Report:
     def __repr__(self) -> str:
         found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
         return (
-            f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.closed else 'open'}, area "
+            f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.is_closed else 'open'}, area "
             f"{self.area:.6g}, volume {self.volume:.6g}; {', '.join(found) if found else 'no problems'}>"
         )
 

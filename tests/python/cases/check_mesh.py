@@ -277,7 +277,7 @@ class Meshes(unittest.TestCase):
                 mesh.save(path)
                 back = abut.load(path)
                 self.assertEqual(back.triangle_count, mesh.triangle_count)
-                self.assertTrue(back.report().closed, ending)
+                self.assertTrue(back.report().is_closed, ending)
             with self.assertRaises(FileNotFoundError):
                 abut.load(os.path.join(folder, "nothing.obj"))
             with self.assertRaises(OSError):
@@ -291,10 +291,10 @@ class Meshes(unittest.TestCase):
 
     def test_report(self):
         sheet = abut.shape("sheet").report()
-        self.assertFalse(sheet.closed)
+        self.assertFalse(sheet.is_closed)
         self.assertGreater(sheet.problems["boundary-edge"].count, 0)
         crossed = abut.join([abut.shape("box"), abut.shape("box").transformed([0.5, 0.1, 0.2, 0, 0, 0, 1])])
-        self.assertGreater(crossed.report(self_intersections=True).self_pair_count, 0)
+        self.assertGreater(crossed.report(self_intersections=True).self_intersection_count, 0)
         self.assertIn("triangles", repr(sheet))
         with self.assertRaises(AttributeError):
             sheet.nothing
@@ -302,11 +302,11 @@ class Meshes(unittest.TestCase):
     def test_other_meshes(self):
         box = abut.shape("box")
         soup = abut.Mesh(box.vertices[box.faces])
-        self.assertTrue(soup.welded().report().closed)
+        self.assertTrue(soup.welded().report().is_closed)
         inward = abut.Mesh(box.vertices, box.faces[:, ::-1])
         self.assertGreater(inward.oriented().report().volume, 0)
         self.assertAlmostEqual(box.transformed(scale=2).report().volume, 8)
-        self.assertEqual(abut.hull(box.vertices).report().closed, True)
+        self.assertEqual(abut.hull(box.vertices).report().is_closed, True)
         with self.assertRaises(ValueError):
             abut.hull([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
 

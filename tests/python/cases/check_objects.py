@@ -42,7 +42,7 @@ class Fields(unittest.TestCase):
 
     def test_surface(self):
         surface = self.field.surface()
-        self.assertTrue(surface.report().closed)
+        self.assertTrue(surface.report().is_closed)
         self.assertLess(np.abs(self.mesh.signed_distance(surface.vertices)).max(), self.field.cell)
         with self.assertRaises(ValueError):
             self.field.surface(100)
@@ -52,10 +52,10 @@ class Fields(unittest.TestCase):
     def test_offset(self):
         for distance in (0.05, 0.4, -0.03, 0):
             surface = self.mesh.offset(distance, cells=48)
-            self.assertTrue(surface.report().closed)
+            self.assertTrue(surface.report().is_closed)
             off = np.abs(self.mesh.signed_distance(surface.vertices) - distance)
             self.assertLess(off.max(), 0.03)
-        self.assertTrue(self.mesh.offset(0.1, cell=0.05).report().closed)
+        self.assertTrue(self.mesh.offset(0.1, cell=0.05).report().is_closed)
         with self.assertRaises(ValueError):
             self.mesh.offset(-5)
 
@@ -131,11 +131,11 @@ class Maps(unittest.TestCase):
         self.assertEqual(np.isfinite(found).sum(), made.sample_count)
         exact = made.measure(within=0.6, quantiles=(0, 0.5, 1), exact=True)
         self.assertAlmostEqual(
-            exact.least, abut.distance(mesh, other, pose_b=[1.5, 0, 0, 0, 0, 0, 1]).distance, places=12
+            exact.min, abut.distance(mesh, other, pose_b=[1.5, 0, 0, 0, 0, 0, 1]).distance, places=12
         )
         self.assertTrue((np.diff(exact.quantiles) >= 0).all() and exact.within_area > 0)
         rough = made.measure()
-        self.assertTrue(exact.least <= rough.least <= exact.least + made.reach)
+        self.assertTrue(exact.min <= rough.min <= exact.min + made.reach)
         inside = made.find(abut.shape("box", extent=0.5))
         self.assertTrue((inside[np.isfinite(inside)] > 0).all())
         deep = made.find(abut.shape("box", extent=2))
@@ -149,11 +149,11 @@ class Maps(unittest.TestCase):
         made = abut.DistanceMap(mesh, resolution=64)
         made.find([other], [[0.7, 0.1, 0, 0, 0, 0, 1]])  # they overlap
         exact, rough = made.measure(exact=True), made.measure()
-        self.assertTrue(exact.least < 0)
-        self.assertEqual((exact.least, exact.least_error), (rough.least, rough.least_error))
-        self.assertTrue(exact.least_error > 0)
+        self.assertTrue(exact.min < 0)
+        self.assertEqual((exact.min, exact.min_error), (rough.min, rough.min_error))
+        self.assertTrue(exact.min_error > 0)
         made.find([other], [[2, 0, 0, 0, 0, 0, 1]])
-        self.assertEqual(made.measure(exact=True).least_error, 0)
+        self.assertEqual(made.measure(exact=True).min_error, 0)
         other.refit(other.vertices + [0.1, 0, 0])
         with self.assertRaisesRegex(ValueError, "refitted"):
             made.measure(exact=True)
@@ -196,7 +196,7 @@ class Characters(unittest.TestCase):
         moved[:, :, 3] += (1, 2, 3)
         np.testing.assert_allclose(self.figure.skin(moved), self.figure.skin(walk) + (1, 2, 3), atol=1e-12)
         np.testing.assert_array_equal(self.figure.pose("walk", 0.3 + self.figure.durations[0]).round(9), walk.round(9))
-        self.assertTrue(rest.report().closed)
+        self.assertTrue(rest.report().is_closed)
 
     def test_wrong(self):
         for wrong in (

@@ -178,9 +178,9 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_count(out, "components", report->component_count);
     json_count(out, "boundary_loops", report->loop_count);
     if (isfinite(report->hole_fraction))
-        json_number(out, "hole_share", report->hole_fraction);
+        json_number(out, "hole_fraction", report->hole_fraction);
     else
-        json_null(out, "hole_share"); /* a surface without area */
+        json_null(out, "hole_fraction"); /* a surface without area */
     json_boolean(out, "has_sheets", report->has_sheets);
     json_boolean(out, "is_sheet", report->is_sheet);
     json_integer(out, "euler_number", report->euler_number);

@@ -35,7 +35,7 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
 
 static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                               {"triangle_b", COLUMN_WHOLE, NULL},
-                                              {"meeting", COLUMN_WORD, abut_intersection_name},
+                                              {"intersection", COLUMN_WORD, abut_intersection_name},
                                               {"x", COLUMN_REAL, NULL},
                                               {"y", COLUMN_REAL, NULL},
                                               {"z", COLUMN_REAL, NULL},
@@ -64,7 +64,7 @@ static void json_meetings(tool_output *out, const meetings *found) {
         out_object(out, NULL);
         json_count(out, "triangle_a", m->triangle_a);
         json_count(out, "triangle_b", m->triangle_b);
-        json_text(out, "meeting", abut_intersection_name(m->kind));
+        json_text(out, "intersection", abut_intersection_name(m->kind));
         json_vector(out, "from", m->segment.end[0]);
         json_vector(out, "to", m->segment.end[1]);
         out_end(out);

@@ -35,7 +35,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
 
 static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"triangle_b", COLUMN_WHOLE, NULL},
-                                      {"meeting", COLUMN_WORD, abut_intersection_name},
+                                      {"intersection", COLUMN_WORD, abut_intersection_name},
                                       {"from_x", COLUMN_REAL, NULL},
                                       {"from_y", COLUMN_REAL, NULL},
                                       {"from_z", COLUMN_REAL, NULL},
@@ -60,7 +60,7 @@ static void tell_first(tool_output *out, const self_result *result, uint32_t mos
         out_object(out, NULL);
         fact_count(out, "triangle_a", pair->triangle[0]);
         fact_count(out, "triangle_b", pair->triangle[1]);
-        fact_text(out, "meeting", abut_intersection_name(pair->kind));
+        fact_text(out, "intersection", abut_intersection_name(pair->kind));
         json_vector(out, "from", end[0]);
         json_vector(out, "to", end[1]);
         char words[POINT_WORDS];

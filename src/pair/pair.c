@@ -409,7 +409,7 @@ abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b, ui
 }
 
 const char *abut_pair_relation_name(abut_pair_relation relation) {
-    static const char *const names[] = {"apart", "meeting", "a-inside", "b-inside"};
+    static const char *const names[] = {"apart", "intersecting", "a-inside", "b-inside"};
     return ABUTI_NAME(names, relation);
 }
 

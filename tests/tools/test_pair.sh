@@ -9,7 +9,7 @@ try 0 "$tool" overlap box.obj box.obj --pose 3,0,0
 mute err
 says "overlap   no"
 try 3 "$tool" overlap box.obj box.obj --pose 2,0,0 --json
-is "[it[k] for k in ('a', 'b', 'overlap', 'relation')]" "['box.obj', 'box.obj', True, 'meeting']"
+is "[it[k] for k in ('a', 'b', 'overlap', 'relation')]" "['box.obj', 'box.obj', True, 'intersecting']"
 try 0 "$tool" overlap box.obj box.obj --pose 2.3,0,0 --json
 is "[it['overlap'], it['relation']]" "[False, 'apart']"
 try 3 "$tool" overlap box.obj box.obj --pose 2.3,0,0@z,45 --json
@@ -116,7 +116,7 @@ says "a sheet, without an inside"
 try 0 "$tool" info room.obj open.obj box.obj --json
 is "[[a['level'] for a in f['reliability'] if a['method'] == 'containment'][0] for f in it['files']]" \
     "['limited', 'limited', 'guaranteed']"
-is "[round(f['hole_share'], 2) for f in it['files']]" "[0.25, 0.0, 0]"
+is "[round(f['hole_fraction'], 2) for f in it['files']]" "[0.25, 0.0, 0]"
 is "'A sheet' in str(it['files'][0]['reliability']) and 'A sheet' not in str(it['files'][1]['reliability'])" True
 try 3 "$tool" contacts box.obj open.obj --pose 1.9,0,0 --cells 16 --json
 is "it['reliability']" limited
@@ -140,7 +140,7 @@ says "within   no"
 
 # Pairs of triangles.
 try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs
-says "triangle_a,triangle_b,meeting,x,y,z,to_x,to_y,to_z"
+says "triangle_a,triangle_b,intersection,x,y,z,to_x,to_y,to_z"
 says ",segment,"
 lines=$(wc -l <out)
 try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs --json
@@ -188,8 +188,8 @@ x,y,z,qx,qy,qz,qw
 END
 try 3 "$tool" overlap box.obj box.obj --poses poses.csv
 says "0,false,apart"
-says "1,true,meeting"
-says "2,true,meeting"
+says "1,true,intersecting"
+says "2,true,intersecting"
 try 3 "$tool" overlap box.obj box.obj --poses poses.csv --volume
 says "0,apart,0,0,0,"
 says "1,touch,0,0,4,"
@@ -204,7 +204,7 @@ is "[it['poses'], it['overlapping'], len(it['answers'])]" "[3, 0, 3]"
 try 0 "$tool" distance box.obj box.obj --poses poses.csv --threads 1
 cp out one
 says "0,3,apart,1,"
-says "1,0,meeting,"
+says "1,0,intersecting,"
 try 0 "$tool" distance box.obj box.obj --poses poses.csv --threads 3
 demand "threads change the answer" "$(cmp one out 2>&1)" = ""
 try 0 "$tool" distance box.obj box.obj --poses poses.csv --json

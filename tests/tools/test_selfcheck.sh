@@ -26,7 +26,7 @@ says "segment"
 try 3 "$tool" selfcheck cross.obj --json
 is "it['pairs']" 1
 is "it['self_intersecting']" True
-is "it['first'][0]" "{'triangle_a': 0, 'triangle_b': 1, 'meeting': 'segment', 'from': [1.5, 1, 0], 'to': [1, 1, 0]}"
+is "it['first'][0]" "{'triangle_a': 0, 'triangle_b': 1, 'intersection': 'segment', 'from': [1.5, 1, 0], 'to': [1, 1, 0]}"
 try 3 "$tool" selfcheck cross.obj --out pairs.csv --quiet
 demand "the table has no row" "$(sed -n 2p pairs.csv | cut -d, -f1-3)" = "0,1,segment"
 demand "the table is long" "$(wc -l <pairs.csv)" -eq 2

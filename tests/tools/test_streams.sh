@@ -60,7 +60,7 @@ complains "inside"
 pipe 0 rays.csv "$tool" ray box.obj -
 says "0,0,5,0,0,-1,4,"
 pipe 3 poses.csv "$tool" overlap box.obj box.obj --poses -
-says "1,true,meeting"
+says "1,true,intersecting"
 pipe 0 ring.ply "$tool" distance box.obj - --pose 5,0,0 --json
 is "it['b']" -
 pipe 0 box.obj "$tool" selfcheck -

@@ -166,6 +166,7 @@ _IN_PYTHON = tuple(
         (r"\bof shape\.mesh\.deforms\b", "added with deforms=True"),
         (r"\bHUGE_VAL\b", "infinity"),
         (r"\bdevice null\b", "device None"),
+        (r"\babut_sweep_set_positions\(\)", "step()"),
         (r"\babut_(?:bvh|field|layers|map|mesh|pair|radial|self|sign|sweep|world)_(\w+)\(\)", r"\1()"),
     )
 )

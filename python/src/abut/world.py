@@ -88,16 +88,16 @@ class Choice(NamedTuple):
     """How a body takes part."""
 
     method: str
-    forced: bool
+    is_forced: bool
     """Whether it was told to; else the rule chose."""
     reason: str
     reliability: Reliability
     """What the inside of a mesh is worth."""
     cell: float
     """Of its field or radial fields, or the reach of its map; or 0."""
-    holes: float
+    hole_fraction: float
     """Of a mesh: the area that would close it, about, over its own. From 0.1 on it has no inside."""
-    thin: float
+    thin_fraction: float
     """Of a mesh that may get a field: the share of its surface with less than two cells of wall behind it."""
 
 
@@ -111,7 +111,7 @@ class Manner(NamedTuple):
     guess; "sampled": what lies between samples may be missed; "never": it is not tried."""
     error: float
     """The deepest contact is off by no more than this; 0 = by rounding alone."""
-    sentence: str
+    reason: str
 
 
 class Pair(NamedTuple):
@@ -374,12 +374,12 @@ class World(Owner):
         call(lib.abut_world_get_item_info, self._handle, _number(body), byref(made))
         return Choice(
             name_of("abut_world_method", made.method),
-            made.forced,
+            made.is_forced,
             made.reason.decode() if made.reason else "",
             reliability(made.reliability),
             made.cell,
-            made.holes,
-            made.thin,
+            made.hole_fraction,
+            made.thin_fraction,
         )
 
     def how(self, a: int, b: int) -> Manner:
@@ -390,7 +390,7 @@ class World(Owner):
             name_of("abut_world_method", made.method),
             name_of("abut_world_guarantee", made.guarantee),
             made.error,
-            made.sentence.decode() if made.sentence else "",
+            made.reason.decode() if made.reason else "",
         )
 
     # -- a step --

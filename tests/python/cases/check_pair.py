@@ -62,11 +62,11 @@ class Pairs(unittest.TestCase):
         room = abut.shape("box", extent=3)
         for a, b in (self.a, self.b), (self.b, self.b), (room, self.b), (self.b, room):
             for surfaces in (False, True):
-                many = {"pose_a": self.short, "pose_b": self.short[::-1], "surfaces": surfaces}
+                many = {"pose_a": self.short, "pose_b": self.short[::-1], "surface_only": surfaces}
                 found = abut.distance(a, b, **many)
                 relations, near = abut.relation(a, b, **many), abut.within(a, b, 0.1, **many)
                 for i, (pose, other) in enumerate(zip(self.short, self.short[::-1])):
-                    one = {"pose_a": pose, "pose_b": other, "surfaces": surfaces}
+                    one = {"pose_a": pose, "pose_b": other, "surface_only": surfaces}
                     self.assertEqual(abut.relation(a, b, **one), relations[i])
                     self.assertIs(abut.overlap(a, b, **one), bool(relations[i]))
                     self.assertIs(abut.within(a, b, 0.1, **one), bool(near[i]))
@@ -186,7 +186,7 @@ class OpenSurfaces(unittest.TestCase):
         return result, [str(warning.message) for warning in caught]
 
     def test_robot_in_a_room_is_apart(self):
-        self.assertAlmostEqual(self.room.report().hole_share, 16**2 / (4 * np.pi) / 80)
+        self.assertAlmostEqual(self.room.report().hole_fraction, 16**2 / (4 * np.pi) / 80)
         for a, b in ((self.room, self.robot), (self.robot, self.room)):
             self.assertEqual(self.said(abut.overlap, a, b), (False, []))
             self.assertEqual(self.said(abut.relation, a, b), (0, []))
@@ -333,7 +333,7 @@ class OpenSurfaces(unittest.TestCase):
         world = abut.World()
         walls, robot, closed = world.add(self.holed), world.add(self.robot), world.add(abut.shape("box"))
         self.assertEqual(world.how(walls, robot)[:3], ("exact", "limited", np.inf))
-        self.assertIn("holes", world.how(walls, robot).sentence)
+        self.assertIn("holes", world.how(walls, robot).reason)
         self.assertEqual(world.how(closed, robot)[:3], ("exact", "every", 0))
 
     def test_no_poses_have_nothing_to_say(self):

@@ -53,8 +53,8 @@ class Worlds(unittest.TestCase):
             a = world.add(ball, method=method, resolution=64 if method == "map" else 0)
             b = world.add(box, [0, 0, 1.4, 0, 0, 0, 1], method=method)
             choice, manner = world.choice(a), world.how(a, b)
-            self.assertEqual((choice.method, choice.forced, choice.reliability.level), (method, True, "guaranteed"))
-            self.assertTrue(choice.reason and manner.sentence)
+            self.assertEqual((choice.method, choice.is_forced, choice.reliability.level), (method, True, "guaranteed"))
+            self.assertTrue(choice.reason and manner.reason)
             self.assertEqual((manner.method, manner.guarantee), (method, guarantee))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -70,7 +70,7 @@ class Worlds(unittest.TestCase):
         sheet = abut.shape("sheet", segments=8, rings=8)
         cloth, ball = world.add(sheet, deforms=True), world.add(abut.shape("icosphere", segments=6))
         self.assertEqual((world.choice(cloth).method, world.choice(ball).method), ("map", "exact"))
-        self.assertGreater(world.choice(cloth).holes, 0.1)
+        self.assertGreater(world.choice(cloth).hole_fraction, 0.1)
         depth = [pair.depth for pair in world.step()]
         self.assertEqual(len(depth), 1)
         world.deform(cloth, sheet.vertices + (0, 0, 2))

@@ -143,7 +143,7 @@ def points(array: Array, ordered: bool = False) -> Any:
         type=scalar_type(array),
         count=len(array),
         stride=array.strides[0] if len(array) > 1 else 0,
-        ordered=ordered,
+        is_sorted=ordered,
     )
 
 

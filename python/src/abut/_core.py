@@ -211,6 +211,7 @@ def options(structure: Any, **values: Any) -> Any:
     made = structure()
     made.size = ctypes.sizeof(structure)
     for name, value in values.items():
+        assert hasattr(structure, name), f"{structure.__name__} has no member {name}"
         if value is not None:
             try:
                 setattr(made, name, value)

@@ -506,7 +506,7 @@ def _item(
         motion=value_of("abut_world_motion", motion),
         group=number(group, "group"),
         mask=number(mask, "mask"),
-        sensor=sensor,
+        is_sensor=sensor,
         method=value_of("abut_world_method", method),
         pose=read_pose(pose, "pose"),
     )

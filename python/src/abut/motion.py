@@ -53,7 +53,7 @@ class Motion(Owner):
         self._counts = [int(lib.abut_mesh_vertex_count(each)) for each in kept]
         handle = Handle(lib.abut_sweep_destroy, guard=Guard())
         given = options(
-            _c.abut_sweep_options, no_self=not own, no_others=not others, device=_device.pointer(_device.find(device))
+            _c.abut_sweep_options, skip_self=not own, skip_pairs=not others, device=_device.pointer(_device.find(device))
         )
         run(lib.abut_sweep_create, addresses, len(kept), byref(given), handle.out)
         self._handle = handle

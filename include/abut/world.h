@@ -28,7 +28,9 @@
  *
  * A world is for one user at a time. It keeps references to the objects of its items, which may be
  * destroyed in any order. Its work uses the threads, the progress callback and the cancellation of
- * its own context, whatever the contexts of its meshes are.
+ * its own context, whatever the contexts of its meshes are. A progress callback that is called by a
+ * function of a world must not use that world: every function of it fails with ABUT_ERROR_ARGUMENT
+ * there, and it must not be destroyed.
  */
 #ifndef ABUT_WORLD_H
 #define ABUT_WORLD_H
@@ -294,6 +296,28 @@ typedef struct abut_world_event {
  * case. */
 ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
                                        abut_world_event *events, uint64_t *count);
+
+/* ---- save and restore ---- */
+
+/* Writes what the world remembers between steps: the hint of each pair (abut_world_contacts) and
+ * which pairs events were last reported for. Items, poses, shapes, options and ignored pairs are
+ * the caller's to store. Contacts are found if they are not known. Takes 8 bytes for each id, 24
+ * for each candidate pair and 72 more; 120 for each pair that was reported, if abut_world_events()
+ * was not called since contacts were last found. With a capacity that is too small nothing is
+ * written, and ABUT_ERROR_BUFFER is returned; *bytes is set in either case. For one user at a time.
+ */
+ABUT_API abut_status abut_world_save(abut_world *world, size_t capacity, void *state,
+                                     size_t *bytes);
+/* Makes a world remember what was saved. Its items must be those of the world that was saved, under
+ * the same ids, with the same shapes, groups, options and ignored pairs, and at the poses at which
+ * it was saved, bit for bit. All contacts are computed with the hints of the state and compared
+ * with those that were saved, so this takes as long as a step in which all items move. From then
+ * on, the same calls give the same contacts, ids and events as after abut_world_save(), bit for
+ * bit; only the ids of items that are added later depend on the order in which ids of this world
+ * became free. Fails with ABUT_ERROR_FORMAT for bytes that are damaged or are no state,
+ * ABUT_ERROR_UNSUPPORTED for a state of another format or byte order, and ABUT_ERROR_ARGUMENT for a
+ * state of another world or of other poses. On failure all is as before. For one user at a time. */
+ABUT_API abut_status abut_world_restore(abut_world *world, const void *state, size_t bytes);
 
 /* ---- over a step ---- */
 

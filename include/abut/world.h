@@ -190,13 +190,15 @@ typedef struct abut_world_choice {
     abut_world_method method; /* of a body that has several ways: AUTO, each pair by itself */
     bool forced;              /* the item or the world said so; else the rule */
     const char *reason;       /* one static sentence */
-    abut_advice advice;       /* what the inside of its mesh is worth; of meshes alone */
-    double cell;              /* of its field or radial fields, or the reach of its map; or 0 */
-    double holes;             /* of a mesh: abut_mesh_report.hole_share */
-    double thin;              /* of a mesh that may get a field: the share of its surface with less
-                               * than two cells of wall behind it */
+    abut_advice advice; /* what the inside of its mesh is worth as it is now; of meshes alone */
+    double cell;        /* of its field or radial fields, or the reach of its map; or 0 */
+    double holes;       /* of a mesh as it is now: abut_mesh_report.hole_share */
+    double thin;        /* of a mesh that may get a field: the share of its surface with less
+                         * than two cells of wall behind it */
 } abut_world_choice;
 
+/* Gets how an item takes part. The method is chosen when the item is added, and stays when its mesh
+ * deforms; the first call after that examines the mesh. For one user at a time. */
 ABUT_API abut_status abut_world_choice_get(const abut_world *world, uint32_t id,
                                            abut_world_choice *choice);
 

@@ -435,8 +435,11 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     to->contacts.count = to->touches.count = to->tried.count = 0;
     to->advice = abuti_contact_advice(NULL, NULL);
     to->status = ABUT_OK;
-    for (size_t i = begin; i < end && !to->status; i++)
+    for (size_t i = begin; i < end && !to->status; i++) {
+        const double done = (double)i / (double)world->pairs.count;
+        abuti_set_fraction(world->special.count ? 0.5 + 0.5 * done : done);
         to->status = try_pair(world, i, to);
+    }
 }
 
 /* How much there is to try of an item, about. */
@@ -584,6 +587,7 @@ abut_status abuti_world_find_contacts(abut_world *world) {
     if (status || world->has_contacts)
         return status;
     status = compute_answers(world);
+    abuti_set_fraction(0);
     return status ? status : finish_contacts(world);
 }
 
@@ -620,6 +624,7 @@ abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, ui
     uint64_t parts[2] = {0, 0};
     world->repeated = hints;
     abut_status status = compute_answers(world);
+    abuti_set_fraction(0);
     world->repeated = NULL;
     if (status)
         return status;

@@ -184,6 +184,8 @@ abut_status abut_world_choice_get(const abut_world *world, uint32_t id, abut_wor
     if (status)
         return status;
     const world_item *item = &world_items(world)[id];
+    if (item->asset && (status = abuti_world_asset_examine(item->asset)))
+        return status;
     *choice = item->asset ? item->asset->choice : choice_of(item);
     return ABUT_OK;
 }

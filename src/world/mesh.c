@@ -113,13 +113,31 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
                "It is closed, rigid and thick: the device tries all such pairs at once.");
 }
 
+static void set_health(world_asset *a, const abut_mesh_report *report) {
+    a->choice.advice = abut_pair_advice(report);
+    a->choice.holes = report->hole_share;
+    a->has_health = true;
+}
+
+abut_status abuti_world_asset_examine(world_asset *a) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report;
+    if (a->has_health)
+        return ABUT_OK;
+    abut_status status = abut_topology_create(a->mesh, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
+    abut_topology_destroy(topology);
+    if (!status)
+        set_health(a, &report);
+    return status;
+}
+
 static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_report *report) {
     abut_status status = abut_topology_create(a->mesh, &a->topology);
     status = status ? status : abut_mesh_examine(a->topology, report);
     if (status)
         return status;
-    a->choice.advice = abut_pair_advice(report);
-    a->choice.holes = report->hole_share;
+    set_health(a, report);
     a->sheet = report->is_sheet || !(report->area > 0);
     a->has_sheets = a->sheet || report->has_sheets;
     a->longest_edge = find_longest_edge(a->mesh);
@@ -162,9 +180,25 @@ abut_status abuti_world_asset_sign(world_asset *a) {
                : abut_sign_prepare(a->bvh, NULL);
 }
 
+/* Rays need to know where a solid begins and ends. */
+static abut_status check_layers(const abut_mesh_report *r) {
+    if (!r->cancels && !r->bordered)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      r->cancels
+                          ? "%s: method layers needs a mesh whose triangles face one way, and "
+                            "neighbours of this one face opposite ways; orient it first, or "
+                            "choose another method: exact or map"
+                          : "%s: method layers needs a closed mesh, and this one is open; "
+                            "close it, or choose another method: exact or map",
+                      function);
+}
+
 static abut_status make(const abut_world *world, world_asset *a) {
     abut_mesh_report report;
     abut_status status = examine(world, a, &report);
+    if (!status && a->asked == ABUT_WORLD_LAYERS)
+        status = check_layers(&report);
     if (status)
         return status;
     choose_by_rule(world, a, &report);
@@ -266,6 +300,7 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
         return status;
     }
     a->mesh = mesh;
+    a->has_health = false;
     a->longest_edge = find_longest_edge(mesh);
     abut_mesh_destroy(old);
     if (a->map)

@@ -528,6 +528,7 @@ static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
     const world_sweep *sweeps = s->world->sweeps.data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
+        abuti_set_fraction((double)i / (double)s->world->sweep_pairs.count);
         const abut_world_pair *pair = (const abut_world_pair *)s->world->sweep_pairs.data + i;
         const world_item *a = &items[pair->a], *b = &items[pair->b];
         world_swept *to = (world_swept *)s->world->swept.data + i;
@@ -665,6 +666,7 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     status = world->backend->bring(world);
     status = status ? status : set_ends(world, ids, ends, count);
     status = status ? status : sweep_step(&s);
+    abuti_set_fraction(0);
     abuti_world_leave(world, before);
     return status ? status : write(world, impacts);
 }

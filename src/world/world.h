@@ -33,6 +33,7 @@ typedef struct world_asset {
     bool has_sheets;     /* some of its parts have none */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_choice choice;
+    bool has_health; /* advice and holes of the choice are those of the mesh as it is now */
     abut_topology *topology;
     abut_bvh *bvh;
     abut_field *field; /* those that follow may be null */
@@ -236,6 +237,8 @@ abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item
 void abuti_world_asset_drop(abut_world *world, world_asset *asset);
 /* Gives a mesh that deforms other positions; on failure all is as before. */
 abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positions);
+/* Examines a mesh that was deformed, unless that is done: for the choice. */
+abut_status abuti_world_asset_examine(world_asset *asset);
 /* Makes its hierarchy ready for signs, unless it is or has none. */
 abut_status abuti_world_asset_sign(world_asset *asset);
 

@@ -178,45 +178,46 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
 
 /* ---- exact ---- */
 
-const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
+static int compare_pairs(const abut_world_pair *x, const abut_world_pair *y) {
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return x->b != y->b ? (x->b < y->b ? -1 : 1) : 0;
+}
+
+/* What is known of a pair from the last time; null: it was no candidate. Most candidates are those
+ * of the last time, and in their old place. */
+static const world_tried *find_tried(const abut_world *world, size_t pair) {
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_tried *tried = world->tried.data;
     size_t begin = 0, end = world->tried.count;
+    if (pair < end && compare_pairs(&tried[pair].pair, which) == 0)
+        return &tried[pair];
     while (begin < end) {
         size_t middle = begin + (end - begin) / 2;
-        const abut_world_pair *p = &tried[middle].pair;
-        if (p->a < which->a || (p->a == which->a && p->b < which->b))
+        if (compare_pairs(&tried[middle].pair, which) < 0)
             begin = middle + 1;
         else
             end = middle;
     }
-    if (begin == world->tried.count || world->repeated)
-        return NULL;
-    const world_tried *found = &tried[begin];
-    return found->pair.a == which->a && found->pair.b == which->b &&
-                   found->state[0] == world_items(world)[which->a].state &&
-                   found->state[1] == world_items(world)[which->b].state
-               ? found
+    return begin < world->tried.count && compare_pairs(&tried[begin].pair, which) == 0
+               ? &tried[begin]
                : NULL;
 }
 
-/* What touched the last time, if these two items did. */
-static const world_touch *last_touch(const abut_world *world, const world_item *a,
-                                     const world_item *b, const abut_world_pair *which) {
-    const world_touch *touches = world->touches.data;
-    size_t begin = 0, end = world->touches.count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        const abut_world_event *e = &touches[middle].event;
-        if (e->a < which->a || (e->a == which->a && e->b < which->b))
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    if (begin == world->touches.count)
-        return NULL;
-    const world_touch *found = &touches[begin];
-    return found->born[0] == a->born && found->born[1] == b->born ? found : NULL;
+const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
+    const world_item *items = world_items(world);
+    const world_tried *tried = world->repeated ? NULL : find_tried(world, pair);
+    return tried && tried->state[0] == items[tried->pair.a].state &&
+                   tried->state[1] == items[tried->pair.b].state
+               ? tried
+               : NULL;
+}
+
+/* Where a pair touched the last time; null: it did not. */
+static const world_touch *touch_of(const abut_world *world, const world_tried *tried) {
+    return tried && tried->touch != SIZE_MAX
+               ? (const world_touch *)world->touches.data + tried->touch
+               : NULL;
 }
 
 /* By how much an item has moved since contacts were last found. */
@@ -228,9 +229,9 @@ static vec3 hint_of(const abut_world *world, size_t pair, const world_item *a,
                     const world_item *b) {
     if (world->repeated)
         return world->repeated[pair];
-    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
-    const world_touch *last = last_touch(world, a, b, which);
-    return last ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
+    const world_touch *last = touch_of(world, find_tried(world, pair));
+    const bool same = last && last->born[0] == a->born && last->born[1] == b->born;
+    return same ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
 }
 
 /* A solid that is a, against a body: asked the other way round. */
@@ -325,7 +326,9 @@ static abut_status add_pair(const abut_world *world, const world_tried *tried,
         status = abuti_vector_reserve(world->context, touches, touches->count + 1, sizeof *touch);
     if (status)
         return status;
-    ((world_tried *)pairs->data)[pairs->count++] = *tried;
+    world_tried *added = (world_tried *)pairs->data + pairs->count++;
+    *added = *tried;
+    added->touch = touch ? touches->count : SIZE_MAX;
     if (tried->advice.verdict > answers->advice.verdict)
         answers->advice = tried->advice;
     if (touch) {
@@ -338,8 +341,7 @@ static abut_status add_pair(const abut_world *world, const world_tried *tried,
 /* Adds the contacts of the step before. Only `pair` and `first` are others. */
 static abut_status keep_pair(const abut_world *world, size_t pair, const world_tried *kept,
                              world_answers *answers) {
-    const world_touch *last = last_touch(world, &world_items(world)[kept->pair.a],
-                                         &world_items(world)[kept->pair.b], &kept->pair);
+    const world_touch *last = touch_of(world, kept);
     if (!last)
         return add_pair(world, kept, NULL, answers);
     abuti_vector *list = &answers->contacts;
@@ -513,14 +515,17 @@ static abut_status join_answers(abut_world *world) {
     for (size_t i = 0; i < chunks; i++) {
         const world_answers *from = &world->answers[i];
         const world_touch *touch = from->touches.data;
+        const world_tried *tried = from->tried.data;
         world_touch *to = world->touches.data;
+        for (size_t k = 0; k < from->tried.count; k++) {
+            world_tried *pair = (world_tried *)world->tried.data + world->tried.count++;
+            *pair = tried[k];
+            pair->touch += pair->touch == SIZE_MAX ? 0 : world->touches.count;
+        }
         for (size_t k = 0; k < from->touches.count; k++) {
             to[world->touches.count] = touch[k];
             to[world->touches.count++].event.first += touch[k].event.sensor ? 0 : j.begin[i];
         }
-        memcpy((world_tried *)world->tried.data + world->tried.count, from->tried.data,
-               from->tried.count * sizeof(world_tried));
-        world->tried.count += from->tried.count;
         if (from->advice.verdict > world->advice.verdict)
             world->advice = from->advice;
     }

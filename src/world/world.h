@@ -96,6 +96,7 @@ typedef struct world_touch {
 typedef struct world_tried {
     abut_world_pair pair;
     uint64_t state[2]; /* of a and b; zeros: the contacts depend on other items too */
+    size_t touch;      /* its place in the touches; SIZE_MAX: it has no contacts */
     vec3 hint;         /* of exact patches: with it the same contacts come again, state.c */
     abut_advice advice;
 } world_tried;

@@ -486,8 +486,10 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
             most = real_min(most, answers[k].depth);
         most = AS_SHALLOW * real_max(most, HAIR * call->size);
         *resolved &= count > 0;
-    } else {
+    }
+    if (!count && !status) { /* one normal; of a body that has gone through the other, too */
         patch_effort effort = PATCH_LEAST;
+        most = INFINITY;
         status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, &effort,
                                     answers, &count);
         count = count ? 1 : 0;

@@ -25,6 +25,14 @@ static void check_presence(question q, const char *const names[3]) {
     }
 }
 
+/* Bodies apart have no depth without a margin, whatever the hint is. */
+static void check_hint_of_apart(question q, abut_vec3 hint) {
+    q.hint = hint;
+    const double deepest = find_contacts(&q, &answers[0]);
+    if (measure_distance(&q) > 0)
+        record("a-depth-of-apart-with-hint", real_max(deepest, 0), &q, NULL);
+}
+
 TEST(a_overlapping_and_near_bodies_have_contacts) {
     static const char *const names[] = {"a-overlap-without-contact", "a-near-without-contact",
                                         "a-contact-beyond-margin"};
@@ -34,6 +42,9 @@ TEST(a_overlapping_and_near_bodies_have_contacts) {
         const question touch = find_touch(&random, &back);
         check_presence(moved_by(touch, -random_log(&random, 1e-13, 0.05), back), names);
         check_presence(moved_by(touch, random_log(&random, 1e-9, 0.3), back), names);
+        for (int k = 0; k < 4; k++)
+            check_hint_of_apart(moved_by(touch, random_log(&random, 1e-12, 1e-5), back),
+                                k ? random_direction(&random) : v3_scale(back, -1));
         question deep = random_question(&random); /* also one inside the other */
         check_presence(moved_by(deep, test_random_real(&random, 0, 0.5), back), names);
     }

@@ -137,8 +137,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call) {
     double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
     work->largest = 2 * largest; /* turned too, and with the skin */
     largest = real_max(largest, call->largest);
-    double jitter =
-        real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
+    double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
         /* Where faces lie flush, the second is in the first, whatever the jitter. */

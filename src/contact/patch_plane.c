@@ -251,6 +251,8 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
         if (up >= 0 && up >= steepest * patch_area_length(f->area))
             add_plane(work, f->side, f->face);
     }
+    if (!(view->top > -INFINITY) || !(view->bottom < INFINITY)) /* one side only: no columns */
+        view->count = 0;
     /* What reaches beyond the grid stands in the cells at its border. */
     find_box(work, r, whole, lo, hi);
     return make_grid(work, lo, hi);

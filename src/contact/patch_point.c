@@ -554,7 +554,8 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
-        measure_seen(m, scope, limit);
+        if (work->view.count)
+            measure_seen(m, scope, limit);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
@@ -791,17 +792,25 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
 static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
                                 double gap, patch_answer *answer) {
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
-    if (status || !answer->count || answer->depth < LONG_COLUMN * size)
+    measure m;
+    abut_status status = measure_along(&m, work, r, normal, keep > 4, PATCH_WALL, INFINITY);
+    if (status)
         return status;
-    measure local;
-    start(&local, work, r, normal);
-    local.many = keep > 4;
+    answer_with(&m, keep, gap, answer);
+    if (!answer->count || m.deepest < LONG_COLUMN * size)
+        return ABUT_OK;
+    for (uint32_t i = 0; i < m.count; i++) { /* a column that counts and is not short */
+        double depth = m.found[i].point.depth;
+        if (depth >= SHORT_COLUMN * size && depth <= LONG_COLUMN * size)
+            return ABUT_OK;
+    }
+    start(&m, work, r, normal);
+    m.many = keep > 4;
     work->view.longest = LONG_COLUMN * size;
-    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
+    measure_seen(&m, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
     work->view.longest = INFINITY;
-    if (local.count && local.deepest < SHORT_COLUMN * size)
-        answer_with(&local, keep, gap, answer);
+    if (m.count && m.deepest < SHORT_COLUMN * size)
+        answer_with(&m, keep, gap, answer);
     return ABUT_OK;
 }
 

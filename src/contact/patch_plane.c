@@ -222,6 +222,18 @@ static void find_box(const patch_work *work, const patch_region *r, bool whole, 
     }
 }
 
+/* Drops triangles beside a box: of two bodies as a whole, those that the other is not above or
+ * below. */
+static void drop_beside(patch_view *view, const double lo[2], const double hi[2]) {
+    size_t kept = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const patch_plane *p = &view->planes[i];
+        if (p->lo[0] <= hi[0] && p->hi[0] >= lo[0] && p->lo[1] <= hi[1] && p->hi[1] >= lo[1])
+            view->planes[kept++] = *p;
+    }
+    view->count = kept;
+}
+
 abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal,
                             patch_scope scope) {
     patch_view *view = &work->view;
@@ -255,6 +267,8 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
         view->count = 0;
     /* What reaches beyond the grid stands in the cells at its border. */
     find_box(work, r, whole, lo, hi);
+    if (whole)
+        drop_beside(view, lo, hi);
     return make_grid(work, lo, hi);
 }
 

@@ -63,7 +63,8 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
         c[k] = seen_at(work, side, corner[k]);
     vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
     vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
-    if (!((side ? n.z : -n.z) > view->least_cosine * patch_area_length(n)))
+    double up = side ? n.z : -n.z;
+    if (!(up > 0) || !(up > view->least_cosine * patch_area_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
     at->side = side;

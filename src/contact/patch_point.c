@@ -610,14 +610,18 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, dou
     return high - low;
 }
 
-/* The same where bodies go through each other: by rays from a place of the contour. */
-static double depth_through(patch_work *work, const patch_region *r, vec3 normal) {
+/* The same where bodies go through each other: by rays from a few places of the contour, until it
+ * is above the limit. */
+static double depth_through(patch_work *work, const patch_region *r, vec3 normal, double limit) {
     measure m;
-    vec3 at = work->crossings[work->points[r->point_begin]].at;
-    patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    const patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    uint32_t step = (r->point_end - r->point_begin) / COLUMNS + 1;
     start(&m, work, r, normal, 0);
     m.rays = true;
-    add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    for (uint32_t i = r->point_begin; i < r->point_end && !(m.deepest > limit); i += step) {
+        vec3 at = work->crossings[work->points[i]].at;
+        add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    }
     return m.deepest;
 }
 
@@ -731,9 +735,10 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
                       const patch_answer *best) {
     if (!best->of_faces || !(best->depth > 0))
         return false;
-    double depth = pierced ? depth_through(work, r, way->normal)
+    double limit = (way->held > 0 ? 1 : CLEARLY) * best->depth;
+    double depth = pierced ? depth_through(work, r, way->normal, limit)
                            : depth_at(work, r, way->normal, 0, best->points[0].at);
-    return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
+    return depth > limit;
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
@@ -985,7 +990,7 @@ static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
         const patch_region *r = &work->regions[i];
         if (!r->gap)
             depth = real_max(depth, scope_of(work, r, normal) == PATCH_BODIES
-                                        ? depth_through(work, r, normal)
+                                        ? depth_through(work, r, normal, limit)
                                         : depth_at(work, r, normal, 0, r->centre));
     }
     return depth;

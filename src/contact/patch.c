@@ -398,14 +398,15 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
 
 /* ---- one normal ---- */
 
-/* How far a shift along a normal must go to separate, if not much more than `depth`, the depth of
- * what is there now: what is left then is added. Otherwise *separates is false. */
-static abut_status shift_along(const patch_call *call, vec3 normal, double *depth,
+/* How far a shift along a normal must go to separate, if no more than `most` and not much more than
+ * `depth`, the depth of what is there now: what is left then is added. Otherwise *separates is
+ * false. */
+static abut_status shift_along(const patch_call *call, vec3 normal, double most, double *depth,
                                bool *separates) {
-    double before = *depth;
     abut_status status = ABUT_OK;
     patch_call moved = *call;
     *separates = false;
+    most = real_min(most, ADDED * *depth + 1e-6 * call->size);
     for (int round = 0; round < ROUNDS && !status; round++) {
         double out = *depth * (1 + SLACK) + HAIR * call->size, rest = 0;
         status = apart_after(call, v3_scale(normal, out), separates);
@@ -415,8 +416,8 @@ static abut_status shift_along(const patch_call *call, vec3 normal, double *dept
         patch_work work;
         start_work(&work, call->memory);
         status = find(&work, &moved);
-        status = status ? status : abuti_patch_depth(&work, normal, INFINITY, &rest);
-        if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
+        status = status ? status : abuti_patch_depth(&work, normal, most - out, &rest);
+        if (!(rest > 0) || out + rest > most)
             return status;
         *depth = out + rest;
     }
@@ -680,8 +681,9 @@ static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, ui
         return status;
     bool apart;
     double depth = answer.depth;
-    status = shift_along(call, way, &depth, &apart);
-    if (status || !apart || (*count && depth > SINGLE_DEPTHS * answers[0].depth))
+    double most = *count ? SINGLE_DEPTHS * answers[0].depth : INFINITY;
+    status = shift_along(call, way, most, &depth, &apart);
+    if (status || !apart || depth > most)
         return status;
     set_depth(&answer, depth);
     answer.of_faces = true;
@@ -699,8 +701,9 @@ static abut_status choose_extended(patch_call *call, const patch_answer *answer)
     bool apart;
     if (!(depth > 0))
         return ABUT_OK;
-    abut_status status = shift_along(call, answer->normal, &depth, &apart);
-    if (status || !apart || depth > EXTENDED * answer->depth)
+    abut_status status =
+        shift_along(call, answer->normal, EXTENDED * answer->depth, &depth, &apart);
+    if (status || !apart)
         return status;
     set_depth(&further, depth);
     call->separates = true;
@@ -1029,7 +1032,7 @@ static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *wa
     abut_status status = ABUT_OK;
     int i = 0;
     for (; i < ways->count && ways->depth[i] <= most && !status && !call->separates; i++) {
-        status = shift_along(call, ways->way[i], &ways->depth[i], &call->separates);
+        status = shift_along(call, ways->way[i], most, &ways->depth[i], &call->separates);
         call->separates &= ways->depth[i] <= most;
     }
     if (status || !call->separates)
@@ -1086,7 +1089,7 @@ static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
     abut_status status = ABUT_OK;
     if (call->count == 1) {
         double before = real_max(deepest->depth, 0), depth = before;
-        status = shift_along(call, deepest->normal, &depth, &call->separates);
+        status = shift_along(call, deepest->normal, INFINITY, &depth, &call->separates);
         if (call->separates && depth > before)
             set_depth(deepest, depth);
     } else {

@@ -222,8 +222,9 @@ typedef struct patch_view {
     double lo[2], scale[2];
     uint32_t *begin, *used; /* used: how many triangles a cell has */
     patch_four *fours;
-    double (*reach)[2]; /* of a cell: a's lowest and b's highest corner of what is in it */
-    size_t begin_room, used_room, four_room, reach_room;
+    double (*reach)[2];     /* of a cell: a's lowest and b's highest corner of what is in it */
+    double (*shadow[2])[2]; /* of all vertices of a body, where both are seen as a whole */
+    size_t begin_room, used_room, four_room, reach_room, shadow_room[2];
 } patch_view;
 
 /* Memory that is given back all at once: first what comes with it, then blocks. */

@@ -57,8 +57,8 @@ typedef struct measure {
     const patch_region *region;
     vec3 normal, along[2];
     bool rays;
-    bool many;   /* points are wanted */
-    bool deeper; /* what is added is only there for its depth */
+    bool deeper;   /* what is added is only there for its depth */
+    uint32_t keep; /* points that are wanted; 0 = the depth alone */
     uint32_t count, plain_count;
     candidate found[CANDIDATES];
     double deepest;       /* of them */
@@ -269,8 +269,11 @@ static void start_outermost(outermost *o, int count) {
 }
 
 static void measure_outermost(outermost *o, double u, double v) {
-    for (int d = 0; d < o->count; d++)
-        o->most[d] = real_max(o->most[d], patch_extent(d, u, v));
+    for (int d = 0; d < o->count; d += 2) {
+        double extent = patch_extent(d, u, v);
+        o->most[d] = real_max(o->most[d], extent);
+        o->most[d + 1] = real_max(o->most[d + 1], -extent);
+    }
 }
 
 static void end_measuring(outermost *o) {
@@ -281,9 +284,12 @@ static void end_measuring(outermost *o) {
 
 /* Whether a point may be among the outermost, whatever its name. */
 static bool may_be_outermost(const outermost *o, double u, double v) {
-    for (int d = 0; d < o->count; d++)
-        if (patch_extent(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
+    const double band = PATCH_VERTEX_BAND * o->extent;
+    for (int d = 0; d < o->count; d += 2) {
+        double extent = patch_extent(d, u, v);
+        if (extent >= o->most[d] - band || -extent >= o->most[d + 1] - band)
             return true;
+    }
     return false;
 }
 
@@ -331,7 +337,7 @@ static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
     outermost o;
-    start_outermost(&o, m->many ? 2 * DIRECTIONS : DIRECTIONS);
+    start_outermost(&o, m->keep > 4 ? 2 * DIRECTIONS : DIRECTIONS);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = r->point_begin; i < r->point_end; i++) {
             const patch_crossing *c = &crossings[m->work->points[i]];
@@ -509,7 +515,7 @@ static void choose(const measure *m, uint32_t keep, double gap, patch_answer *an
 
 /* ---- a region ---- */
 
-static void start(measure *m, patch_work *work, const patch_region *r, vec3 normal) {
+static void start(measure *m, patch_work *work, const patch_region *r, vec3 normal, uint32_t keep) {
     m->work = work;
     m->region = r;
     m->normal = normal;
@@ -517,7 +523,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->count = 0;
     m->deepest = m->plain_deepest = -INFINITY;
     m->place = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
-    m->rays = m->many = m->deeper = false;
+    m->rays = m->deeper = false;
+    m->keep = keep;
 }
 
 static void add_all(measure *m) {
@@ -533,7 +540,8 @@ static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 
 
 /* Measures what the view has; ends early where it is deeper than `limit`. */
 static void measure_seen(measure *m, patch_scope scope, double limit) {
-    add_all(m);
+    if (m->keep)
+        add_all(m);
     if (m->deepest > limit)
         return;
     m->plain_count = m->count;
@@ -546,15 +554,15 @@ static void measure_seen(measure *m, patch_scope scope, double limit) {
 
 /* Measures along a normal; ends early where it is deeper than `limit`. */
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many, patch_scope scope, double limit) {
-    start(m, work, r, normal);
-    m->many = many;
+                                 uint32_t keep, patch_scope scope, double limit) {
+    start(m, work, r, normal, keep);
     if (scope != PATCH_BODIES ||
         work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
-        measure_seen(m, scope, limit);
+        if (work->view.count)
+            measure_seen(m, scope, limit);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
@@ -602,14 +610,18 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, dou
     return high - low;
 }
 
-/* The same where bodies go through each other: by rays from a place of the contour. */
-static double depth_through(patch_work *work, const patch_region *r, vec3 normal) {
+/* The same where bodies go through each other: by rays from a few places of the contour, until it
+ * is above the limit. */
+static double depth_through(patch_work *work, const patch_region *r, vec3 normal, double limit) {
     measure m;
-    vec3 at = work->crossings[work->points[r->point_begin]].at;
-    patch_point point = {.kind = ABUT_CONTACT_CROSSING};
-    start(&m, work, r, normal);
+    const patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    uint32_t step = (r->point_end - r->point_begin) / COLUMNS + 1;
+    start(&m, work, r, normal, 0);
     m.rays = true;
-    add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    for (uint32_t i = r->point_begin; i < r->point_end && !(m.deepest > limit); i += step) {
+        vec3 at = work->crossings[work->points[i]].at;
+        add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    }
     return m.deepest;
 }
 
@@ -705,7 +717,7 @@ static abut_status answer_along(patch_work *work, const patch_region *r, vec3 no
                                 patch_scope scope, uint32_t keep, double gap,
                                 patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope, INFINITY);
+    abut_status status = measure_along(&m, work, r, normal, keep, scope, INFINITY);
     if (!status)
         answer_with(&m, keep, gap, answer);
     return status;
@@ -723,9 +735,10 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
                       const patch_answer *best) {
     if (!best->of_faces || !(best->depth > 0))
         return false;
-    double depth = pierced ? depth_through(work, r, way->normal)
+    double limit = (way->held > 0 ? 1 : CLEARLY) * best->depth;
+    double depth = pierced ? depth_through(work, r, way->normal, limit)
                            : depth_at(work, r, way->normal, 0, best->points[0].at);
-    return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
+    return depth > limit;
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
@@ -791,17 +804,24 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
 static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
                                 double gap, patch_answer *answer) {
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
-    if (status || !answer->count || answer->depth < LONG_COLUMN * size)
+    measure m;
+    abut_status status = measure_along(&m, work, r, normal, keep, PATCH_WALL, INFINITY);
+    if (status)
         return status;
-    measure local;
-    start(&local, work, r, normal);
-    local.many = keep > 4;
+    answer_with(&m, keep, gap, answer);
+    if (!answer->count || m.deepest < LONG_COLUMN * size)
+        return ABUT_OK;
+    for (uint32_t i = 0; i < m.count; i++) { /* a column that counts and is not short */
+        double depth = m.found[i].point.depth;
+        if (depth >= SHORT_COLUMN * size && depth <= LONG_COLUMN * size)
+            return ABUT_OK;
+    }
+    start(&m, work, r, normal, keep);
     work->view.longest = LONG_COLUMN * size;
-    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
+    measure_seen(&m, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
     work->view.longest = INFINITY;
-    if (local.count && local.deepest < SHORT_COLUMN * size)
-        answer_with(&local, keep, gap, answer);
+    if (m.count && m.deepest < SHORT_COLUMN * size)
+        answer_with(&m, keep, gap, answer);
     return ABUT_OK;
 }
 
@@ -937,7 +957,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
         way = v3_normalise(way);
         if (v3_max_abs(way) == 0)
             continue;
-        start(&m, work, &region, way);
+        start(&m, work, &region, way, keep);
         if (!add_exits(&m, inner, vertices, count, least))
             continue;
         if (m.deepest >= least)
@@ -951,7 +971,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
     for (uint32_t v = 0; v < view->vertex_count && answer->count;
          v++) /* the deepest of nearly all */
         if (is_of_part(view, v, part) && seen++ % step == 0) {
-            start(&m, work, &region, answer->normal);
+            start(&m, work, &region, answer->normal, keep);
             if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {
                 answer->points[0] = m.found[0].point;
                 answer->depth = m.deepest;
@@ -970,7 +990,7 @@ static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
         const patch_region *r = &work->regions[i];
         if (!r->gap)
             depth = real_max(depth, scope_of(work, r, normal) == PATCH_BODIES
-                                        ? depth_through(work, r, normal)
+                                        ? depth_through(work, r, normal, limit)
                                         : depth_at(work, r, normal, 0, r->centre));
     }
     return depth;
@@ -985,7 +1005,7 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, doubl
         patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);
         if (r->gap || (whole && scope == PATCH_BODIES))
             continue;
-        abut_status status = measure_along(&m, work, r, normal, false, scope, limit);
+        abut_status status = measure_along(&m, work, r, normal, 0, scope, limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

@@ -143,6 +143,10 @@ static double plainness(const patch_work *work, const patch_region *r, vec3 norm
     return most > 0 ? real_min(1, patch_area_length(r->area) / most) : 1;
 }
 
+bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
+    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
+}
+
 /* ---- rays ---- */
 
 /* How far it is from a point along a direction of the frame to where a body ends. If the point is
@@ -628,14 +632,14 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
     return v3_normalise(sum);
 }
 
-/* The normals to try. */
-static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, patch_effort effort,
-                   patch_way ways[PATCH_WAYS], bool *through) {
+/* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
+ * other, and opposite normals are tried too. */
+static int ways_of(const patch_work *work, const patch_region *r, bool unchecked,
+                   patch_way ways[PATCH_WAYS], bool *is_pierced) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
-    double least = (effort == PATCH_UNCHECKED ? MUCH : SOME) * size;
     int count = 0;
-    *through = false;
+    *is_pierced = false;
     if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
         if (v3_max_abs(way) > 0) {
@@ -643,18 +647,18 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
             return 1;
         }
     }
-    bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
-    *through = pierced;
+    *is_pierced = abuti_patch_cancels(work, r);
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (pierced && effort != PATCH_LEAST ? 1 : FACES); k++) {
+        for (int k = 0; k < (*is_pierced && unchecked ? 1 : FACES); k++) {
             patch_way way = dominant(work, r, side, ways, count);
-            if (!(way.held > least) || (pierced && k && way.held < PART * area_of(work, r, side)))
+            if (!(way.held > (unchecked ? MUCH : SOME) * size) ||
+                (*is_pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
+            if (!*is_pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
                 ways[0] = way;
                 return 1;
             }
-            if (pierced) {
+            if (*is_pierced) {
                 ways[count++] = way;
                 ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
             } else if (v3_dot(way.normal, steepest) > SOME) {
@@ -665,18 +669,18 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
         }
     if (size > 0 && !among(ways, count, steepest)) {
         ways[count++] = (patch_way){steepest, 0};
-        if (pierced)
+        if (*is_pierced)
             ways[count++] = (patch_way){v3_scale(steepest, -1), 0};
     }
-    if (pierced && v3_max_abs(hint) > 0) { /* those on its side */
-        int kept = 0;
-        for (int i = 0; i < count; i++)
-            if (v3_dot(ways[i].normal, hint) > 0)
-                ways[kept++] = ways[i];
-        if (!kept)
-            ways[kept++] = (patch_way){v3_normalise(hint), 0};
-        count = kept;
-    }
+    return count;
+}
+
+int abuti_patch_ways(const patch_work *work, const patch_region *r, vec3 normals[PATCH_WAYS]) {
+    patch_way ways[PATCH_WAYS];
+    bool is_pierced;
+    int count = ways_of(work, r, false, ways, &is_pierced);
+    for (int i = 0; i < count; i++)
+        normals[i] = ways[i].normal;
     return count;
 }
 
@@ -729,41 +733,36 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double gap, patch_effort *effort, patch_answer answers[PATCH_WAYS],
-                               int *count) {
+                               double gap, bool unchecked, patch_answer *best) {
     patch_way ways[PATCH_WAYS];
-    bool pierced;
-    int tried = ways_of(work, r, hint, *effort, ways, &pierced), skipped = 0;
-    *count = 0;
-    for (int i = 0; i < tried; i++) {
-        if (*effort == PATCH_LEAST && *count &&
-            is_deeper(work, r, &ways[i], pierced, &answers[0])) {
-            skipped++;
-            continue;
-        }
+    bool is_pierced, has_hint = v3_max_abs(hint) > 0;
+    int count = ways_of(work, r, unchecked, ways, &is_pierced);
+    best->count = 0;
+    if (is_pierced && has_hint) { /* those on its side */
+        int kept = 0;
+        for (int i = 0; i < count; i++)
+            if (v3_dot(ways[i].normal, hint) > 0)
+                ways[kept++] = ways[i];
+        count = kept;
+        if (!count)
+            ways[count++] = (patch_way){v3_normalise(hint), 0};
+    }
+    for (int i = 0; i < count; i++) {
         patch_answer answer;
+        if (best->count && is_deeper(work, r, &ways[i], is_pierced, best))
+            continue;
         abut_status status =
             abuti_patch_points_along(work, r, ways[i].normal, PATCH_AUTO, keep, gap, &answer);
         if (status)
             return status;
         answer.of_faces = ways[i].held > 0;
-        if (!answer.count)
-            continue;
-        int k = (*count)++;
-        for (; k > 0 && better(&answer, &answers[k - 1]); k--)
-            answers[k] = answers[k - 1];
-        answers[k] = answer;
+        if (answer.count && (!best->count || better(&answer, best)))
+            *best = answer;
     }
-    if (*effort == PATCH_LEAST && (!skipped || !(answers[0].depth > 0)))
-        *effort = PATCH_ALL;
     return ABUT_OK;
 }
 
 /* ---- walls ---- */
-
-bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
-    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
-}
 
 /* The area of a facet along the normal of a wall that it belongs to: towards a. */
 static vec3 area_towards_a(const patch_facet *f) {

@@ -38,7 +38,7 @@
 
 enum {
     WALL_ROUNDS = 8,
-    WAY_TRIES = 128,
+    TRIES = 128, /* shifts of a pair */
     WAY_CAPACITY = 64,
     SHIFT_ROUNDS = 512,
     MANY = 32,
@@ -397,7 +397,7 @@ static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_
 /* A normal along which a is shifted, and by how much at least until it separates. */
 typedef struct way_out {
     vec3 normal;
-    double length;
+    double depth;
     bool is_measured; /* over all of the overlap; otherwise at one place */
 } way_out;
 
@@ -405,7 +405,8 @@ typedef struct way_out {
 typedef struct wall_search {
     patch_answers together, first; /* walls that are to separate together; all of the first round */
     vec3 shift;                    /* that satisfies them */
-    double length;                 /* of it; infinite if walls do not separate */
+    double depth;                  /* the largest of them; infinite if they do not separate */
+    int rounds;                    /* that added walls */
     int way_count;
     way_out ways[WAY_CAPACITY];
 } wall_search;
@@ -565,11 +566,11 @@ static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, 
     for (size_t i = 0; i < work->region_count && !status; i++)
         if (region_counts(work, call, i))
             status = add_region_walls(work, call, i, keep, first_round, s);
-    s->length = INFINITY;
+    s->depth = INFINITY;
     if (status || !s->together.count)
         return status;
     if (common_shift(call, s->together.list, s->together.count, &s->shift))
-        s->length = v3_length(s->shift);
+        s->depth = s->together.list[0].depth;
     else
         call->clasped = walls_hold(call, s->together.list, s->together.count);
     return status;
@@ -591,17 +592,19 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
     if (status)
         return status;
     if (!call->separates) {
-        const double before = s->length;
+        const double before = v3_length_sq(s->shift);
         status = find_after(call, s->shift, &later);
         status = status ? status : add_walls(&later, call, keep, false, s);
-        if (!(s->length > before)) /* nothing was added */
-            s->length = INFINITY;
+        if (!(v3_length_sq(s->shift) > before) ||
+            ++s->rounds == WALL_ROUNDS) /* nothing was added */
+            s->depth = INFINITY;
         return status;
     }
     status = answer_separating(call, &s->together, s->shift);
-    if (!status && call->separates && call->count > 1 && s->length <= SHALLOW * call->size)
+    if (!status && call->separates && call->count > 1 &&
+        v3_length(s->shift) <= SHALLOW * call->size)
         status = complete_walls(work, call, keep, s->shift);
-    s->length = INFINITY;
+    s->depth = INFINITY;
     return status;
 }
 
@@ -615,7 +618,7 @@ static abut_status add_way(patch_work *work, vec3 normal, wall_search *s) {
         return ABUT_OK;
     abut_status status = abuti_patch_depth(work, normal, 0, &depth);
     if (!status && depth > 0)
-        s->ways[s->way_count++] = (way_out){.normal = normal, .length = depth};
+        s->ways[s->way_count++] = (way_out){.normal = normal, .depth = depth};
     return status;
 }
 
@@ -685,7 +688,7 @@ static abut_status answer_one_way(patch_work *work, patch_call *call, const way_
             status = add_answer(call, &s->first.list[i]);
     call->separates = call->count && call->answers[0].depth > 0;
     if (!status && call->separates)
-        set_depth(&call->answers[0], way->length);
+        set_depth(&call->answers[0], way->depth);
     return status;
 }
 
@@ -698,30 +701,30 @@ static abut_status try_way(patch_work *work, patch_call *call, way_out *way, uin
     abut_status status = ABUT_OK;
     if (!way->is_measured) {
         status = abuti_patch_depth(work, way->normal, INFINITY, &depth);
-        way->length = real_max(way->length, depth);
+        way->depth = real_max(way->depth, depth);
         way->is_measured = true;
         return status;
     }
-    const double out = way->length * (1 + SLACK) + HAIR * call->size;
+    const double out = way->depth * (1 + SLACK) + HAIR * call->size;
     const vec3 shift = v3_scale(way->normal, out);
     status = apart_after(call, shift, &call->separates);
     if (status)
         return status;
     if (call->separates) {
         status = answer_one_way(work, call, way, keep, s);
-        way->length = INFINITY;
+        way->depth = INFINITY;
         return status;
     }
     status = find_after(call, shift, &later);
     status = status ? status : abuti_patch_depth(&later, way->normal, INFINITY, &depth);
-    way->length = out + (depth > 0 ? depth : NEARLY * call->size);
+    way->depth = out + (depth > 0 ? depth : NEARLY * call->size);
     return status;
 }
 
 static way_out *shortest_way(wall_search *s) {
     way_out *shortest = NULL;
     for (int i = 0; i < s->way_count; i++)
-        if (s->ways[i].length < (shortest ? shortest->length : INFINITY))
+        if (s->ways[i].depth < (shortest ? shortest->depth : INFINITY))
             shortest = &s->ways[i];
     return shortest;
 }
@@ -735,11 +738,12 @@ static bool is_against_hint(const patch_call *call, const patch_answers *walls) 
     return true;
 }
 
-/* Answers with a shift that separates: the least one that satisfies all walls, in rounds that add
- * the walls of what still overlaps; otherwise the shortest along one normal. With a hint, so
- * between bodies that were apart or nearly so before, normals that are much deeper than all walls
- * are left out: bodies that clasp each other are not thrown apart through each other. If no shift
- * separates, answers with the walls of the first round. */
+/* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
+ * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
+ * walls of the first round do not separate. With a hint, so between bodies that were apart or
+ * nearly so before, normals that are much deeper than all walls are left out: bodies that clasp
+ * each other are not thrown apart through each other. If no shift separates, answers with the walls
+ * of the first round. */
 static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     wall_search s = {.way_count = 0};
     abut_status status = ABUT_OK;
@@ -752,27 +756,30 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     if (status)
         return status;
     const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call);
-    if (is_through && has_hint && is_against_hint(call, &s.first)) {
-        s.length = INFINITY;
-        call->clasped = false;
-    }
-    for (int i = 0; i < WALL_ROUNDS && s.length < INFINITY && !status; i++)
-        status = try_walls(work, call, keep, &s);
-    if (status || call->separates)
-        return status;
-    if (call->clasped)
-        return answer_holding(work, call, keep, &s.first);
     double limit = INFINITY;
     if (has_hint && !is_through && s.first.count)
         limit = ADDED * real_max(s.first.list[0].depth, 0) + NEARLY * call->size;
-    status = add_ways(work, call, is_through, &s);
-    for (int i = 0; i < WAY_TRIES && !status && !call->separates; i++) {
-        way_out *way = shortest_way(&s);
-        if (!way || way->length > limit)
-            break;
-        status = try_way(work, call, way, keep, &s);
+    if (is_through && has_hint && is_against_hint(call, &s.first)) {
+        s.depth = INFINITY;
+        call->clasped = false;
     }
-    return status || call->separates ? status : answer_with(call, &s.first);
+    if (s.depth < INFINITY)
+        status = try_walls(work, call, keep, &s);
+    if (!status && !call->separates && !call->clasped)
+        status = add_ways(work, call, is_through, &s);
+    for (int i = 0; i < TRIES && !status && !call->separates && !call->clasped; i++) {
+        way_out *way = shortest_way(&s);
+        if (!way || way->depth > limit || s.depth <= way->depth) {
+            if (!(s.depth < INFINITY))
+                break;
+            status = try_walls(work, call, keep, &s);
+        } else {
+            status = try_way(work, call, way, keep, &s);
+        }
+    }
+    if (status || call->separates)
+        return status;
+    return call->clasped ? answer_holding(work, call, keep, &s.first) : answer_with(call, &s.first);
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {

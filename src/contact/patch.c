@@ -22,7 +22,7 @@
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
 #define BARE_SLACK 2e-9  /* the same where depths are taken as they are: above rounding errors */
-#define ADDED 4.0        /* times as deep may a depth become by the check */
+#define ADDED 4.0        /* times as deep as all walls may a normal be, with a hint */
 #define NEARLY 0.01      /* of the smaller body: the least by which a shift is made longer */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
@@ -363,37 +363,6 @@ static void set_depth(patch_answer *answer, double depth) {
 
 /* ---- walls of a pair ---- */
 
-/* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
- * wall of an earlier round makes that one deeper. */
-static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_answer *found,
-                            vec3 shift, bool first_round) {
-    patch_answer wall = *found;
-    double before = v3_dot(shift, wall.normal);
-    for (size_t i = 0; i < walls->count && !first_round; i++)
-        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
-            wall.depth < REST_OF_WALL * walls->list[i].depth) {
-            patch_answer *same = &walls->list[i];
-            double along = v3_dot(shift, same->normal) + real_max(wall.depth, 0);
-            same->depth = same->points[0].depth = real_max(same->depth, along);
-            return ABUT_OK;
-        }
-    wall.depth += before;
-    uint32_t count = wall.count;
-    wall.count = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        patch_point point = wall.points[k];
-        point.at = v3_sub(point.at, v3_scale(shift, 0.5));
-        point.depth += before;
-        if (point.depth >= -call->gap || !wall.count)
-            wall.points[wall.count++] = point;
-    }
-    if (!first_round) {
-        wall.region = ABUT_NONE;
-        wall.volume = 0; /* that of the region is known from the first round */
-    }
-    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
-}
-
 /* A normal along which a is shifted, and by how much at least until it separates. */
 typedef struct way_out {
     vec3 normal;
@@ -411,6 +380,39 @@ typedef struct wall_search {
     way_out ways[WAY_CAPACITY];
 } wall_search;
 
+/* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
+ * wall of an earlier round makes that one deeper: by twice as much from the third round on, since
+ * shifts that slide along other walls approach it ever more slowly. */
+static abut_status add_wall(const patch_call *call, wall_search *s, const patch_answer *found) {
+    const bool first_round = !s->rounds;
+    patch_answer wall = *found;
+    patch_answers *walls = &s->together;
+    double before = v3_dot(s->shift, wall.normal), rest = (s->rounds > 2 ? 2 : 1) * wall.depth;
+    for (size_t i = 0; i < walls->count && !first_round; i++)
+        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
+            wall.depth < REST_OF_WALL * walls->list[i].depth) {
+            patch_answer *same = &walls->list[i];
+            double along = v3_dot(s->shift, same->normal) + real_max(rest, 0);
+            same->depth = same->points[0].depth = real_max(same->depth, along);
+            return ABUT_OK;
+        }
+    wall.depth += before;
+    uint32_t count = wall.count;
+    wall.count = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        patch_point point = wall.points[k];
+        point.at = v3_sub(point.at, v3_scale(s->shift, 0.5));
+        point.depth += before;
+        if (point.depth >= -call->gap || !wall.count)
+            wall.points[wall.count++] = point;
+    }
+    if (!first_round) {
+        wall.region = ABUT_NONE;
+        wall.volume = 0; /* that of the region is known from the first round */
+    }
+    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
+}
+
 static abut_status append(patch_call *call, patch_answers *list, const patch_answer *answer) {
     return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
 }
@@ -419,7 +421,8 @@ static abut_status append(patch_call *call, patch_answers *list, const patch_ans
  * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
  * which is seen in the next round. */
 static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                    bool first_round, wall_search *s) {
+                                    wall_search *s) {
+    const bool first_round = !s->rounds;
     patch_answer answers[PATCH_WAYS];
     int count = 0;
     double most = INFINITY;
@@ -439,7 +442,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         work->regions[i].gap = count ? !(answers[0].depth > 0) : !cancels;
     for (int k = 0; k < count && !status; k++) {
         if (answers[k].depth <= most)
-            status = add_wall(call, &s->together, &answers[k], s->shift, first_round);
+            status = add_wall(call, s, &answers[k]);
         if (first_round && !status)
             status = append(call, &s->first, &answers[k]);
     }
@@ -560,17 +563,17 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
 
 /* Adds walls of the overlap at the shift so far, and finds the least shift that satisfies all.
  * Opposite walls that hold a body end the search. */
-static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, bool first_round,
-                             wall_search *s) {
+static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < work->region_count && !status; i++)
         if (region_counts(work, call, i))
-            status = add_region_walls(work, call, i, keep, first_round, s);
+            status = add_region_walls(work, call, i, keep, s);
     s->depth = INFINITY;
     if (status || !s->together.count)
         return status;
     if (common_shift(call, s->together.list, s->together.count, &s->shift))
-        s->depth = s->together.list[0].depth;
+        for (size_t i = 0; i < s->together.count; i++)
+            s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
     else
         call->clasped = walls_hold(call, s->together.list, s->together.count);
     return status;
@@ -593,8 +596,9 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
         return status;
     if (!call->separates) {
         const double before = v3_length_sq(s->shift);
+        s->rounds++;
         status = find_after(call, s->shift, &later);
-        status = status ? status : add_walls(&later, call, keep, false, s);
+        status = status ? status : add_walls(&later, call, keep, s);
         if (!(v3_length_sq(s->shift) > before) ||
             ++s->rounds == WALL_ROUNDS) /* nothing was added */
             s->depth = INFINITY;
@@ -738,6 +742,23 @@ static bool is_against_hint(const patch_call *call, const patch_answers *walls) 
     return true;
 }
 
+/* Adds the normal of the last step for the only region: so the depth of bodies that move does not
+ * jump when the choice of normals changes. */
+static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t keep,
+                            wall_search *s) {
+    const patch_answer *found = &s->first.list[0];
+    const vec3 normal = v3_normalise(call->hint);
+    patch_answer answer;
+    if (s->first.count != 1 || found->region == ABUT_NONE ||
+        v3_dot(found->normal, normal) > SAME_WAY_COSINE)
+        return ABUT_OK;
+    abut_status status = abuti_patch_points_along(work, &work->regions[found->region], normal,
+                                                  PATCH_REGION, keep, call->gap, &answer);
+    if (!status && answer.count && answer.depth > 0)
+        s->ways[s->way_count++] = (way_out){normal, answer.depth, true};
+    return status;
+}
+
 /* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
  * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
  * walls of the first round do not separate. With a hint, so between bodies that were apart or
@@ -752,7 +773,7 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
         status = status ? status : append(call, &s.first, &call->answers[i]);
     }
     call->count = 0;
-    status = status ? status : add_walls(work, call, keep, true, &s);
+    status = status ? status : add_walls(work, call, keep, &s);
     if (status)
         return status;
     const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call);
@@ -763,18 +784,22 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
         s.depth = INFINITY;
         call->clasped = false;
     }
-    if (s.depth < INFINITY)
-        status = try_walls(work, call, keep, &s);
-    if (!status && !call->separates && !call->clasped)
-        status = add_ways(work, call, is_through, &s);
+    if (has_hint && !is_through)
+        status = add_hint(work, call, keep, &s);
+    bool has_ways = false;
     for (int i = 0; i < TRIES && !status && !call->separates && !call->clasped; i++) {
         way_out *way = shortest_way(&s);
-        if (!way || way->depth > limit || s.depth <= way->depth) {
-            if (!(s.depth < INFINITY))
-                break;
-            status = try_walls(work, call, keep, &s);
-        } else {
+        if (way && way->depth <= limit && way->depth < s.depth) {
             status = try_way(work, call, way, keep, &s);
+        } else if (s.depth < INFINITY) {
+            status = try_walls(work, call, keep, &s);
+        } else if (has_ways) {
+            break;
+        }
+        if (!has_ways && (s.rounds || !(s.depth < INFINITY)) && !status && !call->separates &&
+            !call->clasped) {
+            status = add_ways(work, call, is_through, &s);
+            has_ways = true;
         }
     }
     if (status || call->separates)

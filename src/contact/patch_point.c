@@ -34,7 +34,7 @@
 #define MUCH 0.3            /* the same where nothing is checked */
 #define PIERCED 0.35        /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
-#define CLEARLY 0.9  /* times as deep, or less */
+#define CLEARLY 0.97 /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */

@@ -26,7 +26,8 @@
 #define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
 #define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
-#define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
+#define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are wider than deep */
+#define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
 #define SOME 0.2            /* of |S|: what such faces hold, to be tried */
@@ -836,13 +837,15 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
-        if (*count && depth_at(work, r, normal, STEEP_COSINE, middle) > limit)
+        double widest = area > LARGE_WALL * total ? INFINITY : sqrt(area);
+        if (depth_at(work, r, normal, STEEP_COSINE, middle) >
+            (*count ? real_min(limit, widest) : widest))
             continue;
         patch_answer answer;
         abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
         if (status)
             return status;
-        if (!answer.count)
+        if (!answer.count || answer.depth > widest)
             continue;
         answer.of_faces = true;
         answer.area = 0.5 * area; /* of triangles of both bodies */

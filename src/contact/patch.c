@@ -27,6 +27,7 @@
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
+#define SAME_DEPTH 1e-3       /* of a depth: by which another is the same */
 #define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
 #define AS_SHALLOW 1.5        /* times as deep as the shallowest wall of a region, or less */
@@ -372,6 +373,7 @@ typedef struct way_out {
 
 /* Shifts that are tried. */
 typedef struct wall_search {
+    const patch_work *work;        /* before any shift */
     patch_answers together, first; /* walls that are to separate together; all of the first round */
     vec3 shift;                    /* that satisfies them */
     double depth;                  /* the largest of them; infinite if they do not separate */
@@ -379,6 +381,20 @@ typedef struct wall_search {
     int way_count;
     way_out ways[WAY_CAPACITY];
 } wall_search;
+
+/* The region whose contour is nearest, by its centre. */
+static uint32_t nearest_region(const patch_work *work, vec3 at) {
+    uint32_t nearest = ABUT_NONE;
+    double least = INFINITY;
+    for (size_t i = 0; i < work->region_count; i++) {
+        double distance = v3_length_sq(v3_sub(work->regions[i].centre, at));
+        if (distance < least) {
+            least = distance;
+            nearest = (uint32_t)i;
+        }
+    }
+    return nearest;
+}
 
 /* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
  * wall of an earlier round makes that one deeper: by twice as much from the third round on, since
@@ -407,7 +423,7 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
             wall.points[wall.count++] = point;
     }
     if (!first_round) {
-        wall.region = ABUT_NONE;
+        wall.region = nearest_region(s->work, wall.points[0].at);
         wall.volume = 0; /* that of the region is known from the first round */
     }
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
@@ -534,7 +550,7 @@ static abut_status answer_separating(patch_call *call, const patch_answers *wall
 static bool has_wall(const patch_call *call, const patch_answer *wall) {
     for (size_t i = 0; i < call->count; i++) {
         const patch_answer *answer = &call->answers[i];
-        if ((answer->region == wall->region || answer->region == ABUT_NONE) &&
+        if (answer->region == wall->region &&
             v3_dot(answer->normal, wall->normal) > OTHER_WALL_COSINE)
             return true;
     }
@@ -551,10 +567,16 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
             continue;
         abut_status status =
             abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
-        for (int k = 0; k < count && !status; k++)
-            if (walls[k].depth < SHALLOW * call->size &&
-                walls[k].depth <= v3_dot(shift, walls[k].normal) && !has_wall(call, &walls[k]))
-                status = add_answer(call, &walls[k]);
+        for (int k = 0; k < count && !status; k++) {
+            patch_answer *wall = &walls[k];
+            double along = v3_dot(shift, wall->normal);
+            if (wall->depth > SHALLOW * call->size ||
+                wall->depth > (1 + SAME_DEPTH) * along + HAIR * call->size || has_wall(call, wall))
+                continue;
+            if (wall->depth > along) /* of the same depth as another wall, within rounding */
+                set_depth(wall, along);
+            status = add_answer(call, wall);
+        }
         if (status)
             return status;
     }
@@ -766,7 +788,7 @@ static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t k
  * each other are not thrown apart through each other. If no shift separates, answers with the walls
  * of the first round. */
 static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
-    wall_search s = {.way_count = 0};
+    wall_search s = {.work = work};
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
         status = append(call, &s.together, &call->answers[i]);

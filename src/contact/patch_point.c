@@ -22,6 +22,7 @@
 
 #define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
+#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
 #define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
@@ -723,6 +724,27 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
     return answer_along(work, r, normal, scope, keep, gap, answer);
 }
 
+/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
+ * beside it and many times as long, as at the rim of a tray: then those longer than `column` do not
+ * count. */
+static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
+                                patch_scope scope, double column, uint32_t keep, double gap,
+                                patch_answer *answer) {
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    abut_status status = answer_along(work, r, normal, scope, keep, gap, answer);
+    if (status || !answer->count || answer->depth < column * size || scope == PATCH_BODIES)
+        return status;
+    measure local;
+    start(&local, work, r, normal);
+    local.many = keep > 4;
+    work->view.longest = column * size;
+    measure_seen(&local, scope, SHORT_COLUMN * size); /* the view is still that of the wall */
+    work->view.longest = INFINITY;
+    if (local.count && local.deepest < SHORT_COLUMN * size)
+        answer_with(&local, keep, gap, answer);
+    return ABUT_OK;
+}
+
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
 static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *way, bool pierced,
                       const patch_answer *best) {
@@ -753,7 +775,8 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
         if (best->count && is_deeper(work, r, &ways[i], is_pierced, best))
             continue;
         abut_status status =
-            abuti_patch_points_along(work, r, ways[i].normal, PATCH_AUTO, keep, gap, &answer);
+            measure_wall(work, r, ways[i].normal, scope_of(work, r, ways[i].normal), RIM_COLUMN,
+                         keep, gap, &answer);
         if (status)
             return status;
         answer.of_faces = ways[i].held > 0;
@@ -784,25 +807,6 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
         taken[i - r->facet_begin] = take;
     }
     return sum;
-}
-
-/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
- * beside it and many times as long, as at the rim of a tray: then the long ones do not count. */
-static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
-                                double gap, patch_answer *answer) {
-    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
-    if (status || !answer->count || answer->depth < LONG_COLUMN * size)
-        return status;
-    measure local;
-    start(&local, work, r, normal);
-    local.many = keep > 4;
-    work->view.longest = LONG_COLUMN * size;
-    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
-    work->view.longest = INFINITY;
-    if (local.count && local.deepest < SHORT_COLUMN * size)
-        answer_with(&local, keep, gap, answer);
-    return ABUT_OK;
 }
 
 static vec3 middle_of(const patch_body *body, uint32_t face) {
@@ -842,7 +846,8 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
             (*count ? real_min(limit, widest) : widest))
             continue;
         patch_answer answer;
-        abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
+        abut_status status =
+            measure_wall(work, r, normal, PATCH_WALL, LONG_COLUMN, keep, gap, &answer);
         if (status)
             return status;
         if (!answer.count || answer.depth > widest)

@@ -403,9 +403,12 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
     const bool first_round = !s->rounds;
     patch_answer wall = *found;
     patch_answers *walls = &s->together;
+    if (!first_round)
+        wall.region = nearest_region(s->work, wall.points[0].at);
     double before = v3_dot(s->shift, wall.normal), rest = (s->rounds > 2 ? 2 : 1) * wall.depth;
     for (size_t i = 0; i < walls->count && !first_round; i++)
-        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
+        if (walls->list[i].region == wall.region &&
+            v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
             wall.depth < REST_OF_WALL * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
             double along = v3_dot(s->shift, same->normal) + real_max(rest, 0);
@@ -423,7 +426,6 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
             wall.points[wall.count++] = point;
     }
     if (!first_round) {
-        wall.region = nearest_region(s->work, wall.points[0].at);
         wall.volume = 0; /* that of the region is known from the first round */
     }
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
@@ -710,7 +712,7 @@ static abut_status answer_one_way(patch_work *work, patch_call *call, const way_
     }
     for (size_t i = 0; i < s->first.count && !status; i++)
         if (work->region_count ? s->first.list[i].depth <= 0 && s->first.list[i].depth >= -call->gap
-                               : v3_dot(s->first.list[i].normal, way->normal) == 1)
+                               : v3_dot(s->first.list[i].normal, way->normal) > SAME_WALL_COSINE)
             status = add_answer(call, &s->first.list[i]);
     call->separates = call->count && call->answers[0].depth > 0;
     if (!status && call->separates)

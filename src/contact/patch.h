@@ -409,9 +409,9 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
                             size_t *room, const patch_answer *answer);
 
-/* Measures a region along several normals, few of them if nothing will be checked; the answer is the
- * least deep, but a normal of faces is preferred to others that are hardly better. It has no points
- * if all are further apart than `gap`. */
+/* Measures a region along several normals, few of them if nothing will be checked; the answer is
+ * the least deep, but a normal of faces is preferred to others that are hardly better. It has no
+ * points if all are further apart than `gap`. */
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
                                uint32_t keep, double gap, bool unchecked, patch_answer *answer);
 /* The normals along which a region is measured; where a body has gone through the other, also the

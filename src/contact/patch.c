@@ -628,6 +628,8 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
             s->depth = INFINITY;
         return status;
     }
+    if (s->together.count == 1 && !s->rounds) /* measured along its normal: exact */
+        return answer_with(call, &s->together);
     status = answer_separating(call, &s->together, s->shift);
     if (!status && call->separates && call->count > 1 &&
         v3_length(s->shift) <= SHALLOW * call->size)

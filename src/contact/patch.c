@@ -4,8 +4,9 @@
  *    sheet is turned so that it cuts off the smaller part of the other body.
  * 2. The contour of both surfaces divides the overlap into regions (patch_contour.c). A region is
  *    measured along several normals, or divided into walls (patch_point.c). Depths are verified:
- * the bodies must be apart after the shift. What one normal does not separate is resolved in
- * rounds: the overlap that remains after the shift so far adds its walls (answer_walls).
+ * the bodies must be apart after the shift. If they are not, two kinds of shifts are tried by
+ *    increasing depth (separate): that of all walls, to which the overlap that remains adds its
+ * own, and shifts along one normal, which the overlap that remains makes longer.
  * 3. Surfaces within the margin add gaps (patch_proximity.c).
  * Without a contour, one body may be inside the other; or surfaces touch where the jitter of the
  * contour has no thickness, and the touching triangles make the contact. */
@@ -425,9 +426,8 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
         if (point.depth >= -call->gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    if (!first_round) {
+    if (!first_round)
         wall.volume = 0; /* that of the region is known from the first round */
-    }
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
 }
 
@@ -718,7 +718,7 @@ static abut_status answer_one_way(patch_work *work, patch_call *call, const way_
             status = add_answer(call, &s->first.list[i]);
     call->separates = call->count && call->answers[0].depth > 0;
     if (!status && call->separates)
-        set_depth(&call->answers[0], way->depth);
+        set_depth(&call->answers[0], real_max(way->depth, call->answers[0].depth));
     return status;
 }
 
@@ -830,6 +830,12 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     }
     if (status || call->separates)
         return status;
+    if (!s.first.count && s.way_count) { /* no wall, but what overlaps has a contact */
+        const way_out way = {.normal = s.ways[0].normal};
+        status = answer_one_way(work, call, &way, keep, &s);
+        call->separates = false;
+        return status;
+    }
     return call->clasped ? answer_holding(work, call, keep, &s.first) : answer_with(call, &s.first);
 }
 

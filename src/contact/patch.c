@@ -639,7 +639,7 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
 }
 
 /* Adds a normal, with the depth at one place. */
-static abut_status add_way(patch_work *work, vec3 normal, wall_search *s) {
+static abut_status add_way(patch_work *work, const patch_call *call, vec3 normal, wall_search *s) {
     double depth;
     for (int i = 0; i < s->way_count; i++)
         if (v3_dot(s->ways[i].normal, normal) > SAME_WAY_COSINE)
@@ -647,8 +647,8 @@ static abut_status add_way(patch_work *work, vec3 normal, wall_search *s) {
     if (s->way_count == WAY_CAPACITY)
         return ABUT_OK;
     abut_status status = abuti_patch_depth(work, normal, 0, &depth);
-    if (!status && depth > 0)
-        s->ways[s->way_count++] = (way_out){.normal = normal, .depth = depth};
+    if (!status && depth > -HAIR * call->size) /* 0: of a sheet that lies flush */
+        s->ways[s->way_count++] = (way_out){.normal = normal, .depth = real_max(depth, 0)};
     return status;
 }
 
@@ -676,19 +676,19 @@ static abut_status add_ways(patch_work *work, patch_call *call, bool is_through,
         return ABUT_OK;
     }
     for (size_t i = 0; i < s->first.count && !status; i++)
-        status = add_way(work, s->first.list[i].normal, s);
+        status = add_way(work, call, s->first.list[i].normal, s);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         int count = region_counts(work, call, i) && !work->regions[i].gap
                         ? abuti_patch_ways(work, &work->regions[i], normals)
                         : 0;
         for (int k = 0; k < count && !status; k++)
-            status = add_way(work, normals[k], s);
+            status = add_way(work, call, normals[k], s);
     }
     if (!status && v3_max_abs(call->hint) > 0)
-        status = add_way(work, v3_normalise(call->hint), s);
+        status = add_way(work, call, v3_normalise(call->hint), s);
     for (int i = 0; i < 27 && !status && !s->way_count; i++)
         if (i != 13)
-            status = add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
+            status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
     if (is_through && v3_max_abs(call->hint) > 0) {
         int kept = 0;
         for (int i = 0; i < s->way_count; i++)
@@ -712,11 +712,11 @@ static abut_status answer_one_way(patch_work *work, patch_call *call, const way_
         if (!status && answer.count)
             status = add_answer(call, &answer);
     }
+    call->separates = !work->region_count || call->count;
     for (size_t i = 0; i < s->first.count && !status; i++)
         if (work->region_count ? s->first.list[i].depth <= 0 && s->first.list[i].depth >= -call->gap
                                : v3_dot(s->first.list[i].normal, way->normal) > SAME_WALL_COSINE)
             status = add_answer(call, &s->first.list[i]);
-    call->separates = call->count && call->answers[0].depth > 0;
     if (!status && call->separates)
         set_depth(&call->answers[0], real_max(way->depth, call->answers[0].depth));
     return status;

@@ -42,6 +42,7 @@ enum {
     WALL_ROUNDS = 8,
     TRIES = 128, /* shifts of a pair */
     WAY_CAPACITY = 64,
+    FEW_WAYS = 3, /* normals below which 26 directions are tried too, without a hint */
     SHIFT_ROUNDS = 512,
     MANY = 32,
     SOME_SEGMENTS = 8
@@ -686,7 +687,8 @@ static abut_status add_ways(patch_work *work, patch_call *call, bool is_through,
     }
     if (!status && v3_max_abs(call->hint) > 0)
         status = add_way(work, call, v3_normalise(call->hint), s);
-    for (int i = 0; i < 27 && !status && !s->way_count; i++)
+    const bool is_few = s->way_count < (v3_max_abs(call->hint) > 0 ? 1 : FEW_WAYS);
+    for (int i = 0; i < 27 && !status && is_few; i++)
         if (i != 13)
             status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
     if (is_through && v3_max_abs(call->hint) > 0) {

@@ -27,7 +27,8 @@
 #define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
 #define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
-#define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are wider than deep */
+#define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
+#define WIDE_WALL 0.1       /* of their width, the root of the area */
 #define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
@@ -841,7 +842,7 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
-        double widest = area > LARGE_WALL * total ? INFINITY : sqrt(area);
+        double widest = area > LARGE_WALL * total ? INFINITY : WIDE_WALL * sqrt(area);
         if (depth_at(work, r, normal, STEEP_COSINE, middle) >
             (*count ? real_min(limit, widest) : widest))
             continue;

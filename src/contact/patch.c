@@ -42,7 +42,6 @@ enum {
     WALL_ROUNDS = 8,
     TRIES = 128, /* shifts of a pair */
     WAY_CAPACITY = 64,
-    FEW_WAYS = 3, /* normals below which 26 directions are tried too, without a hint */
     SHIFT_ROUNDS = 512,
     MANY = 32,
     SOME_SEGMENTS = 8
@@ -664,7 +663,7 @@ static bool has_gone_through(const patch_work *work, const patch_call *call) {
     return count == 1 && !call->parts && abuti_patch_cancels(work, &work->regions[only]);
 }
 
-/* Normals along which a may be shifted: of walls, of large faces, the hint and 26 directions. Of a
+/* Normals along which a may be shifted: of walls, of large faces and the hint. Of a
  * body that has gone through the other, to the side of the hint. */
 static abut_status add_ways(patch_work *work, patch_call *call, bool is_through, wall_search *s) {
     vec3 normals[PATCH_WAYS];
@@ -687,10 +686,6 @@ static abut_status add_ways(patch_work *work, patch_call *call, bool is_through,
     }
     if (!status && v3_max_abs(call->hint) > 0)
         status = add_way(work, call, v3_normalise(call->hint), s);
-    const bool is_few = s->way_count < (v3_max_abs(call->hint) > 0 ? 1 : FEW_WAYS);
-    for (int i = 0; i < 27 && !status && is_few; i++)
-        if (i != 13)
-            status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
     if (is_through && v3_max_abs(call->hint) > 0) {
         int kept = 0;
         for (int i = 0; i < s->way_count; i++)
@@ -698,6 +693,15 @@ static abut_status add_ways(patch_work *work, patch_call *call, bool is_through,
                 s->ways[kept++] = s->ways[i];
         s->way_count = kept;
     }
+    return status;
+}
+
+/* Adds 26 directions, for bodies that no normal separates without a long way. */
+static abut_status add_directions(patch_work *work, const patch_call *call, wall_search *s) {
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < 27 && !status; i++)
+        if (i != 13)
+            status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
     return status;
 }
 
@@ -805,19 +809,23 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     if (status)
         return status;
     const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call);
-    double limit = INFINITY;
-    if (has_hint && !is_through && s.first.count)
-        limit = ADDED * real_max(s.first.list[0].depth, 0) + NEARLY * call->size;
+    const double far =
+        s.first.count ? ADDED * real_max(s.first.list[0].depth, 0) + NEARLY * call->size : INFINITY;
+    const double limit = has_hint && !is_through ? far : INFINITY;
     if (is_through && has_hint && is_against_hint(call, &s.first)) {
         s.depth = INFINITY;
         call->clasped = false;
     }
     if (has_hint && !is_through)
         status = add_hint(work, call, keep, &s);
-    bool has_ways = false;
+    bool has_ways = false, has_directions = false;
     for (int i = 0; i < TRIES && !status && !call->separates && !call->clasped; i++) {
         way_out *way = shortest_way(&s);
-        if (way && way->depth <= limit && way->depth < s.depth) {
+        const bool is_far = !(s.depth < INFINITY) && !(way && way->depth <= far);
+        if (has_ways && !has_directions && is_far && (!has_hint || !s.way_count)) {
+            status = add_directions(work, call, &s);
+            has_directions = true;
+        } else if (way && way->depth <= limit && way->depth < s.depth) {
             status = try_way(work, call, way, keep, &s);
         } else if (s.depth < INFINITY) {
             status = try_walls(work, call, keep, &s);

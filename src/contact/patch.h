@@ -410,16 +410,14 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
                             size_t *room, const patch_answer *answer);
 
-/* Which normals of a region are measured: few where they will not be checked; those among which is
- * the one of faces with the least depth, if that is no gap; or all. */
-typedef enum patch_effort { PATCH_UNCHECKED, PATCH_LEAST, PATCH_ALL } patch_effort;
-
-/* Measures a region along several normals; the answers stand by depth, the least first, normals of
- * faces before others that are hardly better. None has a contact further apart than `gap`. The
- * effort becomes PATCH_ALL where nothing was left out. */
+/* Measures a region along several normals, few of them if nothing will be checked; the answer is
+ * the least deep, but a normal of faces is preferred to others that are hardly better. It has no
+ * points if all are further apart than `gap`. */
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
-                               uint32_t keep, double gap, patch_effort *effort,
-                               patch_answer answers[PATCH_WAYS], int *count);
+                               uint32_t keep, double gap, bool unchecked, patch_answer *answer);
+/* The normals along which a region is measured; where a body has gone through the other, also the
+ * opposite ones. Returns their number. */
+int abuti_patch_ways(const patch_work *work, const patch_region *region, vec3 normals[PATCH_WAYS]);
 /* Whether the surfaces of a region look so many ways that their areas cancel. */
 bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
 /* Divides such a region into walls: pieces that look about one way, each measured along its own

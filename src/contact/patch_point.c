@@ -22,11 +22,14 @@
 
 #define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
+#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
 #define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
 #define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
-#define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
+#define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
+#define WIDE_WALL 0.1       /* of their width, the root of the area */
+#define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
 #define SOME 0.2            /* of |S|: what such faces hold, to be tried */
@@ -34,7 +37,7 @@
 #define MUCH 0.3            /* the same where nothing is checked */
 #define PIERCED 0.35        /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
-#define CLEARLY 0.9  /* times as deep, or less */
+#define CLEARLY 0.97 /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
@@ -141,6 +144,10 @@ static double plainness(const patch_work *work, const patch_region *r, vec3 norm
         sum[work->facets[i].side] += fabs(v3_dot(work->facets[i].area, normal));
     double most = real_max(sum[0], sum[1]);
     return most > 0 ? real_min(1, patch_area_length(r->area) / most) : 1;
+}
+
+bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
+    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
 }
 
 /* ---- rays ---- */
@@ -640,14 +647,14 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
     return v3_normalise(sum);
 }
 
-/* The normals to try. */
-static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, patch_effort effort,
-                   patch_way ways[PATCH_WAYS], bool *through) {
+/* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
+ * other, and opposite normals are tried too. */
+static int ways_of(const patch_work *work, const patch_region *r, bool unchecked,
+                   patch_way ways[PATCH_WAYS], bool *is_pierced) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
-    double least = (effort == PATCH_UNCHECKED ? MUCH : SOME) * size;
     int count = 0;
-    *through = false;
+    *is_pierced = false;
     if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
         if (v3_max_abs(way) > 0) {
@@ -655,18 +662,18 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
             return 1;
         }
     }
-    bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
-    *through = pierced;
+    *is_pierced = abuti_patch_cancels(work, r);
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (pierced && effort != PATCH_LEAST ? 1 : FACES); k++) {
+        for (int k = 0; k < (*is_pierced && unchecked ? 1 : FACES); k++) {
             patch_way way = dominant(work, r, side, ways, count);
-            if (!(way.held > least) || (pierced && k && way.held < PART * area_of(work, r, side)))
+            if (!(way.held > (unchecked ? MUCH : SOME) * size) ||
+                (*is_pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
+            if (!*is_pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
                 ways[0] = way;
                 return 1;
             }
-            if (pierced) {
+            if (*is_pierced) {
                 ways[count++] = way;
                 ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
             } else if (v3_dot(way.normal, steepest) > SOME) {
@@ -677,18 +684,18 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
         }
     if (size > 0 && !among(ways, count, steepest)) {
         ways[count++] = (patch_way){steepest, 0};
-        if (pierced)
+        if (*is_pierced)
             ways[count++] = (patch_way){v3_scale(steepest, -1), 0};
     }
-    if (pierced && v3_max_abs(hint) > 0) { /* those on its side */
-        int kept = 0;
-        for (int i = 0; i < count; i++)
-            if (v3_dot(ways[i].normal, hint) > 0)
-                ways[kept++] = ways[i];
-        if (!kept)
-            ways[kept++] = (patch_way){v3_normalise(hint), 0};
-        count = kept;
-    }
+    return count;
+}
+
+int abuti_patch_ways(const patch_work *work, const patch_region *r, vec3 normals[PATCH_WAYS]) {
+    patch_way ways[PATCH_WAYS];
+    bool is_pierced;
+    int count = ways_of(work, r, false, ways, &is_pierced);
+    for (int i = 0; i < count; i++)
+        normals[i] = ways[i].normal;
     return count;
 }
 
@@ -730,6 +737,26 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
     return answer_along(work, r, normal, scope, keep, gap, answer);
 }
 
+/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
+ * beside it and many times as long, as at the rim of a tray: then those longer than `column` do not
+ * count. */
+static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
+                                patch_scope scope, double column, uint32_t keep, double gap,
+                                patch_answer *answer) {
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    abut_status status = answer_along(work, r, normal, scope, keep, gap, answer);
+    if (status || !answer->count || answer->depth < column * size || scope == PATCH_BODIES)
+        return status;
+    measure local;
+    start(&local, work, r, normal, keep);
+    work->view.longest = column * size;
+    measure_seen(&local, scope, SHORT_COLUMN * size); /* the view is still that of the wall */
+    work->view.longest = INFINITY;
+    if (local.count && local.deepest < SHORT_COLUMN * size)
+        answer_with(&local, keep, gap, answer);
+    return ABUT_OK;
+}
+
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
 static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *way, bool pierced,
                       const patch_answer *best) {
@@ -742,41 +769,37 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double gap, patch_effort *effort, patch_answer answers[PATCH_WAYS],
-                               int *count) {
+                               double gap, bool unchecked, patch_answer *best) {
     patch_way ways[PATCH_WAYS];
-    bool pierced;
-    int tried = ways_of(work, r, hint, *effort, ways, &pierced), skipped = 0;
-    *count = 0;
-    for (int i = 0; i < tried; i++) {
-        if (*effort == PATCH_LEAST && *count &&
-            is_deeper(work, r, &ways[i], pierced, &answers[0])) {
-            skipped++;
-            continue;
-        }
+    bool is_pierced, has_hint = v3_max_abs(hint) > 0;
+    int count = ways_of(work, r, unchecked, ways, &is_pierced);
+    best->count = 0;
+    if (is_pierced && has_hint) { /* those on its side */
+        int kept = 0;
+        for (int i = 0; i < count; i++)
+            if (v3_dot(ways[i].normal, hint) > 0)
+                ways[kept++] = ways[i];
+        count = kept;
+        if (!count)
+            ways[count++] = (patch_way){v3_normalise(hint), 0};
+    }
+    for (int i = 0; i < count; i++) {
         patch_answer answer;
+        if (best->count && is_deeper(work, r, &ways[i], is_pierced, best))
+            continue;
         abut_status status =
-            abuti_patch_points_along(work, r, ways[i].normal, PATCH_AUTO, keep, gap, &answer);
+            measure_wall(work, r, ways[i].normal, scope_of(work, r, ways[i].normal), RIM_COLUMN,
+                         keep, gap, &answer);
         if (status)
             return status;
         answer.of_faces = ways[i].held > 0;
-        if (!answer.count)
-            continue;
-        int k = (*count)++;
-        for (; k > 0 && better(&answer, &answers[k - 1]); k--)
-            answers[k] = answers[k - 1];
-        answers[k] = answer;
+        if (answer.count && (!best->count || better(&answer, best)))
+            *best = answer;
     }
-    if (*effort == PATCH_LEAST && (!skipped || !(answers[0].depth > 0)))
-        *effort = PATCH_ALL;
     return ABUT_OK;
 }
 
 /* ---- walls ---- */
-
-bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
-    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
-}
 
 /* The area of a facet along the normal of a wall that it belongs to: towards a. */
 static vec3 area_towards_a(const patch_facet *f) {
@@ -797,32 +820,6 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
         taken[i - r->facet_begin] = take;
     }
     return sum;
-}
-
-/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
- * beside it and many times as long, as at the rim of a tray: then the long ones do not count. */
-static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
-                                double gap, patch_answer *answer) {
-    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep, PATCH_WALL, INFINITY);
-    if (status)
-        return status;
-    answer_with(&m, keep, gap, answer);
-    if (!answer->count || m.deepest < LONG_COLUMN * size)
-        return ABUT_OK;
-    for (uint32_t i = 0; i < m.count; i++) { /* a column that counts and is not short */
-        double depth = m.found[i].point.depth;
-        if (depth >= SHORT_COLUMN * size && depth <= LONG_COLUMN * size)
-            return ABUT_OK;
-    }
-    start(&m, work, r, normal, keep);
-    work->view.longest = LONG_COLUMN * size;
-    measure_seen(&m, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
-    work->view.longest = INFINITY;
-    if (m.count && m.deepest < SHORT_COLUMN * size)
-        answer_with(&m, keep, gap, answer);
-    return ABUT_OK;
 }
 
 static vec3 middle_of(const patch_body *body, uint32_t face) {
@@ -857,13 +854,16 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
-        if (*count && depth_at(work, r, normal, STEEP_COSINE, middle) > limit)
+        double widest = area > LARGE_WALL * total ? INFINITY : WIDE_WALL * sqrt(area);
+        if (depth_at(work, r, normal, STEEP_COSINE, middle) >
+            (*count ? real_min(limit, widest) : widest))
             continue;
         patch_answer answer;
-        abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
+        abut_status status =
+            measure_wall(work, r, normal, PATCH_WALL, LONG_COLUMN, keep, gap, &answer);
         if (status)
             return status;
-        if (!answer.count)
+        if (!answer.count || answer.depth > widest)
             continue;
         answer.of_faces = true;
         answer.area = 0.5 * area; /* of triangles of both bodies */

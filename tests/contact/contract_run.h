@@ -50,18 +50,24 @@ static inline abut_pose read_pose(char **text) {
     return (abut_pose){{x[3], x[4], x[5], x[6]}, {x[0], x[1], x[2]}};
 }
 
-static inline int show_pose(int count, char **text) {
-    if (count != 17 && count != 20) {
-        fprintf(stderr, "pose: MODEL_A MODEL_B MARGIN, two poses of x y z qx qy qz qw, and a hint "
-                        "of x y z or none\n");
-        return 2;
-    }
+/* MODEL_A MODEL_B MARGIN, two poses, and a hint or none. */
+static inline question read_question(int count, char **text) {
     question q = {.a = find_model(text[0]), .b = find_model(text[1])};
     q.margin = strtod(text[2], NULL);
     q.pose_a = read_pose(text + 3);
     q.pose_b = read_pose(text + 10);
     if (count == 20)
         q.hint = v3(strtod(text[17], NULL), strtod(text[18], NULL), strtod(text[19], NULL));
+    return q;
+}
+
+static inline int show_pose(int count, char **text) {
+    if (count != 17 && count != 20) {
+        fprintf(stderr, "pose: MODEL_A MODEL_B MARGIN, two poses of x y z qx qy qz qw, and a hint "
+                        "of x y z or none\n");
+        return 2;
+    }
+    const question q = read_question(count, text);
     printf("%s, distance %.17g\n", overlaps(&q) ? "touching" : "apart", measure_distance(&q));
     find_contacts(&q, &answers[0]);
     const abut_patches *f = &answers[0].found;

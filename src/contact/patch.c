@@ -917,14 +917,15 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     return answer_parts(work, call, true, keep);
 }
 
-/* Whether all regions are so thin that they may be those of bodies that are apart. */
+/* Whether all regions are so thin, or so small that volumes are rounding errors, that they may be
+ * those of bodies that are apart. */
 static bool is_thin(const patch_work *work, const patch_call *call) {
     for (size_t i = 0; i < work->region_count; i++) {
         const patch_region *r = &work->regions[i];
         double area = 0;
         for (uint32_t k = r->facet_begin; k < r->facet_end; k++)
             area += patch_area_length(work->facets[k].area);
-        if (fabs(r->volume) > TOUCH * call->size * area)
+        if (r->length > PATCH_SPECK * call->size && fabs(r->volume) > TOUCH * call->size * area)
             return false;
     }
     return work->region_count > 0;

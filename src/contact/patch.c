@@ -1132,6 +1132,9 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     status = status ? status : settle_touch(work, call);
     if (!status && call->count && !call->options.unchecked && !call->separates && !call->clasped)
         status = check(work, call, keep);
+    for (size_t i = 0; i < call->count && !status; i++)
+        if (call->answers[i].region != ABUT_NONE)
+            abuti_patch_local_normals(work, &call->answers[i]);
     if (!status && call->options.margin > 0)
         status = answer_proximity(work, call, keep);
     return status;

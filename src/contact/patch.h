@@ -15,10 +15,10 @@
 #include "contact/contact.h"
 #include "pair/pair.h"
 
-/* Between the normals of a patch and of its points: nearer ones are the same (6 degrees), and those
- * that are further away belong to other walls (45 degrees). */
-#define PATCH_FLAT_COSINE 0.995
-#define PATCH_WALL_COSINE 0.707
+/* Between the normals of a patch and of its points: nearer ones are the same (a quarter of a
+ * degree), and those that are further away belong to other walls (60 degrees). */
+#define PATCH_FLAT_COSINE 0.99999
+#define PATCH_WALL_COSINE 0.5
 
 /* Of the smaller body: contours that are shorter are hardly there. */
 #define PATCH_SPECK 1e-5
@@ -405,6 +405,24 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
     return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
 }
 
+/* ---- patch_normal.c: normals of points on curved walls ---- */
+
+/* The mean normal of the triangles around a point. */
+typedef struct patch_around {
+    const patch_work *work;
+    vec3 at;
+    double radius;
+    unsigned sides; /* bits of the bodies whose triangles count */
+    vec3 sum;
+} patch_around;
+
+/* Begins with a point that is so deep, or as far apart. */
+patch_around abuti_patch_around(const patch_work *work, vec3 at, double depth, unsigned sides);
+/* Adds a triangle, if it is near; its unit normal is that towards a. */
+void abuti_patch_around_add(patch_around *around, uint32_t side, uint32_t face, vec3 normal);
+/* The normal towards a; zero if no triangle is near. */
+vec3 abuti_patch_around_normal(const patch_around *around);
+
 /* Adds an answer to those that stand in memory, the deepest first. */
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
                             size_t *room, const patch_answer *answer);
@@ -429,6 +447,9 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);
+/* Gives the points of a curved wall of the overlap normals of their own. The deepest point keeps
+ * that of the wall: as the hint of the next step it gives the same wall again. */
+void abuti_patch_local_normals(const patch_work *work, patch_answer *answer);
 /* Measures a region along one normal. */
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
                                      patch_scope scope, uint32_t keep, double gap,

@@ -38,6 +38,7 @@
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
+#define NARROW 16.0    /* radii of normals of points: contours that are shorter are of one place */
 #define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
 
 enum {
@@ -784,6 +785,31 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
         taken[i - r->facet_begin] = take;
     }
     return sum;
+}
+
+void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
+    const patch_region *r = &work->regions[answer->region];
+    patch_around around[PATCH_POINTS];
+    bool tilted = false;
+    for (uint32_t k = 1; k < answer->count; k++) {
+        const patch_point *point = &answer->points[k];
+        around[k] = abuti_patch_around(work, point->at, answer->depth, 1u << !point->side);
+        if (r->length < NARROW * around[k].radius)
+            return;
+    }
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        const patch_facet *f = &work->facets[i];
+        vec3 normal = v3_normalise(area_towards_a(f));
+        double cosine = v3_dot(normal, answer->normal);
+        if (cosine < WALL_COSINE)
+            continue;
+        tilted |= cosine < PATCH_FLAT_COSINE;
+        for (uint32_t k = 1; k < answer->count; k++)
+            abuti_patch_around_add(&around[k], f->side, f->face, normal);
+    }
+    for (uint32_t k = 1; k < answer->count && tilted; k++)
+        answer->points[k].normal =
+            patch_local_normal(abuti_patch_around_normal(&around[k]), answer->normal);
 }
 
 /* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall

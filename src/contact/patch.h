@@ -212,6 +212,7 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
+    bool whole;          /* it has all of both bodies */
     double least_cosine; /* faces that are steeper do not count */
     double longest;      /* places where more overlaps do not count */
     double top, bottom;  /* b's highest and a's lowest corner */
@@ -306,9 +307,15 @@ typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } 
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
                             patch_scope scope);
+/* Which part of a column counts where the overlap is there several times, as between the turns of a
+ * thread: the one that begins at a height with a vertex of a, the one that ends there with a vertex
+ * of b, or the one nearest to it. Where bodies go through each other the whole column counts. */
+typedef enum patch_column { PATCH_ABOVE, PATCH_BELOW, PATCH_NEAREST, PATCH_WHOLE } patch_column;
+
 /* Where a ends below and b above, at a place across the normal; false where one of them is not
  * there. */
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
+bool abuti_patch_heights(const patch_view *view, double u, double v, patch_column column,
+                         double height, double *low, double *high);
 /* By how much b is higher than a at a place, at most, where one of them is at a height. */
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper

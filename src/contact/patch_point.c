@@ -209,10 +209,11 @@ static bool replaces_deepest(const measure *m, double depth, const patch_point *
 
 /* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
  * are only there for their depth the deepest alone. */
-static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
-    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
+static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const patch_point *point) {
+    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), h = v3_dot(at, m->normal);
+    double low, high;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
-                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
+                  : abuti_patch_heights(&m->work->view, u, v, column, h, &low, &high)))
         return;
     if (m->deeper && !replaces_deepest(m, high - low, point)) {
         m->deepest = real_max(m->deepest, high - low);
@@ -231,7 +232,7 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
 }
 
 static void add(measure *m, vec3 at, const patch_point *point) {
-    add_at(m, at, at, point);
+    add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
 }
 
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
@@ -355,7 +356,7 @@ static void add_contour(measure *m) {
         vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
                          ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
                          : at;
-        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), place, &o.point[d]);
+        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), PATCH_NEAREST, place, &o.point[d]);
     }
 }
 

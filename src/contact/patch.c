@@ -32,8 +32,10 @@
 #define EXTENDED 1.2          /* times as deep may a normal become that nearly separates */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
-#define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
+#define SINGLE_DEPTHS 1.2   /* times as deep as the least may a single normal be */
+#define DEEP_WEDGE 0.01     /* of the smaller body: deeper regions may be wedges, and */
+#define SHALLOWER_WALLS 0.5 /* their walls are no deeper than this part of their depth */
+#define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
 #define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
@@ -480,17 +482,27 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
     int count = 0;
     double most = INFINITY;
     abut_status status = ABUT_OK;
-    if (abuti_patch_cancels(work, &work->regions[i])) {
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, &count);
-        for (int k = 0; k < count; k++)
-            most = real_min(most, answers[k].depth);
-        most = AS_SHALLOW * real_max(most, HAIR * call->size);
-        *resolved &= count > 0;
-    } else {
+    bool cancels = abuti_patch_cancels(work, &work->regions[i]);
+    if (!cancels) {
         patch_effort effort = PATCH_LEAST;
         status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, &effort,
                                     answers, &count);
         count = count ? 1 : 0;
+    }
+    /* A wedge between two flanks looks one way on the whole, but is much deeper that way. */
+    if (!status && (cancels || (count && answers[0].depth > DEEP_WEDGE * call->size))) {
+        patch_answer found[PATCH_WAYS];
+        int found_count;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
+        if (!status &&
+            (cancels || (found_count > 1 && found[0].depth < SHALLOWER_WALLS * answers[0].depth))) {
+            count = found_count;
+            memcpy(answers, found, (size_t)count * sizeof *answers);
+            for (int k = 0; k < count; k++)
+                most = real_min(most, answers[k].depth);
+            most = AS_SHALLOW * real_max(most, HAIR * call->size);
+            *resolved &= count > 0;
+        }
     }
     if (first_round && !status)
         work->regions[i].gap = !(count && answers[0].depth > 0);

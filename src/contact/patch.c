@@ -32,10 +32,10 @@
 #define EXTENDED 1.2          /* times as deep may a normal become that nearly separates */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 1.2   /* times as deep as the least may a single normal be */
-#define DEEP_WEDGE 0.01     /* of the smaller body: deeper regions may be wedges, and */
-#define SHALLOWER_WALLS 0.5 /* their walls are no deeper than this part of their depth */
-#define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
+#define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
+#define DEEP_WEDGE 0.01   /* of the smaller body: deeper regions may be wedges, if the */
+#define WEDGE_DEPTH 0.5   /* mean depth of their walls is less than this part of theirs */
+#define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
 #define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
@@ -472,6 +472,17 @@ static abut_status append(patch_call *call, patch_answers *list, const patch_ans
     return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
 }
 
+/* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
+ * way than its walls are on average. */
+static bool is_wedge(const patch_answer *walls, int count, double depth) {
+    double sum = 0, area = 0;
+    for (int k = 0; k < count; k++) {
+        sum += walls[k].area * walls[k].depth;
+        area += walls[k].area;
+    }
+    return count > 1 && sum < WEDGE_DEPTH * depth * area;
+}
+
 /* Adds the walls of a region. Of surfaces that look many ways those separate together that are
  * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
  * which is seen in the next round. *resolved becomes false where such a region has no wall. */
@@ -489,17 +500,19 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                                     answers, &count);
         count = count ? 1 : 0;
     }
-    /* A wedge between two flanks looks one way on the whole, but is much deeper that way. */
     if (!status && (cancels || (count && answers[0].depth > DEEP_WEDGE * call->size))) {
+        const double single = cancels ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_WAYS];
         int found_count;
         status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
-        if (!status &&
-            (cancels || (found_count > 1 && found[0].depth < SHALLOWER_WALLS * answers[0].depth))) {
-            count = found_count;
-            memcpy(answers, found, (size_t)count * sizeof *answers);
-            for (int k = 0; k < count; k++)
-                most = real_min(most, answers[k].depth);
+        if (!status && (cancels || is_wedge(found, found_count, single))) {
+            count = 0;
+            for (int k = 0; k < found_count; k++) {
+                if (!(found[k].depth < single))
+                    continue;
+                most = real_min(most, found[k].depth);
+                answers[count++] = found[k];
+            }
             most = AS_SHALLOW * real_max(most, HAIR * call->size);
             *resolved &= count > 0;
         }

@@ -235,6 +235,30 @@ static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
 }
 
+/* The lowest of a triangle and of its neighbours in the same plane: which of them an edge crosses
+ * near their common edge is a matter of rounding. */
+static uint32_t lowest_in_plane(const patch_body *body, uint32_t face) {
+    const abut_topology_arrays *view = &body->skin->view;
+    const vec3 normal = true_normal(body, face);
+    uint32_t lowest = face;
+    for (int k = 0; k < 3; k++) {
+        const uint32_t *faces;
+        uint32_t count =
+            abuti_edge_faces(view, view->triangle_edges[3 * (size_t)face + (size_t)k], &faces);
+        for (uint32_t i = 0; i < count; i++)
+            if (faces[i] < lowest && v3_dot(true_normal(body, faces[i]), normal) > SAME)
+                lowest = faces[i];
+    }
+    return lowest;
+}
+
+/* Whether an edge is between two triangles in one plane. */
+static bool is_flat_edge(const patch_body *body, uint32_t edge) {
+    const uint32_t *faces;
+    return abuti_edge_faces(&body->skin->view, edge, &faces) == 2 &&
+           v3_dot(true_normal(body, faces[0]), true_normal(body, faces[1])) > SAME;
+}
+
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
  * which edges cross there is a matter of chance; else edge and triangle. */
 static patch_point name_of(const measure *m, const patch_crossing *c) {
@@ -250,7 +274,7 @@ static patch_point name_of(const measure *m, const patch_crossing *c) {
     return (patch_point){.side = c->side,
                          .kind = ABUT_CONTACT_CROSSING,
                          .element = c->edge,
-                         .part = c->face & 0x3ffffff};
+                         .part = lowest_in_plane(&m->work->body[!c->side], c->face) & 0x3ffffff};
 }
 
 /* Outermost points in several directions: of those that are about as far out the one with the
@@ -259,6 +283,7 @@ typedef struct outermost {
     int count;
     double most[2 * DIRECTIONS], extent; /* the largest width */
     uint32_t best[2 * DIRECTIONS];
+    uint64_t name[2 * DIRECTIONS];
     patch_point point[2 * DIRECTIONS];
 } outermost;
 
@@ -289,13 +314,17 @@ static bool may_be_outermost(const outermost *o, double u, double v) {
     return false;
 }
 
+/* `is_flat`: a crossing of an edge between triangles in one plane, where the contour has no corner:
+ * others come first. */
 static void choose_outermost(outermost *o, double u, double v, uint32_t number,
-                             const patch_point *point) {
+                             const patch_point *point, bool is_flat) {
     double band = patch_band(point, o->extent);
+    uint64_t name = patch_name(point) | (uint64_t)is_flat << 63;
     for (int d = 0; d < o->count; d++)
         if (patch_extent(d, u, v) >= o->most[d] - band &&
-            (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
+            (o->best[d] == ABUT_NONE || name < o->name[d])) {
             o->best[d] = number;
+            o->name[d] = name;
             o->point[d] = *point;
         }
 }
@@ -343,7 +372,9 @@ static void add_contour(measure *m) {
                 measure_outermost(&o, u, v);
             } else if (may_be_outermost(&o, u, v)) {
                 patch_point point = name_of(m, c);
-                choose_outermost(&o, u, v, m->work->points[i], &point);
+                choose_outermost(&o, u, v, m->work->points[i], &point,
+                                 point.kind != ABUT_CONTACT_VERTEX &&
+                                     is_flat_edge(&m->work->body[c->side], c->edge));
             }
         }
         end_measuring(&o);
@@ -382,7 +413,7 @@ static void add_vertices(measure *m, uint32_t side) {
             if (!pass)
                 measure_outermost(&o, u, v);
             else
-                choose_outermost(&o, u, v, vertex->vertex, &point);
+                choose_outermost(&o, u, v, vertex->vertex, &point, false);
             most = real_max(most, h);
             if (pass && h >= most - LITTLE * r->length && vertex->vertex < deepest)
                 deepest = vertex->vertex;

@@ -235,23 +235,6 @@ static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
 }
 
-/* The lowest of a triangle and of its neighbours in the same plane: which of them an edge crosses
- * near their common edge is a matter of rounding. */
-static uint32_t lowest_in_plane(const patch_body *body, uint32_t face) {
-    const abut_topology_arrays *view = &body->skin->view;
-    const vec3 normal = true_normal(body, face);
-    uint32_t lowest = face;
-    for (int k = 0; k < 3; k++) {
-        const uint32_t *faces;
-        uint32_t count =
-            abuti_edge_faces(view, view->triangle_edges[3 * (size_t)face + (size_t)k], &faces);
-        for (uint32_t i = 0; i < count; i++)
-            if (faces[i] < lowest && v3_dot(true_normal(body, faces[i]), normal) > SAME)
-                lowest = faces[i];
-    }
-    return lowest;
-}
-
 /* Whether an edge is between two triangles in one plane. */
 static bool is_flat_edge(const patch_body *body, uint32_t edge) {
     const uint32_t *faces;
@@ -274,7 +257,7 @@ static patch_point name_of(const measure *m, const patch_crossing *c) {
     return (patch_point){.side = c->side,
                          .kind = ABUT_CONTACT_CROSSING,
                          .element = c->edge,
-                         .part = lowest_in_plane(&m->work->body[!c->side], c->face) & 0x3ffffff};
+                         .part = c->face & 0x3ffffff};
 }
 
 /* Outermost points in several directions: of those that are about as far out the one with the

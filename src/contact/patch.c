@@ -35,7 +35,8 @@
 #define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
 #define DEEP_WEDGE 0.01   /* of the smaller body: deeper regions may be wedges, if the */
 #define WEDGE_DEPTH 0.5   /* mean depth of their walls is less than this part of theirs */
-#define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
+#define SHORTER 0.8  /* times as deep, or less, is a way out of a sheet that replaces another */
+#define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
 #define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
@@ -47,7 +48,8 @@ enum {
     SHIFT_ROUNDS = 512,
     MANY = 32,
     TOGETHER = 8,
-    SOME_SEGMENTS = 8
+    SOME_SEGMENTS = 8,
+    CONTOUR_WAYS = 16 /* normals of faces of the contour that are tried for sheets */
 };
 
 typedef struct patch_call {
@@ -1103,6 +1105,50 @@ static abut_status check_together(patch_work *work, patch_call *call, uint32_t k
     return status || call->separates ? status : go_one_way(work, call, &ways, most, keep);
 }
 
+/* The normals of the faces that the contour runs through, one of those that look about the same
+ * way; both directions of each. */
+static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
+    int count = 0;
+    for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_WAYS; i++) {
+        const patch_body *body = &work->body[i % 2];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)work->segments[i / 2].face[i % 2];
+        vec3 normal = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                                        patch_true(body, corner[2]));
+        bool is_known = v3_max_abs(normal) == 0;
+        for (int k = 0; k < count; k++)
+            is_known |= v3_dot(ways[k], normal) > SAME_WAY_COSINE;
+        if (is_known)
+            continue;
+        ways[count++] = normal;
+        ways[count++] = v3_scale(normal, -1);
+    }
+    return count;
+}
+
+/* The part of a sheet that is beyond a face has the area of the sheet, not of the face: where both
+ * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
+ * searched for among all faces of the contour, if it could be much shorter. */
+static abut_status shorten_sheet(patch_work *work, patch_call *call, uint32_t keep) {
+    const double most = SHORTER * call->answers[0].depth;
+    const bool separates_before = call->separates;
+    patch_ways ways = {.room = TOGETHER};
+    vec3 normals[CONTOUR_WAYS];
+    const int count = find_contour_ways(work, normals);
+    abut_status status = ABUT_OK;
+    call->separates = false;
+    work->is_sheet_edge = true;
+    for (size_t i = 0; i < work->region_count; i++) /* of sheets without depth that way, too */
+        work->regions[i].gap = false;
+    for (int i = 0; i < count && !status; i++)
+        if (!(v3_dot(normals[i], call->hint) < 0))
+            status = add_way(work, normals[i], most, &ways);
+    if (!status && ways.count)
+        status = go_one_way(work, call, &ways, most, keep);
+    call->separates |= separates_before;
+    work->is_sheet_edge = false;
+    return status;
+}
+
 /* Checks what has not been: several patches together; and where one alone does not separate, adds
  * what is left along its normal. */
 static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
@@ -1157,6 +1203,8 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     status = status ? status : settle_touch(work, call);
     if (!status && call->count && !call->options.unchecked && !call->separates && !call->clasped)
         status = check(work, call, keep);
+    if (!status && call->sheets && call->count && !call->parts && !call->options.unchecked)
+        status = shorten_sheet(work, call, keep);
     for (size_t i = 0; i < call->count && !status; i++)
         if (call->answers[i].region != ABUT_NONE)
             abuti_patch_local_normals(work, &call->answers[i]);
@@ -1165,13 +1213,16 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen. */
-static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
+/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen. */
+static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_area,
+                                  double *extent) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
-    *volume = 0;
-    for (size_t i = 0; i < work->region_count && !status; i++)
-        *volume += fabs(work->regions[i].volume);
+    *extent = 0;
+    for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
+        *extent += fabs(work->regions[i].volume);
+    for (size_t i = 0; i < work->facet_count && !status && is_area; i++)
+        *extent += patch_area_length(work->facets[i].area);
     return status;
 }
 
@@ -1190,17 +1241,17 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
     call->sheets = sheet[0] || sheet[1];
     int best = 0;
     for (int turned = 0; turned < 4 && call->sheets && least > 0; turned++) {
-        double volume;
+        double extent;
         if ((turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
             continue;
         call->turned[0] = turned & 1;
         call->turned[1] = turned & 2;
-        abut_status status = overlap_volume(work, call, &volume);
+        abut_status status = overlap_extent(work, call, sheet[0] && sheet[1], &extent);
         if (status)
             return status;
-        if (volume < least) {
+        if (extent < least) {
             best = turned;
-            least = volume;
+            least = extent;
         }
     }
     call->turned[0] = best & 1;

@@ -269,6 +269,7 @@ typedef struct patch_work {
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
     patch_table by_facet;
+    bool is_sheet_edge; /* only what is beyond the contour counts: sheets have no inside */
     const patch_region *walls_of; /* whose walls were measured last, and */
     struct patch_answer *walls;   /* these */
     int wall_count;
@@ -302,8 +303,15 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
 /* Which triangles a view has: those of a region; the same without steep
- * ones; all of both bodies; or one of the first and the third, by how the region looks. */
-typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } patch_scope;
+ * ones; all of both bodies; none, as vertices inside the other body are measured by rays; or one of
+ * these, by how the region looks. */
+typedef enum patch_scope {
+    PATCH_REGION,
+    PATCH_WALL,
+    PATCH_BODIES,
+    PATCH_INSIDE,
+    PATCH_AUTO
+} patch_scope;
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
                             patch_scope scope);

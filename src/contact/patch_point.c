@@ -544,6 +544,8 @@ static void add_all(measure *m) {
 
 /* Bodies that go through each other are measured as a whole. */
 static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 normal) {
+    if (work->is_sheet_edge)
+        return PATCH_INSIDE;
     return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
 }
 
@@ -565,8 +567,9 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
                                  bool many, patch_scope scope, double limit) {
     start(m, work, r, normal);
     m->many = many;
-    if (scope != PATCH_BODIES ||
-        work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
+    if (scope != PATCH_INSIDE &&
+        (scope != PATCH_BODIES ||
+         work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE)) {
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
@@ -576,7 +579,8 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         m->rays = true;
         m->deeper = false;
         add_all(m);
-        add_far_side(m);
+        if (scope != PATCH_INSIDE)
+            add_far_side(m);
     }
     return ABUT_OK;
 }
@@ -1020,7 +1024,8 @@ static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
     bool whole = false; /* both bodies have been measured as a whole, all regions with them */
-    *depth = limit < INFINITY ? depth_of_columns(work, normal, limit) : -INFINITY;
+    *depth = limit < INFINITY && !work->is_sheet_edge ? depth_of_columns(work, normal, limit)
+                                                      : -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);

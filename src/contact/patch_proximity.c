@@ -705,31 +705,6 @@ static patch_candidate named_by_vertex(const patch_work *work, patch_candidate c
     return c;
 }
 
-/* The points of a wall, and those that its overlap has already. */
-static void choose_points(const patch_work *work, const near_wall *wall, uint32_t keep, double gap,
-                          double place, patch_answer *answer) {
-    patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
-    patch_choice choice = {.found = found,
-                           .deepest = wall->deepest,
-                           .as_deep = 0.002,
-                           .flat = PATCH_FLAT,
-                           .place = place,
-                           .extra = true};
-    for (uint32_t i = 0; i < answer->count; i++)
-        found[choice.count++] =
-            (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
-                              v3_dot(answer->points[i].at, wall->along[1])};
-    double width = 0;
-    for (int d = 0; d < DIRECTIONS; d += 2)
-        width = real_max(width, wall->most[d] + wall->most[d + 1]);
-    for (int d = 0; d < DIRECTIONS; d++)
-        found[choice.count++] = named_by_vertex(work, wall->outermost[d], NAMED * width);
-    found[choice.count++] = named_by_vertex(work, wall->nearest, NAMED * width);
-    for (uint32_t i = 0; i < choice.count; i++)
-        choice.deepest = real_max(choice.deepest, found[i].point.depth);
-    abuti_patch_choose(&choice, keep, gap, answer);
-}
-
 /* The faces of a wall, each once, and whether some are tilted against it. */
 typedef struct wall_faces {
     struct wall_face {
@@ -768,6 +743,32 @@ static abut_status find_faces(const proximity *p, const near_wall *wall, wall_fa
     return ABUT_OK;
 }
 
+/* The points of a wall, and those that its overlap has already. Only of flat walls others are as
+ * deep as the deepest but for a tilt. */
+static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
+                          uint32_t keep, double gap, double place, patch_answer *answer) {
+    patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
+    patch_choice choice = {.found = found,
+                           .deepest = wall->deepest,
+                           .as_deep = 0.002,
+                           .flat = is_flat ? PATCH_FLAT : 0,
+                           .place = place,
+                           .extra = true};
+    for (uint32_t i = 0; i < answer->count; i++)
+        found[choice.count++] =
+            (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
+                              v3_dot(answer->points[i].at, wall->along[1])};
+    double width = 0;
+    for (int d = 0; d < DIRECTIONS; d += 2)
+        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+    for (int d = 0; d < DIRECTIONS; d++)
+        found[choice.count++] = named_by_vertex(work, wall->outermost[d], NAMED * width);
+    found[choice.count++] = named_by_vertex(work, wall->nearest, NAMED * width);
+    for (uint32_t i = 0; i < choice.count; i++)
+        choice.deepest = real_max(choice.deepest, found[i].point.depth);
+    abuti_patch_choose(&choice, keep, gap, answer);
+}
+
 /* The normal of a minimum at a point of a wall, or zero. */
 static vec3 normal_of_minimum(const proximity *p, const near_wall *wall, vec3 at, double place) {
     for (size_t i = 0; i < p->minimum_count; i++) {
@@ -781,26 +782,35 @@ static vec3 normal_of_minimum(const proximity *p, const near_wall *wall, vec3 at
 
 /* Gives the gaps of a wall their normals: at a minimum that of the minimum, at other vertices that
  * of the other body's faces around it, at crossings of edges that of both bodies' faces. */
-static abut_status set_local_normals(const proximity *p, const near_wall *wall, double place,
-                                     patch_answer *answer) {
-    wall_faces faces = {.list = NULL};
-    abut_status status = find_faces(p, wall, &faces);
-    for (uint32_t k = 0; k < answer->count && !status; k++) {
+static void set_local_normals(const proximity *p, const near_wall *wall, const wall_faces *faces,
+                              double place, patch_answer *answer) {
+    for (uint32_t k = 0; k < answer->count; k++) {
         patch_point *point = &answer->points[k];
         if (point->depth >= 0)
             continue;
         point->normal = normal_of_minimum(p, wall, point->at, place);
-        if (v3_max_abs(point->normal) == 0 && faces.tilted) {
+        if (v3_max_abs(point->normal) == 0 && faces->tilted) {
             unsigned sides = point->kind == ABUT_CONTACT_VERTEX ? 1u << !point->side : 3;
             patch_around around = abuti_patch_around(p->work, point->at, -point->depth, sides);
-            for (size_t i = 0; i < faces.count; i++)
-                abuti_patch_around_add(&around, faces.list[i].side, faces.list[i].face,
-                                       faces.list[i].normal);
+            for (size_t i = 0; i < faces->count; i++)
+                abuti_patch_around_add(&around, faces->list[i].side, faces->list[i].face,
+                                       faces->list[i].normal);
             point->normal = abuti_patch_around_normal(&around);
         }
         point->normal = patch_local_normal(point->normal, answer->normal);
     }
-    return status;
+}
+
+/* Chooses the points of a wall and their normals. */
+static abut_status finish_wall(const proximity *p, const near_wall *wall, uint32_t keep, double gap,
+                               double place, patch_answer *answer) {
+    wall_faces faces = {.list = NULL};
+    abut_status status = find_faces(p, wall, &faces);
+    if (status)
+        return status;
+    choose_points(p->work, wall, !faces.tilted, keep, gap, place, answer);
+    set_local_normals(p, wall, &faces, place, answer);
+    return ABUT_OK;
 }
 
 static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double place,
@@ -808,8 +818,7 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double 
     for (size_t i = 0; i < p->wall_count; i++)
         if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
-            choose_points(p->work, &p->walls[i], keep, gap, place, answer);
-            abut_status status = set_local_normals(p, &p->walls[i], place, answer);
+            abut_status status = finish_wall(p, &p->walls[i], keep, gap, place, answer);
             if (status)
                 return status;
         }
@@ -821,8 +830,7 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double 
                                .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        choose_points(p->work, wall, keep, gap, place, &answer);
-        abut_status status = set_local_normals(p, wall, place, &answer);
+        abut_status status = finish_wall(p, wall, keep, gap, place, &answer);
         if (!status && answer.count)
             status = abuti_patch_add(p->work->memory, &answers->list, &answers->count,
                                      &answers->room, &answer);

@@ -33,8 +33,7 @@
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
 #define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
-#define DEEP_WEDGE 0.01   /* of the smaller body: deeper regions may be wedges, if the */
-#define WEDGE_DEPTH 0.5   /* mean depth of their walls is less than this part of theirs */
+#define WEDGE_DEPTH 0.5   /* of the depth of a wedge: its walls are less deep on average */
 #define SHORTER 0.8  /* times as deep, or less, is a way out of a sheet that replaces another */
 #define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
@@ -502,7 +501,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                                     answers, &count);
         count = count ? 1 : 0;
     }
-    if (!status && (cancels || (count && answers[0].depth > DEEP_WEDGE * call->size))) {
+    if (!status && (cancels || (count && answers[0].depth > HAIR * call->size))) {
         const double single = cancels ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_WAYS];
         int found_count;

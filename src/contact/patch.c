@@ -32,9 +32,9 @@
 #define EXTENDED 1.2          /* times as deep may a normal become that nearly separates */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
-#define ASIDE_COSINE 0.9  /* between the area of a wedge and its walls, at most: 26 degrees */
-#define WEDGE_DEPTH 0.5   /* of the depth of a wedge: its walls are less deep on average */
+#define SINGLE_DEPTHS 1.2   /* times as deep as the least may a single normal be */
+#define WEDGE_THICKNESS 3.0 /* times as deep as thick on average is a wedge, at least */
+#define WEDGE_DEPTH 0.5     /* of the depth of a wedge: its walls are less deep on average */
 #define SHORTER 0.8  /* times as deep, or less, is a way out of a sheet that replaces another */
 #define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
@@ -474,13 +474,10 @@ static abut_status append(patch_call *call, patch_answers *list, const patch_ans
     return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
 }
 
-/* Whether the triangles of a region are tilted against its area by so much on average that it may
- * be a wedge. */
-static bool looks_aside(const patch_work *work, const patch_region *r) {
-    double sum[2] = {0, 0};
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
-        sum[work->facets[i].side] += patch_area_length(work->facets[i].area);
-    return patch_area_length(r->area) < ASIDE_COSINE * real_max(sum[0], sum[1]);
+/* Whether a region is much deeper than it is thick on average; a lens is two or three times as
+ * deep. */
+static bool may_be_wedge(const patch_region *r, double depth) {
+    return depth * patch_area_length(r->area) > WEDGE_THICKNESS * fabs(r->volume);
 }
 
 /* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
@@ -511,7 +508,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                                     answers, &count);
         count = count ? 1 : 0;
     }
-    if (!status && (cancels || (count && looks_aside(work, &work->regions[i])))) {
+    if (!status && (cancels || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
         const double single = cancels ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_WAYS];
         int found_count;

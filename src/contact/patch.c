@@ -31,8 +31,11 @@
 #define SAME_DEPTH 1e-3       /* of a depth: by which another is the same */
 #define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
-#define AS_SHALLOW 1.5        /* times as deep as the shallowest wall of a region, or less */
-#define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
+#define WEDGE_THICKNESS 3.0   /* times as deep as thick on average is a wedge, at least */
+#define WEDGE_DEPTH 0.5       /* of the depth of a wedge: its walls are less deep on average */
+#define SHORTER 0.8    /* times as deep, or less, is a way out of a sheet that replaces another */
+#define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
+#define SHALLOW 0.05   /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
 #define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
@@ -44,7 +47,8 @@ enum {
     WAY_CAPACITY = 64,
     SHIFT_ROUNDS = 512,
     MANY = 32,
-    SOME_SEGMENTS = 8
+    SOME_SEGMENTS = 8,
+    CONTOUR_WAYS = 16 /* normals of faces of the contour that are tried for sheets */
 };
 
 typedef struct patch_call {
@@ -434,6 +438,23 @@ static abut_status append(patch_call *call, patch_answers *list, const patch_ans
     return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
 }
 
+/* Whether a region is much deeper than it is thick on average; a lens is two or three times as
+ * deep. */
+static bool may_be_wedge(const patch_region *r, double depth) {
+    return depth * patch_area_length(r->area) > WEDGE_THICKNESS * fabs(r->volume);
+}
+
+/* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
+ * way than its walls are on average. */
+static bool is_wedge(const patch_answer *walls, int count, double depth) {
+    double sum = 0, area = 0;
+    for (int k = 0; k < count; k++) {
+        sum += walls[k].area * walls[k].depth;
+        area += walls[k].area;
+    }
+    return count > 1 && sum < WEDGE_DEPTH * depth * area;
+}
+
 /* Adds the walls of a region. Of surfaces that look many ways those separate together that are
  * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
  * which is seen in the next round. */
@@ -445,15 +466,26 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
     double most = INFINITY;
     abut_status status = ABUT_OK;
     bool cancels = abuti_patch_cancels(work, &work->regions[i]);
-    if (cancels) {
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, &count);
-        for (int k = 0; k < count; k++)
-            most = real_min(most, answers[k].depth);
-        most = AS_SHALLOW * real_max(most, HAIR * call->size);
-    } else {
+    if (!cancels) {
         status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false,
                                     &answers[0]);
         count = !status && answers[0].count;
+    }
+    if (!status && (cancels || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
+        const double single = cancels ? INFINITY : answers[0].depth;
+        patch_answer found[PATCH_WAYS];
+        int found_count;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
+        if (!status && (cancels || is_wedge(found, found_count, single))) {
+            count = 0;
+            for (int k = 0; k < found_count; k++) {
+                if (!(found[k].depth < single))
+                    continue;
+                most = real_min(most, found[k].depth);
+                answers[count++] = found[k];
+            }
+            most = AS_SHALLOW * real_max(most, HAIR * call->size);
+        }
     }
     if (first_round && !status)
         work->regions[i].gap = count ? !(answers[0].depth > 0) : !cancels;
@@ -794,10 +826,10 @@ static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t k
 
 /* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
  * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
- * walls of the first round do not separate. With a hint, so between bodies that were apart or
- * nearly so before, normals that are much deeper than all walls are left out: bodies that clasp
- * each other are not thrown apart through each other. If no shift separates, answers with the walls
- * of the first round. */
+ * walls of the first round do not separate. Normals that are much deeper than all walls are left
+ * out where walls are shallow, and with a hint, so between bodies that were apart or nearly so
+ * before: bodies that clasp each other are not thrown apart through each other. If no shift
+ * separates, answers with the walls of the first round. */
 static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     wall_search s = {.work = work};
     abut_status status = ABUT_OK;
@@ -810,9 +842,12 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     if (status)
         return status;
     const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call, &s);
-    const double far =
-        s.first.count ? ADDED * real_max(s.first.list[0].depth, 0) + NEARLY * call->size : INFINITY;
-    const double limit = has_hint && !is_through ? far : INFINITY;
+    double deepest = 0;
+    for (size_t i = 0; i < s.first.count; i++)
+        deepest = real_max(deepest, s.first.list[i].depth);
+    const double far = s.first.count ? ADDED * deepest + NEARLY * call->size : INFINITY;
+    const bool is_shallow = deepest > TOUCH * call->size && deepest < SHALLOW * call->size;
+    const double limit = (has_hint || is_shallow) && !is_through ? far : INFINITY;
     if (is_through && has_hint && is_against_hint(call, &s.first)) {
         s.depth = INFINITY;
         call->clasped = false;
@@ -848,6 +883,57 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
         return status;
     }
     return call->clasped ? answer_holding(work, call, keep, &s.first) : answer_with(call, &s.first);
+}
+
+/* The normals of the faces that the contour runs through, one of those that look about the same
+ * way; both directions of each. */
+static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
+    int count = 0;
+    for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_WAYS; i++) {
+        const patch_body *body = &work->body[i % 2];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)work->segments[i / 2].face[i % 2];
+        vec3 normal = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                                        patch_true(body, corner[2]));
+        bool is_known = v3_max_abs(normal) == 0;
+        for (int k = 0; k < count; k++)
+            is_known |= v3_dot(ways[k], normal) > SAME_WAY_COSINE;
+        if (is_known)
+            continue;
+        ways[count++] = normal;
+        ways[count++] = v3_scale(normal, -1);
+    }
+    return count;
+}
+
+/* The part of a sheet that is beyond a face has the area of the sheet, not of the face: where both
+ * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
+ * searched for among all faces of the contour, if it could be much shorter. */
+static abut_status shorten_sheet(patch_work *work, patch_call *call, uint32_t keep) {
+    const double limit = SHORTER * call->answers[0].depth;
+    const patch_call before = *call;
+    wall_search s = {.work = work};
+    vec3 normals[CONTOUR_WAYS];
+    const int count = find_contour_ways(work, normals);
+    abut_status status = ABUT_OK;
+    call->answers = NULL;
+    call->count = call->room = 0;
+    call->separates = false;
+    work->is_sheet_edge = true;
+    for (size_t i = 0; i < work->region_count; i++) /* of sheets without depth that way, too */
+        work->regions[i].gap = false;
+    for (int i = 0; i < count && !status; i++)
+        if (!(v3_dot(normals[i], call->hint) < 0))
+            status = add_way(work, call, normals[i], &s);
+    for (int i = 0; i < TRIES && !status && !call->separates; i++) {
+        way_out *way = shortest_way(&s);
+        if (!way || way->depth > limit)
+            break;
+        status = try_way(work, call, way, keep, &s);
+    }
+    work->is_sheet_edge = false;
+    if (!status && !(call->separates && call->answers[0].depth <= limit))
+        *call = before;
+    return status;
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
@@ -1075,18 +1161,26 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     if (!status && call->count && !work->region_count && !call->options.unchecked &&
         !call->separates)
         status = separate(work, call, keep);
+    if (!status && call->sheets && call->count && !call->parts && !call->options.unchecked)
+        status = shorten_sheet(work, call, keep);
+    for (size_t i = 0; i < call->count && !status; i++)
+        if (call->answers[i].region != ABUT_NONE)
+            abuti_patch_local_normals(work, &call->answers[i]);
     if (!status && call->options.margin > 0)
         status = answer_proximity(work, call, keep);
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen. */
-static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
+/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen. */
+static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_area,
+                                  double *extent) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
-    *volume = 0;
-    for (size_t i = 0; i < work->region_count && !status; i++)
-        *volume += fabs(work->regions[i].volume);
+    *extent = 0;
+    for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
+        *extent += fabs(work->regions[i].volume);
+    for (size_t i = 0; i < work->facet_count && !status && is_area; i++)
+        *extent += patch_area_length(work->facets[i].area);
     return status;
 }
 
@@ -1105,17 +1199,17 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
     call->sheets = sheet[0] || sheet[1];
     int best = 0;
     for (int turned = 0; turned < 4 && call->sheets && least > 0; turned++) {
-        double volume;
+        double extent;
         if ((turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
             continue;
         call->turned[0] = turned & 1;
         call->turned[1] = turned & 2;
-        abut_status status = overlap_volume(work, call, &volume);
+        abut_status status = overlap_extent(work, call, sheet[0] && sheet[1], &extent);
         if (status)
             return status;
-        if (volume < least) {
+        if (extent < least) {
             best = turned;
-            least = volume;
+            least = extent;
         }
     }
     call->turned[0] = best & 1;

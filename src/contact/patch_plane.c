@@ -297,6 +297,7 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
                             patch_scope scope) {
     patch_view *view = &work->view;
     bool whole = scope == PATCH_BODIES;
+    view->whole = whole;
     view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
     double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * WALL_COSINE : 0;
@@ -345,10 +346,21 @@ static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const 
                                       f4_less_equal(lo[1], f4_load(four->hi[1])))));
 }
 
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high) {
+/* Keeps the height that is nearer to `wanted`; those at `least` or above come first. */
+static inline double nearer_height(double kept, double h, double wanted, double least) {
+    if ((h >= least) != (kept >= least))
+        return h >= least ? h : kept;
+    return fabs(h - wanted) < fabs(kept - wanted) ? h : kept;
+}
+
+bool abuti_patch_heights(const patch_view *view, double u, double v, patch_column column,
+                         double height, double *low, double *high) {
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
+    const double above = column == PATCH_ABOVE ? height - view->slack : -INFINITY;
+    const double below = column == PATCH_BELOW ? -height - view->slack : -INFINITY;
+    column = view->whole ? PATCH_WHOLE : column;
     *low = INFINITY;
     *high = -INFINITY;
     for (uint32_t i = view->begin[cell]; i < view->begin[cell + 1]; i++)
@@ -357,8 +369,14 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
-            *high = p->side ? real_max(*high, h) : *high;
-            *low = p->side ? *low : real_min(*low, h);
+            if (column == PATCH_WHOLE) {
+                *high = p->side ? real_max(*high, h) : *high;
+                *low = p->side ? *low : real_min(*low, h);
+            } else if (p->side) {
+                *high = nearer_height(*high, h, height, above);
+            } else {
+                *low = -nearer_height(-*low, -h, -height, below);
+            }
         }
     if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > view->longest)
         return false;

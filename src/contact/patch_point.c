@@ -22,7 +22,8 @@
 
 #define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
-#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim */
+#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim, if it */
+#define RIM_THICKNESS 10.0  /* times as long as the region is thick on average; of a pyramid 3 */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
 #define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
@@ -41,6 +42,7 @@
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
+#define NARROW 16.0    /* radii of normals of points: contours that are shorter are of one place */
 #define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
 
 enum {
@@ -215,10 +217,11 @@ static bool replaces_deepest(const measure *m, double depth, const patch_point *
 
 /* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
  * are only there for their depth the deepest alone. */
-static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
-    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
+static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const patch_point *point) {
+    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), h = v3_dot(at, m->normal);
+    double low, high;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
-                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
+                  : abuti_patch_heights(&m->work->view, u, v, column, h, &low, &high)))
         return;
     if (m->deeper && !replaces_deepest(m, high - low, point)) {
         m->deepest = real_max(m->deepest, high - low);
@@ -237,7 +240,14 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
 }
 
 static void add(measure *m, vec3 at, const patch_point *point) {
-    add_at(m, at, at, point);
+    add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
+}
+
+/* Whether an edge is between two triangles in one plane. */
+static bool is_flat_edge(const patch_body *body, uint32_t edge) {
+    const uint32_t *faces;
+    return abuti_edge_faces(&body->skin->view, edge, &faces) == 2 &&
+           v3_dot(true_normal(body, faces[0]), true_normal(body, faces[1])) > SAME;
 }
 
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
@@ -264,6 +274,7 @@ typedef struct outermost {
     int count;
     double most[2 * DIRECTIONS], extent; /* the largest width */
     uint32_t best[2 * DIRECTIONS];
+    uint64_t name[2 * DIRECTIONS];
     patch_point point[2 * DIRECTIONS];
 } outermost;
 
@@ -300,13 +311,17 @@ static bool may_be_outermost(const outermost *o, double u, double v) {
     return false;
 }
 
+/* `is_flat`: a crossing of an edge between triangles in one plane, where the contour has no corner:
+ * others come first. */
 static void choose_outermost(outermost *o, double u, double v, uint32_t number,
-                             const patch_point *point) {
+                             const patch_point *point, bool is_flat) {
     double band = patch_band(point, o->extent);
+    uint64_t name = patch_name(point) | (uint64_t)is_flat << 63;
     for (int d = 0; d < o->count; d++)
         if (patch_extent(d, u, v) >= o->most[d] - band &&
-            (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
+            (o->best[d] == ABUT_NONE || name < o->name[d])) {
             o->best[d] = number;
+            o->name[d] = name;
             o->point[d] = *point;
         }
 }
@@ -354,7 +369,9 @@ static void add_contour(measure *m) {
                 measure_outermost(&o, u, v);
             } else if (may_be_outermost(&o, u, v)) {
                 patch_point point = name_of(m, c);
-                choose_outermost(&o, u, v, m->work->points[i], &point);
+                choose_outermost(&o, u, v, m->work->points[i], &point,
+                                 point.kind != ABUT_CONTACT_VERTEX &&
+                                     is_flat_edge(&m->work->body[c->side], c->edge));
             }
         }
         end_measuring(&o);
@@ -367,7 +384,7 @@ static void add_contour(measure *m) {
         vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
                          ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
                          : at;
-        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), place, &o.point[d]);
+        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), PATCH_NEAREST, place, &o.point[d]);
     }
 }
 
@@ -393,7 +410,7 @@ static void add_vertices(measure *m, uint32_t side) {
             if (!pass)
                 measure_outermost(&o, u, v);
             else
-                choose_outermost(&o, u, v, vertex->vertex, &point);
+                choose_outermost(&o, u, v, vertex->vertex, &point, false);
             most = real_max(most, h);
             if (pass && h >= most - LITTLE * r->length && vertex->vertex < deepest)
                 deepest = vertex->vertex;
@@ -542,6 +559,8 @@ static void add_all(measure *m) {
 
 /* Bodies that go through each other are measured as a whole. */
 static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 normal) {
+    if (work->is_sheet_edge)
+        return PATCH_INSIDE;
     return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
 }
 
@@ -563,8 +582,9 @@ static void measure_seen(measure *m, patch_scope scope, double limit) {
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
                                  uint32_t keep, patch_scope scope, double limit) {
     start(m, work, r, normal, keep);
-    if (scope != PATCH_BODIES ||
-        work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
+    if (scope != PATCH_INSIDE &&
+        (scope != PATCH_BODIES ||
+         work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE)) {
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
@@ -575,7 +595,8 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         m->rays = true;
         m->deeper = false;
         add_all(m);
-        add_far_side(m);
+        if (scope != PATCH_INSIDE)
+            add_far_side(m);
     }
     return ABUT_OK;
 }
@@ -747,6 +768,9 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     abut_status status = answer_along(work, r, normal, scope, keep, gap, answer);
     if (status || !answer->count || answer->depth < column * size || scope == PATCH_BODIES)
         return status;
+    if (scope != PATCH_WALL &&
+        answer->depth * patch_area_length(r->area) < RIM_THICKNESS * fabs(r->volume))
+        return ABUT_OK;
     measure local;
     start(&local, work, r, normal, keep);
     work->view.longest = column * size;
@@ -820,6 +844,31 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
         taken[i - r->facet_begin] = take;
     }
     return sum;
+}
+
+void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
+    const patch_region *r = &work->regions[answer->region];
+    patch_around around[PATCH_POINTS];
+    bool tilted = false;
+    for (uint32_t k = 1; k < answer->count; k++) {
+        const patch_point *point = &answer->points[k];
+        around[k] = abuti_patch_around(work, point->at, answer->depth, 1u << !point->side);
+        if (r->length < NARROW * around[k].radius)
+            return;
+    }
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        const patch_facet *f = &work->facets[i];
+        vec3 normal = v3_normalise(area_towards_a(f));
+        double cosine = v3_dot(normal, answer->normal);
+        if (cosine < WALL_COSINE)
+            continue;
+        tilted |= cosine < PATCH_FLAT_COSINE;
+        for (uint32_t k = 1; k < answer->count; k++)
+            abuti_patch_around_add(&around[k], f->side, f->face, normal);
+    }
+    for (uint32_t k = 1; k < answer->count && tilted; k++)
+        answer->points[k].normal =
+            patch_local_normal(abuti_patch_around_normal(&around[k]), answer->normal);
 }
 
 static vec3 middle_of(const patch_body *body, uint32_t face) {
@@ -999,7 +1048,8 @@ static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
     bool whole = false; /* both bodies have been measured as a whole, all regions with them */
-    *depth = limit < INFINITY ? depth_of_columns(work, normal, limit) : -INFINITY;
+    *depth = limit < INFINITY && !work->is_sheet_edge ? depth_of_columns(work, normal, limit)
+                                                      : -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);

@@ -756,7 +756,7 @@ static abut_status answer_one_way(patch_work *work, patch_call *call, const way_
         if (work->region_count ? s->first.list[i].depth <= 0 && s->first.list[i].depth >= -call->gap
                                : v3_dot(s->first.list[i].normal, way->normal) > SAME_WALL_COSINE)
             status = add_answer(call, &s->first.list[i]);
-    if (!status && call->separates)
+    if (!status && call->separates && call->count)
         set_depth(&call->answers[0], real_max(way->depth, call->answers[0].depth));
     return status;
 }
@@ -931,7 +931,7 @@ static abut_status shorten_sheet(patch_work *work, patch_call *call, uint32_t ke
         status = try_way(work, call, way, keep, &s);
     }
     work->is_sheet_edge = false;
-    if (!status && !(call->separates && call->answers[0].depth <= limit))
+    if (!status && !(call->separates && call->count && call->answers[0].depth <= limit))
         *call = before;
     return status;
 }
@@ -1161,7 +1161,8 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     if (!status && call->count && !work->region_count && !call->options.unchecked &&
         !call->separates)
         status = separate(work, call, keep);
-    if (!status && call->sheets && call->count && !call->parts && !call->options.unchecked)
+    if (!status && call->sheets && call->count && work->region_count && !call->parts &&
+        !call->options.unchecked)
         status = shorten_sheet(work, call, keep);
     for (size_t i = 0; i < call->count && !status; i++)
         if (call->answers[i].region != ABUT_NONE)

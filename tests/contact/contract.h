@@ -76,7 +76,7 @@ static const bound bounds[] = {
     {"e-shift-too-short-margin", MAX, 1e-8, 1e-8},
     {"e-shallow-not-separated", MEAN, 0.01, 0.01}, /* share without `separates` */
     {"e-deep-not-separated", MEAN, 0.02, 0.005},
-    {"f-change-per-motion", P999, 3, 3}, /* of steps of 0.001 of the size */
+    {"f-change-per-motion", P999, 4, 3}, /* of steps of 0.001 of the size */
     {"f-change-per-motion", MAX, NOT_YET, 20},
     {"f-change-per-small-motion", MAX, NOT_YET, 2}, /* of steps of 1e-6 */
     {"v-equal-ids", MAX, 0, 0},                     /* in one answer */

@@ -16,7 +16,7 @@ static const bound bounds[] = {
     {"basin", RATIO, 2, 2},
     {"sheets", OUTSIDE, 0.01, 0.01},
     {"sheets", RATIO, 2, 2},
-    {"sheets", KINETIC, 0.02, 0.02}, /* half bowls go on rocking */
+    {"sheets", KINETIC, 0.04, 0.02}, /* half bowls go on rocking */
     {"pile", OUTSIDE, 0.01, 0.01},   /* of sheets and half bowls, which have no inside */
     {"terrain", OUTSIDE, 0.01, 0.01},
     {"terrain", RATIO, 2, 2},

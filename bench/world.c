@@ -3,7 +3,8 @@
  * both ways. On the CPU; on a device with contacts left there, also with poses there and few
  * contacts a patch; and with contacts on the host. Also the candidates alone, for 3,000 and 10,000
  * bodies. And exact contacts of 1,000 pairs of a teapot and a ring, pushed into each other by 0.005
- * to 0.05 from where they touch.
+ * to 0.05 from where they touch. And a pen: 100 or 1,000 bodies of five models of about 500
+ * triangles, dropped one after the other onto the floor and those before it, with a margin.
  *
  * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases are of
  * that: 1,000 rings of 512 triangles in contact, all of which get their poses in each step; one of
@@ -13,7 +14,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CPU, DEVICE, DEVICE_HOST, DEVICE_REDUCED, PATCHES, ONE_MOVES, REST, PAIRS, PAIRS_10000 };
+enum {
+    CPU,
+    DEVICE,
+    DEVICE_HOST,
+    DEVICE_REDUCED,
+    PATCHES,
+    PEN_100,
+    PEN_1000,
+    ONE_MOVES,
+    REST,
+    PAIRS,
+    PAIRS_10000
+};
+enum { MODELS = 5, WALLS = 5 };
 
 #define SMALL_SHIFT 0x1p-20 /* of a step; no contacts come or go by it */
 
@@ -23,7 +37,9 @@ typedef struct world_data {
     abut_field *field;
     abut_samples *samples;
     abut_mesh *ring;
-    abut_bvh *trees[2]; /* for patches */
+    abut_bvh *trees[MODELS]; /* of bodies, in turn */
+    abut_bvh *walls[WALLS];  /* of a pen: the floor, and what is around it */
+    uint32_t model_count;
     abut_world *world;
     abut_pose *poses;   /* of the step; then those at the start */
     abut_buffer *there; /* the same on the device */
@@ -32,6 +48,10 @@ typedef struct world_data {
     uint64_t pairs;
     uint32_t bodies, round;
 } world_data;
+
+static bool is_pen(int variant) {
+    return variant == PEN_100 || variant == PEN_1000;
+}
 
 static bool is_crowd(int variant) {
     return variant == ONE_MOVES || variant == REST;
@@ -103,9 +123,117 @@ static void make_crowd(world_data *data) {
     }
 }
 
+/* ---- the pen ---- */
+
+#define PEN_SPACING 1.1
+#define PEN_MARGIN 0.005 /* as solvers want it */
+#define PEN_DEPTH 0.002  /* how deep a body is in what stops it */
+
+static abut_status make_tree(bench_state *state, abut_shape shape, double size, abut_bvh **bvh) {
+    abut_mesh *mesh = NULL, *scaled = NULL;
+    abut_status status = abut_shape_create(state->context, &shape, &mesh);
+    if (status)
+        return status;
+    const abut_box box = abut_mesh_bounds(mesh);
+    const double longest =
+        fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
+    status = abut_mesh_transform(mesh, size > 0 ? size / longest : 1, here, &scaled);
+    status = status ? status : abut_bvh_create(scaled, NULL, bvh);
+    abut_mesh_destroy(scaled);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static uint32_t pen_side(const world_data *data) {
+    return (uint32_t)ceil(sqrt(data->bodies / 4.0)); /* about four layers */
+}
+
+static abut_status make_models(bench_state *state, world_data *data) {
+    const abut_shape_kind kinds[MODELS] = {ABUT_SHAPE_TORUS, ABUT_SHAPE_CAPSULE,
+                                           ABUT_SHAPE_LETTER_E, ABUT_SHAPE_ICOSPHERE,
+                                           ABUT_SHAPE_TEAPOT_SOLID};
+    const uint32_t segments[MODELS] = {20, 16, 0, 5, 3}, rings[MODELS] = {12, 6, 0, 0, 0};
+    const double side = PEN_SPACING * pen_side(data);
+    abut_status status = ABUT_OK;
+    data->model_count = MODELS;
+    for (int i = 0; i < MODELS && !status; i++) {
+        abut_shape shape = abut_shape_default(kinds[i]);
+        shape.segments = segments[i] ? segments[i] : shape.segments;
+        shape.rings = rings[i] ? rings[i] : shape.rings;
+        status =
+            make_tree(state, shape, kinds[i] == ABUT_SHAPE_ICOSPHERE ? 0.8 : 1, &data->trees[i]);
+    }
+    for (int i = 0; i < WALLS && !status; i++) {
+        abut_shape wall = abut_shape_default(ABUT_SHAPE_BOX);
+        wall.extent = i == 0  ? (abut_vec3){side + 2, side + 2, 1}
+                      : i < 3 ? (abut_vec3){1, side + 2, 12}
+                              : (abut_vec3){side + 2, 1, 12};
+        wall.segments = 1;
+        status = make_tree(state, wall, 0, &data->walls[i]);
+    }
+    return status;
+}
+
+/* The floor ends at z = 0; the walls stand on all sides of it. */
+static abut_pose pen_wall(const world_data *data, int i) {
+    const double away = 0.5 * (PEN_SPACING * pen_side(data) + 1);
+    const abut_vec3 places[WALLS] = {
+        {0, 0, -0.5}, {-away, 0, 6}, {away, 0, 6}, {0, -away, 6}, {0, away, 6}};
+    return (abut_pose){{0, 0, 0, 1}, places[i]};
+}
+
+/* How far body i is from walls and the bodies before it, or more than `far`. */
+static abut_status pen_distance(const world_data *data, uint32_t i, double far, double *distance) {
+    const abut_posed body = {data->trees[i % MODELS], data->poses[i]};
+    const abut_vec3 at = body.pose.translation;
+    abut_status status = ABUT_OK;
+    *distance = far;
+    for (uint32_t k = 0; k < i + WALLS && !status; k++) {
+        abut_posed other = {NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_separation apart = {.distance = far};
+        if (k < i) {
+            const abut_vec3 there = data->poses[k].translation;
+            if (fmax(fabs(there.x - at.x), fmax(fabs(there.y - at.y), fabs(there.z - at.z))) > 2)
+                continue;
+            other = (abut_posed){data->trees[k % MODELS], data->poses[k]};
+        } else {
+            other = (abut_posed){data->walls[k - i], pen_wall(data, (int)(k - i))};
+        }
+        status = abut_pair_distance(&body, &other, NULL, NULL, &apart);
+        *distance = fmin(*distance, apart.distance);
+    }
+    return status;
+}
+
+/* Each body goes down until it all but touches something, and then a little more. */
+static abut_status make_pen(world_data *data) {
+    const uint32_t side = pen_side(data);
+    uint64_t random = 11;
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < data->bodies && !status; i++) {
+        const uint32_t cell = i % (side * side), layer = i / (side * side);
+        abut_vec3 *at = &data->poses[i].translation;
+        double apart = 1;
+        data->poses[i].rotation = bench_turn(i);
+        at->x = PEN_SPACING * (cell % side + 0.5 - 0.5 * side) +
+                bench_random_real(&random, -0.05, 0.05);
+        at->y = PEN_SPACING * (cell / side + 0.5 - 0.5 * side) +
+                bench_random_real(&random, -0.05, 0.05);
+        at->z = 1.3 * (layer + 1);
+        for (int round = 0; round < 60 && !status && apart > 1e-3; round++) {
+            status = pen_distance(data, i, 0.5, &apart);
+            at->z = (double)(float)(at->z - apart);
+        }
+        at->z -= PEN_DEPTH;
+    }
+    return status;
+}
+
 static abut_status make_trees(bench_state *state, world_data *data) {
     abut_shape ring = abut_shape_default(ABUT_SHAPE_TORUS);
     const bool crowd = is_crowd(state->which->variant);
+    data->model_count = 2;
     ring.segments = crowd ? 32 : 64;
     ring.rings = crowd ? 8 : 32;
     abut_status status = abut_shape_create(state->context, &ring, &data->ring);
@@ -123,10 +251,17 @@ static abut_status make_world(bench_state *state, world_data *data) {
     item.shape.body.samples = data->samples;
     options.device = data->device;
     options.max_patch_contacts = state->which->variant == DEVICE_REDUCED ? 4 : 0;
+    options.margin = is_pen(state->which->variant) ? PEN_MARGIN : 0;
     abut_status status = abut_world_create(state->context, &options, &data->world);
     for (uint32_t i = 0; i < data->bodies && !status; i++) {
         item.pose = data->poses[i];
-        item.shape.body.bvh = data->trees[i % 2];
+        item.shape.body.bvh = data->model_count ? data->trees[i % data->model_count] : NULL;
+        status = abut_world_add(data->world, &item, &id);
+    }
+    item.motion = ABUT_WORLD_STATIC;
+    for (int i = 0; i < WALLS && data->walls[i] && !status; i++) {
+        item.pose = pen_wall(data, i);
+        item.shape.body.bvh = data->walls[i];
         status = abut_world_add(data->world, &item, &id);
     }
     return status;
@@ -148,6 +283,8 @@ static abut_status world_setup(bench_state *state) {
     world_data *data = state->data;
     data->bodies = (variant == PAIRS_10000 ? 10000u
                     : variant == PATCHES   ? 2000u
+                    : variant == PEN_100   ? 100u
+                    : variant == PEN_1000  ? 1000u
                     : is_crowd(variant)    ? 1000u
                                            : 3000u) /
                    (state->quick ? 30u : 1u);
@@ -160,6 +297,8 @@ static abut_status world_setup(bench_state *state) {
         status = status ? status : make_trees(state, data);
     } else if (is_crowd(variant)) {
         status = make_trees(state, data);
+    } else if (is_pen(variant)) {
+        status = make_models(state, data);
     } else {
         status = status ? status : bench_body(state, &data->mesh, &data->field, &data->samples);
     }
@@ -172,6 +311,8 @@ static abut_status world_setup(bench_state *state) {
         status = make_touching(data);
     else if (is_crowd(variant))
         make_crowd(data);
+    else if (is_pen(variant))
+        status = make_pen(data);
     else
         make_poses(data);
     memcpy(data->poses + data->bodies, data->poses, data->bodies * sizeof *data->poses);
@@ -264,8 +405,10 @@ static void world_teardown(bench_state *state) {
     world_data *data = state->data;
     abut_world_destroy(data->world);
     abut_buffer_destroy(data->there);
-    abut_bvh_destroy(data->trees[0]);
-    abut_bvh_destroy(data->trees[1]);
+    for (int i = 0; i < MODELS; i++)
+        abut_bvh_destroy(data->trees[i]);
+    for (int i = 0; i < WALLS; i++)
+        abut_bvh_destroy(data->walls[i]);
     abut_mesh_destroy(data->ring);
     abut_samples_destroy(data->samples);
     abut_field_destroy(data->field);
@@ -286,6 +429,8 @@ static void world_teardown(bench_state *state) {
 const bench_case bench_world_cases[] = {
     WORLD("world/contacts-teapots", CPU, "pair", 0),
     WORLD("world/patches-1000", PATCHES, "pair", 0),
+    WORLD("world/pen-100", PEN_100, "pair", 0),
+    WORLD("world/pen-1000", PEN_1000, "pair", 40),
     WORLD("world/one-moves-1000", ONE_MOVES, "body", 0),
     WORLD("world/rest-1000", REST, "body", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),

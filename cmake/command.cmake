@@ -17,6 +17,12 @@ target_include_directories(abut_cloth PUBLIC examples examples/cloth
                                       PRIVATE src) # device.c and device_quick.c alone
 target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
 
+# Scenes for engines.
+add_library(abut_fits STATIC examples/fits.c examples/ode/bowl.c)
+target_compile_options(abut_fits PRIVATE ${ABUT_CALLER_OPTIONS})
+target_include_directories(abut_fits PUBLIC examples examples/ode)
+target_link_libraries(abut_fits PUBLIC abut_static abut_flags)
+
 # What it shows of solids in images; tests and benchmarks use it too.
 add_library(abut_falls STATIC examples/layers/cinder.c examples/layers/falls.c)
 target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
@@ -53,13 +59,13 @@ if(ABUT_ODE)
   mark_as_advanced(ODE_INCLUDE ODE_LIBRARY)
   if(ODE_INCLUDE AND ODE_LIBRARY) # its scenes are demos and benchmark cases
     set(ABUT_FOUND_ODE ON)
-    add_library(abut_scenes STATIC examples/ode/abut_ode.c examples/ode/bowl.c examples/ode/drop.c
-                                   examples/ode/stand.c)
+    add_library(abut_scenes STATIC examples/ode/abut_ode.c examples/ode/drop.c
+                                   examples/ode/stand.c examples/ode/trimesh.c)
     target_compile_definitions(abut_scenes PUBLIC ABUT_HAS_ODE)
     target_compile_options(abut_scenes PRIVATE ${ABUT_CALLER_OPTIONS})
     target_include_directories(abut_scenes PUBLIC examples/ode)
     target_include_directories(abut_scenes SYSTEM PRIVATE ${ODE_INCLUDE})
-    target_link_libraries(abut_scenes PUBLIC abut_cloth abut_static abut_flags ${ODE_LIBRARY})
+    target_link_libraries(abut_scenes PUBLIC abut_cloth abut_fits abut_static abut_flags ${ODE_LIBRARY})
     target_link_libraries(abut_commands PUBLIC abut_scenes)
   endif()
 endif()

@@ -9,6 +9,7 @@
 #include "abut_ode.h"
 #include "bowl.h"
 #include "critter.h"
+#include "trimesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +36,7 @@ typedef struct model {
     abut_samples *samples;
     dMass mass;
     abut_colour colour;
-    float *positions; /* for ODE's own colliders */
-    dTriMeshDataID data;
+    trimesh own; /* for ODE's own colliders */
 } model;
 
 struct drop_scene {
@@ -115,26 +115,6 @@ static abut_status make_field(model *m, uint32_t cells, uint32_t samples) {
     return status || !samples ? status : abut_samples_create(m->mesh, &even, &m->samples);
 }
 
-/* The same triangles for ODE. */
-static abut_status make_trimesh(model *m) {
-    uint32_t vertices = abut_mesh_vertex_count(m->mesh);
-    const abut_vec3 *from = abut_mesh_local_positions(m->mesh);
-    abut_vec3 origin = abut_mesh_local_origin(m->mesh);
-    m->positions = malloc(3 * (size_t)vertices * sizeof *m->positions);
-    if (!m->positions)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < vertices; i++) {
-        m->positions[3 * i] = (float)(origin.x + from[i].x);
-        m->positions[3 * i + 1] = (float)(origin.y + from[i].y);
-        m->positions[3 * i + 2] = (float)(origin.z + from[i].z);
-    }
-    m->data = dGeomTriMeshDataCreate();
-    dGeomTriMeshDataBuildSingle(m->data, m->positions, 3 * sizeof(float), (int)vertices,
-                                abut_mesh_indices(m->mesh),
-                                (int)(3 * abut_mesh_triangle_count(m->mesh)), 3 * sizeof(uint32_t));
-    return ABUT_OK;
-}
-
 static abut_status make_model(abut_context *context, int which, model *m) {
     static const abut_shape_kind kinds[] = {ABUT_SHAPE_TEAPOT_SOLID, ABUT_SHAPE_TORUS};
     static const abut_colour colours[MODELS] = {{0.85f, 0.55f, 0.30f, 1},
@@ -157,9 +137,7 @@ static abut_status make_model(abut_context *context, int which, model *m) {
 }
 
 static void free_model(model *m) {
-    if (m->data)
-        dGeomTriMeshDataDestroy(m->data);
-    free(m->positions);
+    trimesh_destroy(&m->own);
     abut_samples_destroy(m->samples);
     abut_field_destroy(m->field);
     abut_mesh_destroy(m->mesh);
@@ -173,10 +151,10 @@ abut_status drop_create(abut_context *context, drop_scene **scene) {
     made->context = context;
     abut_status status = bowl_create(context, &made->bowl.mesh);
     status = status ? status : make_field(&made->bowl, BOWL_CELLS, 0);
-    status = status ? status : make_trimesh(&made->bowl);
+    status = status ? status : trimesh_create(made->bowl.mesh, &made->bowl.own);
     for (int i = 0; i < MODELS && !status; i++) {
         status = make_model(context, i, &made->models[i]);
-        status = status ? status : make_trimesh(&made->models[i]);
+        status = status ? status : trimesh_create(made->models[i].mesh, &made->models[i].own);
     }
     if (status) {
         drop_destroy(made);
@@ -332,15 +310,16 @@ static bool fill_world(run *r, const drop_options *options) {
     dWorldSetAutoDisableLinearThreshold(r->world, 0.08);
     dWorldSetAutoDisableAngularThreshold(r->world, 0.12);
     dWorldSetAutoDisableAverageSamplesCount(r->world, 10);
-    r->bowl = options->plane     ? dCreatePlane(r->space, 0, 0, 1, PLANE_HEIGHT)
-              : options->trimesh ? dCreateTriMesh(r->space, r->scene->bowl.data, NULL, NULL, NULL)
-                                 : abut_ode_create(r->space, r->scene->bowl.field, NULL);
+    r->bowl = options->plane ? dCreatePlane(r->space, 0, 0, 1, PLANE_HEIGHT)
+              : options->trimesh
+                  ? dCreateTriMesh(r->space, r->scene->bowl.own.data, NULL, NULL, NULL)
+                  : abut_ode_create(r->space, r->scene->bowl.field, NULL);
     for (uint32_t i = 0; i < r->count; i++) {
         body *b = &r->bodies[i];
         b->model = &r->scene->models[i % MODELS];
         b->body = dBodyCreate(r->world);
         dBodySetMass(b->body, &b->model->mass);
-        b->geom = options->trimesh ? dCreateTriMesh(r->space, b->model->data, NULL, NULL, NULL)
+        b->geom = options->trimesh ? dCreateTriMesh(r->space, b->model->own.data, NULL, NULL, NULL)
                                    : abut_ode_create(r->space, b->model->field, b->model->samples);
         if (!b->geom)
             return false;

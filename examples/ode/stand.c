@@ -3,6 +3,7 @@
 
 #include "bowl.h"
 #include "critter.h"
+#include "trimesh.h"
 
 #include <math.h>
 #include <ode/ode.h>
@@ -10,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#define STEP 0.005
-#define MARGIN 0.005 /* contacts begin this far apart */
-#define FRICTION 0.6
+#define STEP FIT_STEP
+#define MARGIN FIT_MARGIN /* contacts begin this far apart */
+#define FRICTION FIT_FRICTION
 #define GRAVITY 9.81
 #define CORRECTION 0.5 /* m/s: no faster are depths pushed out */
 #define REST 1e-5
@@ -22,7 +23,7 @@
 #define WAVE_HEIGHT 4.0
 #define WAVE_SECONDS 0.75
 
-enum { WAVE = 9, MIXED = 6 };
+enum { WAVE = 9, MIXED = 6, OWN_CONTACTS = 64 /* of a pair */ };
 
 /* A mesh with its centroid at the origin, and the mass of its volume. */
 typedef struct model {
@@ -30,12 +31,14 @@ typedef struct model {
     abut_bvh *bvh;
     dMass mass;
     double radius, size;
+    trimesh own;
 } model;
 
 /* A body, or the floor, which has none. */
 typedef struct thing {
     const model *model;
     dBodyID body;
+    dGeomID own; /* for ODE's own colliders */
     abut_pose fixed;
     double height;  /* where its middle belongs at the end */
     double release; /* when it is let go */
@@ -48,6 +51,7 @@ typedef struct world {
     const stand_options *options;
     dWorldID ode;
     dJointGroupID joints;
+    dSpaceID own;      /* of ODE's own colliders */
     abut_world *space; /* its ids are those of the things */
     thing *things;     /* the floor first, the others as they are let go */
     model *models;
@@ -226,9 +230,57 @@ static abut_status build_bowl(world *w, uint32_t bodies) {
     return ABUT_OK;
 }
 
+/* ---- scenes of fits.h ---- */
+
+static abut_status add_fixed_model(world *w, abut_mesh *mesh) {
+    model *m = &w->models[w->model_count++];
+    abut_box box = abut_mesh_bounds(mesh);
+    m->mesh = abut_mesh_retain(mesh);
+    m->size = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    return abut_bvh_create(mesh, NULL, &m->bvh);
+}
+
+static abut_status add_own(world *w, thing *t) {
+    abut_status status = trimesh_create(t->model->mesh, &w->models[t - w->things].own);
+    if (status)
+        return status;
+    abut_pose p = t->fixed;
+    t->own = dCreateTriMesh(w->own, t->model->own.data, NULL, NULL, NULL);
+    dGeomSetData(t->own, t);
+    dGeomSetBody(t->own, t->body);
+    if (!t->body) {
+        dGeomSetPosition(t->own, p.translation.x, p.translation.y, p.translation.z);
+        dGeomSetQuaternion(t->own,
+                           (dQuaternion){p.rotation.w, p.rotation.x, p.rotation.y, p.rotation.z});
+    }
+    return ABUT_OK;
+}
+
+/* A model for each body, so that each has its own. */
+static abut_status build_scene(world *w, const fit_scene *scene) {
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < scene->body_count && !status; i++) {
+        const fit_body *b = &scene->bodies[i];
+        abut_mesh *mesh = scene->meshes[b->mesh];
+        status = b->is_fixed ? add_fixed_model(w, mesh) : add_model(w, abut_mesh_retain(mesh), 0);
+        if (status)
+            break;
+        thing *t = add_body(w, &w->models[i], b->start.translation, !b->is_fixed);
+        t->fixed = b->start;
+        if (t->body)
+            dBodySetQuaternion(t->body, (dQuaternion){b->start.rotation.w, b->start.rotation.x,
+                                                      b->start.rotation.y, b->start.rotation.z});
+        if (w->options->own)
+            status = add_own(w, t);
+    }
+    return status;
+}
+
 static abut_status build(world *w, uint32_t bodies) {
     uint32_t seed = w->options->seed + 1;
     const abut_vec3 cube = {1, 1, 1}, plate = {1, 1, PLATE}, ball = {0.1, -1, 0.1};
+    if (w->options->scene)
+        return build_scene(w, w->options->scene);
     if (w->options->kind == STAND_BOWL)
         return build_bowl(w, bodies);
     abut_status status = w->options->kind == STAND_SHOT
@@ -377,6 +429,21 @@ static abut_status collide(world *w, uint64_t *event_count) {
     return status;
 }
 
+/* The contacts of ODE's own colliders. */
+static void collide_own(void *data, dGeomID first, dGeomID second) {
+    world *w = data;
+    dContactGeom found[OWN_CONTACTS];
+    const thing *a = dGeomGetData(first), *b = dGeomGetData(second);
+    if (!a->body && !b->body)
+        return;
+    int count = dCollide(first, second, OWN_CONTACTS, found, sizeof *found);
+    for (int i = 0; i < count; i++) {
+        const dReal *p = found[i].pos, *n = found[i].normal;
+        give(w, a, b, (abut_vec3){p[0], p[1], p[2]}, (abut_vec3){n[0], n[1], n[2]}, found[i].depth);
+        w->deepest = fmax(w->deepest, found[i].depth / a->model->size);
+    }
+}
+
 /* Of its fastest point, at most. */
 static double speed_of(const thing *t) {
     const dReal *v = dBodyGetLinearVel(t->body), *u = dBodyGetAngularVel(t->body);
@@ -388,7 +455,7 @@ static double speed_of(const thing *t) {
 static abut_status look_ahead(world *w, uint64_t event_count) {
     uint32_t count = 0;
     for (uint32_t i = 1; i < w->released; i++) {
-        if (STEP * speed_of(&w->things[i]) < 0.5 * MARGIN)
+        if (!w->things[i].body || STEP * speed_of(&w->things[i]) < 0.5 * MARGIN)
             continue;
         w->ids[count] = i;
         w->ends[count++] = pose_after(&w->things[i], &w->poses[i]);
@@ -444,6 +511,8 @@ static double whole_energy(const world *w) {
     double sum = 0, lowest = w->options->kind == STAND_BOWL ? -BOWL_RADIUS : 0;
     for (uint32_t i = 1; i < w->count; i++) {
         dMass m;
+        if (!w->things[i].body)
+            continue;
         dBodyGetMass(w->things[i].body, &m);
         sum += energy_of(&w->things[i]) +
                m.mass * GRAVITY * (dBodyGetPosition(w->things[i].body)[2] - lowest);
@@ -502,6 +571,8 @@ static void look(world *w, stand_result *r) {
     r->energy = r->tilt_end = 0;
     for (uint32_t i = 1; i < w->count; i++) {
         thing *t = &w->things[i];
+        if (!t->body)
+            continue;
         double tilt = tilt_of(t);
         if (is_awake(t))
             r->energy += energy_of(t);
@@ -521,8 +592,10 @@ static abut_status step(world *w, stand_result *r) {
     uint64_t event_count = 0;
     w->deepest = 0;
     abut_status status = release(w);
-    status = status ? status : collide(w, &event_count);
-    status = status ? status : look_ahead(w, event_count);
+    if (w->options->own)
+        dSpaceCollide(w->own, w, collide_own);
+    else if (!status && !(status = collide(w, &event_count)))
+        status = look_ahead(w, event_count);
     if (status)
         return status;
     r->collide += now() - before;
@@ -547,6 +620,13 @@ static bool is_astray(const world *w, uint32_t i) {
     return !(fabs(p.z - t->height) < 0.5 * PLATE);
 }
 
+static abut_status observe(const world *w, const stand_result *r) {
+    abut_pose poses[FIT_BODIES];
+    for (uint32_t i = 0; i < w->count; i++)
+        poses[i] = pose_of(&w->things[i]);
+    return fit_observe(w->options->scene, poses, r->energy);
+}
+
 static abut_status run(world *w, stand_result *r) {
     double seconds = w->options->seconds, begin = now(), shown = 0;
     seconds = seconds > 0 ? seconds : stand_seconds(w->options->kind, w->options->bodies);
@@ -562,6 +642,8 @@ static abut_status run(world *w, stand_result *r) {
             r->energy_growth = fmax(r->energy_growth, (energy - w->energy) / w->energy_first);
             w->energy = energy;
         }
+        if (!status && w->options->scene && (s % 20 == 19 || s + 1 == steps))
+            status = observe(w, r);
         if (!status && w->time >= shown) {
             status = frame_of(w, w->time);
             shown += 1.0 / 60;
@@ -574,7 +656,7 @@ static abut_status run(world *w, stand_result *r) {
     for (uint32_t i = 1; i < w->count; i++) {
         abut_vec3 p = pose_of(&w->things[i]).translation, q = w->things[i].start;
         r->drift = fmax(r->drift, hypot(p.x - q.x, p.y - q.y));
-        r->out_of_place += is_astray(w, i);
+        r->out_of_place += !w->options->scene && is_astray(w, i);
     }
     return status;
 }
@@ -590,12 +672,14 @@ double stand_seconds(stand_kind kind, uint32_t bodies) {
 }
 
 abut_status stand_run(abut_context *context, const stand_options *options, stand_result *result) {
-    uint32_t bodies = usual_bodies(options->kind, options->bodies);
+    uint32_t bodies =
+        options->scene ? options->scene->body_count : usual_bodies(options->kind, options->bodies);
     world w = {.context = context, .options = options, .room = 5 * bodies + MIXED + 1};
     memset(result, 0, sizeof *result);
     dInitODE();
     w.ode = dWorldCreate();
     w.joints = dJointGroupCreate(0);
+    w.own = dSimpleSpaceCreate(NULL);
     dWorldSetGravity(w.ode, 0, 0, -GRAVITY);
     dWorldSetERP(w.ode, 0.2);
     dWorldSetCFM(w.ode, 1e-9);
@@ -614,7 +698,9 @@ abut_status stand_run(abut_context *context, const stand_options *options, stand
     status = status ? status : build(&w, bodies);
     status = status ? status : run(&w, result);
     abut_world_destroy(w.space);
+    dSpaceDestroy(w.own); /* and its geoms */
     for (uint32_t i = 0; i < w.model_count; i++) {
+        trimesh_destroy(&w.models[i].own);
         abut_bvh_destroy(w.models[i].bvh);
         abut_mesh_destroy(w.models[i].mesh);
     }

@@ -8,6 +8,8 @@
 #ifndef STAND_H
 #define STAND_H
 
+#include "fits.h"
+
 #include <abut/abut.h>
 
 typedef enum stand_kind {
@@ -21,10 +23,12 @@ typedef enum stand_kind {
 
 typedef struct stand_options {
     stand_kind kind;
-    uint32_t bodies; /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100 */
-    double seconds;  /* 0 = stand_seconds() */
-    bool quick;      /* ODE's iterative solver instead of its exact one; always for the bowl */
-    uint32_t seed;   /* for places that are a little off */
+    fit_scene *scene; /* instead of a kind and bodies; observes itself */
+    bool own;         /* contacts of ODE's own colliders of triangle meshes; only of `scene` */
+    uint32_t bodies;  /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100 */
+    double seconds;   /* 0 = stand_seconds() */
+    bool quick;       /* ODE's iterative solver instead of its exact one; always for the bowl */
+    uint32_t seed;    /* for places that are a little off */
     /* Told where bodies are, 60 times a second; false ends it with ABUT_ERROR_CANCELLED. */
     bool (*frame)(void *user, double time, const abut_pose *poses, abut_mesh *const *meshes,
                   uint32_t count);
@@ -43,8 +47,8 @@ typedef struct stand_result {
     double energy_growth;          /* of all energy, with that of heights: the largest in a tenth of
                                     * a second, of the first */
     double rest;                   /* since when it is below 1e-5; -1 = it is not */
-    uint32_t out_of_place;         /* bodies that ended below or above where they belong, that left
-                                    * the bowl, or did not fall after the one before */
+    uint32_t out_of_place; /* unless there is a `scene`: bodies that ended below or above where they
+                            * belong, that left the bowl, or did not fall after the one before */
 } stand_result;
 
 /* How long a scene is: until what falls into the bowl has come to rest, else 10. */

@@ -52,6 +52,9 @@ void abuti_log(abut_context *context, abut_log_level level, const char *format, 
     ABUTI_PRINTF(3, 4);
 /* ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. Call from the entering thread only. */
 abut_status abuti_progress(abut_context *context, const char *stage, double fraction);
+/* Sets the fraction that abuti_stop() reports from now on, without a call of the callback. Of no
+ * effect on threads that help another one. Who sets it sets it back to 0 at the end. */
+void abuti_set_fraction(double fraction);
 /* For loops that cannot return a status: whether to give up, since the callback says so. May be
  * called from any thread and as often as every microsecond; asks some fifty times a second. The
  * function that entered such a loop then makes a status of it, before it uses what is unfinished:

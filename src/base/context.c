@@ -199,6 +199,11 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
 }
 
+void abuti_set_fraction(double fraction) {
+    if (!mine.owner)
+        mine.fraction = fraction;
+}
+
 /* ---- memory ---- */
 
 bool abuti_multiply_overflows(size_t a, size_t b, size_t *product) {

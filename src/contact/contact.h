@@ -95,4 +95,9 @@ contact_frame abuti_contact_frame_of(const contact_direction *d,
 /* Both directions: the samples of a against b first. */
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
 
+/* ---- order.c ---- */
+
+/* A checksum of the vertices and triangles of the mesh, which the hierarchy keeps. Thread-safe. */
+uint64_t abuti_contact_shape_digest(const abut_bvh *bvh);
+
 #endif

@@ -36,7 +36,7 @@ static void destroy(bvh_part *part) {
 static const bvh_part_kind digest_kind = {sizeof(shape_digest), create, abuti_bvh_part_forget,
                                           destroy};
 
-static uint64_t digest_of(const abut_bvh *bvh) {
+uint64_t abuti_contact_shape_digest(const abut_bvh *bvh) {
     bvh_part *part;
     return abuti_bvh_part_share(bvh, &digest_kind, &part)
                ? compute_digest(bvh->mesh) /* no memory to keep it */
@@ -55,7 +55,7 @@ int abuti_patch_order(const abut_bvh *a, const abut_bvh *b) {
     int order = memcmp(p->positions, q->positions, few * sizeof *p->positions);
     if (order)
         return order;
-    const uint64_t x = digest_of(a), y = digest_of(b);
+    const uint64_t x = abuti_contact_shape_digest(a), y = abuti_contact_shape_digest(b);
     if (x != y)
         return x < y ? -1 : 1;
     return memcmp(&p->origin, &q->origin, sizeof p->origin); /* of copies in other places */

@@ -4,8 +4,9 @@
  *    sheet is turned so that it cuts off the smaller part of the other body.
  * 2. The contour of both surfaces divides the overlap into regions (patch_contour.c). A region is
  *    measured along several normals, or divided into walls (patch_point.c). Depths are verified:
- * the bodies must be apart after the shift. What one normal does not separate is resolved in
- * rounds: the overlap that remains after the shift so far adds its walls (answer_walls).
+ * the bodies must be apart after the shift. If they are not, two kinds of shifts are tried by
+ *    increasing depth (separate): that of all walls, to which the overlap that remains adds its
+ * own, and shifts along one normal, which the overlap that remains makes longer.
  * 3. Surfaces within the margin add gaps (patch_proximity.c).
  * Without a contour, one body may be inside the other; or surfaces touch where the jitter of the
  * contour has no thickness, and the touching triangles make the contact. */
@@ -22,18 +23,19 @@
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
 #define BARE_SLACK 2e-9  /* the same where depths are taken as they are: above rounding errors */
-#define ADDED 4.0        /* times as deep may a depth become by the check */
-#define NEARLY 0.01      /* of the smaller body: no depth to speak of */
+#define ADDED 4.0        /* times as deep as all walls may a normal be, with a hint */
+#define NEARLY 0.01      /* of the smaller body: the least by which a shift is made longer */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
+#define SAME_DEPTH 1e-3       /* of a depth: by which another is the same */
 #define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
-#define EXTENDED 1.2          /* times as deep may a normal become that nearly separates */
-#define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
+#define WEDGE_THICKNESS 3.0   /* times as deep as thick on average is a wedge, at least */
+#define WEDGE_DEPTH 0.5       /* of the depth of a wedge: its walls are less deep on average */
+#define SHORTER 0.8    /* times as deep, or less, is a way out of a sheet that replaces another */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
-#define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
+#define SHALLOW 0.05   /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
 #define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
@@ -41,11 +43,12 @@
 
 enum {
     WALL_ROUNDS = 8,
-    ROUNDS = 3,
+    TRIES = 128, /* shifts of a pair */
+    WAY_CAPACITY = 64,
     SHIFT_ROUNDS = 512,
     MANY = 32,
-    TOGETHER = 8,
-    SOME_SEGMENTS = 8
+    SOME_SEGMENTS = 8,
+    CONTOUR_WAYS = 16 /* normals of faces of the contour that are tried for sheets */
 };
 
 typedef struct patch_call {
@@ -64,7 +67,6 @@ typedef struct patch_call {
     size_t count, room;
     bool parts;     /* some of them are of parts wholly inside */
     bool bare;      /* depths are taken as they are, with BARE_SLACK instead of SLACK and HAIR */
-    bool pierced;   /* a body has gone through the other */
     bool clasped;   /* walls are opposite and not deep: no shift is looked for */
     bool meets;     /* surfaces meet or are within the margin, which boundary edges may change */
     unsigned doubt; /* of containment, as of abuti_pair_contains() */
@@ -137,8 +139,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call) {
     double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
     work->largest = 2 * largest; /* turned too, and with the skin */
     largest = real_max(largest, call->largest);
-    double jitter =
-        real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
+    double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
         /* Where faces lie flush, the second is in the first, whatever the jitter. */
@@ -258,29 +259,6 @@ static abut_status are_apart(const patch_work *work, patch_call *call, bool like
     return status;
 }
 
-/* Whether they are after the shift that satisfies these answers. */
-static abut_status separates(const patch_call *call, const patch_answer *answers, size_t count,
-                             bool *apart) {
-    vec3 shift;
-    *apart = false;
-    return common_shift(call, answers, count, &shift) ? apart_after(call, shift, apart) : ABUT_OK;
-}
-
-/* Adds the first answer that separates alone; with `most`, of those along faces that are no deeper.
- */
-static abut_status choose_single(patch_call *call, const patch_answer *answers, int count,
-                                 double most) {
-    abut_status status = ABUT_OK;
-    for (int i = 0; i < count && !status && !call->separates; i++) {
-        if (most < INFINITY && (!answers[i].of_faces || answers[i].depth > most))
-            continue;
-        status = separates(call, &answers[i], 1, &call->separates);
-        if (!status && call->separates)
-            status = add_answer(call, &answers[i]);
-    }
-    return status;
-}
-
 /* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
  * that are opposite are further apart than they are deep. Otherwise a body has gone through
  * another, and opposite walls are two ways out of one overlap. */
@@ -384,63 +362,60 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
     return ABUT_OK;
 }
 
-/* The answers of a region; none where it does not count. */
-static abut_status answer_region(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                 patch_effort *effort, patch_answer answers[PATCH_WAYS],
-                                 int *count) {
-    *count = 0;
-    if (!region_counts(work, call, i))
-        return ABUT_OK;
-    if (call->options.skip_verification)
-        *effort = PATCH_UNCHECKED;
-    return abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, effort, answers,
-                              count);
-}
-
-/* ---- one normal ---- */
-
-/* How far a shift along a normal must go to separate, if not much more than `depth`, the depth of
- * what is there now: what is left then is added. Otherwise *separates is false. */
-static abut_status shift_along(const patch_call *call, vec3 normal, double *depth,
-                               bool *separates) {
-    double before = *depth;
-    abut_status status = ABUT_OK;
-    patch_call moved = *call;
-    *separates = false;
-    for (int round = 0; round < ROUNDS && !status; round++) {
-        double out = *depth * (1 + SLACK) + HAIR * call->size, rest = 0;
-        status = apart_after(call, v3_scale(normal, out), separates);
-        if (status || *separates || round + 1 == ROUNDS)
-            return status;
-        moved.posed[0].pose.translation = v3_along(call->posed[0].pose.translation, out, normal);
-        patch_work work;
-        start_work(&work, call->memory);
-        status = find(&work, &moved);
-        status = status ? status : abuti_patch_depth(&work, normal, INFINITY, &rest);
-        if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
-            return status;
-        *depth = out + rest;
-    }
-    return status;
-}
-
 static void set_depth(patch_answer *answer, double depth) {
     answer->depth = answer->points[0].depth = depth;
 }
 
 /* ---- walls of a pair ---- */
 
+/* A normal along which a is shifted, and by how much at least until it separates. */
+typedef struct way_out {
+    vec3 normal;
+    double depth;
+    bool is_measured; /* over all of the overlap; otherwise at one place */
+} way_out;
+
+/* Shifts that are tried. */
+typedef struct wall_search {
+    const patch_work *work;        /* before any shift */
+    patch_answers together, first; /* walls that are to separate together; all of the first round */
+    vec3 shift;                    /* that satisfies them */
+    double depth;                  /* the largest of them; infinite if they do not separate */
+    int rounds;                    /* that added walls */
+    int way_count;
+    way_out ways[WAY_CAPACITY];
+} wall_search;
+
+/* The region whose contour is nearest, by its centre. */
+static uint32_t nearest_region(const patch_work *work, vec3 at) {
+    uint32_t nearest = ABUT_NONE;
+    double least = INFINITY;
+    for (size_t i = 0; i < work->region_count; i++) {
+        double distance = v3_length_sq(v3_sub(work->regions[i].centre, at));
+        if (distance < least) {
+            least = distance;
+            nearest = (uint32_t)i;
+        }
+    }
+    return nearest;
+}
+
 /* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
- * wall of an earlier round makes that one deeper. */
-static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_answer *found,
-                            vec3 shift, bool first_round) {
+ * wall of an earlier round makes that one deeper: by twice as much from the third round on, since
+ * shifts that slide along other walls approach it ever more slowly. */
+static abut_status add_wall(const patch_call *call, wall_search *s, const patch_answer *found) {
+    const bool first_round = !s->rounds;
     patch_answer wall = *found;
-    double before = v3_dot(shift, wall.normal);
+    patch_answers *walls = &s->together;
+    if (!first_round)
+        wall.region = nearest_region(s->work, wall.points[0].at);
+    double before = v3_dot(s->shift, wall.normal), rest = (s->rounds > 2 ? 2 : 1) * wall.depth;
     for (size_t i = 0; i < walls->count && !first_round; i++)
-        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
+        if (walls->list[i].region == wall.region &&
+            v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
             wall.depth < REST_OF_WALL * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
-            double along = v3_dot(shift, same->normal) + real_max(wall.depth, 0);
+            double along = v3_dot(s->shift, same->normal) + real_max(rest, 0);
             same->depth = same->points[0].depth = real_max(same->depth, along);
             return ABUT_OK;
         }
@@ -449,56 +424,76 @@ static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_
     wall.count = 0;
     for (uint32_t k = 0; k < count; k++) {
         patch_point point = wall.points[k];
-        point.at = v3_sub(point.at, v3_scale(shift, 0.5));
+        point.at = v3_sub(point.at, v3_scale(s->shift, 0.5));
         point.depth += before;
         if (point.depth >= -call->gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    if (!first_round) {
-        wall.region = ABUT_NONE;
+    if (!first_round)
         wall.volume = 0; /* that of the region is known from the first round */
-    }
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
 }
-
-/* Walls of a pair: those that are to separate together, and all of the first round. */
-typedef struct wall_lists {
-    patch_answers together, first;
-} wall_lists;
 
 static abut_status append(patch_call *call, patch_answers *list, const patch_answer *answer) {
     return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
 }
 
+/* Whether a region is much deeper than it is thick on average; a lens is two or three times as
+ * deep. */
+static bool may_be_wedge(const patch_region *r, double depth) {
+    return depth * patch_area_length(r->area) > WEDGE_THICKNESS * fabs(r->volume);
+}
+
+/* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
+ * way than its walls are on average. */
+static bool is_wedge(const patch_answer *walls, int count, double depth) {
+    double sum = 0, area = 0;
+    for (int k = 0; k < count; k++) {
+        sum += walls[k].area * walls[k].depth;
+        area += walls[k].area;
+    }
+    return count > 1 && sum < WEDGE_DEPTH * depth * area;
+}
+
 /* Adds the walls of a region. Of surfaces that look many ways those separate together that are
  * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
- * which is seen in the next round. *resolved becomes false where such a region has no wall. */
+ * which is seen in the next round. */
 static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                    vec3 shift, bool first_round, wall_lists *walls,
-                                    bool *resolved) {
+                                    wall_search *s) {
+    const bool first_round = !s->rounds;
     patch_answer answers[PATCH_WAYS];
     int count = 0;
     double most = INFINITY;
     abut_status status = ABUT_OK;
-    if (abuti_patch_cancels(work, &work->regions[i])) {
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, &count);
-        for (int k = 0; k < count; k++)
-            most = real_min(most, answers[k].depth);
-        most = AS_SHALLOW * real_max(most, HAIR * call->size);
-        *resolved &= count > 0;
-    } else {
-        patch_effort effort = PATCH_LEAST;
-        status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, &effort,
-                                    answers, &count);
-        count = count ? 1 : 0;
+    bool cancels = abuti_patch_cancels(work, &work->regions[i]);
+    if (!cancels) {
+        status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false,
+                                    &answers[0]);
+        count = !status && answers[0].count;
+    }
+    if (!status && (cancels || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
+        const double single = cancels ? INFINITY : answers[0].depth;
+        patch_answer found[PATCH_WAYS];
+        int found_count;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
+        if (!status && (cancels || is_wedge(found, found_count, single))) {
+            count = 0;
+            for (int k = 0; k < found_count; k++) {
+                if (!(found[k].depth < single))
+                    continue;
+                most = real_min(most, found[k].depth);
+                answers[count++] = found[k];
+            }
+            most = AS_SHALLOW * real_max(most, HAIR * call->size);
+        }
     }
     if (first_round && !status)
-        work->regions[i].gap = !(count && answers[0].depth > 0);
+        work->regions[i].gap = count ? !(answers[0].depth > 0) : !cancels;
     for (int k = 0; k < count && !status; k++) {
         if (answers[k].depth <= most)
-            status = add_wall(call, &walls->together, &answers[k], shift, first_round);
+            status = add_wall(call, s, &answers[k]);
         if (first_round && !status)
-            status = append(call, &walls->first, &answers[k]);
+            status = append(call, &s->first, &answers[k]);
     }
     return status;
 }
@@ -588,7 +583,7 @@ static abut_status answer_separating(patch_call *call, const patch_answers *wall
 static bool has_wall(const patch_call *call, const patch_answer *wall) {
     for (size_t i = 0; i < call->count; i++) {
         const patch_answer *answer = &call->answers[i];
-        if ((answer->region == wall->region || answer->region == ABUT_NONE) &&
+        if (answer->region == wall->region &&
             v3_dot(answer->normal, wall->normal) > OTHER_WALL_COSINE)
             return true;
     }
@@ -605,216 +600,354 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
             continue;
         abut_status status =
             abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
-        for (int k = 0; k < count && !status; k++)
-            if (walls[k].depth < SHALLOW * call->size &&
-                walls[k].depth <= v3_dot(shift, walls[k].normal) && !has_wall(call, &walls[k]))
-                status = add_answer(call, &walls[k]);
+        for (int k = 0; k < count && !status; k++) {
+            patch_answer *wall = &walls[k];
+            double along = v3_dot(shift, wall->normal);
+            if (wall->depth > SHALLOW * call->size ||
+                wall->depth > (1 + SAME_DEPTH) * along + HAIR * call->size || has_wall(call, wall))
+                continue;
+            if (wall->depth > along) /* of the same depth as another wall, within rounding */
+                set_depth(wall, along);
+            status = add_answer(call, wall);
+        }
         if (status)
             return status;
     }
     return ABUT_OK;
 }
 
-/* Answers with walls that separate together, from local depths only. In each round the overlap that
- * is left after the shift so far adds its walls, and the least shift that satisfies all of them is
- * tried. Opposite walls that hold a body end the search. If there is no such shift, answers with
- * the walls of the first round. */
-static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t keep, bool *resolved) {
-    wall_lists walls = {{NULL, 0, 0}, {NULL, 0, 0}};
-    patch_work later;
+/* Adds walls of the overlap at the shift so far, and finds the least shift that satisfies all.
+ * Opposite walls that hold a body end the search. */
+static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < work->region_count && !status; i++)
+        if (region_counts(work, call, i))
+            status = add_region_walls(work, call, i, keep, s);
+    s->depth = INFINITY;
+    if (status || !s->together.count)
+        return status;
+    if (common_shift(call, s->together.list, s->together.count, &s->shift))
+        for (size_t i = 0; i < s->together.count; i++)
+            s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
+    else
+        call->clasped = walls_hold(call, s->together.list, s->together.count);
+    return status;
+}
+
+/* Contours after a shift. */
+static abut_status find_after(const patch_call *call, vec3 shift, patch_work *later) {
     patch_call moved = *call;
-    vec3 shift = v3(0, 0, 0);
-    abut_status status = ABUT_OK;
-    *resolved = true;
-    for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
-        status = append(call, &walls.together, &call->answers[i]);
-        status = status ? status : append(call, &walls.first, &call->answers[i]);
-    }
-    for (int round = 0; round < WALL_ROUNDS && !status; round++) {
-        patch_work *at = round ? &later : work;
-        if (round) {
-            moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
-            start_work(&later, call->memory);
-            status = find(&later, &moved);
-        }
-        for (size_t i = 0; i < at->region_count && !status; i++)
-            if (region_counts(at, call, i))
-                status = add_region_walls(at, call, i, keep, shift, !round, &walls, resolved);
-        if (status || !walls.together.count)
-            break;
-        if (!common_shift(call, walls.together.list, walls.together.count, &shift)) {
-            call->clasped = walls_hold(call, walls.together.list, walls.together.count);
-            break;
-        }
-        status = apart_after(call, shift, &call->separates);
-        if (!call->separates && v3_length(shift) > FAR_SHIFT * call->size)
-            break;
-        if (!status && call->separates) {
-            status = answer_separating(call, &walls.together, shift);
-            return status || !call->separates || call->count < 2 ||
-                           v3_length(shift) > SHALLOW * call->size
-                       ? status
-                       : complete_walls(work, call, keep, shift);
-        }
-    }
-    if (status || !call->clasped)
-        return status ? status : answer_with(call, &walls.first);
-    return answer_holding(work, call, keep, &walls.first);
+    moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
+    start_work(later, call->memory);
+    return find(later, &moved);
 }
 
-/* Adds the way of the last step to the answers of a region, which stand by depth, the least first:
- * so the depth of bodies that move does not jump when the choice of the other ways changes. */
-static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                patch_answer answers[PATCH_WAYS + 1], int *count) {
-    patch_answer answer;
-    if (v3_max_abs(call->hint) == 0)
-        return ABUT_OK;
-    vec3 way = v3_normalise(call->hint);
-    for (int k = 0; k < *count; k++)
-        if (v3_dot(answers[k].normal, way) > SAME_WAY_COSINE)
+/* Tries the shift of the walls. If it does not separate, the walls of what still overlaps are
+ * added. */
+static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
+    patch_work later;
+    abut_status status = apart_after(call, s->shift, &call->separates);
+    if (status)
+        return status;
+    if (!call->separates) {
+        const double before = v3_length_sq(s->shift);
+        s->rounds++;
+        status = find_after(call, s->shift, &later);
+        status = status ? status : add_walls(&later, call, keep, s);
+        if (!(v3_length_sq(s->shift) > before) ||
+            ++s->rounds == WALL_ROUNDS) /* nothing was added */
+            s->depth = INFINITY;
+        return status;
+    }
+    if (s->together.count == 1 && !s->rounds) /* measured along its normal: exact */
+        return answer_with(call, &s->together);
+    status = answer_separating(call, &s->together, s->shift);
+    if (!status && call->separates && call->count > 1 &&
+        v3_length(s->shift) <= SHALLOW * call->size)
+        status = complete_walls(work, call, keep, s->shift);
+    s->depth = INFINITY;
+    return status;
+}
+
+/* Adds a normal, with the depth at one place. */
+static abut_status add_way(patch_work *work, const patch_call *call, vec3 normal, wall_search *s) {
+    double depth;
+    for (int i = 0; i < s->way_count; i++)
+        if (v3_dot(s->ways[i].normal, normal) > SAME_WAY_COSINE)
             return ABUT_OK;
-    abut_status status = abuti_patch_points_along(work, &work->regions[i], way, PATCH_REGION, keep,
-                                                  call->gap, &answer);
-    if (status || !answer.count || !(answer.depth > 0))
-        return status;
-    bool apart;
-    double depth = answer.depth;
-    status = shift_along(call, way, &depth, &apart);
-    if (status || !apart || (*count && depth > SINGLE_DEPTHS * answers[0].depth))
-        return status;
-    set_depth(&answer, depth);
-    answer.of_faces = true;
-    int k = (*count)++;
-    for (; k > 0 && answers[k - 1].depth > answer.depth; k--)
-        answers[k] = answers[k - 1];
-    answers[k] = answer;
-    return ABUT_OK;
-}
-
-/* Adds an answer that separates if it goes a little further along its normal. */
-static abut_status choose_extended(patch_call *call, const patch_answer *answer) {
-    patch_answer further = *answer;
-    double depth = answer->depth;
-    bool apart;
-    if (!(depth > 0))
+    if (s->way_count == WAY_CAPACITY)
         return ABUT_OK;
-    abut_status status = shift_along(call, answer->normal, &depth, &apart);
-    if (status || !apart || depth > EXTENDED * answer->depth)
-        return status;
-    set_depth(&further, depth);
-    call->separates = true;
-    return add_answer(call, &further);
+    abut_status status = abuti_patch_depth(work, normal, 0, &depth);
+    if (!status && depth > -HAIR * call->size) /* 0: of a sheet that lies flush */
+        s->ways[s->way_count++] = (way_out){.normal = normal, .depth = real_max(depth, 0)};
+    return status;
 }
 
-/* Local answers of the only region, the least deep first: of surfaces that look many ways its
- * walls, otherwise along several normals; few of these where `effort` says so. */
-static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                   patch_effort *effort, patch_answer answers[PATCH_WAYS + 1],
-                                   int *count) {
-    abut_status status = ABUT_OK;
-    if (abuti_patch_cancels(work, &work->regions[i])) {
-        *effort = PATCH_ALL;
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, count);
-        for (int k = 0; k < *count / 2; k++) {
-            patch_answer swap = answers[k];
-            answers[k] = answers[*count - 1 - k];
-            answers[*count - 1 - k] = swap;
+/* Whether a body has gone through the other: in the only region, or in several that have no wall,
+ * as the legs of a stool through a plate. */
+static bool has_gone_through(const patch_work *work, const patch_call *call, const wall_search *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < work->region_count; i++)
+        if (region_counts(work, call, i)) {
+            if (!abuti_patch_cancels(work, &work->regions[i]))
+                return false;
+            count++;
         }
+    return !call->parts && (count == 1 || (count && !s->first.count));
+}
+
+/* Normals along which a may be shifted: of walls, of large faces and the hint. Of a
+ * body that has gone through the other, to the side of the hint. */
+static abut_status add_ways(patch_work *work, patch_call *call, bool is_through, wall_search *s) {
+    vec3 normals[PATCH_WAYS];
+    abut_status status = ABUT_OK;
+    if (!work->region_count) { /* one is inside the other */
+        for (size_t i = 0; i < s->first.count && s->way_count < WAY_CAPACITY; i++)
+            if (s->first.list[i].depth > 0)
+                s->ways[s->way_count++] =
+                    (way_out){s->first.list[i].normal, s->first.list[i].depth, true};
+        return ABUT_OK;
+    }
+    for (size_t i = 0; i < s->first.count && !status; i++)
+        status = add_way(work, call, s->first.list[i].normal, s);
+    for (size_t i = 0; i < work->region_count && !status; i++) {
+        int count = region_counts(work, call, i) && !work->regions[i].gap
+                        ? abuti_patch_ways(work, &work->regions[i], normals)
+                        : 0;
+        for (int k = 0; k < count && !status; k++)
+            status = add_way(work, call, normals[k], s);
+    }
+    if (!status && v3_max_abs(call->hint) > 0)
+        status = add_way(work, call, v3_normalise(call->hint), s);
+    if (is_through && v3_max_abs(call->hint) > 0) {
+        int kept = 0;
+        for (int i = 0; i < s->way_count; i++)
+            if (v3_dot(s->ways[i].normal, call->hint) > 0)
+                s->ways[kept++] = s->ways[i];
+        s->way_count = kept;
+    }
+    return status;
+}
+
+/* Adds 26 directions, for bodies that no normal separates without a long way. */
+static abut_status add_directions(patch_work *work, const patch_call *call, wall_search *s) {
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < 27 && !status; i++)
+        if (i != 13)
+            status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
+    return status;
+}
+
+/* Answers with contacts of all regions along one normal. */
+static abut_status answer_one_way(patch_work *work, patch_call *call, const way_out *way,
+                                  uint32_t keep, const wall_search *s) {
+    abut_status status = ABUT_OK;
+    call->count = 0;
+    for (size_t r = 0; r < work->region_count && !status; r++) {
+        patch_answer answer = {.count = 0};
+        if (region_counts(work, call, r) && !work->regions[r].gap)
+            status = abuti_patch_points_along(work, &work->regions[r], way->normal, PATCH_AUTO,
+                                              keep, call->gap, &answer);
+        if (!status && answer.count)
+            status = add_answer(call, &answer);
+    }
+    call->separates = !work->region_count || call->count;
+    for (size_t i = 0; i < s->first.count && !status; i++)
+        if (work->region_count ? s->first.list[i].depth <= 0 && s->first.list[i].depth >= -call->gap
+                               : v3_dot(s->first.list[i].normal, way->normal) > SAME_WALL_COSINE)
+            status = add_answer(call, &s->first.list[i]);
+    if (!status && call->separates && call->count)
+        set_depth(&call->answers[0], real_max(way->depth, call->answers[0].depth));
+    return status;
+}
+
+/* Tries a normal: measures it, then shifts along it. If that does not separate, the depth of what
+ * still overlaps is added. */
+static abut_status try_way(patch_work *work, patch_call *call, way_out *way, uint32_t keep,
+                           const wall_search *s) {
+    patch_work later;
+    double depth = 0;
+    abut_status status = ABUT_OK;
+    if (!way->is_measured) {
+        status = abuti_patch_depth(work, way->normal, INFINITY, &depth);
+        way->depth = real_max(way->depth, depth);
+        way->is_measured = true;
         return status;
     }
-    status = answer_region(work, call, i, keep, effort, answers, count);
-    return status ? status : add_hint_way(work, call, i, keep, answers, count);
+    const double out = way->depth * (1 + SLACK) + HAIR * call->size;
+    const vec3 shift = v3_scale(way->normal, out);
+    status = apart_after(call, shift, &call->separates);
+    if (status)
+        return status;
+    if (call->separates) {
+        status = answer_one_way(work, call, way, keep, s);
+        way->depth = INFINITY;
+        return status;
+    }
+    status = find_after(call, shift, &later);
+    status = status ? status : abuti_patch_depth(&later, way->normal, INFINITY, &depth);
+    way->depth = out + (depth > 0 ? depth : NEARLY * call->size);
+    return status;
+}
+
+static way_out *shortest_way(wall_search *s) {
+    way_out *shortest = NULL;
+    for (int i = 0; i < s->way_count; i++)
+        if (s->ways[i].depth < (shortest ? shortest->depth : INFINITY))
+            shortest = &s->ways[i];
+    return shortest;
 }
 
 /* Whether all walls push a back against the way that it came: it has gone through the other body.
  */
-static bool is_against_hint(const patch_call *call, const patch_answer *walls, int count) {
-    if (v3_max_abs(call->hint) == 0)
-        return false;
-    for (int i = 0; i < count; i++)
-        if (v3_dot(walls[i].normal, call->hint) > 0)
+static bool is_against_hint(const patch_call *call, const patch_answers *walls) {
+    for (size_t i = 0; i < walls->count; i++)
+        if (v3_dot(walls->list[i].normal, call->hint) > 0)
             return false;
     return true;
 }
 
-/* Chooses for the only region, from its local answers: a single normal that is hardly deeper than
- * the least, or walls that separate together. */
-static abut_status answer_alone_locally(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                        patch_effort effort, patch_answer answers[PATCH_WAYS + 1],
-                                        int *count) {
-    abut_status status = ABUT_OK;
-    bool resolved;
-    if (*count)
-        status = choose_single(call, answers, 1, INFINITY);
-    if (!status && !call->separates && *count)
-        status = choose_extended(call, &answers[0]);
-    if (!status && !call->separates && effort == PATCH_LEAST) {
-        effort = PATCH_ALL;
-        status = find_local_ways(work, call, i, keep, &effort, answers, count);
-    }
-    if (!status && !call->separates && *count)
-        status = choose_single(call, answers, *count,
-                               SINGLE_DEPTHS * real_max(answers[0].depth, HAIR * call->size));
-    return status || call->separates ? status : answer_walls(work, call, keep, &resolved);
+/* Adds the normal of the last step for the only region: so the depth of bodies that move does not
+ * jump when the choice of normals changes. */
+static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t keep,
+                            wall_search *s) {
+    const patch_answer *found = &s->first.list[0];
+    const vec3 normal = v3_normalise(call->hint);
+    patch_answer answer;
+    if (s->first.count != 1 || found->region == ABUT_NONE ||
+        v3_dot(found->normal, normal) > SAME_WAY_COSINE)
+        return ABUT_OK;
+    abut_status status = abuti_patch_points_along(work, &work->regions[found->region], normal,
+                                                  PATCH_REGION, keep, call->gap, &answer);
+    if (!status && answer.count && answer.depth > 0)
+        s->ways[s->way_count++] = (way_out){normal, answer.depth, true};
+    return status;
 }
 
-/* Chooses for the only region: from its local answers, or, where a body has gone through the other,
- * a normal of the way through. */
-static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
-    patch_answer answers[PATCH_WAYS + 1];
-    int count;
-    bool cancels = abuti_patch_cancels(work, &work->regions[i]);
-    patch_effort effort = PATCH_LEAST;
-    abut_status status = find_local_ways(work, call, i, keep, &effort, answers, &count);
-    if (!status && !(cancels && is_against_hint(call, answers, count)))
-        status = answer_alone_locally(work, call, i, keep, effort, answers, &count);
-    if (status || call->separates || call->clasped || !cancels)
-        return status;
-    call->pierced = true;
-    patch_answers walls = {call->answers, call->count, call->room};
+/* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
+ * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
+ * walls of the first round do not separate. Normals that are much deeper than all walls are left
+ * out where walls are shallow, and with a hint, so between bodies that were apart or nearly so
+ * before: bodies that clasp each other are not thrown apart through each other. If no shift
+ * separates, answers with the walls of the first round. */
+static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
+    wall_search s = {.work = work};
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
+        status = append(call, &s.together, &call->answers[i]);
+        status = status ? status : append(call, &s.first, &call->answers[i]);
+    }
     call->count = 0;
-    effort = PATCH_LEAST;
-    for (int k = 0; k < 2 && !status && !call->separates && (!k || effort == PATCH_LEAST); k++) {
-        effort = k ? PATCH_ALL : PATCH_LEAST;
-        status = answer_region(work, call, i, keep, &effort, answers, &count);
-        if (!status)
-            status = choose_single(call, answers, count, INFINITY);
+    status = status ? status : add_walls(work, call, keep, &s);
+    if (status)
+        return status;
+    const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call, &s);
+    double deepest = 0;
+    for (size_t i = 0; i < s.first.count; i++)
+        deepest = real_max(deepest, s.first.list[i].depth);
+    const double far = s.first.count ? ADDED * deepest + NEARLY * call->size : INFINITY;
+    const bool is_shallow = deepest > TOUCH * call->size && deepest < SHALLOW * call->size;
+    const double limit = (has_hint || is_shallow) && !is_through ? far : INFINITY;
+    if (is_through && has_hint && is_against_hint(call, &s.first)) {
+        s.depth = INFINITY;
+        call->clasped = false;
+    }
+    if (has_hint && !is_through)
+        status = add_hint(work, call, keep, &s);
+    bool has_ways = false, has_directions = false;
+    for (int i = 0; i < TRIES && !status && !call->separates && !call->clasped; i++) {
+        way_out *way = shortest_way(&s);
+        const bool is_far = !(s.depth < INFINITY) && !(way && way->depth <= far);
+        if (has_ways && !has_directions && is_far && (!has_hint || !s.way_count)) {
+            status = add_directions(work, call, &s);
+            has_directions = true;
+        } else if (way && way->depth <= limit && way->depth < s.depth) {
+            status = try_way(work, call, way, keep, &s);
+        } else if (s.depth < INFINITY) {
+            status = try_walls(work, call, keep, &s);
+        } else if (has_ways) {
+            break;
+        }
+        if (!has_ways && (s.rounds || !(s.depth < INFINITY)) && !status && !call->separates &&
+            !call->clasped) {
+            status = add_ways(work, call, is_through, &s);
+            has_ways = true;
+        }
     }
     if (status || call->separates)
         return status;
-    if (count)
-        return add_answer(call, &answers[0]);
-    call->answers = walls.list;
-    call->count = walls.count;
-    return ABUT_OK;
+    if (!s.first.count && s.way_count) { /* no wall, but what overlaps has a contact */
+        const way_out way = {.normal = s.ways[0].normal};
+        status = answer_one_way(work, call, &way, keep, &s);
+        call->separates = false;
+        return status;
+    }
+    return call->clasped ? answer_holding(work, call, keep, &s.first) : answer_with(call, &s.first);
+}
+
+/* The normals of the faces that the contour runs through, one of those that look about the same
+ * way; both directions of each. */
+static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
+    int count = 0;
+    for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_WAYS; i++) {
+        const patch_body *body = &work->body[i % 2];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)work->segments[i / 2].face[i % 2];
+        vec3 normal = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                                        patch_true(body, corner[2]));
+        bool is_known = v3_max_abs(normal) == 0;
+        for (int k = 0; k < count; k++)
+            is_known |= v3_dot(ways[k], normal) > SAME_WAY_COSINE;
+        if (is_known)
+            continue;
+        ways[count++] = normal;
+        ways[count++] = v3_scale(normal, -1);
+    }
+    return count;
+}
+
+/* The part of a sheet that is beyond a face has the area of the sheet, not of the face: where both
+ * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
+ * searched for among all faces of the contour, if it could be much shorter. */
+static abut_status shorten_sheet(patch_work *work, patch_call *call, uint32_t keep) {
+    const double limit = SHORTER * call->answers[0].depth;
+    const patch_call before = *call;
+    wall_search s = {.work = work};
+    vec3 normals[CONTOUR_WAYS];
+    const int count = find_contour_ways(work, normals);
+    abut_status status = ABUT_OK;
+    call->answers = NULL;
+    call->count = call->room = 0;
+    call->separates = false;
+    work->is_sheet_edge = true;
+    for (size_t i = 0; i < work->region_count; i++) /* of sheets without depth that way, too */
+        work->regions[i].gap = false;
+    for (int i = 0; i < count && !status; i++)
+        if (!(v3_dot(normals[i], call->hint) < 0))
+            status = add_way(work, call, normals[i], &s);
+    for (int i = 0; i < TRIES && !status && !call->separates; i++) {
+        way_out *way = shortest_way(&s);
+        if (!way || way->depth > limit)
+            break;
+        status = try_way(work, call, way, keep, &s);
+    }
+    work->is_sheet_edge = false;
+    if (!status && !(call->separates && call->count && call->answers[0].depth <= limit))
+        *call = before;
+    return status;
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
     abut_status status = answer_parts(work, call, false, keep);
-    size_t regions = call->count, last = 0;
-    bool resolved;
-    call->parts = regions > 0;
-    for (size_t i = 0; i < work->region_count; i++)
-        if (region_counts(work, call, i)) {
-            regions++;
-            last = i;
-        }
-    if (status || !regions)
-        return status;
-    if (!call->options.skip_verification) {
-        if (regions == 1 && !call->parts)
-            return answer_alone(work, call, last, keep);
-        status = answer_walls(work, call, keep, &resolved);
-        call->pierced = !resolved;
-        return status;
-    }
+    call->parts = call->count > 0;
+    if (!status && !call->options.unchecked)
+        return separate(work, call, keep);
     for (size_t i = 0; i < work->region_count && !status; i++) {
-        patch_answer answers[PATCH_WAYS];
-        patch_effort effort = PATCH_UNCHECKED;
-        int count;
-        status = answer_region(work, call, i, keep, &effort, answers, &count);
-        if (!status && count)
-            status = add_answer(call, &answers[0]);
+        patch_answer answer = {.count = 0};
+        if (region_counts(work, call, i))
+            status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, true,
+                                        &answer);
+        if (!status && answer.count)
+            status = add_answer(call, &answer);
     }
     return status;
 }
@@ -870,14 +1003,15 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     return answer_parts(work, call, true, keep);
 }
 
-/* Whether all regions are so thin that they may be those of bodies that are apart. */
+/* Whether all regions are so thin, or so small that volumes are rounding errors, that they may be
+ * those of bodies that are apart. */
 static bool is_thin(const patch_work *work, const patch_call *call) {
     for (size_t i = 0; i < work->region_count; i++) {
         const patch_region *r = &work->regions[i];
         double area = 0;
         for (uint32_t k = r->facet_begin; k < r->facet_end; k++)
             area += patch_area_length(work->facets[k].area);
-        if (fabs(r->volume) > TOUCH * call->size * area)
+        if (r->length > PATCH_SPECK * call->size && fabs(r->volume) > TOUCH * call->size * area)
             return false;
     }
     return work->region_count > 0;
@@ -993,112 +1127,6 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     return status;
 }
 
-/* ---- certain depths ---- */
-
-/* Ways to go, the least depth first. */
-typedef struct patch_ways {
-    int count, room; /* at most TOGETHER */
-    vec3 way[TOGETHER];
-    double depth[TOGETHER];
-} patch_ways;
-
-/* Adds a way, unless it is deeper than `most` or than all those for which there is room. */
-static abut_status add_way(patch_work *work, vec3 way, double most, patch_ways *ways) {
-    double depth;
-    int k = ways->count;
-    if (k == ways->room)
-        most = real_min(most, ways->depth[k - 1]);
-    abut_status status = abuti_patch_depth(work, way, most, &depth);
-    if (status || !(depth > 0) || !(depth <= most))
-        return status;
-    k = k == ways->room ? k - 1 : ways->count++;
-    for (; k > 0 && depth < ways->depth[k - 1]; k--) {
-        ways->depth[k] = ways->depth[k - 1];
-        ways->way[k] = ways->way[k - 1];
-    }
-    ways->depth[k] = depth;
-    ways->way[k] = way;
-    return ABUT_OK;
-}
-
-/* Contacts of all regions along one normal, the first of the ways that separates; none that is
- * deeper than `most`. */
-static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *ways, double most,
-                              uint32_t keep) {
-    abut_status status = ABUT_OK;
-    int i = 0;
-    for (; i < ways->count && ways->depth[i] <= most && !status && !call->separates; i++) {
-        status = shift_along(call, ways->way[i], &ways->depth[i], &call->separates);
-        call->separates &= ways->depth[i] <= most;
-    }
-    if (status || !call->separates)
-        return status;
-    i--;
-    size_t gaps = 0;
-    for (size_t k = 0; k < call->count; k++)
-        if (!(call->answers[k].depth > 0))
-            call->answers[gaps++] = call->answers[k];
-    call->count = gaps;
-    for (size_t r = 0; r < work->region_count && !status; r++) {
-        patch_answer answer = {.count = 0};
-        if (region_counts(work, call, r) && !work->regions[r].gap)
-            status = abuti_patch_points_along(work, &work->regions[r], ways->way[i], PATCH_AUTO,
-                                              keep, call->gap, &answer);
-        if (!status && answer.count)
-            status = add_answer(call, &answer);
-    }
-    call->separates = call->count > gaps;
-    if (!status && call->separates)
-        set_depth(&call->answers[0], ways->depth[i]);
-    return status;
-}
-
-/* Where the normals of regions do not separate: one for all of them, of these; else one of many.
- * With a hint, so between bodies that were apart or nearly so before, regions keep their own if all
- * others are much deeper: bodies that clasp each other are not thrown apart through each other. */
-static abut_status check_together(patch_work *work, patch_call *call, uint32_t keep) {
-    patch_ways ways = {.count = 0};
-    abut_status status = ABUT_OK;
-    double most = v3_max_abs(call->hint) > 0 || !call->pierced
-                      ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
-                      : INFINITY;
-    for (ways.room = 1; ways.room <= TOGETHER && !status && !call->separates;
-         ways.room += TOGETHER - 1) { /* the least alone separates nearly always */
-        ways.count = 0;
-        for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
-            status = add_way(work, call->answers[i].normal, most, &ways);
-        status = status ? status : go_one_way(work, call, &ways, most, keep);
-    }
-    ways.room = TOGETHER;
-    ways.count = 0;
-    for (int i = 0; i < 27 && !status && !call->separates; i++)
-        if (i != 13)
-            status =
-                add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), most, &ways);
-    return status || call->separates ? status : go_one_way(work, call, &ways, most, keep);
-}
-
-/* Checks what has not been: several patches together; and where one alone does not separate, adds
- * what is left along its normal. */
-static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
-    patch_answer *deepest = &call->answers[0];
-    abut_status status = ABUT_OK;
-    if (call->count == 1) {
-        double before = real_max(deepest->depth, 0), depth = before;
-        status = shift_along(call, deepest->normal, &depth, &call->separates);
-        if (call->separates && depth > before)
-            set_depth(deepest, depth);
-    } else {
-        vec3 shift;
-        bool feasible = common_shift(call, call->answers, call->count, &shift);
-        status = feasible ? apart_after(call, shift, &call->separates) : ABUT_OK;
-        call->clasped = !feasible && walls_hold(call, call->answers, call->count);
-    }
-    return status || call->separates || call->clasped || call->parts || !work->region_count
-               ? status
-               : check_together(work, call, keep);
-}
-
 /* Walls of one region have its volume: the deepest of them keeps it, so that volumes of patches add
  * up to that of the overlap. */
 static void count_volumes_once(patch_call *call) {
@@ -1120,7 +1148,7 @@ static abut_status check_call(const abut_posed *a, const abut_posed *b,
 
 /* All steps for a pair, with each body as its skin is chosen. */
 static abut_status answer_pair(patch_work *work, patch_call *call) {
-    uint32_t keep = call->options.max_contacts;
+    uint32_t keep = call->options.keep;
     start_work(work, call->memory);
     abut_status status = find(work, call);
     if (status)
@@ -1130,20 +1158,30 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     call->meets = work->segment_count > 0;
     status = answer_found(work, call, keep);
     status = status ? status : settle_touch(work, call);
-    if (!status && call->count && !call->options.skip_verification && !call->separates && !call->clasped)
-        status = check(work, call, keep);
+    if (!status && call->count && !work->region_count && !call->options.unchecked &&
+        !call->separates)
+        status = separate(work, call, keep);
+    if (!status && call->sheets && call->count && work->region_count && !call->parts &&
+        !call->options.unchecked)
+        status = shorten_sheet(work, call, keep);
+    for (size_t i = 0; i < call->count && !status; i++)
+        if (call->answers[i].region != ABUT_NONE)
+            abuti_patch_local_normals(work, &call->answers[i]);
     if (!status && call->options.margin > 0)
         status = answer_proximity(work, call, keep);
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen. */
-static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
+/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen. */
+static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_area,
+                                  double *extent) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
-    *volume = 0;
-    for (size_t i = 0; i < work->region_count && !status; i++)
-        *volume += fabs(work->regions[i].volume);
+    *extent = 0;
+    for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
+        *extent += fabs(work->regions[i].volume);
+    for (size_t i = 0; i < work->facet_count && !status && is_area; i++)
+        *extent += patch_area_length(work->facets[i].area);
     return status;
 }
 
@@ -1162,17 +1200,17 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
     call->sheets = sheet[0] || sheet[1];
     int best = 0;
     for (int turned = 0; turned < 4 && call->sheets && least > 0; turned++) {
-        double volume;
+        double extent;
         if ((turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
             continue;
         call->turned[0] = turned & 1;
         call->turned[1] = turned & 2;
-        abut_status status = overlap_volume(work, call, &volume);
+        abut_status status = overlap_extent(work, call, sheet[0] && sheet[1], &extent);
         if (status)
             return status;
-        if (volume < least) {
+        if (extent < least) {
             best = turned;
-            least = volume;
+            least = extent;
         }
     }
     call->turned[0] = best & 1;

@@ -15,10 +15,10 @@
 #include "contact/contact.h"
 #include "pair/pair.h"
 
-/* Between the normals of a patch and of its points: nearer ones are the same (6 degrees), and those
- * that are further away belong to other walls (45 degrees). */
-#define PATCH_FLAT_COSINE 0.995
-#define PATCH_WALL_COSINE 0.707
+/* Between the normals of a patch and of its points: nearer ones are the same (a quarter of a
+ * degree), and those that are further away belong to other walls (60 degrees). */
+#define PATCH_FLAT_COSINE 0.99999
+#define PATCH_WALL_COSINE 0.5
 
 /* Of the smaller body: contours that are shorter are hardly there. */
 #define PATCH_SPECK 1e-5
@@ -212,6 +212,7 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
+    bool whole;          /* it has all of both bodies */
     double least_cosine; /* faces that are steeper do not count */
     double longest;      /* places where more overlaps do not count */
     double top, bottom;  /* b's highest and a's lowest corner */
@@ -222,8 +223,9 @@ typedef struct patch_view {
     double lo[2], scale[2];
     uint32_t *begin, *used; /* used: how many triangles a cell has */
     patch_four *fours;
-    double (*reach)[2]; /* of a cell: a's lowest and b's highest corner of what is in it */
-    size_t begin_room, used_room, four_room, reach_room;
+    double (*reach)[2];     /* of a cell: a's lowest and b's highest corner of what is in it */
+    double (*shadow[2])[2]; /* of all vertices of a body, where both are seen as a whole */
+    size_t begin_room, used_room, four_room, reach_room, shadow_room[2];
 } patch_view;
 
 /* Memory that is given back all at once: first what comes with it, then blocks. */
@@ -268,6 +270,7 @@ typedef struct patch_work {
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
     patch_table by_facet;
+    bool is_sheet_edge; /* only what is beyond the contour counts: sheets have no inside */
     const patch_region *walls_of; /* whose walls were measured last, and */
     struct patch_answer *walls;   /* these */
     int wall_count;
@@ -301,14 +304,27 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
 /* Which triangles a view has: those of a region; the same without steep
- * ones; all of both bodies; or one of the first and the third, by how the region looks. */
-typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } patch_scope;
+ * ones; all of both bodies; none, as vertices inside the other body are measured by rays; or one of
+ * these, by how the region looks. */
+typedef enum patch_scope {
+    PATCH_REGION,
+    PATCH_WALL,
+    PATCH_BODIES,
+    PATCH_INSIDE,
+    PATCH_AUTO
+} patch_scope;
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
                             patch_scope scope);
+/* Which part of a column counts where the overlap is there several times, as between the turns of a
+ * thread: the one that begins at a height with a vertex of a, the one that ends there with a vertex
+ * of b, or the one nearest to it. Where bodies go through each other the whole column counts. */
+typedef enum patch_column { PATCH_ABOVE, PATCH_BELOW, PATCH_NEAREST, PATCH_WHOLE } patch_column;
+
 /* Where a ends below and b above, at a place across the normal; false where one of them is not
  * there. */
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
+bool abuti_patch_heights(const patch_view *view, double u, double v, patch_column column,
+                         double height, double *low, double *high);
 /* By how much b is higher than a at a place, at most, where one of them is at a height. */
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
@@ -405,20 +421,36 @@ static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
     return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
 }
 
+/* ---- patch_normal.c: normals of points on curved walls ---- */
+
+/* The mean normal of the triangles around a point. */
+typedef struct patch_around {
+    const patch_work *work;
+    vec3 at;
+    double radius;
+    unsigned sides; /* bits of the bodies whose triangles count */
+    vec3 sum;
+} patch_around;
+
+/* Begins with a point that is so deep, or as far apart. */
+patch_around abuti_patch_around(const patch_work *work, vec3 at, double depth, unsigned sides);
+/* Adds a triangle, if it is near; its unit normal is that towards a. */
+void abuti_patch_around_add(patch_around *around, uint32_t side, uint32_t face, vec3 normal);
+/* The normal towards a; zero if no triangle is near. */
+vec3 abuti_patch_around_normal(const patch_around *around);
+
 /* Adds an answer to those that stand in memory, the deepest first. */
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
                             size_t *room, const patch_answer *answer);
 
-/* Which normals of a region are measured: few where they will not be checked; those among which is
- * the one of faces with the least depth, if that is no gap; or all. */
-typedef enum patch_effort { PATCH_UNCHECKED, PATCH_LEAST, PATCH_ALL } patch_effort;
-
-/* Measures a region along several normals; the answers stand by depth, the least first, normals of
- * faces before others that are hardly better. None has a contact further apart than `gap`. The
- * effort becomes PATCH_ALL where nothing was left out. */
+/* Measures a region along several normals, few of them if nothing will be checked; the answer is
+ * the least deep, but a normal of faces is preferred to others that are hardly better. It has no
+ * points if all are further apart than `gap`. */
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
-                               uint32_t keep, double gap, patch_effort *effort,
-                               patch_answer answers[PATCH_WAYS], int *count);
+                               uint32_t keep, double gap, bool unchecked, patch_answer *answer);
+/* The normals along which a region is measured; where a body has gone through the other, also the
+ * opposite ones. Returns their number. */
+int abuti_patch_ways(const patch_work *work, const patch_region *region, vec3 normals[PATCH_WAYS]);
 /* Whether the surfaces of a region look so many ways that their areas cancel. */
 bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
 /* Divides such a region into walls: pieces that look about one way, each measured along its own
@@ -429,6 +461,9 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);
+/* Gives the points of a curved wall of the overlap normals of their own. The deepest point keeps
+ * that of the wall: as the hint of the next step it gives the same wall again. */
+void abuti_patch_local_normals(const patch_work *work, patch_answer *answer);
 /* Measures a region along one normal. */
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
                                      patch_scope scope, uint32_t keep, double gap,

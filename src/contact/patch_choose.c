@@ -189,6 +189,9 @@ void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, pat
     for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
         value[i] = c[i].point.depth + gap >= as_deep ? worth[i] * apart(&c[i], &centre) : 0;
     chosen[0] = best_of(m, value, taken);
+    if (chosen[0] == ABUT_NONE) /* the deepest point is not among them: the next one to it */
+        for (uint32_t i = chosen[0] = 0; i < m->count; i++)
+            chosen[0] = c[i].point.depth > c[chosen[0]].point.depth ? i : chosen[0];
     take(m, chosen[0], taken, answer);
     while (answer->count < keep) {
         uint32_t n = answer->count;

@@ -63,7 +63,8 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
         c[k] = seen_at(work, side, corner[k]);
     vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
     vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
-    if (!((side ? n.z : -n.z) > view->least_cosine * patch_area_length(n)))
+    double up = side ? n.z : -n.z;
+    if (!(up > 0) || !(up > view->least_cosine * patch_area_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
     at->side = side;
@@ -222,10 +223,81 @@ static void find_box(const patch_work *work, const patch_region *r, bool whole, 
     }
 }
 
+/* Where all vertices of both bodies are across the normal, and the box in which both bodies are.
+ */
+static abut_status find_shadows(patch_work *work, double lo[2], double hi[2]) {
+    patch_view *view = &work->view;
+    for (int axis = 0; axis < 2; axis++) {
+        lo[axis] = -INFINITY;
+        hi[axis] = INFINITY;
+    }
+    for (int side = 0; side < 2; side++) {
+        const patch_body *body = &work->body[side];
+        size_t count = body->skin->view.vertex_count;
+        double least[2] = {INFINITY, INFINITY}, most[2] = {-INFINITY, -INFINITY};
+        abut_status status = room_for(work, &view->shadow[side], count, sizeof **view->shadow,
+                                      &view->shadow_room[side]);
+        if (status)
+            return status;
+        for (uint32_t i = 0; i < count; i++) {
+            vec3 p = patch_true(body, i);
+            for (int axis = 0; axis < 2; axis++) {
+                double x = v3_dot(p, view->along[axis]);
+                view->shadow[side][i][axis] = x;
+                least[axis] = real_min(least[axis], x);
+                most[axis] = real_max(most[axis], x);
+            }
+        }
+        for (int axis = 0; axis < 2; axis++) {
+            lo[axis] = real_max(lo[axis], least[axis]);
+            hi[axis] = real_min(hi[axis], most[axis]);
+        }
+    }
+    return ABUT_OK;
+}
+
+/* Whether a triangle looks the right way and some of it may be in a box. */
+static bool is_seen(const patch_view *view, uint32_t side, const uint32_t *corner,
+                    const double lo[2], const double hi[2]) {
+    const double *p = view->shadow[side][corner[0]], *q = view->shadow[side][corner[1]],
+                 *r = view->shadow[side][corner[2]];
+    double up = (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]);
+    if (!((side ? up : -up) > 0))
+        return false;
+    for (int axis = 0; axis < 2; axis++)
+        if (real_max(p[axis], real_max(q[axis], r[axis])) < lo[axis] ||
+            real_min(p[axis], real_min(q[axis], r[axis])) > hi[axis])
+            return false;
+    return true;
+}
+
+/* Adds triangles of both bodies as a whole, without those that the other body is not above or
+ * below: boxes are larger by the slack of both, and by their skins. */
+static abut_status add_bodies(patch_work *work) {
+    double lo[2], hi[2], slack = 2 * work->view.slack;
+    abut_status status = find_shadows(work, lo, hi);
+    if (status)
+        return status;
+    for (int side = 0; side < 2; side++)
+        slack += work->body[side].grow * work->body[side].skin->reach + 2 * work->body[side].jitter;
+    for (int axis = 0; axis < 2; axis++) {
+        lo[axis] -= slack;
+        hi[axis] += slack;
+    }
+    for (uint32_t side = 0; side < 2; side++) {
+        const uint32_t *corner = work->body[side].skin->corner;
+        for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
+            if (is_seen(&work->view, side, corner + 3 * (size_t)face, lo, hi))
+                add_plane(work, side, face);
+    }
+    return ABUT_OK;
+}
+
 abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal,
                             patch_scope scope) {
     patch_view *view = &work->view;
     bool whole = scope == PATCH_BODIES;
+    view->whole = whole;
     view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
     double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * WALL_COSINE : 0;
@@ -239,11 +311,10 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
     if (whole)
         wanted = (size_t)work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count;
     abut_status status = room_for(work, &view->planes, wanted, sizeof *view->planes, &view->room);
+    if (!status && whole)
+        status = add_bodies(work);
     if (status)
         return status;
-    for (uint32_t side = 0; side < 2 && whole; side++)
-        for (uint32_t face = 0; face < work->body[side].bvh->triangle_count; face++)
-            add_plane(work, side, face);
     for (uint32_t i = r->facet_begin; i < r->facet_end && !whole; i++) {
         const patch_facet *f = &work->facets[i];
         double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
@@ -251,6 +322,8 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
         if (up >= 0 && up >= steepest * patch_area_length(f->area))
             add_plane(work, f->side, f->face);
     }
+    if (!(view->top > -INFINITY) || !(view->bottom < INFINITY)) /* one side only: no columns */
+        view->count = 0;
     /* What reaches beyond the grid stands in the cells at its border. */
     find_box(work, r, whole, lo, hi);
     return make_grid(work, lo, hi);
@@ -273,10 +346,21 @@ static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const 
                                       f4_less_equal(lo[1], f4_load(four->hi[1])))));
 }
 
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high) {
+/* Keeps the height that is nearer to `wanted`; those at `least` or above come first. */
+static inline double nearer_height(double kept, double h, double wanted, double least) {
+    if ((h >= least) != (kept >= least))
+        return h >= least ? h : kept;
+    return fabs(h - wanted) < fabs(kept - wanted) ? h : kept;
+}
+
+bool abuti_patch_heights(const patch_view *view, double u, double v, patch_column column,
+                         double height, double *low, double *high) {
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
+    const double above = column == PATCH_ABOVE ? height - view->slack : -INFINITY;
+    const double below = column == PATCH_BELOW ? -height - view->slack : -INFINITY;
+    column = view->whole ? PATCH_WHOLE : column;
     *low = INFINITY;
     *high = -INFINITY;
     for (uint32_t i = view->begin[cell]; i < view->begin[cell + 1]; i++)
@@ -285,8 +369,14 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
-            *high = p->side ? real_max(*high, h) : *high;
-            *low = p->side ? *low : real_min(*low, h);
+            if (column == PATCH_WHOLE) {
+                *high = p->side ? real_max(*high, h) : *high;
+                *low = p->side ? *low : real_min(*low, h);
+            } else if (p->side) {
+                *high = nearer_height(*high, h, height, above);
+            } else {
+                *low = -nearer_height(-*low, -h, -height, below);
+            }
         }
     if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > view->longest)
         return false;

@@ -22,11 +22,15 @@
 
 #define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
+#define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim, if it */
+#define RIM_THICKNESS 10.0  /* times as long as the region is thick on average; of a pyramid 3 */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
 #define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
 #define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
-#define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
+#define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
+#define WIDE_WALL 0.1       /* of their width, the root of the area */
+#define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
 #define SOME 0.2            /* of |S|: what such faces hold, to be tried */
@@ -34,10 +38,11 @@
 #define MUCH 0.3            /* the same where nothing is checked */
 #define PIERCED 0.35        /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
-#define CLEARLY 0.9  /* times as deep, or less */
+#define CLEARLY 0.97 /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
+#define NARROW 16.0    /* radii of normals of points: contours that are shorter are of one place */
 #define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
 
 enum {
@@ -57,8 +62,8 @@ typedef struct measure {
     const patch_region *region;
     vec3 normal, along[2];
     bool rays;
-    bool many;   /* points are wanted */
-    bool deeper; /* what is added is only there for its depth */
+    bool deeper;   /* what is added is only there for its depth */
+    uint32_t keep; /* points that are wanted; 0 = the depth alone */
     uint32_t count, plain_count;
     candidate found[CANDIDATES];
     double deepest;       /* of them */
@@ -143,6 +148,10 @@ static double plainness(const patch_work *work, const patch_region *r, vec3 norm
     return most > 0 ? real_min(1, patch_area_length(r->area) / most) : 1;
 }
 
+bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
+    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
+}
+
 /* ---- rays ---- */
 
 /* How far it is from a point along a direction of the frame to where a body ends. If the point is
@@ -208,10 +217,11 @@ static bool replaces_deepest(const measure *m, double depth, const patch_point *
 
 /* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
  * are only there for their depth the deepest alone. */
-static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
-    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
+static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const patch_point *point) {
+    double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), h = v3_dot(at, m->normal);
+    double low, high;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
-                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
+                  : abuti_patch_heights(&m->work->view, u, v, column, h, &low, &high)))
         return;
     if (m->deeper && !replaces_deepest(m, high - low, point)) {
         m->deepest = real_max(m->deepest, high - low);
@@ -230,7 +240,14 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
 }
 
 static void add(measure *m, vec3 at, const patch_point *point) {
-    add_at(m, at, at, point);
+    add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
+}
+
+/* Whether an edge is between two triangles in one plane. */
+static bool is_flat_edge(const patch_body *body, uint32_t edge) {
+    const uint32_t *faces;
+    return abuti_edge_faces(&body->skin->view, edge, &faces) == 2 &&
+           v3_dot(true_normal(body, faces[0]), true_normal(body, faces[1])) > SAME;
 }
 
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
@@ -257,6 +274,7 @@ typedef struct outermost {
     int count;
     double most[2 * DIRECTIONS], extent; /* the largest width */
     uint32_t best[2 * DIRECTIONS];
+    uint64_t name[2 * DIRECTIONS];
     patch_point point[2 * DIRECTIONS];
 } outermost;
 
@@ -269,8 +287,11 @@ static void start_outermost(outermost *o, int count) {
 }
 
 static void measure_outermost(outermost *o, double u, double v) {
-    for (int d = 0; d < o->count; d++)
-        o->most[d] = real_max(o->most[d], patch_extent(d, u, v));
+    for (int d = 0; d < o->count; d += 2) {
+        double extent = patch_extent(d, u, v);
+        o->most[d] = real_max(o->most[d], extent);
+        o->most[d + 1] = real_max(o->most[d + 1], -extent);
+    }
 }
 
 static void end_measuring(outermost *o) {
@@ -281,19 +302,26 @@ static void end_measuring(outermost *o) {
 
 /* Whether a point may be among the outermost, whatever its name. */
 static bool may_be_outermost(const outermost *o, double u, double v) {
-    for (int d = 0; d < o->count; d++)
-        if (patch_extent(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
+    const double band = PATCH_VERTEX_BAND * o->extent;
+    for (int d = 0; d < o->count; d += 2) {
+        double extent = patch_extent(d, u, v);
+        if (extent >= o->most[d] - band || -extent >= o->most[d + 1] - band)
             return true;
+    }
     return false;
 }
 
+/* `is_flat`: a crossing of an edge between triangles in one plane, where the contour has no corner:
+ * others come first. */
 static void choose_outermost(outermost *o, double u, double v, uint32_t number,
-                             const patch_point *point) {
+                             const patch_point *point, bool is_flat) {
     double band = patch_band(point, o->extent);
+    uint64_t name = patch_name(point) | (uint64_t)is_flat << 63;
     for (int d = 0; d < o->count; d++)
         if (patch_extent(d, u, v) >= o->most[d] - band &&
-            (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
+            (o->best[d] == ABUT_NONE || name < o->name[d])) {
             o->best[d] = number;
+            o->name[d] = name;
             o->point[d] = *point;
         }
 }
@@ -331,7 +359,7 @@ static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
     outermost o;
-    start_outermost(&o, m->many ? 2 * DIRECTIONS : DIRECTIONS);
+    start_outermost(&o, m->keep > 4 ? 2 * DIRECTIONS : DIRECTIONS);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = r->point_begin; i < r->point_end; i++) {
             const patch_crossing *c = &crossings[m->work->points[i]];
@@ -341,7 +369,9 @@ static void add_contour(measure *m) {
                 measure_outermost(&o, u, v);
             } else if (may_be_outermost(&o, u, v)) {
                 patch_point point = name_of(m, c);
-                choose_outermost(&o, u, v, m->work->points[i], &point);
+                choose_outermost(&o, u, v, m->work->points[i], &point,
+                                 point.kind != ABUT_CONTACT_VERTEX &&
+                                     is_flat_edge(&m->work->body[c->side], c->edge));
             }
         }
         end_measuring(&o);
@@ -354,7 +384,7 @@ static void add_contour(measure *m) {
         vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
                          ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
                          : at;
-        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), place, &o.point[d]);
+        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), PATCH_NEAREST, place, &o.point[d]);
     }
 }
 
@@ -380,7 +410,7 @@ static void add_vertices(measure *m, uint32_t side) {
             if (!pass)
                 measure_outermost(&o, u, v);
             else
-                choose_outermost(&o, u, v, vertex->vertex, &point);
+                choose_outermost(&o, u, v, vertex->vertex, &point, false);
             most = real_max(most, h);
             if (pass && h >= most - LITTLE * r->length && vertex->vertex < deepest)
                 deepest = vertex->vertex;
@@ -509,7 +539,7 @@ static void choose(const measure *m, uint32_t keep, double gap, patch_answer *an
 
 /* ---- a region ---- */
 
-static void start(measure *m, patch_work *work, const patch_region *r, vec3 normal) {
+static void start(measure *m, patch_work *work, const patch_region *r, vec3 normal, uint32_t keep) {
     m->work = work;
     m->region = r;
     m->normal = normal;
@@ -517,7 +547,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->count = 0;
     m->deepest = m->plain_deepest = -INFINITY;
     m->place = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
-    m->rays = m->many = m->deeper = false;
+    m->rays = m->deeper = false;
+    m->keep = keep;
 }
 
 static void add_all(measure *m) {
@@ -528,12 +559,15 @@ static void add_all(measure *m) {
 
 /* Bodies that go through each other are measured as a whole. */
 static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 normal) {
+    if (work->is_sheet_edge)
+        return PATCH_INSIDE;
     return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
 }
 
 /* Measures what the view has; ends early where it is deeper than `limit`. */
 static void measure_seen(measure *m, patch_scope scope, double limit) {
-    add_all(m);
+    if (m->keep)
+        add_all(m);
     if (m->deepest > limit)
         return;
     m->plain_count = m->count;
@@ -546,21 +580,23 @@ static void measure_seen(measure *m, patch_scope scope, double limit) {
 
 /* Measures along a normal; ends early where it is deeper than `limit`. */
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many, patch_scope scope, double limit) {
-    start(m, work, r, normal);
-    m->many = many;
-    if (scope != PATCH_BODIES ||
-        work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
+                                 uint32_t keep, patch_scope scope, double limit) {
+    start(m, work, r, normal, keep);
+    if (scope != PATCH_INSIDE &&
+        (scope != PATCH_BODIES ||
+         work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE)) {
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
-        measure_seen(m, scope, limit);
+        if (work->view.count)
+            measure_seen(m, scope, limit);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
         m->deeper = false;
         add_all(m);
-        add_far_side(m);
+        if (scope != PATCH_INSIDE)
+            add_far_side(m);
     }
     return ABUT_OK;
 }
@@ -602,14 +638,18 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, dou
     return high - low;
 }
 
-/* The same where bodies go through each other: by rays from a place of the contour. */
-static double depth_through(patch_work *work, const patch_region *r, vec3 normal) {
+/* The same where bodies go through each other: by rays from a few places of the contour, until it
+ * is above the limit. */
+static double depth_through(patch_work *work, const patch_region *r, vec3 normal, double limit) {
     measure m;
-    vec3 at = work->crossings[work->points[r->point_begin]].at;
-    patch_point point = {.kind = ABUT_CONTACT_CROSSING};
-    start(&m, work, r, normal);
+    const patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    uint32_t step = (r->point_end - r->point_begin) / COLUMNS + 1;
+    start(&m, work, r, normal, 0);
     m.rays = true;
-    add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    for (uint32_t i = r->point_begin; i < r->point_end && !(m.deepest > limit); i += step) {
+        vec3 at = work->crossings[work->points[i]].at;
+        add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    }
     return m.deepest;
 }
 
@@ -628,14 +668,14 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
     return v3_normalise(sum);
 }
 
-/* The normals to try. */
-static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, patch_effort effort,
-                   patch_way ways[PATCH_WAYS], bool *through) {
+/* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
+ * other, and opposite normals are tried too. */
+static int ways_of(const patch_work *work, const patch_region *r, bool unchecked,
+                   patch_way ways[PATCH_WAYS], bool *is_pierced) {
     double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
-    double least = (effort == PATCH_UNCHECKED ? MUCH : SOME) * size;
     int count = 0;
-    *through = false;
+    *is_pierced = false;
     if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
         if (v3_max_abs(way) > 0) {
@@ -643,18 +683,18 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
             return 1;
         }
     }
-    bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
-    *through = pierced;
+    *is_pierced = abuti_patch_cancels(work, r);
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (pierced && effort != PATCH_LEAST ? 1 : FACES); k++) {
+        for (int k = 0; k < (*is_pierced && unchecked ? 1 : FACES); k++) {
             patch_way way = dominant(work, r, side, ways, count);
-            if (!(way.held > least) || (pierced && k && way.held < PART * area_of(work, r, side)))
+            if (!(way.held > (unchecked ? MUCH : SOME) * size) ||
+                (*is_pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
+            if (!*is_pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
                 ways[0] = way;
                 return 1;
             }
-            if (pierced) {
+            if (*is_pierced) {
                 ways[count++] = way;
                 ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
             } else if (v3_dot(way.normal, steepest) > SOME) {
@@ -665,18 +705,18 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
         }
     if (size > 0 && !among(ways, count, steepest)) {
         ways[count++] = (patch_way){steepest, 0};
-        if (pierced)
+        if (*is_pierced)
             ways[count++] = (patch_way){v3_scale(steepest, -1), 0};
     }
-    if (pierced && v3_max_abs(hint) > 0) { /* those on its side */
-        int kept = 0;
-        for (int i = 0; i < count; i++)
-            if (v3_dot(ways[i].normal, hint) > 0)
-                ways[kept++] = ways[i];
-        if (!kept)
-            ways[kept++] = (patch_way){v3_normalise(hint), 0};
-        count = kept;
-    }
+    return count;
+}
+
+int abuti_patch_ways(const patch_work *work, const patch_region *r, vec3 normals[PATCH_WAYS]) {
+    patch_way ways[PATCH_WAYS];
+    bool is_pierced;
+    int count = ways_of(work, r, false, ways, &is_pierced);
+    for (int i = 0; i < count; i++)
+        normals[i] = ways[i].normal;
     return count;
 }
 
@@ -705,7 +745,7 @@ static abut_status answer_along(patch_work *work, const patch_region *r, vec3 no
                                 patch_scope scope, uint32_t keep, double gap,
                                 patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope, INFINITY);
+    abut_status status = measure_along(&m, work, r, normal, keep, scope, INFINITY);
     if (!status)
         answer_with(&m, keep, gap, answer);
     return status;
@@ -718,52 +758,72 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
     return answer_along(work, r, normal, scope, keep, gap, answer);
 }
 
+/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
+ * beside it and many times as long, as at the rim of a tray: then those longer than `column` do not
+ * count. */
+static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal,
+                                patch_scope scope, double column, uint32_t keep, double gap,
+                                patch_answer *answer) {
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    abut_status status = answer_along(work, r, normal, scope, keep, gap, answer);
+    if (status || !answer->count || answer->depth < column * size || scope == PATCH_BODIES)
+        return status;
+    if (scope != PATCH_WALL &&
+        answer->depth * patch_area_length(r->area) < RIM_THICKNESS * fabs(r->volume))
+        return ABUT_OK;
+    measure local;
+    start(&local, work, r, normal, keep);
+    work->view.longest = column * size;
+    measure_seen(&local, scope, SHORT_COLUMN * size); /* the view is still that of the wall */
+    work->view.longest = INFINITY;
+    if (local.count && local.deepest < SHORT_COLUMN * size)
+        answer_with(&local, keep, gap, answer);
+    return ABUT_OK;
+}
+
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
 static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *way, bool pierced,
                       const patch_answer *best) {
     if (!best->of_faces || !(best->depth > 0))
         return false;
-    double depth = pierced ? depth_through(work, r, way->normal)
+    double limit = (way->held > 0 ? 1 : CLEARLY) * best->depth;
+    double depth = pierced ? depth_through(work, r, way->normal, limit)
                            : depth_at(work, r, way->normal, 0, best->points[0].at);
-    return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
+    return depth > limit;
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double gap, patch_effort *effort, patch_answer answers[PATCH_WAYS],
-                               int *count) {
+                               double gap, bool unchecked, patch_answer *best) {
     patch_way ways[PATCH_WAYS];
-    bool pierced;
-    int tried = ways_of(work, r, hint, *effort, ways, &pierced), skipped = 0;
-    *count = 0;
-    for (int i = 0; i < tried; i++) {
-        if (*effort == PATCH_LEAST && *count &&
-            is_deeper(work, r, &ways[i], pierced, &answers[0])) {
-            skipped++;
-            continue;
-        }
+    bool is_pierced, has_hint = v3_max_abs(hint) > 0;
+    int count = ways_of(work, r, unchecked, ways, &is_pierced);
+    best->count = 0;
+    if (is_pierced && has_hint) { /* those on its side */
+        int kept = 0;
+        for (int i = 0; i < count; i++)
+            if (v3_dot(ways[i].normal, hint) > 0)
+                ways[kept++] = ways[i];
+        count = kept;
+        if (!count)
+            ways[count++] = (patch_way){v3_normalise(hint), 0};
+    }
+    for (int i = 0; i < count; i++) {
         patch_answer answer;
+        if (best->count && is_deeper(work, r, &ways[i], is_pierced, best))
+            continue;
         abut_status status =
-            abuti_patch_points_along(work, r, ways[i].normal, PATCH_AUTO, keep, gap, &answer);
+            measure_wall(work, r, ways[i].normal, scope_of(work, r, ways[i].normal), RIM_COLUMN,
+                         keep, gap, &answer);
         if (status)
             return status;
         answer.of_faces = ways[i].held > 0;
-        if (!answer.count)
-            continue;
-        int k = (*count)++;
-        for (; k > 0 && better(&answer, &answers[k - 1]); k--)
-            answers[k] = answers[k - 1];
-        answers[k] = answer;
+        if (answer.count && (!best->count || better(&answer, best)))
+            *best = answer;
     }
-    if (*effort == PATCH_LEAST && (!skipped || !(answers[0].depth > 0)))
-        *effort = PATCH_ALL;
     return ABUT_OK;
 }
 
 /* ---- walls ---- */
-
-bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
-    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
-}
 
 /* The area of a facet along the normal of a wall that it belongs to: towards a. */
 static vec3 area_towards_a(const patch_facet *f) {
@@ -786,23 +846,29 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
     return sum;
 }
 
-/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
- * beside it and many times as long, as at the rim of a tray: then the long ones do not count. */
-static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
-                                double gap, patch_answer *answer) {
-    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
-    if (status || !answer->count || answer->depth < LONG_COLUMN * size)
-        return status;
-    measure local;
-    start(&local, work, r, normal);
-    local.many = keep > 4;
-    work->view.longest = LONG_COLUMN * size;
-    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
-    work->view.longest = INFINITY;
-    if (local.count && local.deepest < SHORT_COLUMN * size)
-        answer_with(&local, keep, gap, answer);
-    return ABUT_OK;
+void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
+    const patch_region *r = &work->regions[answer->region];
+    patch_around around[PATCH_POINTS];
+    bool tilted = false;
+    for (uint32_t k = 1; k < answer->count; k++) {
+        const patch_point *point = &answer->points[k];
+        around[k] = abuti_patch_around(work, point->at, answer->depth, 1u << !point->side);
+        if (r->length < NARROW * around[k].radius)
+            return;
+    }
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        const patch_facet *f = &work->facets[i];
+        vec3 normal = v3_normalise(area_towards_a(f));
+        double cosine = v3_dot(normal, answer->normal);
+        if (cosine < WALL_COSINE)
+            continue;
+        tilted |= cosine < PATCH_FLAT_COSINE;
+        for (uint32_t k = 1; k < answer->count; k++)
+            abuti_patch_around_add(&around[k], f->side, f->face, normal);
+    }
+    for (uint32_t k = 1; k < answer->count && tilted; k++)
+        answer->points[k].normal =
+            patch_local_normal(abuti_patch_around_normal(&around[k]), answer->normal);
 }
 
 static vec3 middle_of(const patch_body *body, uint32_t face) {
@@ -837,13 +903,16 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
-        if (*count && depth_at(work, r, normal, STEEP_COSINE, middle) > limit)
+        double widest = area > LARGE_WALL * total ? INFINITY : WIDE_WALL * sqrt(area);
+        if (depth_at(work, r, normal, STEEP_COSINE, middle) >
+            (*count ? real_min(limit, widest) : widest))
             continue;
         patch_answer answer;
-        abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
+        abut_status status =
+            measure_wall(work, r, normal, PATCH_WALL, LONG_COLUMN, keep, gap, &answer);
         if (status)
             return status;
-        if (!answer.count)
+        if (!answer.count || answer.depth > widest)
             continue;
         answer.of_faces = true;
         answer.area = 0.5 * area; /* of triangles of both bodies */
@@ -937,7 +1006,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
         way = v3_normalise(way);
         if (v3_max_abs(way) == 0)
             continue;
-        start(&m, work, &region, way);
+        start(&m, work, &region, way, keep);
         if (!add_exits(&m, inner, vertices, count, least))
             continue;
         if (m.deepest >= least)
@@ -951,7 +1020,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
     for (uint32_t v = 0; v < view->vertex_count && answer->count;
          v++) /* the deepest of nearly all */
         if (is_of_part(view, v, part) && seen++ % step == 0) {
-            start(&m, work, &region, answer->normal);
+            start(&m, work, &region, answer->normal, keep);
             if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {
                 answer->points[0] = m.found[0].point;
                 answer->depth = m.deepest;
@@ -970,7 +1039,7 @@ static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
         const patch_region *r = &work->regions[i];
         if (!r->gap)
             depth = real_max(depth, scope_of(work, r, normal) == PATCH_BODIES
-                                        ? depth_through(work, r, normal)
+                                        ? depth_through(work, r, normal, limit)
                                         : depth_at(work, r, normal, 0, r->centre));
     }
     return depth;
@@ -979,13 +1048,14 @@ static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
     bool whole = false; /* both bodies have been measured as a whole, all regions with them */
-    *depth = limit < INFINITY ? depth_of_columns(work, normal, limit) : -INFINITY;
+    *depth = limit < INFINITY && !work->is_sheet_edge ? depth_of_columns(work, normal, limit)
+                                                      : -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);
         if (r->gap || (whole && scope == PATCH_BODIES))
             continue;
-        abut_status status = measure_along(&m, work, r, normal, false, scope, limit);
+        abut_status status = measure_along(&m, work, r, normal, 0, scope, limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

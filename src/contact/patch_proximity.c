@@ -29,10 +29,10 @@
 #include <string.h>
 
 #define WALL_COSINE 0.9   /* between the normal of a wall and that of a minimum in it: 26 degrees */
+#define SAME_COSINES 1e-6 /* between sums of cosines that rounding errors could order */
 #define FACING_COSINE 0.5 /* between the normals of triangles that face each other: 60 degrees */
 #define CONE_TOLERANCE 1e-5   /* of an edge: by which a neighbour may be nearer at a minimum */
 #define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
-#define ON_FACE 1e-4          /* the same, where the normals of faces around a point are added */
 #define SNAP_COSINE                                                                     \
     0.999999       /* of a millirad: nearly touching features take the normal of a face \
                     */
@@ -66,7 +66,6 @@ typedef struct near_minimum {
 /* A point of a wall, and where it is across the normal. */
 typedef struct near_wall {
     vec3 normal, along[2];
-    vec3 local;         /* normal of the pair of triangles that adds its corners, or zero */
     uint32_t component; /* root of its pairs */
     size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
@@ -620,15 +619,17 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
     return p->work->status;
 }
 
-/* Walls whose nearest place lies in another overlap have no minimum: a wall for faces that no other
- * wall of their component has, the nearest first. */
+/* Walls whose nearest place lies in another overlap have no minimum: a wall for opposite faces that
+ * no other wall of their component has, the nearest first. Faces that are tilted against each other
+ * are nearest where the surfaces intersect, and are no wall. */
 static abut_status open_face_walls(proximity *p) {
     size_t tested = 0; /* walls */
     for (;;) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
             near_pair *pair = &p->pairs[i];
-            if (!pair->facing || pair->has_wall || !(pair->distance > 0))
+            if (!pair->facing || pair->has_wall || !(pair->distance > 0) ||
+                fabs(v3_dot(pair->normal[0], pair->normal[1])) < WALL_COSINE)
                 continue;
             for (size_t k = tested; k < p->wall_count && !pair->has_wall; k++)
                 pair->has_wall = faces_wall(&p->walls[k], pair, p->parent[i]);
@@ -649,6 +650,24 @@ static abut_status open_face_walls(proximity *p) {
     }
 }
 
+/* The wall that the triangles of a pair look against most, or null. */
+static near_wall *wall_of_pair(proximity *p, size_t i) {
+    const near_pair *pair = &p->pairs[i];
+    near_wall *best = NULL;
+    double most = 0;
+    for (size_t k = 0; k < p->wall_count; k++) {
+        if (!faces_wall(&p->walls[k], pair, p->parent[i]))
+            continue;
+        double cosines = fabs(v3_dot(pair->normal[0], p->walls[k].normal)) +
+                         fabs(v3_dot(pair->normal[1], p->walls[k].normal));
+        if (cosines > most + SAME_COSINES) {
+            most = cosines;
+            best = &p->walls[k];
+        }
+    }
+    return best;
+}
+
 static void fill_walls(proximity *p, double tolerance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
@@ -656,10 +675,11 @@ static void fill_walls(proximity *p, double tolerance) {
         if (wall)
             add_minimum_point(p, wall, m, tolerance);
     }
-    for (size_t i = 0; i < p->pair_count; i++)
-        for (size_t k = 0; k < p->wall_count; k++)
-            if (faces_wall(&p->walls[k], &p->pairs[i], p->parent[i]))
-                add_corners(p, &p->walls[k], &p->pairs[i], tolerance);
+    for (size_t i = 0; i < p->pair_count; i++) {
+        near_wall *wall = wall_of_pair(p, i);
+        if (wall)
+            add_corners(p, wall, &p->pairs[i], tolerance);
+    }
 }
 
 /* ---- answers ---- */
@@ -685,14 +705,53 @@ static patch_candidate named_by_vertex(const patch_work *work, patch_candidate c
     return c;
 }
 
-/* The points of a wall, and those that its overlap has already. */
-static void choose_points(const patch_work *work, const near_wall *wall, uint32_t keep, double gap,
-                          double place, patch_answer *answer) {
+/* The faces of a wall, each once, and whether some are tilted against it. */
+typedef struct wall_faces {
+    struct wall_face {
+        uint32_t side, face;
+        vec3 normal; /* towards a */
+    } * list;
+    size_t count, room;
+    bool tilted;
+} wall_faces;
+
+static abut_status find_faces(const proximity *p, const near_wall *wall, wall_faces *faces) {
+    patch_work *work = p->work;
+    patch_table table = {0};
+    for (size_t i = 0; i < 2 * p->pair_count; i++) {
+        const near_pair *pair = &p->pairs[i / 2];
+        const uint32_t side = i % 2, face = pair->face[side];
+        bool added;
+        if (!faces_wall(wall, pair, p->parent[i / 2]))
+            continue;
+        if (!abuti_patch_put(work, &table, pair_key(side, face), 0, &added))
+            return ABUT_ERROR_MEMORY;
+        if (!added)
+            continue;
+        if (faces->count == faces->room) {
+            abut_status status =
+                abuti_patch_grow(work->memory, &faces->list, faces->count, faces->count + 16,
+                                 sizeof *faces->list, &faces->room);
+            if (status)
+                return status;
+        }
+        double cosine = v3_dot(pair->normal[side], wall->normal);
+        faces->tilted |= fabs(cosine) < PATCH_FLAT_COSINE;
+        faces->list[faces->count++] =
+            (struct wall_face){side, face, v3_scale(pair->normal[side], cosine < 0 ? -1 : 1)};
+    }
+    return ABUT_OK;
+}
+
+/* The points of a wall, and those that its overlap has already. Only of flat walls others are as
+ * deep as the deepest but for a tilt. */
+static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
+                          uint32_t keep, double gap, double place, patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
                            .as_deep = 0.002,
-                           .flat = PATCH_FLAT,
+                           .flat = is_flat ? PATCH_FLAT : 0,
                            .place = place,
                            .extra = true};
     for (uint32_t i = 0; i < answer->count; i++)
@@ -710,45 +769,48 @@ static void choose_points(const patch_work *work, const near_wall *wall, uint32_
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
-/* Whether a face of a component is tilted against a wall. */
-static bool is_curved(const proximity *p, const near_wall *wall) {
-    for (size_t i = 0; i < p->pair_count; i++) {
-        const near_pair *pair = &p->pairs[i];
-        if (pair->facing && p->parent[i] == wall->component &&
-            (fabs(v3_dot(pair->normal[0], wall->normal)) < PATCH_FLAT_COSINE ||
-             fabs(v3_dot(pair->normal[1], wall->normal)) < PATCH_FLAT_COSINE))
-            return true;
+/* The normal of a minimum at a point of a wall, or zero. */
+static vec3 normal_of_minimum(const proximity *p, const near_wall *wall, vec3 at, double place) {
+    for (size_t i = 0; i < p->minimum_count; i++) {
+        const near_minimum *m = &p->minima[i];
+        if (p->parent[m->pair] == wall->component && v3_dot(m->normal, wall->normal) > 0 &&
+            v3_length_sq(v3_sub(v3_lerp(m->at[0], m->at[1], 0.5), at)) < place * place)
+            return m->normal;
     }
-    return false;
+    return v3(0, 0, 0);
 }
 
-/* Gives the gaps of a curved wall the mean normals of the faces around them, of the body whose
- * faces are less tilted there. */
-static void set_local_normals(const proximity *p, const near_wall *wall, patch_answer *answer) {
-    vec3 sum[PATCH_POINTS][2];
-    if (!is_curved(p, wall))
-        return;
-    memset(sum, 0, sizeof sum);
-    for (size_t i = 0; i < p->pair_count; i++) {
-        const near_pair *pair = &p->pairs[i];
-        if (!pair->facing || p->parent[i] != wall->component)
-            continue;
-        for (uint32_t side = 0; side < 2; side++) {
-            double sign = v3_dot(pair->normal[side], wall->normal) < 0 ? -1 : 1, height;
-            seen_face seen = see_face(p, wall, side, pair->face[side]);
-            for (uint32_t k = 0; k < answer->count; k++)
-                if (height_at(&seen, v3_dot(answer->points[k].at, wall->along[0]),
-                              v3_dot(answer->points[k].at, wall->along[1]), ON_FACE, &height))
-                    sum[k][side] = v3_along(sum[k][side], sign, pair->normal[side]);
-        }
-    }
+/* Gives the gaps of a wall their normals: at a minimum that of the minimum, at other vertices that
+ * of the other body's faces around it, at crossings of edges that of both bodies' faces. */
+static void set_local_normals(const proximity *p, const near_wall *wall, const wall_faces *faces,
+                              double place, patch_answer *answer) {
     for (uint32_t k = 0; k < answer->count; k++) {
-        vec3 n[2] = {v3_normalise(sum[k][0]), v3_normalise(sum[k][1])};
-        double across[2] = {v3_dot(n[0], wall->normal), v3_dot(n[1], wall->normal)};
-        if (answer->points[k].depth < 0)
-            answer->points[k].normal =
-                patch_local_normal(n[across[1] + 1e-3 > across[0]], answer->normal);
+        patch_point *point = &answer->points[k];
+        if (point->depth >= 0)
+            continue;
+        point->normal = normal_of_minimum(p, wall, point->at, place);
+        if (v3_max_abs(point->normal) == 0 && faces->tilted) {
+            unsigned sides = point->kind == ABUT_CONTACT_VERTEX ? 1u << !point->side : 3;
+            patch_around around = abuti_patch_around(p->work, point->at, -point->depth, sides);
+            for (size_t i = 0; i < faces->count; i++)
+                abuti_patch_around_add(&around, faces->list[i].side, faces->list[i].face,
+                                       faces->list[i].normal);
+            point->normal = abuti_patch_around_normal(&around);
+        }
+        point->normal = patch_local_normal(point->normal, answer->normal);
     }
+}
+
+/* Chooses the points of a wall and their normals. */
+static abut_status finish_wall(const proximity *p, const near_wall *wall, uint32_t keep, double gap,
+                               double place, patch_answer *answer) {
+    wall_faces faces = {.list = NULL};
+    abut_status status = find_faces(p, wall, &faces);
+    if (status)
+        return status;
+    choose_points(p->work, wall, !faces.tilted, keep, gap, place, answer);
+    set_local_normals(p, wall, &faces, place, answer);
+    return ABUT_OK;
 }
 
 static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double place,
@@ -756,8 +818,9 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double 
     for (size_t i = 0; i < p->wall_count; i++)
         if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
-            choose_points(p->work, &p->walls[i], keep, gap, place, answer);
-            set_local_normals(p, &p->walls[i], answer);
+            abut_status status = finish_wall(p, &p->walls[i], keep, gap, place, answer);
+            if (status)
+                return status;
         }
     for (size_t i = 0; i < p->wall_count; i++) {
         const near_wall *wall = &p->walls[i];
@@ -767,12 +830,10 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double 
                                .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        choose_points(p->work, wall, keep, gap, place, &answer);
-        set_local_normals(p, wall, &answer);
-        abut_status status = answer.count
-                                 ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,
-                                                   &answers->room, &answer)
-                                 : ABUT_OK;
+        abut_status status = finish_wall(p, wall, keep, gap, place, &answer);
+        if (!status && answer.count)
+            status = abuti_patch_add(p->work->memory, &answers->list, &answers->count,
+                                     &answers->room, &answer);
         if (status)
             return status;
     }

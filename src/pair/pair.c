@@ -303,11 +303,11 @@ abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double m
 
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at) {
-    char name[64];
-    snprintf(name, sizeof name, "the pose of %s", what);
-    abut_status status = abuti_pose_check(function, name, at);
-    if (status)
-        return status;
+    if (abuti_pose_check(function, what, at)) { /* again, for the message */
+        char name[64];
+        snprintf(name, sizeof name, "the pose of %s", what);
+        return abuti_pose_check(function, name, at);
+    }
     abuti_motion motion = abuti_motion_of(at);
     abut_box box = bvh->mesh->bounds;
     for (int i = 0; i < 8; i++) {

@@ -10,6 +10,10 @@
  */
 #include "world/world.h"
 
+#include "base/checksum.h"
+
+#include <stddef.h>
+
 enum {
     PAIRS_A_TASK = 2,
     FEW_PAIRS = 64,
@@ -168,51 +172,52 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
     if (world->options.max_patch_contacts &&
         !(world->backend->reduces && second->kind == ABUT_WORLD_BODY && !character))
         to->count = abut_contact_reduce(to->list, to->count, world->options.max_patch_contacts,
-                                        world->options.patch_angle);
+                                        world->options.angle);
     return ABUT_OK;
 }
 
 /* ---- exact ---- */
 
-const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
+static int compare_pairs(const abut_world_pair *x, const abut_world_pair *y) {
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return x->b != y->b ? (x->b < y->b ? -1 : 1) : 0;
+}
+
+/* What is known of a pair from the last time; null: it was no candidate. Most candidates are those
+ * of the last time, and in their old place. */
+static const world_tried *find_tried(const abut_world *world, size_t pair) {
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_tried *tried = world->tried.data;
     size_t begin = 0, end = world->tried.count;
+    if (pair < end && compare_pairs(&tried[pair].pair, which) == 0)
+        return &tried[pair];
     while (begin < end) {
         size_t middle = begin + (end - begin) / 2;
-        const abut_world_pair *p = &tried[middle].pair;
-        if (p->a < which->a || (p->a == which->a && p->b < which->b))
+        if (compare_pairs(&tried[middle].pair, which) < 0)
             begin = middle + 1;
         else
             end = middle;
     }
-    if (begin == world->tried.count)
-        return NULL;
-    const world_tried *found = &tried[begin];
-    return found->pair.a == which->a && found->pair.b == which->b &&
-                   found->state[0] == world_items(world)[which->a].state &&
-                   found->state[1] == world_items(world)[which->b].state
-               ? found
+    return begin < world->tried.count && compare_pairs(&tried[begin].pair, which) == 0
+               ? &tried[begin]
                : NULL;
 }
 
-/* What touched the last time, if these two items did. */
-static const world_touch *last_touch(const abut_world *world, const world_item *a,
-                                     const world_item *b, const abut_world_pair *which) {
-    const world_touch *touches = world->touches.data;
-    size_t begin = 0, end = world->touches.count;
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        const abut_world_event *e = &touches[middle].event;
-        if (e->a < which->a || (e->a == which->a && e->b < which->b))
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    if (begin == world->touches.count)
-        return NULL;
-    const world_touch *found = &touches[begin];
-    return found->born[0] == a->born && found->born[1] == b->born ? found : NULL;
+const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
+    const world_item *items = world_items(world);
+    const world_tried *tried = world->repeated ? NULL : find_tried(world, pair);
+    return tried && tried->state[0] == items[tried->pair.a].state &&
+                   tried->state[1] == items[tried->pair.b].state
+               ? tried
+               : NULL;
+}
+
+/* Where a pair touched the last time; null: it did not. */
+static const world_touch *touch_of(const abut_world *world, const world_tried *tried) {
+    return tried && tried->touch != SIZE_MAX
+               ? (const world_touch *)world->touches.data + tried->touch
+               : NULL;
 }
 
 /* By how much an item has moved since contacts were last found. */
@@ -220,10 +225,13 @@ static vec3 motion_of(const world_item *item) {
     return item->was_seen ? v3_sub(box_centre(item->at.box), item->seen) : v3(0, 0, 0);
 }
 
-static vec3 hint_of(const abut_world *world, const world_item *a, const world_item *b,
-                    const abut_world_pair *which) {
-    const world_touch *last = last_touch(world, a, b, which);
-    return last ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
+static vec3 hint_of(const abut_world *world, size_t pair, const world_item *a,
+                    const world_item *b) {
+    if (world->repeated)
+        return world->repeated[pair];
+    const world_touch *last = touch_of(world, find_tried(world, pair));
+    const bool same = last && last->born[0] == a->born && last->born[1] == b->born;
+    return same ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
 }
 
 /* A solid that is a, against a body: asked the other way round. */
@@ -263,7 +271,7 @@ static abut_status try_exact(const abut_world *world, vec3 hint, const world_ite
     abuti_vector *list = &answers->contacts, *patches = &answers->patches;
     abut_patch_options options = abut_patch_options_default();
     options.margin = o->margin;
-    options.max_contacts = o->max_patch_contacts < EXACT_KEEP ? o->max_patch_contacts : EXACT_KEEP;
+    options.keep = o->max_patch_contacts < EXACT_KEEP ? o->max_patch_contacts : EXACT_KEEP;
     options.hint = hint;
     options.skip_verification = o->skip_verification;
     abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
@@ -299,6 +307,14 @@ static const abut_contact *deepest_of(const abut_contacts *found) {
     return deepest;
 }
 
+enum { CONTACT_BYTES = offsetof(abut_contact, part) + sizeof(uint32_t) }; /* without padding */
+
+/* Sets the number of the pair, and clears the padding, so that equal contacts are equal bytes. */
+static void set_pair(abut_contact *contact, size_t pair) {
+    contact->pair = (uint32_t)pair;
+    memset((unsigned char *)contact + CONTACT_BYTES, 0, sizeof *contact - CONTACT_BYTES);
+}
+
 /* Adds a pair, and a touch of it if that is not null. Contacts are behind those of the list; those
  * of a sensor are not kept. */
 static abut_status add_pair(const abut_world *world, const world_tried *tried,
@@ -310,7 +326,9 @@ static abut_status add_pair(const abut_world *world, const world_tried *tried,
         status = abuti_vector_reserve(world->context, touches, touches->count + 1, sizeof *touch);
     if (status)
         return status;
-    ((world_tried *)pairs->data)[pairs->count++] = *tried;
+    world_tried *added = (world_tried *)pairs->data + pairs->count++;
+    *added = *tried;
+    added->touch = touch ? touches->count : SIZE_MAX;
     if (tried->reliability.level > answers->reliability.level)
         answers->reliability = tried->reliability;
     if (touch) {
@@ -323,8 +341,7 @@ static abut_status add_pair(const abut_world *world, const world_tried *tried,
 /* Adds the contacts of the step before. Only `pair` and `first` are others. */
 static abut_status keep_pair(const abut_world *world, size_t pair, const world_tried *kept,
                              world_answers *answers) {
-    const world_touch *last = last_touch(world, &world_items(world)[kept->pair.a],
-                                         &world_items(world)[kept->pair.b], &kept->pair);
+    const world_touch *last = touch_of(world, kept);
     if (!last)
         return add_pair(world, kept, NULL, answers);
     abuti_vector *list = &answers->contacts;
@@ -335,12 +352,12 @@ static abut_status keep_pair(const abut_world *world, size_t pair, const world_t
         return status;
     const abut_contact *from = (const abut_contact *)world->contacts.data + last->event.first;
     abut_contact *to = (abut_contact *)list->data + list->count;
-    for (size_t i = 0; i < count; i++) {
-        to[i] = from[i];
+    if (count)
+        memcpy(to, from, count * sizeof *to);
+    for (size_t i = 0; i < count; i++)
         to[i].pair = (uint32_t)pair;
-    }
     world_touch touch = *last;
-    touch.event.first = touch.event.is_sensor ? 0 : list->count;
+    touch.event.first = touch.event.sensor ? 0 : list->count;
     touch.event.deepest.pair = (uint32_t)pair;
     return add_pair(world, kept, &touch, answers);
 }
@@ -383,7 +400,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
         manner.error = manner.guarantee == ABUT_WORLD_GUARANTEE_LIMITED ? manner.error : 0;
     }
     if (manner.method == ABUT_WORLD_EXACT) {
-        tried.hint = hint_of(world, a, b, which);
+        tried.hint = hint_of(world, pair, a, b);
         status = try_exact(world, tried.hint, a, b, answers, &to, &separates);
     } else if (special)
         status = copy_special(world, special, &answers->contacts, &to);
@@ -395,7 +412,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
     if (!to.count)
         return add_pair(world, &tried, NULL, answers);
     for (size_t i = 0; i < to.count; i++)
-        to.list[i].pair = (uint32_t)pair;
+        set_pair(&to.list[i], pair);
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
     const world_touch touch = {{a->born, b->born},
                                {.method = manner.method,
@@ -403,7 +420,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
                                 .error = manner.error,
                                 .a = which->a,
                                 .b = which->b,
-                                .is_sensor = sensor,
+                                .sensor = sensor,
                                 .is_verified = separates,
                                 .first = sensor ? 0 : answers->contacts.count,
                                 .count = sensor ? 0 : to.count,
@@ -420,8 +437,11 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     to->contacts.count = to->touches.count = to->tried.count = 0;
     to->reliability = abuti_contact_reliability(NULL, NULL);
     to->status = ABUT_OK;
-    for (size_t i = begin; i < end && !to->status; i++)
+    for (size_t i = begin; i < end && !to->status; i++) {
+        const double done = (double)i / (double)world->pairs.count;
+        abuti_set_fraction(world->special.count ? 0.5 + 0.5 * done : done);
         to->status = try_pair(world, i, to);
+    }
 }
 
 /* How much there is to try of an item, about. */
@@ -495,14 +515,17 @@ static abut_status join_answers(abut_world *world) {
     for (size_t i = 0; i < chunks; i++) {
         const world_answers *from = &world->answers[i];
         const world_touch *touch = from->touches.data;
+        const world_tried *tried = from->tried.data;
         world_touch *to = world->touches.data;
+        for (size_t k = 0; k < from->tried.count; k++) {
+            world_tried *pair = (world_tried *)world->tried.data + world->tried.count++;
+            *pair = tried[k];
+            pair->touch += pair->touch == SIZE_MAX ? 0 : world->touches.count;
+        }
         for (size_t k = 0; k < from->touches.count; k++) {
             to[world->touches.count] = touch[k];
-            to[world->touches.count++].event.first += touch[k].event.is_sensor ? 0 : j.begin[i];
+            to[world->touches.count++].event.first += touch[k].event.sensor ? 0 : j.begin[i];
         }
-        memcpy((world_tried *)world->tried.data + world->tried.count, from->tried.data,
-               from->tried.count * sizeof(world_tried));
-        world->tried.count += from->tried.count;
         if (from->reliability.level > world->reliability.level)
             world->reliability = from->reliability;
     }
@@ -528,13 +551,11 @@ static void check_updates(abut_world *world) {
     }
 }
 
-static abut_status find_contacts(abut_world *world) {
-    abut_status status = abuti_world_find_pairs(world);
-    if (status || world->has_contacts)
-        return status;
+/* Computes the answers of all pairs, chunk by chunk. */
+static abut_status compute_answers(abut_world *world) {
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
     check_updates(world);
-    status = world->backend->prepare(world);
+    abut_status status = world->backend->prepare(world);
     status = status ? status : abuti_world_bring_characters(world);
     status = status ? status : abuti_world_prepare_characters(world);
     status = status ? status : abuti_world_find_special(world);
@@ -554,23 +575,83 @@ static abut_status find_contacts(abut_world *world) {
                 return world->answers[i].status;
         }
     }
-    status = join_answers(world);
-    if (!status)
-        remember(world);
-    return status;
+    return ABUT_OK;
+}
+
+static abut_status finish_contacts(abut_world *world) {
+    abut_status status = join_answers(world);
+    if (status)
+        return status;
+    remember(world);
+    world->has_told = false;
+    return ABUT_OK;
 }
 
 abut_status abuti_world_find_contacts(abut_world *world) {
-    abut_context *before = abuti_context_enter(world->context);
-    abut_status status = find_contacts(world);
-    abuti_context_leave(before);
-    return status;
+    abut_status status = abuti_world_find_pairs(world);
+    if (status || world->has_contacts)
+        return status;
+    status = compute_answers(world);
+    abuti_set_fraction(0);
+    return status ? status : finish_contacts(world);
+}
+
+/* ---- again, from a saved state ---- */
+
+static uint64_t mix(uint64_t before, const void *data, size_t bytes) {
+    const uint64_t both[2] = {before, abuti_checksum(data, bytes)};
+    return abuti_checksum(both, sizeof both);
+}
+
+static void digest_answers(uint64_t to[2], const abuti_vector *contacts,
+                           const abuti_vector *touches) {
+    const abut_contact *contact = contacts->data;
+    const world_touch *touch = touches->data;
+    for (size_t i = 0; i < contacts->count; i++)
+        to[0] = mix(to[0], &contact[i], CONTACT_BYTES);
+    for (size_t i = 0; i < touches->count; i++) {
+        const abut_world_event *e = &touch[i].event;
+        const uint64_t facts[] = {e->a,         e->b,      (uint64_t)e->method,
+                                  e->guarantee, e->sensor, e->is_verified,
+                                  e->count};
+        to[1] = mix(to[1], facts, sizeof facts);
+        to[1] = mix(to[1], &e->deepest, CONTACT_BYTES);
+    }
+}
+
+uint64_t abuti_world_contacts_digest(const abut_world *world) {
+    uint64_t parts[2] = {0, 0};
+    digest_answers(parts, &world->contacts, &world->touches);
+    return abuti_checksum(parts, sizeof parts);
+}
+
+abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, uint64_t digest) {
+    uint64_t parts[2] = {0, 0};
+    world->repeated = hints;
+    abut_status status = compute_answers(world);
+    abuti_set_fraction(0);
+    world->repeated = NULL;
+    if (status)
+        return status;
+    for (size_t i = 0; i < chunks_of(world); i++)
+        digest_answers(parts, &world->answers[i].contacts, &world->answers[i].touches);
+    if (abuti_checksum(parts, sizeof parts) != digest)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_restore: the contacts of this world are not those that were "
+                          "saved: a field, samples or a character of an item differ, or the state "
+                          "was saved by another version of abut");
+    return finish_contacts(world);
 }
 
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
-    abut_status status = abuti_world_find_contacts(world);
+    abut_context *before;
+    abut_status status = abuti_world_enter("abut_world_contacts", world, &before);
+    if (status)
+        return status;
+    status = abuti_world_find_contacts(world);
+    abuti_world_leave(world, before);
     if (status)
         return status;
     contacts->count = world->contacts.count;

@@ -37,11 +37,23 @@ static uint64_t merge(const abuti_vector *before, const abuti_vector *after, abu
     return count;
 }
 
+void abuti_world_set_told(abut_world *world) {
+    if (world->touches.count)
+        memcpy(world->told.data, world->touches.data, world->touches.count * sizeof(world_touch));
+    world->told.count = world->touches.count;
+    world->has_told = true;
+}
+
 abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_event *events,
                               uint64_t *count) {
     if (!world || !count || (!events && capacity))
         return abuti_null(__func__, !world ? "world" : !count ? "count" : "events");
-    abut_status status = abuti_world_find_contacts(world);
+    abut_context *before;
+    abut_status status = abuti_world_enter("abut_world_events", world, &before);
+    if (status)
+        return status;
+    status = abuti_world_find_contacts(world);
+    abuti_world_leave(world, before);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->told, world->touches.count,
                                       sizeof(world_touch));
@@ -54,8 +66,6 @@ abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_e
                           "abut_world_events: there are %llu events, and room for %llu",
                           (unsigned long long)found, (unsigned long long)capacity);
     merge(&world->told, &world->touches, events);
-    if (world->touches.count)
-        memcpy(world->told.data, world->touches.data, world->touches.count * sizeof(world_touch));
-    world->told.count = world->touches.count;
+    abuti_world_set_told(world);
     return ABUT_OK;
 }

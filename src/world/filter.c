@@ -165,7 +165,8 @@ void abuti_world_forget(abut_world *world, uint32_t id) {
 abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore) {
     if (!world)
         return abuti_null(__func__, "world");
-    abut_status status = world->backend->bring(world);
+    abut_status status = abuti_world_check_idle("abut_world_ignore", world);
+    status = status ? status : world->backend->bring(world);
     status = status ? status : abuti_world_check_id("abut_world_ignore", world, a);
     status = status ? status : abuti_world_check_id("abut_world_ignore", world, b);
     if (!status && a == b)

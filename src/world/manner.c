@@ -119,7 +119,8 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     static const char function[] = "abut_world_get_pair_info";
     if (!world || !manner)
         return abuti_null(function, world ? "manner" : "world");
-    abut_status status = abuti_world_check_id(function, world, a);
+    abut_status status = abuti_world_check_idle(function, world);
+    status = status ? status : abuti_world_check_id(function, world, a);
     status = status ? status : abuti_world_check_id(function, world, b);
     if (!status && a == b)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -178,10 +179,13 @@ static abut_world_item_info choice_of(const world_item *item) {
 abut_status abut_world_get_item_info(const abut_world *world, uint32_t id, abut_world_item_info *choice) {
     if (!world || !choice)
         return abuti_null(__func__, world ? "choice" : "world");
-    abut_status status = abuti_world_check_id("abut_world_get_item_info", world, id);
+    abut_status status = abuti_world_check_idle("abut_world_get_item_info", world);
+    status = status ? status : abuti_world_check_id("abut_world_get_item_info", world, id);
     if (status)
         return status;
     const world_item *item = &world_items(world)[id];
+    if (item->asset && (status = abuti_world_asset_examine(item->asset)))
+        return status;
     *choice = item->asset ? item->asset->choice : choice_of(item);
     return ABUT_OK;
 }

@@ -105,7 +105,7 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
     else if (r->triangle_count < FEW_TRIANGLES)
         choose(a, ABUT_WORLD_EXACT, false,
                "It has so few triangles that exact patches take some microseconds.");
-    else if (a->choice.thin_fraction > THIN)
+    else if (a->choice.thin > THIN)
         choose(a, ABUT_WORLD_EXACT, false,
                "Parts of it are thinner than two cells, which a field would lose.");
     else
@@ -113,13 +113,31 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
                "It is closed, rigid and thick: the device tries all such pairs at once.");
 }
 
+static void set_health(world_asset *a, const abut_mesh_report *report) {
+    a->choice.reliability = abut_pair_reliability(report);
+    a->choice.hole_fraction = report->hole_fraction;
+    a->has_health = true;
+}
+
+abut_status abuti_world_asset_examine(world_asset *a) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report;
+    if (a->has_health)
+        return ABUT_OK;
+    abut_status status = abut_topology_create(a->mesh, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
+    abut_topology_destroy(topology);
+    if (!status)
+        set_health(a, &report);
+    return status;
+}
+
 static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_report *report) {
     abut_status status = abut_topology_create(a->mesh, &a->topology);
     status = status ? status : abut_mesh_examine(a->topology, report);
     if (status)
         return status;
-    a->choice.reliability = abut_pair_reliability(report);
-    a->choice.hole_fraction = report->hole_fraction;
+    set_health(a, report);
     a->sheet = report->is_sheet || !(report->area > 0);
     a->has_sheets = a->sheet || report->has_sheets;
     a->longest_edge = find_longest_edge(a->mesh);
@@ -127,7 +145,7 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
         (!world->options.device && a->asked != ABUT_WORLD_FIELD))
         return ABUT_OK;
     const uint32_t cells = a->resolution ? a->resolution : FIELD_CELLS;
-    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin_fraction);
+    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin);
 }
 
 /* ---- making it ---- */
@@ -162,9 +180,25 @@ abut_status abuti_world_asset_sign(world_asset *a) {
                : abut_sign_prepare(a->bvh, NULL);
 }
 
+/* Rays need to know where a solid begins and ends. */
+static abut_status check_layers(const abut_mesh_report *r) {
+    if (!r->has_opposite_boundary && !r->has_boundary)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      r->has_opposite_boundary
+                          ? "%s: method layers needs a mesh whose triangles face one way, and "
+                            "neighbours of this one face opposite ways; orient it first, or "
+                            "choose another method: exact or map"
+                          : "%s: method layers needs a closed mesh, and this one is open; "
+                            "close it, or choose another method: exact or map",
+                      function);
+}
+
 static abut_status make(const abut_world *world, world_asset *a) {
     abut_mesh_report report;
     abut_status status = examine(world, a, &report);
+    if (!status && a->asked == ABUT_WORLD_LAYERS)
+        status = check_layers(&report);
     if (status)
         return status;
     choose_by_rule(world, a, &report);
@@ -266,11 +300,12 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
         return status;
     }
     a->mesh = mesh;
+    a->has_health = false;
     a->longest_edge = find_longest_edge(mesh);
     abut_mesh_destroy(old);
     if (a->map)
         a->choice.cell = abut_map_get_info(a->map).reach;
-    if (abut_bvh_get_info(a->bvh).should_rebuild) { /* if there is memory */
+    if (abut_bvh_get_info(a->bvh).rebuild) { /* if there is memory */
         abut_bvh *made = NULL;
         if (!abut_bvh_create(mesh, NULL, &made)) {
             abut_bvh_destroy(a->bvh);

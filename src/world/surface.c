@@ -258,6 +258,7 @@ abut_status abuti_world_find_special(abut_world *world) {
             status = find_layers(world);
             has_layers = true;
         }
+        abuti_set_fraction(0.5 * (double)i / (double)world->pairs.count);
         world_special to = {.pair = i, .first = world->special_contacts.count};
         if (!status)
             status = abuti_vector_reserve(world->context, &world->special, world->special.count + 1,

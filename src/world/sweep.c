@@ -528,6 +528,7 @@ static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
     const world_sweep *sweeps = s->world->sweeps.data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
+        abuti_set_fraction((double)i / (double)s->world->sweep_pairs.count);
         const abut_world_pair *pair = (const abut_world_pair *)s->world->sweep_pairs.data + i;
         const world_item *a = &items[pair->a], *b = &items[pair->b];
         world_swept *to = (world_swept *)s->world->swept.data + i;
@@ -654,17 +655,18 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_sweep: %zu poses for %zu items", count,
                           world->items.count);
-    abut_status status = world->backend->bring(world);
-    if (status)
-        return status;
-    status = abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
+    abut_status status =
+        abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
     status = status ? status : check_options(&s.options);
-    status = status ? status : set_ends(world, ids, ends, count);
+    abut_context *before;
+    status = status ? status : abuti_world_enter("abut_world_sweep", world, &before);
     if (status)
         return status;
     s.reach = 0.5 * (s.options.separation + s.options.tolerance);
-    abut_context *before = abuti_context_enter(world->context);
-    status = sweep_step(&s);
-    abuti_context_leave(before);
+    status = world->backend->bring(world);
+    status = status ? status : set_ends(world, ids, ends, count);
+    status = status ? status : sweep_step(&s);
+    abuti_set_fraction(0);
+    abuti_world_leave(world, before);
     return status ? status : write(world, impacts);
 }

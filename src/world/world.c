@@ -112,12 +112,12 @@ void abut_world_destroy(abut_world *world) {
         drop_item(world, &world_items(world)[i]);
     abut_layers_destroy(world->layers);
     abuti_vector *lists[] = {
-        &world->items,           &world->places,     &world->keys,     &world->spare,
-        &world->order,           &world->boxes,      &world->nodes,    &world->pairs,
-        &world->begin,           &world->ignored,    &world->contacts, &world->touches,
-        &world->tried,           &world->told,       &world->sweeps,   &world->sweep_pairs,
-        &world->swept,           &world->assets,     &world->special,  &world->special_contacts,
-        &world->special_patches, &world->layer_pairs};
+        &world->items,           &world->places,      &world->keys,     &world->spare,
+        &world->order,           &world->boxes,       &world->nodes,    &world->pairs,
+        &world->begin,           &world->ignored,     &world->contacts, &world->touches,
+        &world->tried,           &world->told,        &world->sweeps,   &world->sweep_pairs,
+        &world->swept,           &world->assets,      &world->special,  &world->special_contacts,
+        &world->special_patches, &world->layer_pairs, &world->hints};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
@@ -127,6 +127,29 @@ void abut_world_destroy(abut_world *world) {
     }
     abuti_release(context, world);
     abut_context_destroy(context);
+}
+
+abut_status abuti_world_check_idle(const char *function, const abut_world *world) {
+    return world->is_in_call
+               ? abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: the world is in another call; a progress callback must not call "
+                            "the world whose progress it is told",
+                            function)
+               : ABUT_OK;
+}
+
+abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before) {
+    abut_status status = abuti_world_check_idle(function, world);
+    if (status)
+        return status;
+    world->is_in_call = true;
+    *before = abuti_context_enter(world->context);
+    return ABUT_OK;
+}
+
+void abuti_world_leave(abut_world *world, abut_context *before) {
+    abuti_context_leave(before);
+    world->is_in_call = false;
 }
 
 /* ---- where items are ---- */
@@ -403,25 +426,26 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
 }
 
 /* Makes an item of what the user says, which had `mine`; on failure there is nothing left of it. */
-static abut_status make_item(abut_world *world, const abut_world_item *item, world_asset *mine,
-                             world_item *made) {
-    if (!world || !item)
-        return abuti_null("abut_world_add", world ? "item" : "world");
+static abut_status make_item(const char *function, abut_world *world, const abut_world_item *item,
+                             world_asset *mine, world_item *made) {
+    abut_context *before;
     memset(made, 0, sizeof *made);
     made->layer = ABUT_NONE;
-    abut_context *before = abuti_context_enter(world->context);
-    abut_status status = check_item(item);
+    abut_status status = abuti_world_enter(function, world, &before);
+    if (status)
+        return status;
+    status = check_item(item);
     status = status ? status : world->backend->bring(world);
     status = status ? status : fill_item(world, item, mine, made);
-    abuti_context_leave(before);
+    abuti_world_leave(world, before);
     return status;
 }
 
 abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
     world_item made;
-    if (!id)
-        return abuti_null(__func__, "id");
-    abut_status status = make_item(world, item, NULL, &made);
+    if (!world || !item || !id)
+        return abuti_null(__func__, !world ? "world" : !item ? "item" : "id");
+    abut_status status = make_item("abut_world_add", world, item, NULL, &made);
     if (status)
         return status;
     uint32_t at = world->first_free;
@@ -461,7 +485,8 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     if (!world || !item)
         return abuti_null(__func__, world ? "item" : "world");
     abut_status status = abuti_world_check_id("abut_world_replace", world, id);
-    status = status ? status : make_item(world, item, world_items(world)[id].asset, &made);
+    if (!status)
+        status = make_item("abut_world_replace", world, item, world_items(world)[id].asset, &made);
     if (status)
         return status;
     world_item *old = &world_items(world)[id];
@@ -491,7 +516,8 @@ abut_status abuti_world_check_id(const char *function, const abut_world *world, 
 abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (!world)
         return abuti_null(__func__, "world");
-    abut_status status = abuti_world_check_id("abut_world_remove", world, id);
+    abut_status status = abuti_world_check_idle("abut_world_remove", world);
+    status = status ? status : abuti_world_check_id("abut_world_remove", world, id);
     status = status ? status : world->backend->bring(world);
     if (status)
         return status;
@@ -572,8 +598,14 @@ abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_ar
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: %zu poses for %zu items", count,
                           world->items.count);
-    return poses.buffer ? world->backend->move(world, ids, poses.buffer, count)
-                        : abuti_world_move(world, ids, poses.host, count);
+    abut_context *before;
+    abut_status status = abuti_world_enter("abut_world_set_poses", world, &before);
+    if (status)
+        return status;
+    status = poses.buffer ? world->backend->move(world, ids, poses.buffer, count)
+                          : abuti_world_move(world, ids, poses.host, count);
+    abuti_world_leave(world, before);
+    return status;
 }
 
 /* ---- deform ---- */
@@ -611,7 +643,8 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id, const abut_
     static const char function[] = "abut_world_set_positions";
     if (!world)
         return abuti_null(function, "world");
-    abut_status status = abuti_world_check_id(function, world, id);
+    abut_status status = abuti_world_check_idle(function, world);
+    status = status ? status : abuti_world_check_id(function, world, id);
     status = status ? status : world->backend->bring(world);
     if (status)
         return status;
@@ -627,7 +660,10 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id, const abut_
     if (!character && bones)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: item %u is a mesh, which has no bones",
                           function, id);
-    abut_context *before = abuti_context_enter(world->context);
+    abut_context *before;
+    status = abuti_world_enter(function, world, &before);
+    if (status)
+        return status;
     if (character) {
         status = abut_radial_set_positions(item->is.shape.character, bones, positions);
         status = status ? status : abuti_radial_here(item->is.shape.character);
@@ -637,7 +673,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id, const abut_
     } else {
         status = deform_mesh(world, item, positions);
     }
-    abuti_context_leave(before);
+    abuti_world_leave(world, before);
     abuti_world_new_state(world, item);
     if (!status)
         abuti_world_changed(world, false);
@@ -650,7 +686,12 @@ abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pa
                              uint64_t *count) {
     if (!world || !count || (!pairs && capacity))
         return abuti_null(__func__, !world ? "world" : !count ? "count" : "pairs");
-    abut_status status = abuti_world_find_pairs(world);
+    abut_context *before;
+    abut_status status = abuti_world_enter("abut_world_pairs", world, &before);
+    if (status)
+        return status;
+    status = abuti_world_find_pairs(world);
+    abuti_world_leave(world, before);
     if (status)
         return status;
     *count = world->pairs.count;
@@ -666,9 +707,12 @@ abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pa
 abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records) {
     if (!world || !records)
         return abuti_null(__func__, world ? "records" : "world");
-    abut_context *before = abuti_context_enter(world->context);
-    abut_status status = world->backend->records(world, records);
-    abuti_context_leave(before);
+    abut_context *before;
+    abut_status status = abuti_world_enter("abut_world_get_device_contacts", world, &before);
+    if (status)
+        return status;
+    status = world->backend->records(world, records);
+    abuti_world_leave(world, before);
     return status;
 }
 

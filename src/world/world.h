@@ -33,6 +33,7 @@ typedef struct world_asset {
     bool has_sheets;     /* some of its parts have none */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_item_info choice;
+    bool has_health; /* reliability and holes of the choice are those of the mesh as it is now */
     abut_topology *topology;
     abut_bvh *bvh;
     abut_field *field; /* those that follow may be null */
@@ -95,7 +96,8 @@ typedef struct world_touch {
 typedef struct world_tried {
     abut_world_pair pair;
     uint64_t state[2]; /* of a and b; zeros: the contacts depend on other items too */
-    vec3 hint;         /* of exact patches */
+    size_t touch;      /* its place in the touches; SIZE_MAX: it has no contacts */
+    vec3 hint;         /* of exact patches: with it the same contacts come again, state.c */
     abut_reliability reliability;
 } world_tried;
 
@@ -135,6 +137,7 @@ struct abut_world {
     abuti_vector places;  /* world_place: of a move, before it is known to be sound */
     const world_backend *backend;
     world_device *device; /* null: the CPU */
+    bool is_in_call;      /* from abuti_world_enter() to abuti_world_leave() */
 
     /* Of the broad phase. */
     abuti_vector keys, spare, order, boxes, nodes, begin;
@@ -151,8 +154,11 @@ struct abut_world {
     abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
     abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
     abuti_vector told;                              /* world_touch: when events were last told */
+    bool has_told;                                  /* these are the touches as they are now */
     abut_reliability reliability;
     bool has_contacts;
+    abuti_vector hints;   /* vec3: of each pair, from a saved state */
+    const vec3 *repeated; /* the same while contacts are computed with them; else null */
 
     /* Of a step. */
     abuti_vector sweeps;      /* world_sweep: of each item */
@@ -200,6 +206,11 @@ abut_status abuti_world_find_pairs(abut_world *world);
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
                                  abuti_vector *pairs);
 
+/* ---- events.c ---- */
+
+/* Events were told of the touches as they are; there is room for these. */
+void abuti_world_set_told(abut_world *world);
+
 /* ---- filter.c ---- */
 
 world_filter abuti_world_filter(const abut_world *world, const world_item *item);
@@ -227,6 +238,8 @@ abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item
 void abuti_world_asset_drop(abut_world *world, world_asset *asset);
 /* Gives a mesh that deforms other positions; on failure all is as before. */
 abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positions);
+/* Examines a mesh that was deformed, unless that is done: for the choice. */
+abut_status abuti_world_asset_examine(world_asset *asset);
 /* Makes its hierarchy ready for signs, unless it is or has none. */
 abut_status abuti_world_asset_sign(world_asset *asset);
 
@@ -269,6 +282,11 @@ size_t abuti_world_character_size(const world_item *item);
 
 /* Finds the contacts of all pairs unless they are known. */
 abut_status abuti_world_find_contacts(abut_world *world);
+/* Computes the contacts of all pairs anew, each with its hint. Fails, and leaves the world as it
+ * was, if they are not those of the digest. The pairs must be known. */
+abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, uint64_t digest);
+/* A digest of the contacts and touches as they are known. */
+uint64_t abuti_world_contacts_digest(const abut_world *world);
 /* What the last contacts of a pair were computed from, if they are still valid; else null. */
 const world_tried *abuti_world_kept(const abut_world *world, size_t pair);
 
@@ -279,6 +297,11 @@ abut_status abuti_world_patches(const world_item *a, const world_item *b,
 
 /* ---- world.c ---- */
 
+/* Fails if the world is in a call of its own, whose progress callback calls it again. */
+abut_status abuti_world_check_idle(const char *function, const abut_world *world);
+/* The same; from here on work uses the context of the world, and the world refuses other calls. */
+abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before);
+void abuti_world_leave(abut_world *world, abut_context *before);
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
 /* An item that is no body, at a pose. */
 abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at);

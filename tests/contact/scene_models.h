@@ -173,6 +173,8 @@ static inline model scene_model(const char *name) {
         m = terrain_model(true);
     else if (!strcmp(name, "open-terrain"))
         m = terrain_model(false);
+    else if (!strcmp(name, "fence")) /* a side of it */
+        m = box_model("fence", 0.5, 13, 6, 1);
     else if (!strcmp(name, "stone"))
         m = box_model("stone", 0.6, 0.6, 0.6, 1);
     else if (!strcmp(name, "ring"))

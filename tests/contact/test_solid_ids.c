@@ -112,7 +112,7 @@ TEST(ids_last_while_bodies_tremble) {
                         a.pose =
                             (abut_pose){{0, 0, sin(.5 * angles[turn]), cos(.5 * angles[turn])},
                                         {offsets[o], .7 * offsets[o], half[0] + half[1] - .0005}};
-                        kept_ids sum = tremble(&random, &a, &b, .005, motions[m], 100);
+                        kept_ids sum = tremble(&random, &a, &b, .005, motions[m], test_rounds(400));
                         if (!((double)sum.kept >= wanted[m] * (double)sum.seen))
                             fail_msg("%d on %d, offset %g, angle %g, motion %g: %g of ids kept",
                                      upper, lower, offsets[o], angles[turn], motions[m],

@@ -159,6 +159,51 @@ TEST(pairs_at_rest_keep_their_contacts) {
     free_row(&s, COUNT, trees);
 }
 
+/* Rows of cubes, each in the next: of 1,000 bodies that all get poses the pairs of the one that
+ * moves are computed, and no others. Where none moves nothing is computed, not even candidates. */
+TEST(one_of_a_thousand_moves) {
+    enum { SIDE = 10, COUNT = SIDE * SIDE * SIDE };
+    static steps s, last;
+    static abut_pose poses[COUNT];
+    abut_bvh *tree;
+    abut_mesh *mesh;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = v3(1, 1, 1);
+    shape.segments = 1;
+    assert_ok(abut_shape_create(serial, &shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &tree));
+    abut_mesh_destroy(mesh);
+    assert_ok(abut_world_create(serial, NULL, &s.world));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t id;
+        abut_world_item item;
+        memset(&item, 0, sizeof item);
+        poses[i] = (abut_pose){{0, 0, 0, 1}, {0, 1.5 * (i / SIDE % SIDE), 1.5 * (i / SIDE / SIDE)}};
+        poses[i].translation.x = 0.995 * (i % SIDE);
+        item.pose = poses[i];
+        item.shape.body.bvh = tree;
+        assert_ok(abut_world_add(s.world, &item, &id));
+    }
+    step(&s);
+    assert_true(s.pair_count == 900 && s.count == 3600);
+    for (uint32_t round = 0; round < 5; round++) {
+        const uint32_t moved = (round * 457 + 123) % COUNT;
+        last = s;
+        poses[moved].translation.z += round % 2 ? 100 : 0.01; /* also away from all others */
+        assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), COUNT));
+        const uint32_t kept = count_kept(&s);
+        step(&s);
+        assert_int_equal(kept + count_of(&s, moved), s.pair_count);
+        assert_true(count_of(&s, moved) <= 2 && kept >= 890);
+        assert_true(compare_rest(&last, &s, moved) > 3500);
+        /* Nothing moves. */
+        assert_ok(abut_world_set_poses(s.world, NULL, abut_array_host(poses), COUNT));
+        assert_true(s.world->has_pairs && s.world->has_contacts);
+    }
+    abut_world_destroy(s.world);
+    abut_bvh_destroy(tree);
+}
+
 /* A step that moves something and then back leaves what it was. */
 TEST(an_id_that_comes_twice_is_where_its_last_pose_says) {
     enum { COUNT = 3 };

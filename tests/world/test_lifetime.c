@@ -449,3 +449,146 @@ TEST(progress_is_that_of_layers_and_maps) {
         abut_mesh_destroy(meshes[i]);
     abuti_ask_seconds = before;
 }
+
+/* ---- fractions, and calls from within a callback ---- */
+
+typedef struct watch {
+    abut_world *world;
+    uint32_t calls, refused;
+    double first, last;
+    bool falls;  /* a fraction is less than the one before */
+    bool enters; /* the callback calls the world */
+} watch;
+
+/* Every function of the world is refused in the callback of one of its calls. */
+static void enter(watch *w) {
+    abut_contacts found = {.capacity = 0};
+    abut_world_impacts impacts = {.capacity = 0};
+    abut_world_item item = {.kind = ABUT_WORLD_SPHERE, .pose = HERE};
+    abut_world_device_contacts records;
+    abut_world_item_info choice;
+    abut_world_pair_info manner;
+    abut_vec3 position = {0, 0, 0};
+    uint64_t count;
+    size_t bytes;
+    uint32_t id;
+    item.shape.sphere.radius = 1;
+    const abut_status all[] = {abut_world_add(w->world, &item, &id),
+                               abut_world_remove(w->world, 0),
+                               abut_world_replace(w->world, 0, &item),
+                               abut_world_set_positions(w->world, 0, NULL, abut_array_host(&position)),
+                               abut_world_set_poses(w->world, NULL, abut_array_host(&HERE), 1),
+                               abut_world_ignore(w->world, 0, 1, true),
+                               abut_world_get_item_info(w->world, 0, &choice),
+                               abut_world_get_pair_info(w->world, 0, 1, &manner),
+                               abut_world_pairs(w->world, 0, NULL, &count),
+                               abut_world_contacts(w->world, &found),
+                               abut_world_events(w->world, 0, NULL, &count),
+                               abut_world_save(w->world, 0, NULL, &bytes),
+                               abut_world_restore(w->world, "", 0),
+                               abut_world_sweep(w->world, NULL, &HERE, 1, NULL, &impacts),
+                               abut_world_get_device_contacts(w->world, &records)};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        w->refused += all[i] == ABUT_ERROR_ARGUMENT;
+    assert_int_equal(w->refused, sizeof all / sizeof *all);
+    assert_refused("in another call", abut_world_remove(w->world, 0));
+    w->enters = false;
+}
+
+static bool see(void *user, const char *stage, double fraction) {
+    watch *w = user;
+    if (strcmp(stage, "world") != 0) /* of what is made when it is first needed */
+        return true;
+    if (!w->calls++)
+        w->first = fraction;
+    w->falls |= fraction < w->last;
+    w->last = fraction;
+    if (w->enters)
+        enter(w);
+    return true;
+}
+
+static abut_world *make_row(watch *w, uint32_t count) {
+    abut_context_options options = abut_context_options_default();
+    abut_context *context;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *mesh;
+    abut_world *world;
+    options.thread_count = 1;
+    options.progress = see;
+    options.progress_user = w;
+    assert_ok(abut_context_create(&options, &context));
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    assert_ok(abut_world_create(context, NULL, &world));
+    abut_context_destroy(context);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id;
+        abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = HERE};
+        item.shape.mesh.mesh = mesh;
+        item.pose.translation.x = 0.95 * i;
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    abut_mesh_destroy(mesh);
+    return world;
+}
+
+/* From 0 on, and never back, in contacts and sweeps. */
+TEST(progress_of_worlds_goes_on) {
+    extern double abuti_ask_seconds;
+    const double before = abuti_ask_seconds;
+    enum { COUNT = 100 };
+    watch w = {0};
+    abuti_ask_seconds = 0; /* at every opportunity */
+    abut_world *world = make_row(&w, COUNT);
+    static abut_contact list[4096];
+    abut_contacts found = {.list = list, .capacity = 4096};
+    abut_pose ends[COUNT];
+    abut_world_impact impacts[COUNT];
+    abut_world_impacts to = {.list = impacts, .capacity = COUNT};
+    assert_ok(abut_world_contacts(world, &found));
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < COUNT; i++)
+            ends[i] = (abut_pose){{0, 0, 0, 1}, {(0.94 - 0.01 * round) * i, 0, 0}};
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(ends), COUNT));
+        w = (watch){.first = 1};
+        assert_ok(abut_world_contacts(world, &found));
+        assert_true(w.calls > 10 && w.first == 0 && w.last > 0.8 && w.last <= 1 && !w.falls);
+        for (uint32_t i = 0; i < COUNT; i++)
+            ends[i].translation.y = 0.01 * i;
+        w = (watch){.first = 1};
+        assert_ok(abut_world_sweep(world, NULL, ends, COUNT, NULL, &to));
+        assert_true(w.calls > 10 && w.first == 0 && w.last > 0.5 && w.last <= 1 && !w.falls);
+    }
+    abuti_ask_seconds = before;
+    abut_world_destroy(world);
+}
+
+TEST(callbacks_must_not_call_their_world) {
+    extern double abuti_ask_seconds;
+    const double before = abuti_ask_seconds;
+    watch w = {0};
+    abuti_ask_seconds = 0;
+    abut_world *world = make_row(&w, 4);
+    abut_world_impact impacts[8];
+    abut_world_impacts to = {.list = impacts, .capacity = 8};
+    abut_pose end = {{0, 0, 0, 1}, {0.01, 0, 0}};
+    const abut_pose far = {{0, 0, 0, 1}, {3, 0, 0}};
+    uint64_t count;
+    for (int k = 0; k < 3; k++) {
+        w = (watch){.world = world, .enters = true};
+        end.translation.x += 0.001;
+        assert_ok(abut_world_set_poses(world, NULL, abut_array_host(&end), 1));
+        if (k == 0)
+            assert_true(contacts_of(world) > 0);
+        else if (k == 1)
+            assert_ok(abut_world_sweep(world, NULL, &far, 1, NULL, &to));
+        else
+            assert_int_equal(abut_world_events(world, 0, NULL, &count), ABUT_ERROR_BUFFER);
+        assert_true(w.refused > 0);
+    }
+    /* Afterwards all is allowed. */
+    assert_ok(abut_world_remove(world, 0));
+    assert_true(contacts_of(world) > 0);
+    abuti_ask_seconds = before;
+    abut_world_destroy(world);
+}

@@ -162,6 +162,63 @@ TEST(choices_follow_the_rule) {
     abut_mesh_destroy(half);
 }
 
+/* The reliability of a choice is that of the mesh as it is now: a slit in a ball closes and opens. */
+TEST(choices_follow_deformations) {
+    abut_mesh *slit;
+    abut_world *world;
+    const uint32_t vertices = abut_mesh_vertex_count(ball),
+                   triangles = abut_mesh_triangle_count(ball);
+    abut_vec3 *at = malloc((vertices + 1) * sizeof *at);
+    uint32_t *corners = malloc(3 * triangles * sizeof *corners);
+    assert_ok(abut_mesh_get_positions(ball, at));
+    memcpy(corners, abut_mesh_indices(ball), 3 * triangles * sizeof *corners);
+    /* One of the triangles at vertex 0 has a vertex of its own there. */
+    at[vertices] = at[0];
+    for (uint32_t i = 0; i < 3 * triangles; i++)
+        if (corners[i] == 0) {
+            corners[i] = vertices;
+            break;
+        }
+    assert_ok(abut_world_create(NULL, NULL, &world));
+    for (int start = 0; start < 2; start++) { /* open, closed */
+        const abut_vec3 closed = at[0], open = {0.97 * closed.x, 0.97 * closed.y, 0.97 * closed.z};
+        abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_world_item_info choice;
+        uint32_t id;
+        at[vertices] = start ? closed : open;
+        slit = test_mesh(NULL, at, vertices + 1, corners, triangles);
+        item.shape.mesh.mesh = slit;
+        item.shape.mesh.deforms = true;
+        assert_ok(abut_world_add(world, &item, &id));
+        for (int k = start; k < start + 3; k++) {
+            at[vertices] = k % 2 ? closed : open;
+            assert_ok(abut_world_set_positions(world, id, NULL, abut_array_host(at)));
+            assert_ok(abut_world_get_item_info(world, id, &choice));
+            assert_int_equal(choice.reliability.level,
+                             k % 2 ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_LIMITED);
+            assert_true(k % 2 ? choice.holes == 0 : choice.holes > 0);
+        }
+        abut_mesh_destroy(slit);
+    }
+    abut_world_destroy(world);
+    free(at);
+    free(corners);
+}
+
+/* The message has what can be done, and no option that worlds do not have. */
+TEST(layers_of_open_meshes_are_refused) {
+    abut_world *world;
+    uint32_t id;
+    abut_world_item item = {.kind = ABUT_WORLD_MESH, .method = ABUT_WORLD_LAYERS};
+    assert_ok(abut_world_create(NULL, NULL, &world));
+    item.shape.mesh.mesh = sheet;
+    item.pose.rotation.w = 1;
+    assert_refused("abut_world_add: method layers needs a closed mesh",
+                   abut_world_add(world, &item, &id));
+    assert_null(strstr(abut_last_error(), "options"));
+    abut_world_destroy(world);
+}
+
 TEST(wrong_calls_are_refused) {
     abut_world *world = make_world(0, serial);
     abut_world_item item = of_mesh(ball, ABUT_WORLD_FIELD, v3(0, 0, 0));

@@ -458,6 +458,46 @@ class World(Owner):
                 return Sweep(found.time, room["a"], room["b"], room["result"], found.unswept_count, said)
             room = np.empty(found.count, room.dtype)
 
+    # -- save and restore --
+
+    def save(self) -> bytes:
+        """What the world remembers between steps: 24 bytes for each pair whose boxes overlap, and 8 for each body.
+        Bodies, poses and positions are yours to store.
+
+        >>> import abut
+        >>> def build(height):
+        ...     world = abut.World()
+        ...     world.add(abut.Box((2, 2, 0.1)), motion="static")
+        ...     world.add(abut.Box(1), [0, 0, height, 0, 0, 0, 1])
+        ...     return world
+        >>> world = build(0.6)
+        >>> for height in 0.5, 0.3, 0.1, -0.1:                            # through the plate, from above
+        ...     step = world.step({1: [0, 0, height, 0, 0, 0, 1]})
+        >>> state, other = world.save(), build(-0.1)
+        >>> other.restore(state).step().normal[0].round(3).tolist()       # pushed back to where it came from
+        [0.0, 0.0, -1.0]
+        """
+        room, count = np.empty(0, np.uint8), ctypes.c_size_t()
+        while not fits(
+            lib.abut_world_save, self._handle, len(room), pointer(room), byref(count), uses=self._fields
+        ):
+            room = np.empty(count.value, np.uint8)
+        return room[: count.value].tobytes()
+
+    def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
+        """Makes the world remember what save() of another one returned. It must have the same bodies with the same
+        numbers, at the poses at which the other was saved, bit for bit; the world stays as it is where that is not
+        so. From then on both give the same contacts and events, byte for byte. Takes as long as a step in which all
+        bodies move."""
+        try:
+            given = np.frombuffer(state, np.uint8)
+        except (TypeError, BufferError, AttributeError):
+            raise TypeError(f"state must be bytes, as save() returns them, not {type(state).__name__}") from None
+        except ValueError as problem:
+            raise ArgumentError(f"state: {problem}") from None
+        run(lib.abut_world_restore, self._handle, pointer(given), len(given), uses=self._fields)
+        return self
+
     def __repr__(self) -> str:
         return f"<abut.World of {len(self)} bodies>"
 

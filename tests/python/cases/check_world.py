@@ -171,6 +171,54 @@ class Worlds(unittest.TestCase):
             self.assertEqual([world.sweep({body: end}).time for end in (through, along, up)], [0, 1, 1])
             self.assertEqual(world.sweep({body: through}).touches["time"].tolist(), [0])
 
+    def test_saved_and_restored(self):
+        def build(step):
+            world = abut.World(margin=0.005)
+            world.add(abut.shape("box", extent=(4, 4, 0.05)), motion="static")
+            for i in range(6):
+                world.add(meshes[i % 2])
+            world.move(places(step))
+            return world
+
+        def places(step):
+            """Six bodies, three of which sink through the plate and stay there."""
+            depth = min(0.02 * step, 0.7)
+            return [STILL] + [(i - 3, 0.1 * i, (0.5 - depth) if i % 2 else 0.4, 0.1 * i, 0, 0, 1) for i in range(6)]
+
+        def bits(step):
+            return [step.records[name].tobytes() for name in step.records.dtype.names]
+
+        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", extent=0.6, segments=2)]
+        first = build(0)
+        for step in range(31):
+            first.step(places(step))
+        state = first.save()
+        self.assertIsInstance(state, bytes)
+        second, fresh = build(30), build(30)
+        self.assertIs(second.restore(state), second)
+        self.assertEqual(second.save(), state)
+        differ = 0
+        for step in range(31, 70):
+            a, b, c = (world.step(places(step)) for world in (first, second, fresh))
+            self.assertEqual(bits(a), bits(b))
+            self.assertEqual(a.events["change"].tolist(), b.events["change"].tolist())
+            differ += bits(a) != bits(c)
+        self.assertGreater(differ, 0)
+        # Any bytes of it in any object that has bytes; all else is refused, and changes nothing.
+        before = bits(first.step())
+        with self.assertRaisesRegex(abut.ArgumentError, "body 2 is not as it was saved"):
+            first.restore(state)
+        now = first.save()
+        for kind in (bytearray, memoryview, lambda given: np.frombuffer(given, np.uint8)):
+            first.restore(kind(now))
+        for bad in (now[:-1], now[1:], now + b"x", b"", b"abut"):
+            with self.assertRaises(abut.Error):
+                first.restore(bad)
+        for bad in ("text", None, 3):
+            with self.assertRaises(TypeError):
+                first.restore(bad)
+        self.assertEqual(bits(first.step()), before)
+
     def test_more_than_room(self):
         box, world = abut.shape("box", segments=1), abut.World()
         for i in range(30):

@@ -939,7 +939,7 @@ static abut_status shorten_sheet(patch_work *work, patch_call *call, uint32_t ke
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
     abut_status status = answer_parts(work, call, false, keep);
     call->parts = call->count > 0;
-    if (!status && !call->options.unchecked)
+    if (!status && !call->options.skip_verification)
         return separate(work, call, keep);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
@@ -1148,7 +1148,7 @@ static abut_status check_call(const abut_posed *a, const abut_posed *b,
 
 /* All steps for a pair, with each body as its skin is chosen. */
 static abut_status answer_pair(patch_work *work, patch_call *call) {
-    uint32_t keep = call->options.keep;
+    uint32_t keep = call->options.max_contacts;
     start_work(work, call->memory);
     abut_status status = find(work, call);
     if (status)
@@ -1158,11 +1158,11 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     call->meets = work->segment_count > 0;
     status = answer_found(work, call, keep);
     status = status ? status : settle_touch(work, call);
-    if (!status && call->count && !work->region_count && !call->options.unchecked &&
+    if (!status && call->count && !work->region_count && !call->options.skip_verification &&
         !call->separates)
         status = separate(work, call, keep);
     if (!status && call->sheets && call->count && work->region_count && !call->parts &&
-        !call->options.unchecked)
+        !call->options.skip_verification)
         status = shorten_sheet(work, call, keep);
     for (size_t i = 0; i < call->count && !status; i++)
         if (call->answers[i].region != ABUT_NONE)

@@ -48,6 +48,7 @@ enum {
     SHIFT_ROUNDS = 512,
     MANY = 32,
     SOME_SEGMENTS = 8,
+    FIT_WALLS = 3,    /* shallow walls of a body that is in a tight fit, at least */
     CONTOUR_WAYS = 16 /* normals of faces of the contour that are tried for sheets */
 };
 
@@ -471,12 +472,14 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                                     &answers[0]);
         count = !status && answers[0].count;
     }
-    if (!status && (cancels || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
-        const double single = cancels ? INFINITY : answers[0].depth;
+    const bool divides = cancels || (count && answers[0].is_rim);
+    if (!status && (divides || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
+        const double single = divides ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_WAYS];
         int found_count;
         status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
-        if (!status && (cancels || is_wedge(found, found_count, single))) {
+        if (!status &&
+            (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
             count = 0;
             for (int k = 0; k < found_count; k++) {
                 if (!(found[k].depth < single))
@@ -827,7 +830,7 @@ static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t k
 /* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
  * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
  * walls of the first round do not separate. Normals that are much deeper than all walls are left
- * out where walls are shallow, and with a hint, so between bodies that were apart or nearly so
+ * out in a tight fit, and with a hint, so between bodies that were apart or nearly so
  * before: bodies that clasp each other are not thrown apart through each other. If no shift
  * separates, answers with the walls of the first round. */
 static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
@@ -846,8 +849,8 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
     for (size_t i = 0; i < s.first.count; i++)
         deepest = real_max(deepest, s.first.list[i].depth);
     const double far = s.first.count ? ADDED * deepest + NEARLY * call->size : INFINITY;
-    const bool is_shallow = deepest > TOUCH * call->size && deepest < SHALLOW * call->size;
-    const double limit = (has_hint || is_shallow) && !is_through ? far : INFINITY;
+    const bool is_fit = s.first.count >= FIT_WALLS && deepest < SHALLOW * call->size;
+    const double limit = (has_hint || is_fit) && !is_through ? far : INFINITY;
     if (is_through && has_hint && is_against_hint(call, &s.first)) {
         s.depth = INFINITY;
         call->clasped = false;
@@ -863,7 +866,7 @@ static abut_status separate(patch_work *work, patch_call *call, uint32_t keep) {
             has_directions = true;
         } else if (way && way->depth <= limit && way->depth < s.depth) {
             status = try_way(work, call, way, keep, &s);
-        } else if (s.depth < INFINITY) {
+        } else if (s.depth < INFINITY && !(is_fit && s.depth > limit)) {
             status = try_walls(work, call, keep, &s);
         } else if (has_ways) {
             break;
@@ -1172,12 +1175,13 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen. */
+/* The volume of all overlaps, or of two sheets their area, with each body as its skin is chosen;
+ * infinity if skins do not intersect. */
 static abut_status overlap_extent(patch_work *work, patch_call *call, bool is_area,
                                   double *extent) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
-    *extent = 0;
+    *extent = work->region_count ? 0 : INFINITY;
     for (size_t i = 0; i < work->region_count && !status && !is_area; i++)
         *extent += fabs(work->regions[i].volume);
     for (size_t i = 0; i < work->facet_count && !status && is_area; i++)
@@ -1212,6 +1216,8 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
             best = turned;
             least = extent;
         }
+        if (!work->near)
+            break;
     }
     call->turned[0] = best & 1;
     call->turned[1] = best & 2;

@@ -349,6 +349,7 @@ typedef struct patch_point {
 
 typedef struct patch_answer {
     bool of_faces; /* the normal is that of faces that look one way */
+    bool is_rim;   /* long columns at the rim of its faces were left out */
     vec3 normal;   /* in the frame, towards a */
     double depth, area, volume;
     vec3 centre;

@@ -776,8 +776,10 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     work->view.longest = column * size;
     measure_seen(&local, scope, SHORT_COLUMN * size); /* the view is still that of the wall */
     work->view.longest = INFINITY;
-    if (local.count && local.deepest < SHORT_COLUMN * size)
+    if (local.count && local.deepest < SHORT_COLUMN * size) {
         answer_with(&local, keep, gap, answer);
+        answer->is_rim = true;
+    }
     return ABUT_OK;
 }
 

@@ -1,0 +1,118 @@
+/* What first users of exact contacts tried: bodies that rest on an open floor, a press fit in a
+ * tray, a thin plate through a box. */
+#include "contact/patches.h"
+
+#include <math.h>
+
+enum { MAX_PATCHES = 32 };
+
+static abut_patch patches[MAX_PATCHES];
+static abut_contact points[8 * MAX_PATCHES];
+
+static abut_bvh *make_tree(abut_mesh *mesh) {
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static abut_bvh *make_shape(abut_shape_kind kind, abut_vec3 extent, uint32_t segments) {
+    abut_shape shape = abut_shape_default(kind);
+    abut_mesh *mesh;
+    shape.extent = extent;
+    shape.segments = shape.rings = segments;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    return make_tree(mesh);
+}
+
+/* A tray with a square hollow of 1 x 1 x 0.5 around the z axis, whose floor is at z = 0. */
+static abut_bvh *make_tray(void) {
+    static const double rings[4][2] = {{0.7, -0.2}, {0.7, 0.5}, {0.5, 0.5}, {0.5, 0}};
+    static const double corners[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+    abut_vec3 positions[16];
+    uint32_t indices[84] = {0, 2, 1, 0, 3, 2, 12, 13, 14, 12, 14, 15}, count = 12;
+    for (uint32_t i = 0; i < 16; i++)
+        positions[i] = v3(corners[i % 4][0] * rings[i / 4][0], corners[i % 4][1] * rings[i / 4][0],
+                          rings[i / 4][1]);
+    for (uint32_t r = 0; r < 3; r++)
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t a = 4 * r + k, b = 4 * r + (k + 1) % 4;
+            const uint32_t two[6] = {a, b, b + 4, a, b + 4, a + 4};
+            for (int i = 0; i < 6; i++)
+                indices[count++] = two[i];
+        }
+    return make_tree(test_mesh(NULL, positions, 16, indices, count / 3));
+}
+
+static abut_patches find_contacts(const abut_bvh *a, abut_pose at, const abut_bvh *b,
+                                  double margin) {
+    abut_patches found = {.list = patches,
+                          .capacity = MAX_PATCHES,
+                          .contacts = points,
+                          .contact_capacity = 8 * MAX_PATCHES};
+    abut_patch_options options = abut_patch_options_default();
+    const abut_posed first = {a, at}, second = {b, {{0, 0, 0, 1}, {0, 0, 0}}};
+    options.margin = margin;
+    assert_ok(abut_contact_patches(&first, &second, &options, &found));
+    assert_true(found.count > 0);
+    return found;
+}
+
+/* A cube on either side of an open floor of few triangles, touching it or hardly in it. */
+TEST(cube_rests_on_a_coarse_open_floor) {
+    const double depths[] = {0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3};
+    abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 1), 1);
+    test_random random = {71};
+    for (uint32_t cells = 1; cells <= 3; cells++) {
+        abut_bvh *ground = make_shape(ABUT_SHAPE_SHEET, v3(10, 10, 0), cells);
+        for (int i = 0; i < 56; i++) {
+            const double depth = depths[i % 7], side = i % 2 ? 1 : -1;
+            const abut_pose at = {{0, 0, 0, 1},
+                                  {test_random_real(&random, -3, 3),
+                                   test_random_real(&random, -3, 3), side * (0.5 - depth)}};
+            const abut_patches found = find_contacts(cube, at, ground, i % 4 < 2 ? 0 : 0.005);
+            if (!(fabs(patches[0].depth - depth) < 1e-9) || !(patches[0].normal.z * side > 0.999))
+                fail_msg("%u cells: depth %g, normal %g for %g", cells, patches[0].depth,
+                         patches[0].normal.z, depth);
+            assert_true(found.contact_count >= 4);
+        }
+        abut_bvh_destroy(ground);
+    }
+    abut_bvh_destroy(cube);
+}
+
+/* A cube that is wider than the tray by 2 e: four walls of e, and the floor. */
+TEST(press_fit_in_a_tray_keeps_its_walls) {
+    const double excess[] = {1e-6, 1e-5, 1e-4, 1e-3, 5e-3};
+    abut_bvh *tray = make_tray();
+    for (int i = 0; i < 10; i++) {
+        const double e = excess[i / 2];
+        abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1 + 2 * e, 1 + 2 * e, 1), 1);
+        const abut_pose at = {{0, 0, 0, 1}, {0, 0, 0.5}};
+        const abut_patches found = find_contacts(cube, at, tray, i % 2 ? 0.005 : 0);
+        assert_int_equal(found.count, 5);
+        for (int k = 0; k < 5; k++)
+            if (!(fabs(patches[k].depth - (k < 4 ? e : 0)) < 1e-9))
+                fail_msg("wall %d is %g deep instead of %g", k, patches[k].depth, k < 4 ? e : 0);
+        abut_bvh_destroy(cube);
+    }
+    abut_bvh_destroy(tray);
+}
+
+/* A thin plate that an edge of a cube cuts through: the depth is not that within the plate. */
+TEST(plate_through_an_edge_separates) {
+    abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 1), 1),
+             *plate = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 0.01), 1);
+    const double angles[] = {60, 30};
+    const abut_vec3 places[] = {{0, 0.5, 0.7}, {0.5, 0, 0.5}};
+    for (int i = 0; i < 2; i++) {
+        abut_pose at;
+        assert_ok(abut_pose_from_axis_angle(v3(0, 1, 2), angles[i] * 0.017453292519943295,
+                                            places[i], &at));
+        const abut_patches found = find_contacts(plate, at, cube, 0);
+        assert_true(found.separates);
+        assert_true(patches[0].depth > 0.01 && patches[0].depth < 0.04);
+    }
+    abut_bvh_destroy(plate);
+    abut_bvh_destroy(cube);
+}

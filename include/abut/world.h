@@ -66,11 +66,11 @@ ABUT_API const char *abut_world_method_name(abut_world_method method);
 typedef struct abut_world_options {
     size_t size;
     double margin;            /* contacts are also features that are this near */
-    uint32_t patch_contacts;  /* how many are kept of each patch of a pair. Fields: as by
+    uint32_t max_patch_contacts;  /* how many are kept of each patch of a pair. Fields: as by
                                * abut_contact_reduce(); 0 = all contacts. Exact: 0 = 4, at most 8 */
-    double angle;             /* of patches; 0 = 0.5 radians */
-    bool samples;             /* only samples, no deepest points of edges */
-    bool any_normal;          /* as in abut_contact_options */
+    double patch_angle;             /* of patches; 0 = 0.5 radians */
+    bool skip_edges;             /* only samples, no deepest points of edges */
+    bool keep_backfacing;          /* as in abut_contact_options */
     uint64_t pair_limit;      /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
     abut_device *device;      /* where pairs of bodies are tried; null = the CPU. Contacts are the
                                * same */
@@ -78,7 +78,7 @@ typedef struct abut_world_options {
                                * possible, exact, but with a device field. EXACT, FIELD: only this,
                                * and pairs that lack what it needs are not tried, but two solids,
                                * always exact. EXACT is not for a device. Others are refused */
-    bool unchecked;           /* as in abut_patch_options: exact depths are not checked */
+    bool skip_verification;           /* as in abut_patch_options: exact depths are not checked */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
@@ -114,7 +114,7 @@ typedef struct abut_world_item {
     uint32_t group; /* a bit for each group that it belongs to; 0 = the first alone */
     uint32_t mask;  /* a bit for each group that it collides with; 0 = all. Two items are tried if
                      * each is of a group that the other collides with */
-    bool sensor;    /* its pairs have events, and no contacts */
+    bool is_sensor;    /* its pairs have events, and no contacts */
     abut_world_method method; /* how its pairs are tried where that is possible; AUTO = by the rule.
                                * Meshes: not RADIAL. Bodies: EXACT or FIELD, which they must have
                                * what it takes for. Others have one way */
@@ -188,12 +188,12 @@ ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b
 /* How an item takes part. */
 typedef struct abut_world_item_info {
     abut_world_method method; /* of a body that has several ways: AUTO, each pair by itself */
-    bool forced;              /* the item or the world said so; else the rule */
+    bool is_forced;              /* the item or the world said so; else the rule */
     const char *reason;       /* one static sentence */
     abut_reliability reliability; /* what the inside of its mesh is worth as it is now; of meshes alone */
     double cell;        /* of its field or radial fields, or the reach of its map; or 0 */
-    double holes;       /* of a mesh as it is now: abut_mesh_report.hole_fraction */
-    double thin;        /* of a mesh that may get a field: the share of its surface with less
+    double hole_fraction;       /* of a mesh as it is now: abut_mesh_report.hole_fraction */
+    double thin_fraction;        /* of a mesh that may get a field: the share of its surface with less
                          * than two cells of wall behind it */
 } abut_world_item_info;
 
@@ -222,7 +222,7 @@ typedef struct abut_world_pair_info {
     abut_world_guarantee guarantee;
     double error; /* the deepest contact is too shallow or too deep by no more than this, as far as
                    * surfaces are what meshes say; 0 = by rounding alone; infinity = no bound */
-    const char *sentence; /* static: what is missed, or why it is never tried */
+    const char *reason; /* static: what is missed, or why it is never tried */
 } abut_world_pair_info;
 
 /* Tells how two different items are tried where their boxes overlap. */
@@ -278,13 +278,13 @@ ABUT_API const char *abut_world_event_kind_name(abut_world_event_kind change);
 
 /* What has become of a pair. */
 typedef struct abut_world_event {
-    abut_world_event_kind change;
+    abut_world_event_kind kind;
     abut_world_method method; /* by which its contacts came */
     abut_world_guarantee guarantee;
     double error;          /* as in abut_world_pair_info, of that method */
     uint32_t a, b;         /* a < b. At an end they may be free, or other items by now */
-    bool sensor;           /* one of them is */
-    bool separates;        /* as in abut_patches; exact alone */
+    bool is_sensor;           /* one of them is */
+    bool is_verified;        /* as in abut_patches; exact alone */
     uint64_t first, count; /* of its contacts, in the list of abut_world_contacts(); none of sensors
                             * and at an end */
     abut_contact deepest;  /* contact of the pair; at an end, as it was */
@@ -326,8 +326,8 @@ ABUT_API abut_status abut_world_restore(abut_world *world, const void *state, si
 /* Two items that touch within a step. */
 typedef struct abut_world_impact {
     uint32_t a, b; /* a < b */
-    bool sensor;   /* one of them is, which stops nothing */
-    abut_sweep_rigid_result touch;
+    bool is_sensor;   /* one of them is, which stops nothing */
+    abut_sweep_rigid_result result;
 } abut_world_impact;
 
 typedef struct abut_world_impacts {
@@ -336,7 +336,7 @@ typedef struct abut_world_impacts {
     double time; /* the part of the step that is safe, 0 to 1, by all pairs without a sensor: up to
                   * this time no pair that is apart at the start touches, and no pair that touches
                   * at the start penetrates deeper than it did there; see abut_world_sweep() */
-    uint64_t unknown;   /* pairs whose boxes overlap on the way that cannot be swept */
+    uint64_t unswept_count;   /* pairs whose boxes overlap on the way that cannot be swept */
     abut_reliability reliability; /* the worst of all pairs that were swept; see abut_sweep_rigid_result */
 } abut_world_impacts;
 

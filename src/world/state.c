@@ -308,7 +308,7 @@ static uint64_t born_of(const abut_world *world, uint32_t id, bool is_same) {
 static world_touch touch_of(const abut_world *world, const told_record *r) {
     abut_reliability reliability = abuti_contact_reliability(NULL, NULL);
     if (r->level != (uint32_t)reliability.level)
-        reliability = (abut_reliability){(abut_level)r->level,
+        reliability = (abut_reliability){(abut_reliability_level)r->level,
                                "The pair was last reported before the world was saved, and the "
                                "reason was not saved."};
     world_touch touch;

@@ -3,10 +3,10 @@
  * 1. Both bodies are put into a canonical order, so that swapping a and b gives the same answer. A
  *    sheet is turned so that it cuts off the smaller part of the other body.
  * 2. The contour of both surfaces divides the overlap into regions (patch_contour.c). A region is
- *    measured along several normals, or divided into walls (patch_point.c). Depths are verified:
- * the bodies must be apart after the shift. If they are not, two kinds of shifts are tried by
- *    increasing depth (separate): that of all walls, to which the overlap that remains adds its
- * own, and shifts along one normal, which the overlap that remains makes longer.
+ *    measured along several normals, or divided into walls (patch_point.c). An exact test verifies
+ *    that the depths separate the bodies. If they do not, separate() tries two kinds of shifts by
+ *    increasing depth: the joint shift of all walls, to which the remaining overlap adds walls, and
+ *    shifts along one normal, which the remaining overlap extends.
  * 3. Surfaces within the margin add gaps (patch_proximity.c).
  * Without a contour, one body may be inside the other; or surfaces touch where the jitter of the
  * contour has no thickness, and the touching triangles make the contact. */

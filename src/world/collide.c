@@ -587,13 +587,23 @@ static abut_status finish_contacts(abut_world *world) {
     return ABUT_OK;
 }
 
-abut_status abuti_world_find_contacts(abut_world *world) {
+static abut_status find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
     status = compute_answers(world);
     abuti_set_fraction(0);
     return status ? status : finish_contacts(world);
+}
+
+abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
+    abut_context *before;
+    abut_status status = abuti_world_enter(function, world, &before);
+    if (status)
+        return status;
+    status = find_contacts(world);
+    abuti_world_leave(world, before);
+    return status;
 }
 
 /* ---- again, from a saved state ---- */
@@ -646,12 +656,7 @@ abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, ui
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
-    abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_contacts", world, &before);
-    if (status)
-        return status;
-    status = abuti_world_find_contacts(world);
-    abuti_world_leave(world, before);
+    abut_status status = abuti_world_find_contacts("abut_world_contacts", world);
     if (status)
         return status;
     contacts->count = world->contacts.count;

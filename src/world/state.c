@@ -179,12 +179,7 @@ static void write_state(const abut_world *world, const state_head *head, void *s
 abut_status abut_world_save(abut_world *world, size_t capacity, void *state, size_t *bytes) {
     if (!world || !bytes || (!state && capacity))
         return abuti_null(__func__, !world ? "world" : !bytes ? "bytes" : "state");
-    abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_save", world, &before);
-    if (status)
-        return status;
-    status = abuti_world_find_contacts(world);
-    abuti_world_leave(world, before);
+    abut_status status = abuti_world_find_contacts("abut_world_save", world);
     if (status)
         return status;
     state_head head = {.magic = {0},

@@ -127,7 +127,7 @@ static void make_crowd(world_data *data) {
 
 #define PEN_SPACING 1.1
 #define PEN_MARGIN 0.005 /* as solvers want it */
-#define PEN_DEPTH 0.002  /* how deep a body is in what stops it */
+#define PEN_DEPTH 0.002  /* penetration depth of each body */
 
 static abut_status make_tree(bench_state *state, abut_shape shape, double size, abut_bvh **bvh) {
     abut_mesh *mesh = NULL, *scaled = NULL;

@@ -55,8 +55,9 @@ static abut_status cpu_pair(const abut_world *world, size_t pair, contact_call *
 static abut_status cpu_records(abut_world *world, abut_world_device_contacts *records) {
     (void)world;
     (void)records;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_world_get_device_contacts: the world has no device; see options->device");
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "abut_world_get_device_contacts: the world has no device; see options->device");
 }
 
 static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
@@ -65,8 +66,9 @@ static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_b
     (void)ids;
     (void)poses;
     (void)count;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: the poses are in a buffer, and the "
-                                           "world has no device; see options->device");
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_world_set_poses: the poses are in a buffer, and the "
+                      "world has no device; see options->device");
 }
 
 const world_backend abuti_world_on_cpu = {.create = cpu_nothing,
@@ -91,7 +93,7 @@ static abut_status try_bodies(const abut_world *world, size_t pair, const world_
     abut_status status = world->backend->pair(world, pair, &call, both);
     to->count = call.count;
     to->reliability = abuti_contact_reliability(b->body.samples ? a->body.field : NULL,
-                                      a->body.samples ? b->body.field : NULL);
+                                                a->body.samples ? b->body.field : NULL);
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
 
@@ -172,7 +174,7 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
     if (world->options.max_patch_contacts &&
         !(world->backend->reduces && second->kind == ABUT_WORLD_BODY && !character))
         to->count = abut_contact_reduce(to->list, to->count, world->options.max_patch_contacts,
-                                        world->options.angle);
+                                        world->options.patch_angle);
     return ABUT_OK;
 }
 
@@ -271,7 +273,7 @@ static abut_status try_exact(const abut_world *world, vec3 hint, const world_ite
     abuti_vector *list = &answers->contacts, *patches = &answers->patches;
     abut_patch_options options = abut_patch_options_default();
     options.margin = o->margin;
-    options.keep = o->max_patch_contacts < EXACT_KEEP ? o->max_patch_contacts : EXACT_KEEP;
+    options.max_contacts = o->max_patch_contacts < EXACT_KEEP ? o->max_patch_contacts : EXACT_KEEP;
     options.hint = hint;
     options.skip_verification = o->skip_verification;
     abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
@@ -291,8 +293,8 @@ static abut_status try_exact(const abut_world *world, vec3 hint, const world_ite
         found.contact_capacity = list->room - list->count;
         status = abuti_world_patches(a, b, &options, &found);
     }
-    *to =
-        (abut_contacts){found.contacts, found.contact_capacity, found.contact_count, found.reliability};
+    *to = (abut_contacts){found.contacts, found.contact_capacity, found.contact_count,
+                          found.reliability};
     *separates = found.is_verified;
     return status;
 }
@@ -357,7 +359,7 @@ static abut_status keep_pair(const abut_world *world, size_t pair, const world_t
     for (size_t i = 0; i < count; i++)
         to[i].pair = (uint32_t)pair;
     world_touch touch = *last;
-    touch.event.first = touch.event.sensor ? 0 : list->count;
+    touch.event.first = touch.event.is_sensor ? 0 : list->count;
     touch.event.deepest.pair = (uint32_t)pair;
     return add_pair(world, kept, &touch, answers);
 }
@@ -420,7 +422,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
                                 .error = manner.error,
                                 .a = which->a,
                                 .b = which->b,
-                                .sensor = sensor,
+                                .is_sensor = sensor,
                                 .is_verified = separates,
                                 .first = sensor ? 0 : answers->contacts.count,
                                 .count = sensor ? 0 : to.count,
@@ -524,7 +526,7 @@ static abut_status join_answers(abut_world *world) {
         }
         for (size_t k = 0; k < from->touches.count; k++) {
             to[world->touches.count] = touch[k];
-            to[world->touches.count++].event.first += touch[k].event.sensor ? 0 : j.begin[i];
+            to[world->touches.count++].event.first += touch[k].event.is_sensor ? 0 : j.begin[i];
         }
         if (from->reliability.level > world->reliability.level)
             world->reliability = from->reliability;
@@ -587,13 +589,23 @@ static abut_status finish_contacts(abut_world *world) {
     return ABUT_OK;
 }
 
-abut_status abuti_world_find_contacts(abut_world *world) {
+static abut_status find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
     status = compute_answers(world);
     abuti_set_fraction(0);
     return status ? status : finish_contacts(world);
+}
+
+abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
+    abut_context *before;
+    abut_status status = abuti_world_enter(function, world, &before);
+    if (status)
+        return status;
+    status = find_contacts(world);
+    abuti_world_leave(world, before);
+    return status;
 }
 
 /* ---- again, from a saved state ---- */
@@ -611,8 +623,8 @@ static void digest_answers(uint64_t to[2], const abuti_vector *contacts,
         to[0] = mix(to[0], &contact[i], CONTACT_BYTES);
     for (size_t i = 0; i < touches->count; i++) {
         const abut_world_event *e = &touch[i].event;
-        const uint64_t facts[] = {e->a,         e->b,      (uint64_t)e->method,
-                                  e->guarantee, e->sensor, e->is_verified,
+        const uint64_t facts[] = {e->a,         e->b,         (uint64_t)e->method,
+                                  e->guarantee, e->is_sensor, e->is_verified,
                                   e->count};
         to[1] = mix(to[1], facts, sizeof facts);
         to[1] = mix(to[1], &e->deepest, CONTACT_BYTES);
@@ -646,12 +658,7 @@ abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, ui
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
-    abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_contacts", world, &before);
-    if (status)
-        return status;
-    status = abuti_world_find_contacts(world);
-    abuti_world_leave(world, before);
+    abut_status status = abuti_world_find_contacts("abut_world_contacts", world);
     if (status)
         return status;
     contacts->count = world->contacts.count;

@@ -48,12 +48,7 @@ abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_e
                               uint64_t *count) {
     if (!world || !count || (!events && capacity))
         return abuti_null(__func__, !world ? "world" : !count ? "count" : "events");
-    abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_events", world, &before);
-    if (status)
-        return status;
-    status = abuti_world_find_contacts(world);
-    abuti_world_leave(world, before);
+    abut_status status = abuti_world_find_contacts("abut_world_events", world);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->told, world->touches.count,
                                       sizeof(world_touch));

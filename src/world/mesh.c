@@ -105,7 +105,7 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
     else if (r->triangle_count < FEW_TRIANGLES)
         choose(a, ABUT_WORLD_EXACT, false,
                "It has so few triangles that exact patches take some microseconds.");
-    else if (a->choice.thin > THIN)
+    else if (a->choice.thin_fraction > THIN)
         choose(a, ABUT_WORLD_EXACT, false,
                "Parts of it are thinner than two cells, which a field would lose.");
     else
@@ -145,7 +145,7 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
         (!world->options.device && a->asked != ABUT_WORLD_FIELD))
         return ABUT_OK;
     const uint32_t cells = a->resolution ? a->resolution : FIELD_CELLS;
-    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin);
+    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin_fraction);
 }
 
 /* ---- making it ---- */
@@ -292,7 +292,8 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
         abut_mesh_input_doubles(positions, old->vertex_count, old->indices, old->triangle_count);
     abut_status status = abut_mesh_create(old->context, &input, &mesh);
     if (!status && (status = abut_bvh_set_mesh(a->bvh, mesh)))
-        (void)abut_bvh_set_mesh(a->bvh, old); /* boxes never fail; the rest is made when asked for */
+        (void)abut_bvh_set_mesh(a->bvh,
+                                old); /* boxes never fail; the rest is made when asked for */
     if (!status && a->map)
         status = abut_map_set_mesh(a->map, mesh);
     if (status) {
@@ -305,7 +306,7 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
     abut_mesh_destroy(old);
     if (a->map)
         a->choice.cell = abut_map_get_info(a->map).reach;
-    if (abut_bvh_get_info(a->bvh).rebuild) { /* if there is memory */
+    if (abut_bvh_get_info(a->bvh).should_rebuild) { /* if there is memory */
         abut_bvh *made = NULL;
         if (!abut_bvh_create(mesh, NULL, &made)) {
             abut_bvh_destroy(a->bvh);

@@ -110,9 +110,13 @@ static uint64_t digest_of_item(const abut_world *world, uint64_t id) {
 /* Of what contacts depend on. Where they are computed is not part of it. */
 static uint64_t digest_options(const abut_world *world) {
     const abut_world_options *o = &world->options;
-    const double numbers[] = {o->margin,           o->angle,          (double)o->patch_contacts,
-                              (double)o->samples,  (double)o->method, (double)o->any_normal,
-                              (double)o->unchecked};
+    const double numbers[] = {o->margin,
+                              o->patch_angle,
+                              (double)o->max_patch_contacts,
+                              (double)o->skip_edges,
+                              (double)o->method,
+                              (double)o->keep_backfacing,
+                              (double)o->skip_verification};
     return abuti_checksum(numbers, sizeof numbers);
 }
 
@@ -141,7 +145,7 @@ static told_record make_record(const abut_world *world, const world_touch *touch
                      .kind = c->kind,
                      .element = c->element,
                      .part = c->part};
-    r.flags = (e->sensor ? TOLD_SENSOR : 0u) | (e->separates ? TOLD_SEPARATES : 0u) |
+    r.flags = (e->is_sensor ? TOLD_SENSOR : 0u) | (e->is_verified ? TOLD_SEPARATES : 0u) |
               (is_same_item(world, e->a, touch->born[0]) ? TOLD_HAS_A : 0u) |
               (is_same_item(world, e->b, touch->born[1]) ? TOLD_HAS_B : 0u);
     return r;
@@ -179,12 +183,7 @@ static void write_state(const abut_world *world, const state_head *head, void *s
 abut_status abut_world_save(abut_world *world, size_t capacity, void *state, size_t *bytes) {
     if (!world || !bytes || (!state && capacity))
         return abuti_null(__func__, !world ? "world" : !bytes ? "bytes" : "state");
-    abut_context *before;
-    abut_status status = abuti_world_enter("abut_world_save", world, &before);
-    if (status)
-        return status;
-    status = abuti_world_find_contacts(world);
-    abuti_world_leave(world, before);
+    abut_status status = abuti_world_find_contacts("abut_world_save", world);
     if (status)
         return status;
     state_head head = {.magic = {0},
@@ -292,10 +291,11 @@ static bool record_is_possible(const told_record *r, const told_record *before) 
     return r->a < r->b &&
            (!before || before->a < r->a || (before->a == r->a && before->b < r->b)) &&
            r->method > ABUT_WORLD_AUTO && r->method <= ABUT_WORLD_LAYERS &&
-           r->guarantee > ABUT_WORLD_GUARANTEE_NONE && r->guarantee <= ABUT_WORLD_GUARANTEE_LIMITED &&
-           r->flags <= TOLD_FLAGS && r->level <= ABUT_RELIABILITY_UNRELIABLE && r->error >= 0 &&
-           is_finite(r->point, 3) && is_finite(r->normal, 3) && is_finite(&r->depth, 1) &&
-           r->side <= 1 && abut_contact_kind_name((abut_contact_kind)r->kind) && !r->zero;
+           r->guarantee > ABUT_WORLD_GUARANTEE_NONE &&
+           r->guarantee <= ABUT_WORLD_GUARANTEE_LIMITED && r->flags <= TOLD_FLAGS &&
+           r->level <= ABUT_RELIABILITY_UNRELIABLE && r->error >= 0 && is_finite(r->point, 3) &&
+           is_finite(r->normal, 3) && is_finite(&r->depth, 1) && r->side <= 1 &&
+           abut_contact_kind_name((abut_contact_kind)r->kind) && !r->zero;
 }
 
 /* The number of the item, or one that no item has. */
@@ -308,7 +308,8 @@ static uint64_t born_of(const abut_world *world, uint32_t id, bool is_same) {
 static world_touch touch_of(const abut_world *world, const told_record *r) {
     abut_reliability reliability = abuti_contact_reliability(NULL, NULL);
     if (r->level != (uint32_t)reliability.level)
-        reliability = (abut_reliability){(abut_reliability_level)r->level,
+        reliability =
+            (abut_reliability){(abut_reliability_level)r->level,
                                "The pair was last reported before the world was saved, and the "
                                "reason was not saved."};
     world_touch touch;
@@ -320,8 +321,8 @@ static world_touch touch_of(const abut_world *world, const told_record *r) {
     touch.event.error = r->error;
     touch.event.a = r->a;
     touch.event.b = r->b;
-    touch.event.sensor = r->flags & TOLD_SENSOR;
-    touch.event.separates = r->flags & TOLD_SEPARATES;
+    touch.event.is_sensor = r->flags & TOLD_SENSOR;
+    touch.event.is_verified = r->flags & TOLD_SEPARATES;
     touch.event.deepest = (abut_contact){.point = {r->point[0], r->point[1], r->point[2]},
                                          .normal = {r->normal[0], r->normal[1], r->normal[2]},
                                          .depth = r->depth,

@@ -280,8 +280,9 @@ size_t abuti_world_character_size(const world_item *item);
 
 /* ---- collide.c ---- */
 
-/* Finds the contacts of all pairs unless they are known. */
-abut_status abuti_world_find_contacts(abut_world *world);
+/* Finds the contacts of all pairs unless they are known, between abuti_world_enter() for a public
+ * function and abuti_world_leave(). */
+abut_status abuti_world_find_contacts(const char *function, abut_world *world);
 /* Computes the contacts of all pairs anew, each with its hint. Fails, and leaves the world as it
  * was, if they are not those of the digest. The pairs must be known. */
 abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, uint64_t digest);

@@ -71,8 +71,8 @@ static inline int show_pose(int count, char **text) {
     printf("%s, distance %.17g\n", overlaps(&q) ? "touching" : "apart", measure_distance(&q));
     find_contacts(&q, &answers[0]);
     const abut_patches *f = &answers[0].found;
-    printf("%u patches, separates %d, %s\n", (unsigned)f->count, f->separates,
-           abut_level_name(f->reliability.level));
+    printf("%u patches, separates %d, %s\n", (unsigned)f->count, f->is_verified,
+           abut_reliability_level_name(f->reliability.level));
     for (uint64_t i = 0; i < f->count; i++) {
         const abut_patch *p = &f->list[i];
         printf("patch %u: depth %.9g normal %.6f %.6f %.6f centre %.6f %.6f %.6f area %.6g volume "

@@ -50,7 +50,7 @@ TEST(e_verified_depths_separate) {
                 q.margin = margins[test_random_below(&random, 3)];
             char note[128];
             const double deepest = find_contacts(&q, &answers[0]);
-            const bool separates = answers[0].found.separates;
+            const bool separates = answers[0].found.is_verified;
             if (k < 2)
                 record("e-shallow-not-separated", !separates, &q, NULL);
             else

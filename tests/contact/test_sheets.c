@@ -23,7 +23,7 @@ static double deepest(const model *a, abut_pose at_a, const model *b, abut_pose 
     options.margin = margin;
     assert_ok(abut_contact_patches(&first, &second, &options, &found));
     assert_true(found.count > 0);
-    *separates = found.separates;
+    *separates = found.is_verified;
     return list[0].depth;
 }
 

@@ -52,7 +52,7 @@ TEST(legs_go_through_a_plate) {
                 options.hint.z = hint;
                 assert_ok(abut_contact_patches(&a, &b, &options, &found));
                 assert_int_equal(found.count, legs);
-                assert_true(found.separates);
+                assert_true(found.is_verified);
                 for (uint64_t i = 0; i < found.count; i++) {
                     if (through && !hint && fabs(z) < 0.02)
                         continue; /* either side */

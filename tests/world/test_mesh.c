@@ -93,8 +93,8 @@ static abut_mesh *spoil(const abut_mesh *mesh, uint32_t every, bool leave_out) {
         indices[3 * used + 1] = corner[chosen ? 2 : 1];
         indices[3 * used++ + 2] = corner[chosen ? 1 : 2];
     }
-    abut_mesh *made =
-        test_mesh(serial, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, used);
+    abut_mesh *made = test_mesh(serial, abut_mesh_local_positions(mesh),
+                                abut_mesh_vertex_count(mesh), indices, used);
     free(indices);
     return made;
 }
@@ -162,7 +162,8 @@ TEST(choices_follow_the_rule) {
     abut_mesh_destroy(half);
 }
 
-/* The reliability of a choice is that of the mesh as it is now: a slit in a ball closes and opens. */
+/* The reliability of a choice is that of the mesh as it is now: a slit in a ball closes and opens.
+ */
 TEST(choices_follow_deformations) {
     abut_mesh *slit;
     abut_world *world;
@@ -196,7 +197,7 @@ TEST(choices_follow_deformations) {
             assert_ok(abut_world_get_item_info(world, id, &choice));
             assert_int_equal(choice.reliability.level,
                              k % 2 ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_LIMITED);
-            assert_true(k % 2 ? choice.holes == 0 : choice.holes > 0);
+            assert_true(k % 2 ? choice.hole_fraction == 0 : choice.hole_fraction > 0);
         }
         abut_mesh_destroy(slit);
     }
@@ -249,10 +250,12 @@ TEST(wrong_calls_are_refused) {
     id = add(world, &item);
     assert_refused("rigid", abut_world_set_positions(world, id, NULL, abut_array_host(&item)));
     assert_refused("no item 7", abut_world_set_positions(world, 7, NULL, abut_array_host(&item)));
-    assert_refused("world is null", abut_world_set_positions(NULL, id, NULL, abut_array_host(&item)));
+    assert_refused("world is null",
+                   abut_world_set_positions(NULL, id, NULL, abut_array_host(&item)));
     item.shape.mesh.deforms = true;
     id = add(world, &item);
-    assert_refused("positions is null", abut_world_set_positions(world, id, NULL, abut_array_host(NULL)));
+    assert_refused("positions is null",
+                   abut_world_set_positions(world, id, NULL, abut_array_host(NULL)));
     abut_character_matrix bone = matrix_none();
     assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
     assert_refused("choice is null", abut_world_get_item_info(world, id, NULL));
@@ -696,7 +699,8 @@ TEST(deformed_is_as_if_new) {
             /* What is refused leaves it as it is. */
             const uint64_t before = found[0].count;
             positions[3].x = NAN;
-            assert_int_equal(abut_world_set_positions(worlds[0], 0, NULL, abut_array_host(positions)),
+            assert_int_equal(abut_world_set_positions(worlds[0], 0, NULL,
+                                                      abut_array_host(positions)),
                              ABUT_ERROR_ARGUMENT);
             assert_ok(abut_world_contacts(worlds[0], &found[0]));
             assert_int_equal(found[0].count, before);

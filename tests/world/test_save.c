@@ -94,7 +94,8 @@ static void deform(const stage *s, abut_world *world, uint32_t step) {
         assert_ok(abut_mesh_get_positions(mesh, to));
         for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
             to[i].z += 0.1 * sin(4 * to[i].x + 0.02 * step) + (k ? 0 : 0.05 * cos(0.1 * step));
-        assert_ok(abut_world_set_positions(world, (uint32_t)(CLOTH + k), NULL, abut_array_host(to)));
+        assert_ok(
+            abut_world_set_positions(world, (uint32_t)(CLOTH + k), NULL, abut_array_host(to)));
     }
 }
 
@@ -142,9 +143,10 @@ static bool same_record(const record *x, const record *y) {
     same = same && memcmp(x->list, y->list, x->count * sizeof *x->list) == 0;
     for (uint64_t i = 0; i < x->event_count && same; i++) {
         const abut_world_event *p = &x->events[i], *q = &y->events[i];
-        same = p->change == q->change && p->method == q->method && p->guarantee == q->guarantee &&
-               p->error == q->error && p->a == q->a && p->b == q->b && p->sensor == q->sensor &&
-               p->separates == q->separates && p->first == q->first && p->count == q->count &&
+        same = p->kind == q->kind && p->method == q->method && p->guarantee == q->guarantee &&
+               p->error == q->error && p->a == q->a && p->b == q->b &&
+               p->is_sensor == q->is_sensor && p->is_verified == q->is_verified &&
+               p->first == q->first && p->count == q->count &&
                p->reliability.level == q->reliability.level &&
                memcmp(&p->deepest, &q->deepest, offsetof(abut_contact, part) + 4) == 0;
     }
@@ -192,7 +194,7 @@ TEST(a_restored_world_goes_on_byte_for_byte) {
             }
             contacts += (uint32_t)x.count;
             for (uint64_t i = 0; i < x.event_count; i++)
-                ends += x.events[i].change == ABUT_WORLD_EVENT_END;
+                ends += x.events[i].kind == ABUT_WORLD_EVENT_END;
         }
         /* There is something to compare, and without the state it is something else. */
         assert_true(contacts > 1000 && ends > 1 && differ > 5);
@@ -262,7 +264,7 @@ TEST(events_of_items_that_are_gone_are_restored) {
     assert_true(same_record(&x, &y));
     uint32_t changes[3] = {0};
     for (uint64_t i = 0; i < x.event_count; i++)
-        changes[x.events[i].change]++;
+        changes[x.events[i].kind]++;
     assert_true(changes[0] && changes[1] && changes[2]);
     free(saved);
     abut_world_destroy(worlds[0]);

@@ -1,0 +1,698 @@
+/* The shift that separates two bodies, and the contact patches that stand for it.
+ *
+ * Problem: which patches, with which depths, separate two overlapping bodies, and which of several
+ * shifts is the right one?
+ *
+ * Method. Each region of the overlap has one patch along its best normal, or one for each of its
+ * walls. The joint shift is the shortest vector that goes by at least the depth of every patch
+ * along its normal. An exact test decides whether the bodies are apart after it. If they are not,
+ * two kinds of shifts are tried by increasing depth: the joint shift of all walls, to which the
+ * remaining overlap adds walls, and shifts along one normal, which the remaining overlap extends.
+ * Opposite walls that no shift satisfies keep their local depths, as in a press fit.
+ *
+ * Guarantee: `is_verified` is set only after an exact test of the shift that the depths describe.
+ */
+#include "contact/patch_separate.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SLACK 1e-6      /* of the depth, by which bodies are moved apart to see whether they are */
+#define HAIR 1e-7       /* of the smaller body, beside it */
+#define BARE_SLACK 2e-9 /* the same where depths are taken as they are: above rounding errors */
+#define ADDED 4.0       /* times as deep as all walls may a normal be, with a hint */
+#define NEARLY 0.01     /* of the smaller body: the least by which a shift is made longer */
+#define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
+#define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
+#define SAME_DEPTH 1e-3       /* of a depth: by which another is the same */
+#define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
+#define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
+#define WEDGE_THICKNESS 3.0   /* times as deep as thick on average is a wedge, at least */
+#define WEDGE_DEPTH 0.5       /* of the depth of a wedge: its walls are less deep on average */
+#define SHORTER 0.8    /* times as deep, or less, is a way out of a sheet that replaces another */
+#define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
+#define SHALLOW 0.05   /* of the smaller body: opposite walls that are less deep hold the body */
+#define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
+
+enum {
+    WALL_ROUNDS = 4, /* in which walls of the remaining overlap are added */
+    TRIES = 128,     /* shifts of a pair */
+    WAY_CAPACITY = 64,
+    SHIFT_ROUNDS = 512,
+    MANY = 32,
+    FIT_WALLS = 3,    /* shallow walls of a body that is in a tight fit, at least */
+    CONTOUR_WAYS = 16 /* normals of faces of the contour that are tried for sheets */
+};
+
+/* By how much a shift must go along the normal of an answer. */
+static double wanted_shift(const patch_call *call, const patch_answer *answer) {
+    if (call->bare)
+        return real_max(answer->depth, 0) + BARE_SLACK * call->size;
+    return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
+}
+
+/* The least shift that satisfies all answers (Hildreth 1957, "A quadratic programming procedure");
+ * false where there is none, as between opposite walls. Of more than MANY answers the others are
+ * satisfied too, but the shift may not be the least. */
+static bool common_shift(const patch_call *call, const patch_answer *answers, size_t count,
+                         vec3 *shift) {
+    double gone[MANY] = {0};
+    *shift = v3(0, 0, 0);
+    for (int round = 0; round < SHIFT_ROUNDS; round++) {
+        double worst = 0;
+        for (size_t i = 0; i < count; i++) {
+            double missing = wanted_shift(call, &answers[i]) - v3_dot(*shift, answers[i].normal);
+            missing = real_max(missing, i < MANY ? -gone[i] : 0);
+            worst = real_max(worst, fabs(missing) / call->size);
+            *shift = v3_along(*shift, missing, answers[i].normal);
+            if (i < MANY)
+                gone[i] += missing;
+        }
+        if (worst < 1e-9)
+            return true;
+    }
+    return false;
+}
+
+bool abuti_patch_shift(double size, const patch_answer *answers, size_t count, vec3 *shift) {
+    const patch_call call = {.size = size};
+    return common_shift(&call, answers, count, shift);
+}
+
+/* Whether the bodies are apart once the first is shifted; likely so along its way. */
+abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *apart) {
+    abut_posed moved = call->posed[0];
+    abut_pair_relation relation;
+    pair_frame frame;
+    uint32_t found[2], vertex;
+    unsigned doubt = 0;
+    abut_status status;
+    *apart = false;
+    moved.pose.translation = v3_add(moved.pose.translation, shift);
+    if (!abuti_pair_start(&moved, &call->posed[1], &frame)) {
+        status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
+    } else {
+        abuti_pair_expect(&frame, v3_normalise(shift));
+        bool meets = abuti_pair_meets(&frame, found);
+        status = abuti_stop_status("contacts");
+        if (status || meets)
+            return status;
+        status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
+    }
+    *apart = !status && relation == ABUT_PAIR_APART;
+    return status;
+}
+
+/* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
+ * that are opposite are further apart than they are deep. Otherwise a body has gone through
+ * another, and opposite walls are two ways out of one overlap. */
+static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (walls[i].depth > SHALLOW * call->size)
+            return false;
+        for (size_t k = 0; k < i; k++) {
+            vec3 between = v3_sub(walls[k].points[0].at, walls[i].points[0].at);
+            double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
+            if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
+                fabs(v3_dot(between, walls[i].normal)) < 2 * depths)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void set_depth(patch_answer *answer, double depth) {
+    answer->depth = answer->points[0].depth = depth;
+}
+
+/* ---- walls of a pair ---- */
+
+/* A normal along which a is shifted, and by how much at least until it separates. */
+typedef struct way_out {
+    vec3 normal;
+    double depth;
+    bool is_measured; /* over all of the overlap; otherwise at one place */
+} way_out;
+
+/* Shifts that are tried. */
+typedef struct wall_search {
+    const patch_work *work;        /* before any shift */
+    patch_answers together, first; /* walls that are to separate together; all of the first round */
+    vec3 shift;                    /* that satisfies them */
+    double depth;                  /* the largest of them; infinite if they do not separate */
+    int rounds;                    /* that added walls */
+    int way_count;
+    way_out ways[WAY_CAPACITY];
+} wall_search;
+
+/* The region whose contour is nearest, by its centre. */
+static uint32_t nearest_region(const patch_work *work, vec3 at) {
+    uint32_t nearest = ABUT_NONE;
+    double least = INFINITY;
+    for (size_t i = 0; i < work->region_count; i++) {
+        double distance = v3_length_sq(v3_sub(work->regions[i].centre, at));
+        if (distance < least) {
+            least = distance;
+            nearest = (uint32_t)i;
+        }
+    }
+    return nearest;
+}
+
+/* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
+ * wall of an earlier round makes that one deeper: by twice as much from the third round on, since
+ * shifts that slide along other walls approach it ever more slowly. */
+static abut_status add_wall(const patch_call *call, wall_search *s, const patch_answer *found) {
+    const bool first_round = !s->rounds;
+    patch_answer wall = *found;
+    patch_answers *walls = &s->together;
+    if (!first_round)
+        wall.region = nearest_region(s->work, wall.points[0].at);
+    double before = v3_dot(s->shift, wall.normal), rest = (s->rounds > 1 ? 2 : 1) * wall.depth;
+    for (size_t i = 0; i < walls->count && !first_round; i++)
+        if (walls->list[i].region == wall.region &&
+            v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
+            wall.depth < REST_OF_WALL * walls->list[i].depth) {
+            patch_answer *same = &walls->list[i];
+            double along = v3_dot(s->shift, same->normal) + real_max(rest, 0);
+            same->depth = same->points[0].depth = real_max(same->depth, along);
+            return ABUT_OK;
+        }
+    wall.depth += before;
+    uint32_t count = wall.count;
+    wall.count = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        patch_point point = wall.points[k];
+        point.at = v3_sub(point.at, v3_scale(s->shift, 0.5));
+        point.depth += before;
+        if (point.depth >= -call->gap || !wall.count)
+            wall.points[wall.count++] = point;
+    }
+    if (!first_round)
+        wall.volume = 0; /* that of the region is known from the first round */
+    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
+}
+
+static abut_status append(patch_call *call, patch_answers *list, const patch_answer *answer) {
+    return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
+}
+
+/* Whether a region is much deeper than it is thick on average; a lens is two or three times as
+ * deep. */
+static bool may_be_wedge(const patch_region *r, double depth) {
+    return depth * patch_area_length(r->area) > WEDGE_THICKNESS * fabs(r->volume);
+}
+
+/* Whether a region is a wedge between walls: it looks one way on the whole, but is much deeper that
+ * way than its walls are on average. */
+static bool is_wedge(const patch_answer *walls, int count, double depth) {
+    double sum = 0, area = 0;
+    for (int k = 0; k < count; k++) {
+        sum += walls[k].area * walls[k].depth;
+        area += walls[k].area;
+    }
+    return count > 1 && sum < WEDGE_DEPTH * depth * area;
+}
+
+/* Adds the walls of a region. Of surfaces that look many ways those separate together that are
+ * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
+ * which is seen in the next round. */
+static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                    wall_search *s) {
+    const bool first_round = !s->rounds;
+    patch_answer answers[PATCH_WAYS];
+    int count = 0;
+    double most = INFINITY;
+    abut_status status = ABUT_OK;
+    bool cancels = abuti_patch_cancels(work, &work->regions[i]);
+    if (!cancels) {
+        status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false,
+                                    &answers[0]);
+        count = !status && answers[0].count;
+    }
+    const bool divides = cancels || (count && answers[0].is_rim);
+    if (!status && (divides || (count && may_be_wedge(&work->regions[i], answers[0].depth)))) {
+        const double single = divides ? INFINITY : answers[0].depth;
+        patch_answer found[PATCH_WAYS];
+        int found_count;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
+        if (!status &&
+            (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
+            count = 0;
+            for (int k = 0; k < found_count; k++) {
+                if (!(found[k].depth < single))
+                    continue;
+                most = real_min(most, found[k].depth);
+                answers[count++] = found[k];
+            }
+            most = AS_SHALLOW * real_max(most, HAIR * call->size);
+        }
+    }
+    if (first_round && !status)
+        work->regions[i].gap = count ? !(answers[0].depth > 0) : !cancels;
+    for (int k = 0; k < count && !status; k++) {
+        if (answers[k].depth <= most)
+            status = add_wall(call, s, &answers[k]);
+        if (first_round && !status)
+            status = append(call, &s->first, &answers[k]);
+    }
+    return status;
+}
+
+/* Replaces the answers by walls, those that are gaps left out. */
+static abut_status answer_with(patch_call *call, const patch_answers *walls) {
+    abut_status status = ABUT_OK;
+    call->count = 0;
+    for (size_t i = 0; i < walls->count && !status; i++)
+        if (walls->list[i].depth >= -call->gap)
+            status = abuti_patch_add_answer(call, &walls->list[i]);
+    return status;
+}
+
+/* Replaces the answers by all shallow walls of all regions, of bodies that are held between them.
+ * A region without walls answers as before. */
+static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t keep,
+                                  const patch_answers *before) {
+    abut_status status = ABUT_OK;
+    call->count = 0;
+    for (size_t i = 0; i < before->count && !status; i++)
+        if (before->list[i].region == ABUT_NONE)
+            status = abuti_patch_add_answer(call, &before->list[i]);
+    for (size_t i = 0; i < work->region_count && !status; i++) {
+        patch_answer walls[PATCH_WAYS];
+        int count = 0;
+        size_t added = call->count;
+        if (!abuti_patch_region_counts(work, call, i))
+            continue;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+        for (int k = 0; k < count && !status; k++)
+            if (walls[k].depth < SHALLOW * call->size)
+                status = abuti_patch_add_answer(call, &walls[k]);
+        for (size_t k = 0; k < before->count && !status && call->count == added; k++)
+            if (before->list[k].region == i)
+                status = abuti_patch_add_answer(call, &before->list[k]);
+    }
+    return status;
+}
+
+/* Whether the least shift that satisfies the answers separates, with hardly anything more: what
+ * decides is not the rounding error of the shift, so the answer is the same wherever the bodies
+ * are. */
+static abut_status separates_exactly(const patch_call *call, bool *apart) {
+    patch_call exact = *call;
+    vec3 shift;
+    exact.bare = true;
+    *apart = false;
+    return common_shift(&exact, call->answers, call->count, &shift)
+               ? abuti_patch_apart_after(call, shift, apart)
+               : ABUT_OK;
+}
+
+/* Makes the answers that are no gaps deeper: by a hair, and at least as far as a shift goes along
+ * their normals. */
+static void deepen(patch_call *call, vec3 shift) {
+    for (size_t i = 0; i < call->count; i++) {
+        patch_answer answer = call->answers[i];
+        answer.depth = real_max(answer.depth, v3_dot(shift, answer.normal));
+        if (answer.depth > 0)
+            answer.depth = wanted_shift(call, &answer);
+        answer.points[0].depth = answer.depth;
+        size_t k = i;
+        for (; k > 0 && call->answers[k - 1].depth < answer.depth; k--)
+            call->answers[k] = call->answers[k - 1];
+        call->answers[k] = answer;
+    }
+}
+
+/* Answers with walls that separate by a shift. Without the hair that is added to depths, and
+ * without walls that were gaps before the shift, the least shift may be too short: then they are
+ * made deeper. */
+static abut_status answer_separating(patch_call *call, const patch_answers *walls, vec3 shift) {
+    abut_status status = answer_with(call, walls);
+    status = status ? status : separates_exactly(call, &call->separates);
+    if (status || call->separates)
+        return status;
+    deepen(call, v3(0, 0, 0));
+    status = separates_exactly(call, &call->separates);
+    if (status || call->separates || call->count == walls->count)
+        return status;
+    deepen(call, shift);
+    return separates_exactly(call, &call->separates);
+}
+
+/* Whether an answer of a region looks about the way of a wall. */
+static bool has_wall(const patch_call *call, const patch_answer *wall) {
+    for (size_t i = 0; i < call->count; i++) {
+        const patch_answer *answer = &call->answers[i];
+        if (answer->region == wall->region &&
+            v3_dot(answer->normal, wall->normal) > OTHER_WALL_COSINE)
+            return true;
+    }
+    return false;
+}
+
+/* Adds shallow walls that the shift of the others separates too, so that each wall that overlaps
+ * has contacts. */
+static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t keep, vec3 shift) {
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_answer walls[PATCH_WAYS];
+        int count;
+        if (!abuti_patch_region_counts(work, call, i))
+            continue;
+        abut_status status =
+            abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+        for (int k = 0; k < count && !status; k++) {
+            patch_answer *wall = &walls[k];
+            double along = v3_dot(shift, wall->normal);
+            if (wall->depth > SHALLOW * call->size ||
+                wall->depth > (1 + SAME_DEPTH) * along + HAIR * call->size || has_wall(call, wall))
+                continue;
+            if (wall->depth > along) /* of the same depth as another wall, within rounding */
+                set_depth(wall, along);
+            status = abuti_patch_add_answer(call, wall);
+        }
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
+/* Adds walls of the overlap at the shift so far, and finds the least shift that satisfies all.
+ * Opposite walls that hold a body end the search. */
+static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < work->region_count && !status; i++)
+        if (abuti_patch_region_counts(work, call, i))
+            status = add_region_walls(work, call, i, keep, s);
+    s->depth = INFINITY;
+    if (status || !s->together.count)
+        return status;
+    if (common_shift(call, s->together.list, s->together.count, &s->shift))
+        for (size_t i = 0; i < s->together.count; i++)
+            s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
+    else
+        call->clasped = walls_hold(call, s->together.list, s->together.count);
+    return status;
+}
+
+/* Contours after a shift. */
+static abut_status find_after(const patch_call *call, vec3 shift, patch_work *later) {
+    patch_call moved = *call;
+    moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
+    abuti_patch_start(later, call->memory);
+    return abuti_patch_find_at(later, &moved);
+}
+
+/* Tries the shift of the walls. If it does not separate, the walls of what still overlaps are
+ * added. */
+static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, wall_search *s) {
+    patch_work later;
+    abut_status status = abuti_patch_apart_after(call, s->shift, &call->separates);
+    if (status)
+        return status;
+    if (!call->separates) {
+        const double before = v3_length_sq(s->shift);
+        s->rounds++;
+        status = find_after(call, s->shift, &later);
+        status = status ? status : add_walls(&later, call, keep, s);
+        if (!(v3_length_sq(s->shift) > before) ||
+            s->rounds == WALL_ROUNDS) /* nothing was added, or too often */
+            s->depth = INFINITY;
+        return status;
+    }
+    if (s->together.count == 1 && !s->rounds) /* measured along its normal: exact */
+        return answer_with(call, &s->together);
+    status = answer_separating(call, &s->together, s->shift);
+    if (!status && call->separates && call->count > 1 &&
+        v3_length(s->shift) <= SHALLOW * call->size)
+        status = complete_walls(work, call, keep, s->shift);
+    s->depth = INFINITY;
+    return status;
+}
+
+/* Adds a normal, with the depth at one place. */
+static abut_status add_way(patch_work *work, const patch_call *call, vec3 normal, wall_search *s) {
+    double depth;
+    for (int i = 0; i < s->way_count; i++)
+        if (v3_dot(s->ways[i].normal, normal) > SAME_WAY_COSINE)
+            return ABUT_OK;
+    if (s->way_count == WAY_CAPACITY)
+        return ABUT_OK;
+    abut_status status = abuti_patch_depth(work, normal, 0, &depth);
+    if (!status && depth > -HAIR * call->size) /* 0: of a sheet that lies flush */
+        s->ways[s->way_count++] = (way_out){.normal = normal, .depth = real_max(depth, 0)};
+    return status;
+}
+
+/* Whether a body has gone through the other: in the only region, or in several that have no wall,
+ * as the legs of a stool through a plate. */
+static bool has_gone_through(const patch_work *work, const patch_call *call, const wall_search *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < work->region_count; i++)
+        if (abuti_patch_region_counts(work, call, i)) {
+            if (!abuti_patch_cancels(work, &work->regions[i]))
+                return false;
+            count++;
+        }
+    return !call->parts && (count == 1 || (count && !s->first.count));
+}
+
+/* Normals along which a may be shifted: of walls, of large faces and the hint. Of a
+ * body that has gone through the other, to the side of the hint. */
+static abut_status add_ways(patch_work *work, patch_call *call, bool is_through, wall_search *s) {
+    vec3 normals[PATCH_WAYS];
+    abut_status status = ABUT_OK;
+    if (!work->region_count) { /* one is inside the other */
+        for (size_t i = 0; i < s->first.count && s->way_count < WAY_CAPACITY; i++)
+            if (s->first.list[i].depth > 0)
+                s->ways[s->way_count++] =
+                    (way_out){s->first.list[i].normal, s->first.list[i].depth, true};
+        return ABUT_OK;
+    }
+    for (size_t i = 0; i < s->first.count && !status; i++)
+        status = add_way(work, call, s->first.list[i].normal, s);
+    for (size_t i = 0; i < work->region_count && !status; i++) {
+        int count = abuti_patch_region_counts(work, call, i) && !work->regions[i].gap
+                        ? abuti_patch_ways(work, &work->regions[i], normals)
+                        : 0;
+        for (int k = 0; k < count && !status; k++)
+            status = add_way(work, call, normals[k], s);
+    }
+    if (!status && v3_max_abs(call->hint) > 0)
+        status = add_way(work, call, v3_normalise(call->hint), s);
+    if (is_through && v3_max_abs(call->hint) > 0) {
+        int kept = 0;
+        for (int i = 0; i < s->way_count; i++)
+            if (v3_dot(s->ways[i].normal, call->hint) > 0)
+                s->ways[kept++] = s->ways[i];
+        s->way_count = kept;
+    }
+    return status;
+}
+
+/* Adds 26 directions, for bodies that no normal separates without a long way. */
+static abut_status add_directions(patch_work *work, const patch_call *call, wall_search *s) {
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < 27 && !status; i++)
+        if (i != 13)
+            status = add_way(work, call, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), s);
+    return status;
+}
+
+/* Answers with contacts of all regions along one normal. */
+static abut_status answer_one_way(patch_work *work, patch_call *call, const way_out *way,
+                                  uint32_t keep, const wall_search *s) {
+    abut_status status = ABUT_OK;
+    call->count = 0;
+    for (size_t r = 0; r < work->region_count && !status; r++) {
+        patch_answer answer = {.count = 0};
+        if (abuti_patch_region_counts(work, call, r) && !work->regions[r].gap)
+            status = abuti_patch_points_along(work, &work->regions[r], way->normal, PATCH_AUTO,
+                                              keep, call->gap, &answer);
+        if (!status && answer.count)
+            status = abuti_patch_add_answer(call, &answer);
+    }
+    call->separates = !work->region_count || call->count;
+    for (size_t i = 0; i < s->first.count && !status; i++)
+        if (work->region_count ? s->first.list[i].depth <= 0 && s->first.list[i].depth >= -call->gap
+                               : v3_dot(s->first.list[i].normal, way->normal) > SAME_WALL_COSINE)
+            status = abuti_patch_add_answer(call, &s->first.list[i]);
+    if (!status && call->separates && call->count)
+        set_depth(&call->answers[0], real_max(way->depth, call->answers[0].depth));
+    return status;
+}
+
+/* Tries a normal: measures it, then shifts along it. If that does not separate, the depth of what
+ * still overlaps is added. */
+static abut_status try_way(patch_work *work, patch_call *call, way_out *way, uint32_t keep,
+                           const wall_search *s) {
+    patch_work later;
+    double depth = 0;
+    abut_status status = ABUT_OK;
+    if (!way->is_measured) {
+        status = abuti_patch_depth(work, way->normal, INFINITY, &depth);
+        way->depth = real_max(way->depth, depth);
+        way->is_measured = true;
+        return status;
+    }
+    const double out = way->depth * (1 + SLACK) + HAIR * call->size;
+    const vec3 shift = v3_scale(way->normal, out);
+    status = abuti_patch_apart_after(call, shift, &call->separates);
+    if (status)
+        return status;
+    if (call->separates) {
+        status = answer_one_way(work, call, way, keep, s);
+        way->depth = INFINITY;
+        return status;
+    }
+    status = find_after(call, shift, &later);
+    status = status ? status : abuti_patch_depth(&later, way->normal, INFINITY, &depth);
+    way->depth = out + (depth > 0 ? depth : NEARLY * call->size);
+    return status;
+}
+
+static way_out *shortest_way(wall_search *s) {
+    way_out *shortest = NULL;
+    for (int i = 0; i < s->way_count; i++)
+        if (s->ways[i].depth < (shortest ? shortest->depth : INFINITY))
+            shortest = &s->ways[i];
+    return shortest;
+}
+
+/* Whether all walls push a back against the way that it came: it has gone through the other body.
+ */
+static bool is_against_hint(const patch_call *call, const patch_answers *walls) {
+    for (size_t i = 0; i < walls->count; i++)
+        if (v3_dot(walls->list[i].normal, call->hint) > 0)
+            return false;
+    return true;
+}
+
+/* Adds the normal of the last step for the only region: so the depth of bodies that move does not
+ * jump when the choice of normals changes. */
+static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t keep,
+                            wall_search *s) {
+    const patch_answer *found = &s->first.list[0];
+    const vec3 normal = v3_normalise(call->hint);
+    patch_answer answer;
+    if (s->first.count != 1 || found->region == ABUT_NONE ||
+        v3_dot(found->normal, normal) > SAME_WAY_COSINE)
+        return ABUT_OK;
+    abut_status status = abuti_patch_points_along(work, &work->regions[found->region], normal,
+                                                  PATCH_REGION, keep, call->gap, &answer);
+    if (!status && answer.count && answer.depth > 0)
+        s->ways[s->way_count++] = (way_out){normal, answer.depth, true};
+    return status;
+}
+
+/* Answers with the shortest shift that separates: the least one that satisfies all walls, in rounds
+ * that add the walls of what still overlaps, or along one normal. Normals are only measured if the
+ * walls of the first round do not separate. Normals that are much deeper than all walls are left
+ * out in a tight fit, and with a hint, so between bodies that were apart or nearly so
+ * before: bodies that clasp each other are not thrown apart through each other. If no shift
+ * separates, answers with the walls of the first round. */
+abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t keep) {
+    wall_search s = {.work = work};
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
+        status = append(call, &s.together, &call->answers[i]);
+        status = status ? status : append(call, &s.first, &call->answers[i]);
+    }
+    call->count = 0;
+    status = status ? status : add_walls(work, call, keep, &s);
+    if (status)
+        return status;
+    const bool has_hint = v3_max_abs(call->hint) > 0, is_through = has_gone_through(work, call, &s);
+    double deepest = 0;
+    for (size_t i = 0; i < s.first.count; i++)
+        deepest = real_max(deepest, s.first.list[i].depth);
+    const double far = s.first.count ? ADDED * deepest + NEARLY * call->size : INFINITY;
+    const bool is_fit = s.first.count >= FIT_WALLS && deepest < SHALLOW * call->size;
+    const double limit = (has_hint || is_fit) && !is_through ? far : INFINITY;
+    if (is_through && has_hint && is_against_hint(call, &s.first)) {
+        s.depth = INFINITY;
+        call->clasped = false;
+    }
+    if (has_hint && !is_through)
+        status = add_hint(work, call, keep, &s);
+    bool has_ways = false, has_directions = false;
+    for (int i = 0; i < TRIES && !status && !call->separates && !call->clasped; i++) {
+        way_out *way = shortest_way(&s);
+        const bool is_far = !(s.depth < INFINITY) && !(way && way->depth <= far);
+        if (has_ways && !has_directions && is_far && (!has_hint || !s.way_count)) {
+            status = add_directions(work, call, &s);
+            has_directions = true;
+        } else if (way && way->depth <= limit && way->depth < s.depth) {
+            status = try_way(work, call, way, keep, &s);
+        } else if (s.depth < INFINITY && !(is_fit && s.depth > limit)) {
+            status = try_walls(work, call, keep, &s);
+        } else if (has_ways) {
+            break;
+        }
+        if (!has_ways && (s.rounds || !(s.depth < INFINITY)) && !status && !call->separates &&
+            !call->clasped) {
+            status = add_ways(work, call, is_through, &s);
+            has_ways = true;
+        }
+    }
+    if (status || call->separates)
+        return status;
+    if (!s.first.count && s.way_count) { /* no wall, but what overlaps has a contact */
+        const way_out way = {.normal = s.ways[0].normal};
+        status = answer_one_way(work, call, &way, keep, &s);
+        call->separates = false;
+        return status;
+    }
+    return call->clasped ? answer_holding(work, call, keep, &s.first) : answer_with(call, &s.first);
+}
+
+/* The normals of the faces that the contour runs through, one of those that look about the same
+ * way; both directions of each. */
+static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
+    int count = 0;
+    for (size_t i = 0; i < 2 * work->segment_count && count + 2 <= CONTOUR_WAYS; i++) {
+        const patch_body *body = &work->body[i % 2];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)work->segments[i / 2].face[i % 2];
+        vec3 normal = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                                        patch_true(body, corner[2]));
+        bool is_known = v3_max_abs(normal) == 0;
+        for (int k = 0; k < count; k++)
+            is_known |= v3_dot(ways[k], normal) > SAME_WAY_COSINE;
+        if (is_known)
+            continue;
+        ways[count++] = normal;
+        ways[count++] = v3_scale(normal, -1);
+    }
+    return count;
+}
+
+/* The part of a sheet that is beyond a face has the area of the sheet, not of the face: where both
+ * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
+ * searched for among all faces of the contour, if it could be much shorter. */
+abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t keep) {
+    const double limit = SHORTER * call->answers[0].depth;
+    const patch_call before = *call;
+    wall_search s = {.work = work};
+    vec3 normals[CONTOUR_WAYS];
+    const int count = find_contour_ways(work, normals);
+    abut_status status = ABUT_OK;
+    call->answers = NULL;
+    call->count = call->room = 0;
+    call->separates = false;
+    work->is_sheet_edge = true;
+    for (size_t i = 0; i < work->region_count; i++) /* of sheets without depth that way, too */
+        work->regions[i].gap = false;
+    for (int i = 0; i < count && !status; i++)
+        if (!(v3_dot(normals[i], call->hint) < 0))
+            status = add_way(work, call, normals[i], &s);
+    for (int i = 0; i < TRIES && !status && !call->separates; i++) {
+        way_out *way = shortest_way(&s);
+        if (!way || way->depth > limit)
+            break;
+        status = try_way(work, call, way, keep, &s);
+    }
+    work->is_sheet_edge = false;
+    if (!status && !(call->separates && call->count && call->answers[0].depth <= limit))
+        *call = before;
+    return status;
+}

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
-PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md")  # name what is gone
+PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md", "docs/migration-0.6.md")  # name what is gone
 CODE = ("include", "src", "examples", "tools", "mpi", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
 
 code = []

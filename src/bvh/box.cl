@@ -7,7 +7,7 @@
  * of its size and 1 on each side.
  */
 #include "bvh/node_cl.h"
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "bvh/candidate_cl.h"

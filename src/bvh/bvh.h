@@ -30,7 +30,7 @@ _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout t
 typedef struct bvh_on_device bvh_on_device;
 typedef struct bvh_compact bvh_compact;
 
-/* ---- parts.c: what higher floors keep with a hierarchy ----
+/* ---- attachments.c: what higher floors keep with a hierarchy ----
  *
  * A part begins with a bvh_part, and its kind is the key by which it is found. It is made when it
  * is first wanted, told when the tree has been refitted, and destroyed with its owner: a hierarchy,
@@ -102,8 +102,8 @@ struct abut_bvh {
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
     bvh_parts parts;                   /* what higher floors keep with it on the CPU */
     atomic_size_t ray_count;           /* rays in batches since it was built or refitted */
-    atomic_size_t pair_steps;          /* the same of searches for distances; see pair/discs.h */
-    atomic_size_t pair_effort;         /* and of those for pairs equally near; see pair/ties.h */
+    atomic_size_t pair_steps;  /* the same of searches for distances; see pair/disc_bounds.h */
+    atomic_size_t pair_effort; /* and of those for pairs equally near; see pair/closest_proof.h */
 };
 
 /* Adds a reference, which abut_bvh_destroy() releases. Null is allowed. Thread-safe. */

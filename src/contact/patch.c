@@ -10,7 +10,7 @@
  * contour has no thickness, and the touching triangles make the contact. */
 #include "contact/patch_separate.h"
 
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -33,22 +33,23 @@ struct abut_field {
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
-    abut_reliability reliability;  /* what signs are worth */
-    abut_device *device; /* while it is built on one, else null; not held */
-    abut_buffer *there;  /* dense floats that are on a device; null = they are on the CPU alone */
-    atomic_int host;     /* of such a field: a field_host_state */
-    bool broken;         /* an update on the device failed half-way */
-    uint64_t updates;    /* of its values so far */
-    double band, step;   /* infinite without a limit; 0 for floats */
+    abut_reliability reliability; /* what signs are worth */
+    abut_device *device;          /* while it is built on one, else null; not held */
+    abut_buffer *there; /* dense floats that are on a device; null = they are on the CPU alone */
+    atomic_int host;    /* of such a field: a field_host_state */
+    bool broken;        /* an update on the device failed half-way */
+    uint64_t updates;   /* of its values so far */
+    double band, step;  /* infinite without a limit; 0 for floats */
     double lowest, highest;
     void *values; /* float or int16_t; value_count of them. None until abuti_field_host() */
     size_t value_count;
     /* Of sparse fields only. */
     uint32_t bricks[3], brick_count;
-    uint32_t first_brick; /* of those whose values are here: not 0 only in a part, see team.c */
-    uint32_t *index;      /* brick_count's number of each brick; ABUT_NONE where it is not stored */
-    float *coarse;        /* (bricks + 1) along each axis */
-    field_view view;      /* of all this, for interpolation; made by abuti_field_finish() */
+    uint32_t
+        first_brick; /* of those whose values are here: not 0 only in a part, see distributed.c */
+    uint32_t *index; /* brick_count's number of each brick; ABUT_NONE where it is not stored */
+    float *coarse;   /* (bricks + 1) along each axis */
+    field_view view; /* of all this, for interpolation; made by abuti_field_finish() */
 };
 
 typedef enum field_host_state {

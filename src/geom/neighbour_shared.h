@@ -13,7 +13,7 @@
 #ifndef ABUTI_GEOM_NEIGHBOUR_SHARED_H
 #define ABUTI_GEOM_NEIGHBOUR_SHARED_H
 
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 
 #ifdef ABUTI_PREDICATES
 

@@ -8,7 +8,7 @@
  * the device has no room for, and which of several intersecting pairs of triangles is reported.
  */
 #include "pair/device.h"
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 
 /* Poses of a part: the host works on one while the device searches the next. */
 enum { PARTS = 8, PART_LEAST = 1 << 12, PART_MOST = 1 << 15, TASK_POSES = 64 };

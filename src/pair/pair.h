@@ -25,7 +25,7 @@
 
 #include "base/simd.h"
 #include "bvh/bvh.h"
-#include "pair/tie_shared.h"
+#include "pair/closest_tie_shared.h"
 
 #include <abut/pair.h>
 
@@ -221,7 +221,8 @@ static inline void pair_gaps_other(const pair_side *side, const pair_view *view,
 /* Whether some triangles intersect; the first pair found goes into triangle[2]. */
 bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 /* The number of pairs that intersect; notes up to `capacity` of them, in any order. */
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_intersection *meetings);
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity,
+                         abut_pair_intersection *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
  * stands in frame->pad; some that do not. Their order is none in particular, but that of those that
@@ -303,10 +304,10 @@ bool abuti_pair_pose_is_plain(const abut_pose *pose, double largest);
 /* All, where both hierarchies are on one device. */
 abut_status abuti_pair_batch_there(pair_batch *batch);
 
-/* ---- stars.c ---- */
+/* ---- vertex_fans.c ---- */
 
 /* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
- * stars.c. Vertices that are not marked may be so too. */
+ * vertex_fans.c. Vertices that are not marked may be so too. */
 abut_status abuti_pair_stars(const abut_mesh *mesh, unsigned char *clean);
 
 #endif

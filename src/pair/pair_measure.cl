@@ -11,8 +11,8 @@
 
 #include "bvh/node_cl.h"
 #include "geom/distance_shared.h"
+#include "pair/closest_tie_shared.h"
 #include "pair/pair_shared.h"
-#include "pair/tie_shared.h"
 
 static inline triangle3 posed_triangle(__global const double *corners, uint which,
                                        __global const pair_motion *motion) {

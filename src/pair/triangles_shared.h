@@ -1,6 +1,6 @@
 /* Distances and sides of triangles in floats, four pairs of them in C and one in OpenCL C, where
- * work-items are the lanes: the same operations in the same order. closest.c and meet.c say what
- * they are good for and by how much they err. C includes base/simd.h before. */
+ * work-items are the lanes: the same operations in the same order. closest_pair.c and intersect.c
+ * say what they are good for and by how much they err. C includes base/simd.h before. */
 #ifndef ABUTI_PAIR_TRIANGLES_SHARED_H
 #define ABUTI_PAIR_TRIANGLES_SHARED_H
 

@@ -9,7 +9,7 @@
 #include "radial/radial.h"
 
 #include "device/kit.h"
-#include "radial/team_shared.h"
+#include "radial/work_group_shared.h"
 
 enum { DRAW, CLEAR, STEPS, CELLS, KERNELS };
 enum {

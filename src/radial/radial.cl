@@ -10,7 +10,7 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#include "radial/team_shared.h"
+#include "radial/work_group_shared.h"
 
 #define ODD_MAX 1e90 /* ABUT_COORDINATE_MAX */
 

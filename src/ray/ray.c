@@ -19,7 +19,7 @@
 #include "bvh/gather.h"
 #include "ray/wide.h"
 
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 #include "geom/path_shared.h"
 
 #include <math.h>

@@ -13,13 +13,13 @@
  * not. Bounds of features lie within those of all their triangles, so where the features' bounds
  * overlap the first pair is always reached.
  *
- * Rounds of a bounded number of steps, as in pair/itself.c: tasks take pairs of nodes from a pool
- * and put back what they have not come to, then sweep what they found. So memory is bounded, and
- * the outcome, counts included, does not depend on the number of threads. The earliest time so far
- * prunes sweeps; since their times do not depend on that, the earliest pair is the same in any
- * order. A hit at time 0 ends it: nothing is earlier. Where all impacts are wanted nothing is
- * pruned, and a hit has to be a candidate of abut_sweep_find() too, so that the list is a part of
- * its list.
+ * Rounds of a bounded number of steps, as in pair/self_intersection.c: tasks take pairs of nodes
+ * from a pool and put back what they have not come to, then sweep what they found. So memory is
+ * bounded, and the outcome, counts included, does not depend on the number of threads. The earliest
+ * time so far prunes sweeps; since their times do not depend on that, the earliest pair is the same
+ * in any order. A hit at time 0 ends it: nothing is earlier. Where all impacts are wanted nothing
+ * is pruned, and a hit has to be a candidate of abut_sweep_find() too, so that the list is a part
+ * of its list.
  */
 #include "self/self.h"
 

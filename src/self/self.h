@@ -114,7 +114,7 @@ struct abut_self {
     float *vertex_bounds; /* 2 x slabs a vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
-    ghost_place *places; /* of vertices in it; places.c */
+    ghost_place *places; /* of vertices in it; float_positions.c */
 
     const struct view_backend *backend;
     struct view_device *on_device; /* of device.c alone */
@@ -175,7 +175,7 @@ abut_status abuti_view_prepare(abut_self *view);
 void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
                              vec3 *ghosts);
 
-/* ---- line.c: where to look from ---- */
+/* ---- view_line.c: where to look from ---- */
 
 /* Of so many vertices so many are looked at, and these. */
 uint32_t abuti_view_sample_size(uint32_t count);
@@ -184,7 +184,7 @@ void abuti_view_sample(uint32_t count, uint32_t *at);
  * looked at. There is one at least, and coordinates are legal. */
 abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
 
-/* ---- places.c ---- */
+/* ---- float_positions.c ---- */
 
 /* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
  * the mesh over the whole step. */
@@ -235,7 +235,7 @@ bool abuti_view_goes_on(abut_self *view);
 /* Pairs of triangles and ghosts beyond which it is not worth it. */
 size_t abuti_view_pairs_most(const abut_self *view);
 
-/* ---- marks.c ---- */
+/* ---- node_sets.c ---- */
 
 /* Brings the marks of nodes up to date with the sets, which differ from last_sets only where
  * marks stand; counts what changed. */

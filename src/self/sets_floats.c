@@ -1,8 +1,8 @@
 /* The view test of four triangles at once, in floats: it tells most of them, and leaves the rest to
  * the one in double, which it never contradicts. So sets are the same with and without it.
  *
- * Let u = 2^-24. In the frame of places.c vertices are within 1, and floats off by 2^-25. With
- * r, b, c as in sets.c, R, E, F the largest |coordinates| of their floats at both ends:
+ * Let u = 2^-24. In the frame of float_positions.c vertices are within 1, and floats off by 2^-25.
+ * With r, b, c as in sets.c, R, E, F the largest |coordinates| of their floats at both ends:
  *   - a coordinate of b or c is off by d = 2^-24 (two places) + u E or u F (the difference);
  *   - one of r by g = 2^-25 + 5 u (Q + L) + u R: the place, the check point q0 + s L with Q and L
  *     the largest |coordinates| of q0 and L in the frame, and the difference;

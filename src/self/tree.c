@@ -7,10 +7,10 @@
  * their vertices at both ends of the step. Shape and order stay; bounds are refitted bottom-up.
  *
  * Guarantee: bounds of things that touch overlap. For x, y and z each rounding to a place
- * (places.c) is monotone: it keeps the order of any two points, so a gap between rounded values is
- * a gap between true ones. A sum of two places is off by 2^-24 for these and 2^-24 for its own
- * rounding, and by another 2^-23 once it has been widened, which takes it to 2 or beyond: 2^-22 are
- * enough, and we take 2^-21. With a separation the same is done to x, y and z, by 2^-22.
+ * (float_positions.c) is monotone: it keeps the order of any two points, so a gap between rounded
+ * values is a gap between true ones. A sum of two places is off by 2^-24 for these and 2^-24 for
+ * its own rounding, and by another 2^-23 once it has been widened, which takes it to 2 or beyond:
+ * 2^-22 are enough, and we take 2^-21. With a separation the same is done to x, y and z, by 2^-22.
  * A ghost vertex stands out of the frame by sqrt(1.5 n) at most where its hole has n edges that
  * wind around it many times: below 2^15.3 for 2^30 edges, so that a sum of doubles is off by less
  * than 2^-35. Such sums are widened by 2^-34 before they are rounded to floats, which again is

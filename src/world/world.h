@@ -111,7 +111,7 @@ typedef struct world_answers {
     abut_status status;
 } world_answers;
 
-/* A pair that was tried before the tasks began, surface.c. */
+/* A pair that was tried before the tasks began, serial_methods.c. */
 typedef struct world_special {
     size_t pair;
     size_t first, count; /* of its contacts */
@@ -243,7 +243,7 @@ abut_status abuti_world_asset_examine(world_asset *asset);
 /* Makes its hierarchy ready for signs, unless it is or has none. */
 abut_status abuti_world_asset_sign(world_asset *asset);
 
-/* ---- surface.c ---- */
+/* ---- serial_methods.c ---- */
 
 /* Tries pairs by maps, layers, and vertices of meshes, each on all threads. */
 abut_status abuti_world_find_special(abut_world *world);

@@ -2,7 +2,7 @@
 #include "samples.h"
 
 #include "clip.h"
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 
 static rational3 exactly(vec3 p) {
     return point_of(p.x, p.y, p.z);

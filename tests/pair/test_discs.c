@@ -2,7 +2,7 @@
  * same with them and without. */
 #include "bvh/meshes.h"
 
-#include "pair/discs.h"
+#include "pair/disc_bounds.h"
 
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 

@@ -2,7 +2,7 @@
  * and without. */
 #include "bvh/meshes.h"
 
-#include "pair/line.h"
+#include "pair/witness_bound.h"
 
 enum { TRIANGLES = 60 };
 

@@ -2,7 +2,7 @@
  * proofs and without, as a search through all finds it. */
 #include "bvh/meshes.h"
 
-#include "pair/ties.h"
+#include "pair/closest_proof.h"
 
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 

@@ -1,5 +1,5 @@
 /* Inner loops of the search for triangles of one mesh that meet each other: boxes of leaves, and
- * the traversal down to pairs of triangles that itself.c asks exactly.
+ * the traversal down to pairs of triangles that self_intersection.c asks exactly.
  *
  * Lanes: group i of four lanes is child or triangle i of a, lane j of a group that of b; so bit
  * 4 i + j of a mask is the pair of both. With fewer than sixteen lanes groups follow each other.
@@ -7,7 +7,7 @@
  * order. */
 #include "base/simd_lanes.h"
 #include "bvh/corners.h"
-#include "pair/itself.h"
+#include "pair/self_intersection.h"
 
 #include <math.h>
 

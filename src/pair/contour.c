@@ -23,7 +23,7 @@
  * or not at all, as the shift goes. So such pairs of triangles are clipped against each other, and
  * what the shift makes of them is known to those who add up.
  */
-#include "pair/cut.h"
+#include "pair/contour.h"
 
 #include "geom/predicates_shared.h"
 

@@ -1,7 +1,7 @@
 /* Walls are made from the leaves up: a normal is the sum of those below, of either sense, and how
  * far corners reach follows from what they reach below. Where all is flat that is so to the last
  * digits of doubles. */
-#include "pair/ties.h"
+#include "pair/closest_proof.h"
 
 #include <math.h>
 

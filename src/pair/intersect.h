@@ -1,7 +1,7 @@
-/* What the traversal of two hierarchies for triangles that meet (meet_lanes.c) is asked, and tells
- * (meet.c). */
-#ifndef ABUTI_PAIR_MEET_H
-#define ABUTI_PAIR_MEET_H
+/* What the traversal of two hierarchies for triangles that meet (intersect_lanes.c) is asked, and
+ * tells (intersect.c). */
+#ifndef ABUTI_PAIR_INTERSECT_H
+#define ABUTI_PAIR_INTERSECT_H
 
 #include "pair/pair.h"
 
@@ -18,7 +18,7 @@ typedef struct meet_search {
 /* Asks exactly whether two triangles meet, and notes them; true where the search is over. */
 bool abuti_pair_meet_exactly(meet_search *s, uint32_t a, uint32_t b);
 
-/* meet_lanes.c; ABUTI_BY_LANES(abuti_pair_meet) is the quickest that runs here. */
+/* intersect_lanes.c; ABUTI_BY_LANES(abuti_pair_meet) is the quickest that runs here. */
 void abuti_pair_meet_4(meet_search *s);
 void abuti_pair_meet_8(meet_search *s);
 void abuti_pair_meet_16(meet_search *s);

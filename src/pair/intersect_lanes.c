@@ -5,7 +5,7 @@
  * (Gottschalk and others 1996, "OBBTree: a hierarchical structure for rapid interference
  * detection"), in floats with a pad. Pairs of leaves, four triangles by four, then drop those where
  * boxes are apart or the plane of one has the other on one side beyond doubt, corners taken from
- * the blocks. What remains is asked exactly (meet.c), or told to the caller.
+ * the blocks. What remains is asked exactly (intersect.c), or told to the caller.
  *
  * The doubt of a plane: let d bound by how much each coordinate of a corner is wrong, e1, e2 the
  * edges of the triangle, n = e1 x e2 and w a corner of the other from one of its own. Edges and w
@@ -16,8 +16,8 @@
  *
  * Lanes: group i of four lanes is child or triangle i of a, lane j of a group that of b. With fewer
  * than sixteen lanes groups follow each other. */
+#include "pair/intersect.h"
 #include "pair/leaf.h"
-#include "pair/meet.h"
 
 #define BY_LANES_(name, lanes) name##_##lanes
 #define BY_LANES__(name, lanes) BY_LANES_(name, lanes)

@@ -1,7 +1,7 @@
 /* Discs are made of the blocks: first mean normals, from the leaves up, then each leaf is shown to
  * all discs above it. That takes about as long as fitting boxes, a hundred searches, or one of
  * those that need them most; so they are made when that much has been spent without. */
-#include "pair/discs.h"
+#include "pair/disc_bounds.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
-/* What the search for triangles of one mesh that meet each other (itself.c) shares with its inner
- * loops, which are compiled for 4, 8 and 16 lanes (itself_lanes.c). */
-#ifndef ABUTI_PAIR_ITSELF_H
-#define ABUTI_PAIR_ITSELF_H
+/* What the search for triangles of one mesh that meet each other (self_intersection.c) shares with
+ * its inner loops, which are compiled for 4, 8 and 16 lanes (self_intersection_lanes.c). */
+#ifndef ABUTI_PAIR_SELF_INTERSECTION_H
+#define ABUTI_PAIR_SELF_INTERSECTION_H
 
 #include "pair/pair.h"
 
@@ -73,8 +73,8 @@ typedef struct itself_search {
 /* Asks exactly whether two triangles meet although they need not, and notes them. */
 void abuti_itself_try(itself_search *s, share_out *out, uint32_t a, uint32_t b);
 
-/* itself_lanes.c: the boxes of leaves; what a pair consists of, not for two leaves, onto a stack,
- * whose new height it gives; and a task of the search. All give the same bits. */
+/* self_intersection_lanes.c: the boxes of leaves; what a pair consists of, not for two leaves, onto
+ * a stack, whose new height it gives; and a task of the search. All give the same bits. */
 #define ITSELF_LANES(lanes)                                                                      \
     void abuti_itself_leaves_##lanes(void *search, size_t chunk, size_t begin, size_t end);      \
     uint32_t abuti_itself_open_##lanes(const itself_search *s, node_pair pair, node_pair *stack, \

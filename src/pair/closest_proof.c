@@ -13,9 +13,9 @@
  * both surfaces lies beyond the ends of the line, two that are as near must overlap as seen along
  * it.
  */
-#include "pair/ties.h"
+#include "pair/closest_proof.h"
 
-#include "pair/near.h"
+#include "pair/closest_queue.h"
 
 #include <math.h>
 

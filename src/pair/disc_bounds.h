@@ -10,8 +10,8 @@
  * 1996) and swept spheres (Larsen and others 1999, "Fast proximity queries with swept sphere
  * volumes"), for fewer operations.
  */
-#ifndef ABUTI_PAIR_DISCS_H
-#define ABUTI_PAIR_DISCS_H
+#ifndef ABUTI_PAIR_DISC_BOUNDS_H
+#define ABUTI_PAIR_DISC_BOUNDS_H
 
 #include "pair/leaf.h"
 

@@ -4,8 +4,8 @@
  * proved in doubles for whole parts of two surfaces at once, and the lowest pair that is as near is
  * found by its numbers.
  */
-#ifndef ABUTI_PAIR_TIES_H
-#define ABUTI_PAIR_TIES_H
+#ifndef ABUTI_PAIR_CLOSEST_PROOF_H
+#define ABUTI_PAIR_CLOSEST_PROOF_H
 
 #include "geom/distance_shared.h"
 #include "pair/pair.h"

@@ -2,11 +2,12 @@
  *
  * Method: as for the nearest point (nearest.c), with two hierarchies at once. Depth first, into the
  * larger of two boxes, nearest child first, with an upper bound of the distance. Boxes have discs
- * beside them where a hierarchy is asked often (discs.h). Leaves drop what is further than that
- * along the line between their middles, and then along those between single triangles; what remains
- * is measured in floats, one against four, with a known margin. Those that could win within it
- * become candidates, and the few that are left in the end are measured by the function of src/geom
- * in doubles. So no pair is dropped that could win, and the answer is that of a search through all.
+ * beside them where a hierarchy is asked often (disc_bounds.h). Leaves drop what is further than
+ * that along the line between their middles, and then along those between single triangles; what
+ * remains is measured in floats, one against four, with a known margin. Those that could win within
+ * it become candidates, and the few that are left in the end are measured by the function of
+ * src/geom in doubles. So no pair is dropped that could win, and the answer is that of a search
+ * through all.
  *
  * The distance in floats is the least of nine between edges, ends included, and six of a corner
  * over the inside of the other triangle. Each is a distance of two convex sets, so it changes by no
@@ -21,9 +22,9 @@
  * Far away, beyond PAIR_FAR, boxes are compared in doubles, and pairs whose boxes are not closer
  * than the best so far by more than rounding are dropped: from there on many pairs are equally far.
  */
-#include "pair/line.h"
-#include "pair/near.h"
-#include "pair/ties.h"
+#include "pair/closest_proof.h"
+#include "pair/closest_queue.h"
+#include "pair/witness_bound.h"
 
 #include "geom/distance_shared.h"
 #include "nearest/nearest.h"

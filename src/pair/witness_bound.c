@@ -1,4 +1,4 @@
-#include "pair/line.h"
+#include "pair/witness_bound.h"
 
 #include <math.h>
 
@@ -13,8 +13,8 @@ _Static_assert(LINE_MEMORY == 1 << 8, "find_reach() takes the highest eight bits
  *
  * With coordinates up to 2 the middle of a box is off by 4u along any way, products and sums with
  * it by 14u more, and the last sum by 7u: 25u. The shadow of a disc is off by 14u of s and t, since
- * cosines are (discs.h), by 4u of r, and by 6u of all three for products and sums; that of a box by
- * 5u of itself, which is no more than sqrt(3) of all three. */
+ * cosines are (disc_bounds.h), by 4u of r, and by 6u of all three for products and sums; that of a
+ * box by 5u of itself, which is no more than sqrt(3) of all three. */
 static void children_past(const pair_line *line, int k, uint32_t node, double past[BVH_WIDTH]) {
     const abut_bvh *bvh = line->frame->side[k].bvh;
     const bvh_node *boxes = &bvh->nodes[node];

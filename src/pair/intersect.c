@@ -1,8 +1,8 @@
-/* Triangles of two posed meshes that intersect: one pair, or all. meet_lanes.c finds those that
- * may, and here they are asked exactly. */
-#include "pair/meet.h"
+/* Triangles of two posed meshes that intersect: one pair, or all. intersect_lanes.c finds those
+ * that may, and here they are asked exactly. */
+#include "pair/intersect.h"
 
-#include "geom/meet_shared.h"
+#include "geom/intersect_shared.h"
 
 #include <math.h>
 
@@ -72,7 +72,8 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]) {
     return s.count > 0;
 }
 
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_intersection *meetings) {
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity,
+                         abut_pair_intersection *meetings) {
     meet_search s = {.frame = frame, .all = true, .capacity = capacity, .meetings = meetings};
     run(&s);
     return s.count;

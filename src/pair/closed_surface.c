@@ -1,5 +1,5 @@
 /* A mesh as a closed surface: the topology of its triangles, its area and volume. */
-#include "pair/cut.h"
+#include "pair/contour.h"
 
 #include <math.h>
 

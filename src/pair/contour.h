@@ -5,12 +5,12 @@
  * a are turned, shifted and rounded once on their way there; about those points every yes and no is
  * exact.
  */
-#ifndef ABUTI_PAIR_CUT_H
-#define ABUTI_PAIR_CUT_H
+#ifndef ABUTI_PAIR_CONTOUR_H
+#define ABUTI_PAIR_CONTOUR_H
 
 #include "pair/pair.h"
 
-/* ---- shell.c: a mesh as a closed surface ---- */
+/* ---- closed_surface.c: a mesh as a closed surface ---- */
 
 typedef struct pair_shell {
     bvh_part part;
@@ -26,7 +26,7 @@ typedef struct pair_shell {
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_pair_shell(const abut_bvh *bvh, const pair_shell **shell);
 
-/* ---- cut.c: where two shells meet ---- */
+/* ---- contour.c: where two shells meet ---- */
 
 typedef struct cut_body {
     const abut_bvh *bvh;

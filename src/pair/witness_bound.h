@@ -9,11 +9,11 @@
  * the end than the other and z allow. Discs answer for most, in floats; else those below them do,
  * down to triangles in doubles. What was found is kept for the next pair.
  */
-#ifndef ABUTI_PAIR_LINE_H
-#define ABUTI_PAIR_LINE_H
+#ifndef ABUTI_PAIR_WITNESS_BOUND_H
+#define ABUTI_PAIR_WITNESS_BOUND_H
 
 #include "geom/types_shared.h"
-#include "pair/discs.h"
+#include "pair/disc_bounds.h"
 
 enum { LINE_MEMORY = 256 }; /* a power of two */
 

@@ -4,7 +4,7 @@
  * with outward normals n and from any origin,
  *   volume = 1/3 sum of the integrals of w x . n        first moment = 1/4 of those of w (x . n) x
  * by Gauss. On a triangle x . n is constant, so area and first moment of its inside part are all
- * that is needed; those of triangles that are cut come from cut.c.
+ * that is needed; those of triangles that are cut come from contour.c.
  *
  * What w is at a vertex: along an edge it changes at crossings, by one each, so that vertices of
  * cut triangles know it relative to each other. One vertex of each such group is asked exactly
@@ -15,7 +15,7 @@
  * Where a body faces inwards, its windings count the other way round. All but the last steps have
  * the smaller body as b, in whose frame its own vertices are as exact as they came.
  */
-#include "pair/cut.h"
+#include "pair/contour.h"
 
 #include <math.h>
 
@@ -378,7 +378,8 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
     common->kind = ABUT_PAIR_KIND_TOUCH;
     if (flush->area[0] > 0) {
         common->flush_area = flush->area[0] * square;
-        common->area_vector = turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
+        common->area_vector =
+            turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
         common->centroid = to_world(frame, v3_scale(flush->moment, 1 / flush->area[0]));
         common->bounds = box_to_world(frame, flush->box);
         return ABUT_OK;
@@ -468,7 +469,7 @@ static abut_reliability reliability_of(const common_work *work, bool swapped) {
 static abut_status answer_open(const pair_shell *const shell[2], const abut_posed *a,
                                const abut_posed *b, abut_pair_measures *common) {
     static const abut_pair_kind kinds[] = {ABUT_PAIR_KIND_APART, ABUT_PAIR_KIND_OVERLAP,
-                                                  ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
+                                           ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &doubt);
@@ -515,7 +516,8 @@ static abut_status measure(common_work *work, const abut_posed *a, const abut_po
 }
 
 abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
-                             const abut_pair_measure_options *options, abut_pair_measures *common) {
+                              const abut_pair_measure_options *options,
+                              abut_pair_measures *common) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, common, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);

@@ -1,6 +1,6 @@
 /* Which pairs of triangles are equally near, on hosts and devices alike. */
-#ifndef ABUTI_PAIR_TIE_SHARED_H
-#define ABUTI_PAIR_TIE_SHARED_H
+#ifndef ABUTI_PAIR_CLOSEST_TIE_SHARED_H
+#define ABUTI_PAIR_CLOSEST_TIE_SHARED_H
 
 #include "base/math_shared.h"
 

@@ -1,8 +1,8 @@
 /* What searches for closest triangles share: pairs of boxes that wait, and bounds of their
  * distances.
  */
-#ifndef ABUTI_PAIR_NEAR_H
-#define ABUTI_PAIR_NEAR_H
+#ifndef ABUTI_PAIR_CLOSEST_QUEUE_H
+#define ABUTI_PAIR_CLOSEST_QUEUE_H
 
 #include "geom/types_shared.h"
 #include "pair/leaf.h"

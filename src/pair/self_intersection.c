@@ -2,11 +2,11 @@
  *
  * Method: the tree is walked against itself. A pair of nodes is opened where their boxes overlap,
  * four boxes against four, down to pairs of leaves; there the boxes of the triangles are compared
- * in the same way (itself_lanes.c), and what is left is decided by the exact predicates of
- * src/geom. Boxes are rounded outwards, so that none is missed. Most of what is left are
- * neighbours; those around a vertex that is clean (stars.c) are cleared by their indices, four
- * against four; nearly all of the rest by the plane of one of them, or, where they lie in one plane
- * as in regular grids and fans, by a line in their projections on a coordinate plane
+ * in the same way (self_intersection_lanes.c), and what is left is decided by the exact predicates
+ * of src/geom. Boxes are rounded outwards, so that none is missed. Most of what is left are
+ * neighbours; those around a vertex that is clean (vertex_fans.c) are cleared by their indices,
+ * four against four; nearly all of the rest by the plane of one of them, or, where they lie in one
+ * plane as in regular grids and fans, by a line in their projections on a coordinate plane
  * (is_quickly_parted). What is left takes orientations (geom/neighbour_shared.h), some of them in
  * exact arithmetic: 0.1 to 2 us a pair, where those before take 0.01 to 0.1. The limit counts work:
  * EXACT_WORK for such a pair, 1 for each of the others.
@@ -16,7 +16,7 @@
  * reports of progress is bounded whatever the mesh, memory does not grow with the number of pairs
  * that are only counted, and where the work ends does not depend on the number of threads.
  */
-#include "pair/itself.h"
+#include "pair/self_intersection.h"
 
 #include "base/simd.h"
 #include "geom/neighbour_shared.h"
@@ -314,7 +314,8 @@ static abut_status write_pairs(itself_search *s, abut_pair_self_intersection *pa
 }
 
 abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_self_options *options,
-                                    uint64_t capacity, abut_pair_self_intersection *pairs, uint64_t *count) {
+                                         uint64_t capacity, abut_pair_self_intersection *pairs,
+                                         uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !pairs && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: pairs is null, but capacity is %llu",
@@ -338,7 +339,7 @@ abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_se
 }
 
 abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_options *options,
-                               bool *any) {
+                                      bool *any) {
     abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
     if (status)
         return status;

@@ -1,7 +1,7 @@
 /* What the work-items of a particle share on a device, for the host, which reserves it, and for
  * radial.cl. */
-#ifndef ABUTI_RADIAL_TEAM_SHARED_H
-#define ABUTI_RADIAL_TEAM_SHARED_H
+#ifndef ABUTI_RADIAL_WORK_GROUP_SHARED_H
+#define ABUTI_RADIAL_WORK_GROUP_SHARED_H
 
 #include "radial/collide_shared.h"
 

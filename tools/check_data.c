@@ -33,7 +33,7 @@ static bool read_row(FILE *file, abut_vec3 *p, int *truth, bool *end) {
     return true;
 }
 
-static abut_status ask(bool edges, const abut_vec3 p[8], int truth, check_totals *totals) {
+static abut_status check_query(bool edges, const abut_vec3 p[8], int truth, check_totals *totals) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_sweep_result plain, exact;
     abut_status (*sweep)(const abut_vec3 *, const abut_vec3 *, const abut_sweep_find_options *,
@@ -59,7 +59,7 @@ static bool check_file(const char *path, bool edges, check_totals *totals) {
     while (good && !end) {
         good = read_row(file, &p[at], &truth, &end);
         if (good && !end && ++at == 8) {
-            good = ask(edges, p, truth, totals) == ABUT_OK;
+            good = check_query(edges, p, truth, totals) == ABUT_OK;
             at = 0;
         }
     }

@@ -264,10 +264,11 @@ static int run_command(tool_run *tool, attempt *a) {
     if (line && words_split(line, &words, &count))
         code = run_words(tool, a, words, count);
     if (a->job->kind->product == PRODUCT_JSON && code == CODE_FINE) {
-        abut_status status = tool->out.text.failed
-                                 ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the report")
-                                 : abut_context_write_file(tool->context, a->staged.data,
-                                                      tool->out.text.data, tool->out.text.used);
+        abut_status status =
+            tool->out.text.failed
+                ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the report")
+                : abut_context_write_file(tool->context, a->staged.data, tool->out.text.data,
+                                          tool->out.text.used);
         code = status ? tool_fail(tool, status) : code;
     }
     view_close(tool->view);
@@ -372,7 +373,7 @@ static bool prepare(attempt *a) {
 }
 
 /* A job that is ours to do. 0, or the exit code where no more jobs shall be done. */
-static int work(batch *b, attempt *a) {
+static int run_job(batch *b, attempt *a) {
     uint64_t bytes;
     int code = CODE_FINE;
     a->known = b->again || !is_file(a->staged.data, &bytes);
@@ -399,7 +400,7 @@ static int work(batch *b, attempt *a) {
 
 /* Looks at a job, and does it where nobody has. One that another process is at, or that may have
  * ended a process, stays open unless this is the last round, which waits. */
-static int look(batch *b, batch_job *job, bool last) {
+static int try_job(batch *b, batch_job *job, bool last) {
     attempt a;
     int code = 0;
     if (!identify(b, &a, job)) {
@@ -418,7 +419,7 @@ static int look(batch *b, batch_job *job, bool last) {
             complain(&a, job->input, "failed in another process; the manifest says why", 0);
             count_failure(b, &a);
         } else if (last || !was_fatal(&a)) {
-            code = work(b, &a);
+            code = run_job(b, &a);
         }
         manifest_release(&b->manifest, job->output);
     }
@@ -436,7 +437,7 @@ static int do_jobs(batch *b) {
             if (job->state != JOB_OPEN)
                 continue;
             progress_number(b->tool->progress, number, b->total);
-            code = look(b, job, round > 0);
+            code = try_job(b, job, round > 0);
         }
     }
     progress_number(b->tool->progress, 0, 0);
@@ -554,7 +555,8 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
     else
         text_print(&path, "%s/manifest.jsonl", b->folder);
     if (path.failed)
-        return tool_fail(b->tool, abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a name"));
+        return tool_fail(b->tool,
+                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a name"));
     if (!look_only && !make_folders(path.data)) {
         int error = errno;
         text_free(&path);

@@ -69,7 +69,7 @@ static void tell_state(cache_view *view, uint64_t bytes, double age, const char 
     }
 }
 
-static bool tell(void *user, const abut_field_cache_entry *entry) {
+static bool print_entry(void *user, const abut_field_cache_entry *entry) {
     cache_view *view = user;
     tool_output *out = view->out;
     const uint32_t *n = entry->info.grid.count;
@@ -135,13 +135,13 @@ static const char *plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
-static int look(tool_run *tool, const char *folder, bool verify) {
+static int list_entries(tool_run *tool, const char *folder, bool verify) {
     tool_output *out = &tool->out;
     cache_view view = {.out = out, .verified = verify};
     out_object(out, NULL);
     out_table(out, "fields");
-    abut_status status = verify ? abut_field_cache_verify(tool->context, folder, tell, &view)
-                                : abut_field_cache_list(tool->context, folder, tell, &view);
+    abut_status status = verify ? abut_field_cache_verify(tool->context, folder, print_entry, &view)
+                                : abut_field_cache_list(tool->context, folder, print_entry, &view);
     out_end(out);
     out_table(out, "samples");
     status = status ? status : abut_samples_cache_list(tool->context, folder, tell_samples, &view);
@@ -200,7 +200,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--older is for 'abut cache clear' only");
     if (strcmp(what, "clear") == 0)
         return clear(tool, folder, older);
-    return look(tool, folder, strcmp(what, "verify") == 0);
+    return list_entries(tool, folder, strcmp(what, "verify") == 0);
 }
 
 static const tool_option options[] = {{"older", "DAYS", OPTION_POSITIVE,

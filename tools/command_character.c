@@ -124,7 +124,7 @@ static int tell_health(tool_output *out, const abut_character_report *report) {
     return kinds;
 }
 
-static int tell(tool_run *tool, const char *path, const subject *s) {
+static int print_character(tool_run *tool, const char *path, const subject *s) {
     tool_output *out = &tool->out;
     abut_character_report report;
     abut_status status = abut_character_get_report(s->character, &report);
@@ -322,7 +322,7 @@ static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_m
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
+static int run_character(tool_run *tool, const tool_arguments *arguments, subject *s) {
     const tool_given *to = option_given(arguments, "out"), *png = picture_given(arguments),
                      *html = option_given(arguments, "html"),
                      *film = option_given(arguments, "film");
@@ -354,7 +354,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (code)
         return code;
     out_object(&tool->out, NULL);
-    code = tell(tool, path, s);
+    code = print_character(tool, path, s);
     if (!code && s->garment)
         tell_garment(tool, option_given(arguments, "garment"), s);
     code = code || !to ? code : write_mesh(tool, s, to->words, format);
@@ -375,7 +375,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     subject s = {0};
-    int code = work(tool, arguments, &s);
+    int code = run_character(tool, arguments, &s);
     abut_character_skinner_destroy(s.skinner);
     abut_garment_destroy(s.garment);
     free(s.bones);

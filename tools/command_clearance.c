@@ -39,7 +39,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
 
 /* Distances up to twice the limit, so that there is something to compare with; all where the bodies
  * overlap, since what is inside may be far from the surface. */
-static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
+static int compute_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_map_measure_options measure = abut_map_measure_options_default();
     abut_map_query query = abut_map_query_default();
     double lo = 0;
@@ -51,7 +51,8 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
         c->answers[k].cut = true;
         abut_posed other = {.bvh = c->surfaces[1 - k].bvh};
         code = surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
-        abut_status status = code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
+        abut_status status =
+            code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
         code = status ? tool_fail(tool, status) : code;
     }
     for (int round = 0; round < 2 && !code; round++) /* the second with one scale for both */
@@ -145,7 +146,8 @@ static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
             (unsigned long long)(c->patch_count - first));
 }
 
-static int tell(tool_run *tool, const tool_arguments *arguments, const clearance *c, bool found) {
+static int print_clearance(tool_run *tool, const tool_arguments *arguments, const clearance *c,
+                           bool found) {
     const tool_given *first = option_given(arguments, "first");
     tool_output *out = &tool->out;
     const map_answer *answers[2] = {&c->answers[0], &c->answers[1]};
@@ -184,12 +186,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &c.device);
     code = code ? code : load(tool, arguments, &c);
-    code = code ? code : find(tool, arguments, &c);
+    code = code ? code : compute_clearance(tool, arguments, &c);
     code = code ? code : find_patches(tool, &c);
     bool found = !code && c.apart.distance < c.below;
     if (!code)
         tool_advise(tool, &c.apart.reliability);
-    code = code ? code : tell(tool, arguments, &c, found);
+    code = code ? code : print_clearance(tool, arguments, &c, found);
     for (int k = 0; k < 2; k++)
         surface_free(&c.surfaces[k]);
     free(c.patches);

@@ -49,7 +49,8 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
     uint32_t base = 0, *corner = indices;
     abut_status status = positions && indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; !status && i < count; i++) {
-        const abut_vec3 o = abut_mesh_local_origin(meshes[i]), *p = abut_mesh_local_positions(meshes[i]);
+        const abut_vec3 o = abut_mesh_local_origin(meshes[i]),
+                        *p = abut_mesh_local_positions(meshes[i]);
         const uint32_t *from = abut_mesh_indices(meshes[i]);
         uint32_t own = abut_mesh_vertex_count(meshes[i]);
         for (uint32_t k = 0; k < own; k++)
@@ -173,8 +174,9 @@ static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
 }
 
 /* Everything from the open object to the written file. */
-static abut_status work(tool_run *tool, const tool_arguments *arguments, double scale,
-                        abut_pose pose, const abut_mesh_write_options *writing, abut_mesh **mesh) {
+static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments, double scale,
+                                abut_pose pose, const abut_mesh_write_options *writing,
+                                abut_mesh **mesh) {
     tool_output *out = &tool->out;
     const tool_given *from = option_given(arguments, "from"),
                      *welded = option_given(arguments, "weld");
@@ -219,7 +221,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     writing.ascii = option_given(arguments, "ascii") != NULL;
     abut_mesh *mesh = NULL;
     out_object(&tool->out, NULL);
-    abut_status status = work(tool, arguments, scale, pose, &writing, &mesh);
+    abut_status status = convert_mesh(tool, arguments, scale, pose, &writing, &mesh);
     abut_mesh_destroy(mesh);
     if (status)
         return tool_fail(tool, status);

@@ -65,7 +65,7 @@ static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t
     return !f->status;
 }
 
-static void tell(tool_output *out, const char *name, const drop_result *r) {
+static void print_drop(tool_output *out, const char *name, const drop_result *r) {
     out_object(out, name);
     json_count(out, "bodies", r->bodies);
     json_number(out, "seconds", r->seconds);
@@ -153,9 +153,9 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
         code = run_scene(tool, scene, &options, &f, "ODE", &meshes);
     if (!code) {
         out_object(&tool->out, NULL);
-        tell(&tool->out, "abut", &fields);
+        print_drop(&tool->out, "abut", &fields);
         if (compare)
-            tell(&tool->out, "ode", &meshes);
+            print_drop(&tool->out, "ode", &meshes);
         pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%.6g", fields.seconds / fields.wall);

@@ -32,7 +32,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     return code;
 }
 
-static int find(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+static int compute_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     const tool_given *samples = option_given(arguments, "samples");
     const uint32_t resolution =
         samples ? (uint32_t)fmin(1e9, ceil(sqrt(samples->counts[0] / 0.9))) : 0;
@@ -43,7 +43,8 @@ static int find(tool_run *tool, const tool_arguments *arguments, deviation *d) {
         d->answers[k].limits[0] = d->tolerance;
         d->answers[k].limits[1] = -d->tolerance;
         code = surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
-        abut_status status = code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
+        abut_status status =
+            code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
         progress_start(tool->progress, d->surfaces[k].path);
         if (!status && !code)
             status = abut_map_hausdorff(d->surfaces[k].bvh, other.bvh, NULL, &d->farthest[k]);
@@ -64,7 +65,7 @@ static double range_of(const deviation *d) {
     return range;
 }
 
-static int measure(tool_run *tool, deviation *d) {
+static int measure_statistics(tool_run *tool, deviation *d) {
     double range = 0, bins[4];
     int code = 0;
     for (int round = 0; round < 2 && !code; round++) { /* the second with one scale for both */
@@ -140,8 +141,8 @@ static void tell_way(tool_run *tool, const deviation *d, int k) {
     out_end(out);
 }
 
-static int tell(tool_run *tool, const tool_arguments *arguments, const deviation *d, double lower,
-                double upper) {
+static int print_deviation(tool_run *tool, const tool_arguments *arguments, const deviation *d,
+                           double lower, double upper) {
     tool_output *out = &tool->out;
     const map_answer *answers[2] = {&d->answers[0], &d->answers[1]};
     const char *names[2] = {"scan", "model"};
@@ -193,13 +194,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &d.device);
     code = code ? code : load(tool, arguments, &d);
-    code = code ? code : find(tool, arguments, &d);
-    code = code ? code : measure(tool, &d);
+    code = code ? code : compute_deviation(tool, arguments, &d);
+    code = code ? code : measure_statistics(tool, &d);
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
            upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
     if (!code)
         tool_advise(tool, &d.answers[0].info.reliability);
-    code = code ? code : tell(tool, arguments, &d, lower, upper);
+    code = code ? code : print_deviation(tool, arguments, &d, lower, upper);
     for (int k = 0; k < 2; k++)
         surface_free(&d.surfaces[k]);
     abut_device_destroy(d.device);

@@ -34,7 +34,8 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
     abut_reliability reliability;
-    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
+    abut_status status =
+        abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
     if (status)
         return tool_fail(tool, status);
     tool_advise(tool, &reliability);
@@ -172,8 +173,8 @@ static bool keep_mine(const tool_run *tool, const tool_pair *pair, abut_pair_pos
 }
 
 /* Answers for the poses of this process. `worst` is the pose that has the reliability. */
-static int ask(tool_run *tool, const tool_given *margin, const tool_pair *pair,
-               const abut_pair_poses *poses, answers *all, size_t *worst) {
+static int compute_distances(tool_run *tool, const tool_given *margin, const tool_pair *pair,
+                             const abut_pair_poses *poses, answers *all, size_t *worst) {
     all->count = poses->count;
     if (margin)
         all->within = malloc((all->count + 1) * sizeof *all->within);
@@ -217,7 +218,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     size_t worst = 0;
     answers all = {0};
     int code = keep_mine(tool, pair, &mine, &keys)
-                   ? ask(tool, margin, pair, &mine, &all, &worst)
+                   ? compute_distances(tool, margin, pair, &mine, &all, &worst)
                    : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
     code = collect(tool, code, keys, worst, &all);
     if (!code && all.count)

@@ -8,8 +8,8 @@
 
 static const char *const sign_words[] = {"auto", "winding numbers", "pseudo-normals"};
 
-static void tell(tool_output *out, const char *path, const abut_field_info *info,
-                 const field_times *times, bool quiet) {
+static void print_field(tool_output *out, const char *path, const abut_field_info *info,
+                        const field_times *times, bool quiet) {
     const uint32_t *n = info->grid.count;
     const double counts[3] = {n[0], n[1], n[2]};
     abut_vec3 o = info->grid.origin;
@@ -261,7 +261,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code) {
         info = field ? abut_field_get_info(field) : info;
         out_object(out, NULL);
-        tell(out, path, &info, &times, tool->quiet);
+        print_field(out, path, &info, &times, tool->quiet);
         if (file)
             json_path(out, "file", file);
         if (out->json)

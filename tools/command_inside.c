@@ -68,8 +68,8 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-               const tool_points *points) {
+static int classify_points(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                           const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
     bool numbers = option_given(arguments, "winding") != NULL;
     abut_points batch = abut_points_doubles(points->list, points->count);
@@ -112,7 +112,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code &&
         ((status = device_bvh(mesh, device, &bvh)) || (status = abut_sign_prepare(bvh, NULL))))
         code = tool_fail(tool, status);
-    code = code ? code : ask(tool, arguments, bvh, &points);
+    code = code ? code : classify_points(tool, arguments, bvh, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -157,8 +157,8 @@ static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
                        name);
 }
 
-static abut_status work(tool_run *tool, const abut_shape *shape, const char *path,
-                        const abut_mesh_write_options *writing) {
+static abut_status make_shape(tool_run *tool, const abut_shape *shape, const char *path,
+                              const abut_mesh_write_options *writing) {
     tool_output *out = &tool->out;
     abut_mesh *mesh = NULL;
     progress_start(tool->progress, path);
@@ -205,7 +205,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
             code = set_parameter(tool, &arguments->given[i], &shape);
     if (code)
         return code;
-    abut_status status = work(tool, &shape, path, &writing);
+    abut_status status = make_shape(tool, &shape, path, &writing);
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
         return tool_refuse_last(tool); /* sizes that do not fit together, or too fine */
     return status ? tool_fail(tool, status) : CODE_FINE;

@@ -32,7 +32,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     return code ? code : surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static int find(tool_run *tool, const map_run *r) {
+static int compute_map(tool_run *tool, const map_run *r) {
     abut_posed *others = calloc(r->count, sizeof *others);
     if (!others)
         return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
@@ -52,8 +52,8 @@ static void tell_within(tool_output *out, const abut_map_measures *m, double wit
                  m->area > 0 ? 100 * m->within_area / m->area : 0);
 }
 
-static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *r,
-                const map_answer *found) {
+static int print_map(tool_run *tool, const tool_arguments *arguments, const map_run *r,
+                     const map_answer *found) {
     const tool_given *images = option_given(arguments, "images");
     tool_output *out = &tool->out;
     const map_answer *answers[1] = {found};
@@ -137,12 +137,12 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, map_run
 static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     map_answer found = {0};
     int code = load(tool, arguments, r);
-    code = code ? code : find(tool, r);
+    code = code ? code : compute_map(tool, r);
     if (!code)
         code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
     if (!code)
         tool_advise(tool, &found.info.reliability);
-    code = code ? code : tell(tool, arguments, r, &found);
+    code = code ? code : print_map(tool, arguments, r, &found);
     for (uint32_t i = 0; r->surfaces && i < r->count; i++)
         surface_free(&r->surfaces[i]);
     free(r->surfaces);

@@ -108,7 +108,7 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     int code = counts && a->nearest ? 0 : no_memory(tool);
     if (!code &&
         (status = abut_nearest_k_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
-                                          abut_array_host(counts))))
+                                       abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
         code = no_memory(tool);
@@ -149,8 +149,8 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
     return !marks ? no_memory(tool) : status ? tool_fail(tool, status) : 0;
 }
 
-static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-               const tool_points *points) {
+static int find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                        const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
     const tool_given *most = option_given(arguments, "most");
     const tool_given *out_path = option_given(arguments, "out");
@@ -200,7 +200,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     if (!code && (status = prepare(arguments, bvh)))
         code = tool_fail(tool, status);
-    code = code ? code : ask(tool, arguments, bvh, &points);
+    code = code ? code : find_nearest(tool, arguments, bvh, &points);
     points_free(&points);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -23,8 +23,8 @@ static int choose_margin(tool_run *tool, const tool_arguments *arguments, const 
     return 0;
 }
 
-static void tell(tool_run *tool, const char *path, const abut_mesh *mesh, double by,
-                 const abut_field_info *info) {
+static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh, double by,
+                         const abut_field_info *info) {
     tool_output *out = &tool->out;
     const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
     out_object(out, NULL);
@@ -78,7 +78,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     if (!code) {
         abut_field_info info = abut_field_get_info(field);
-        tell(tool, to, surface, by, &info);
+        print_offset(tool, to, surface, by, &info);
     }
     abut_mesh_destroy(surface);
     abut_field_destroy(field);

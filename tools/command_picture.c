@@ -132,8 +132,8 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
     return status;
 }
 
-static abut_status work(tool_run *tool, const tool_arguments *arguments,
-                        abut_picture_options *options, const char *path) {
+static abut_status render_picture(tool_run *tool, const tool_arguments *arguments,
+                                  abut_picture_options *options, const char *path) {
     abut_picture *picture = NULL;
     tool_legend legend = {0};
     abut_status status = ABUT_OK;
@@ -170,7 +170,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     out_object(out, NULL);
-    abut_status status = work(tool, arguments, &options, path);
+    abut_status status = render_picture(tool, arguments, &options, path);
     if (status)
         return tool_fail(tool, status);
     uint32_t width = options.width ? options.width : PICTURE_WIDTH;

@@ -88,13 +88,14 @@ static abut_reliability reliability_of(const radial_subject *s) {
         volume += a.x * (b.y * c.z - b.z * c.y) + a.y * (b.z * c.x - b.x * c.z) +
                   a.z * (b.x * c.y - b.y * c.x);
     }
-    return volume < 0
-               ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                               "The surface faces inwards on the whole, and fields see only what "
-                               "faces outwards: turn its triangles round first."}
-               : (abut_reliability){ABUT_RELIABILITY_LIMITED,
-                               "Fields do not see surface behind other surface, seen from a bone: "
-                               "--report tells how much that is."};
+    return volume < 0 ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+                                           "The surface faces inwards on the whole, and fields see "
+                                           "only what "
+                                           "faces outwards: turn its triangles round first."}
+                      : (abut_reliability){
+                            ABUT_RELIABILITY_LIMITED,
+                            "Fields do not see surface behind other surface, seen from a bone: "
+                            "--report tells how much that is."};
 }
 
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
@@ -142,7 +143,7 @@ static void tell_fields(tool_output *out, const radial_subject *s) {
     out_end(out);
 }
 
-static void tell(tool_run *tool, const radial_subject *s) {
+static void print_radial(tool_run *tool, const radial_subject *s) {
     tool_output *out = &tool->out;
     const abut_radial_info *i = &s->info;
     json_path(out, "file", s->path);
@@ -176,8 +177,8 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
             continue;
         const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
         abut_radial_answer answer;
-        abut_status status =
-            abut_radial_evaluate(s->radial, 1, abut_array_host(&point), 0, abut_array_host(&answer));
+        abut_status status = abut_radial_evaluate(s->radial, 1, abut_array_host(&point), 0,
+                                                  abut_array_host(&answer));
         if (status)
             return tool_fail(tool, status);
         out_object(out, NULL);
@@ -271,7 +272,8 @@ static int plot_levels(tool_run *tool, const radial_level *levels, double limit,
 }
 
 /* Both distances at all resolutions. */
-static abut_status measure(radial_subject *s, const radial_truth *truth, radial_level *levels) {
+static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
+                                  radial_level *levels) {
     const double cell = s->info.cell;
     abut_status status = ABUT_OK;
     for (int i = 0; i < 2 * LEVELS && !status; i++) {
@@ -314,7 +316,7 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
     memset(levels, 0, sizeof levels);
     abut_status status =
         radial_truth_make(tool, s, points ? points->counts[0] : POINTS, 2 * s->info.cell, &truth);
-    status = status ? status : measure(s, &truth, levels);
+    status = status ? status : measure_levels(s, &truth, levels);
     if (!status) {
         out_object(out, "report");
         json_count(out, "points", truth.count);
@@ -384,7 +386,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_form
     return code;
 }
 
-static int work(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *to = option_given(arguments, "out");
     abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
     int code = check(tool, arguments, &format);
@@ -396,7 +398,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, radial_subject 
     if (status)
         return tool_fail(tool, status);
     out_object(&tool->out, NULL);
-    tell(tool, s);
+    print_radial(tool, s);
     if (option_given(arguments, "at"))
         code = tell_points(tool, arguments, s);
     if (!code && option_given(arguments, "report"))
@@ -410,7 +412,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, radial_subject 
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     radial_subject s = {0};
-    int code = work(tool, arguments, &s);
+    int code = run_radial(tool, arguments, &s);
     abut_radial_destroy(s.radial);
     abut_device_destroy(s.options.device);
     abut_mesh_destroy(s.mesh);

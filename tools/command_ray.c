@@ -129,8 +129,8 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
     return !marks ? no_memory(tool) : status ? tool_fail(tool, status) : 0;
 }
 
-static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
-               const abut_ray *rays, size_t count) {
+static int cast_rays(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
+                     const abut_ray *rays, size_t count) {
     const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
     const tool_given *out_path = option_given(arguments, "out");
     answers a = {.rays = rays, .ray_count = count};
@@ -184,7 +184,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         rays[i].origin = pairs.list[2 * i];
         rays[i].direction = pairs.list[2 * i + 1];
     }
-    code = code ? code : ask(tool, arguments, bvh, rays, count);
+    code = code ? code : cast_rays(tool, arguments, bvh, rays, count);
     free(rays);
     points_free(&pairs);
     abut_bvh_destroy(bvh);

@@ -119,8 +119,8 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     return status;
 }
 
-static int tell(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                const abut_samples_arrays *view) {
+static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                         const abut_samples_arrays *view) {
     const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     tool_table table = {columns, 9, view->count, give_row, view};
@@ -152,7 +152,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
             code = tool_fail(tool, status);
     }
     abut_samples_arrays view = abut_samples_get_arrays(samples);
-    code = code ? code : tell(tool, arguments, mesh, &view);
+    code = code ? code : print_samples(tool, arguments, mesh, &view);
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);
     return code;

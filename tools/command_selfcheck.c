@@ -71,8 +71,8 @@ static void tell_first(tool_output *out, const self_result *result, uint32_t mos
     out_end(out);
 }
 
-static void tell(tool_run *tool, const char *path, const abut_mesh *mesh, const self_result *result,
-                 uint32_t most) {
+static void print_self_intersections(tool_run *tool, const char *path, const abut_mesh *mesh,
+                                     const self_result *result, uint32_t most) {
     tool_output *out = &tool->out;
     tool_text words = {0};
     bool found = result->count > 0;
@@ -185,7 +185,8 @@ static int finish(tool_run *tool, const tool_arguments *arguments,
     if (code)
         return code;
     out_object(&tool->out, NULL);
-    tell(tool, arguments->operands[0], mesh, result, first ? first->counts[0] : 8);
+    print_self_intersections(tool, arguments->operands[0], mesh, result,
+                             first ? first->counts[0] : 8);
     out_end(&tool->out);
     if (result->count || result->complete)
         answer(tool, "%llu", (unsigned long long)result->count);

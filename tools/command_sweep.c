@@ -23,7 +23,7 @@ static const char *kind_name(unsigned kind) {
 /* ---- the search ---- */
 
 /* Room for some first, for all in a second search where there are more. */
-static int find(tool_run *tool, sweep_run *s) {
+static int find_impacts(tool_run *tool, sweep_run *s) {
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
         size_t wanted = round ? s->count : 4096;
@@ -87,7 +87,7 @@ static int search(tool_run *tool, sweep_run *s, const char *const path[2],
                   abut_mesh *const mesh[2]) {
     int code = s->regardless ? 0 : check_start(tool, path[0], mesh[0]);
     code = code ? code : moving_step(tool, &s->moving, path[0], mesh[0], path[1], mesh[1]);
-    return code ? code : find(tool, s);
+    return code ? code : find_impacts(tool, s);
 }
 
 /* ---- what comes out ---- */
@@ -131,8 +131,8 @@ static void json_counts(tool_output *out, const sweep_run *s) {
     json_count(out, "edge_edge_candidates", s->counts.edge_edge);
 }
 
-static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
-                 const abut_mesh *mesh, uint32_t most) {
+static void print_impacts(tool_run *tool, const sweep_run *s, const char *const path[2],
+                          const abut_mesh *mesh, uint32_t most) {
     tool_output *out = &tool->out;
     tool_text words = {0};
     text_safe(&words, path[1]);
@@ -200,7 +200,8 @@ enum { WAYS_MOST = 64 };
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
     abut_vec3 at[2];
     for (int k = 0; k < 2; k++) {
-        abut_vec3 o = abut_mesh_local_origin(mesh[k]), p = abut_mesh_local_positions(mesh[k])[vertex];
+        abut_vec3 o = abut_mesh_local_origin(mesh[k]),
+                  p = abut_mesh_local_positions(mesh[k])[vertex];
         at[k] = (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
     }
     return (abut_vec3){at[0].x + time * (at[1].x - at[0].x), at[0].y + time * (at[1].y - at[0].y),
@@ -340,7 +341,7 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
     code = code ? code : draw(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
     if (!code) {
         out_object(&tool->out, NULL);
-        tell(tool, s, path, mesh[0], first ? first->counts[0] : 8);
+        print_impacts(tool, s, path, mesh[0], first ? first->counts[0] : 8);
         out_end(&tool->out);
         tool_text words = {0};
         if (s->count)
@@ -524,7 +525,7 @@ static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t f
     }
     abut_mesh_destroy(mesh);
     code = code ? code : moving_step_to(tool, &s->moving, r->start, r->end);
-    code = code ? code : find(tool, s);
+    code = code ? code : find_impacts(tool, s);
     return code ? code : take_step(tool, s, all, frame);
 }
 

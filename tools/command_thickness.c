@@ -13,21 +13,25 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reli
     if (status)
         return tool_fail(tool, status);
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
-        *reliability = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                                "It faces inwards, so that the room around is taken for the wall: "
-                                "'abut convert --orient' turns it."};
+        *reliability =
+            (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+                               "It faces inwards, so that the room around is taken for the wall: "
+                               "'abut convert --orient' turns it."};
     return 0;
 }
 
 /* A sheet has no far side anywhere: then nothing is known to be thick enough. */
-static void check_found(const abut_map_measures *measures, bool limited, abut_reliability *reliability) {
+static void check_found(const abut_map_measures *measures, bool limited,
+                        abut_reliability *reliability) {
     if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
-        *reliability = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                                "No sample has a far side, so that there is no wall to measure."};
+        *reliability =
+            (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+                               "No sample has a far side, so that there is no wall to measure."};
 }
 
-static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surface *surface,
-                const map_answer *found, abut_map_thickness kind) {
+static int print_thickness(tool_run *tool, const tool_arguments *arguments,
+                           const tool_surface *surface, const map_answer *found,
+                           abut_map_thickness kind) {
     const tool_given *below = option_given(arguments, "below");
     const abut_map_measures *m = &found->measures;
     tool_output *out = &tool->out;
@@ -83,7 +87,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         check_found(&found.measures, most != NULL, &found.info.reliability);
         tool_advise(tool, &found.info.reliability);
     }
-    code = code ? code : tell(tool, arguments, &surface, &found, kind);
+    code = code ? code : print_thickness(tool, arguments, &surface, &found, kind);
     surface_free(&surface);
     abut_device_destroy(device);
     if (code || !below)

@@ -70,9 +70,9 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
     abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
-    abut_status status = bones && positions
-                             ? abut_radial_create(body->character, NULL, radial)
-                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a character");
+    abut_status status = bones && positions ? abut_radial_create(body->character, NULL, radial)
+                                            : abut_set_error(ABUT_ERROR_MEMORY,
+                                                             "there is no memory for a character");
     rows_of(body->pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count && !status; i++)
         for (int column = 0; column < 4; column++) {
@@ -89,7 +89,8 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
         const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
         positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
     }
-    status = status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
+    status =
+        status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
     free(bones);
     free(positions);
     return status;
@@ -260,7 +261,7 @@ static int collect(tool_run *tool, int code, touches *t) {
     return code;
 }
 
-static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
+static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
     const tool_given *margin = option_given(arguments, "margin"),
                      *most = option_given(arguments, "most");
     abut_world_options options = abut_world_options_default();
@@ -415,7 +416,8 @@ static void explain(tool_run *tool, const touches *t) {
     text_free(&both);
 }
 
-static void tell(tool_run *tool, const tool_arguments *arguments, const touches *t) {
+static void print_scene_contacts(tool_run *tool, const tool_arguments *arguments,
+                                 const touches *t) {
     tool_output *out = &tool->out;
     double deepest = -HUGE_VAL;
     for (uint64_t i = 0; i < t->count; i++)
@@ -445,14 +447,14 @@ static void tell(tool_run *tool, const tool_arguments *arguments, const touches 
     out_end(out);
 }
 
-static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
+static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, touches *t) {
     const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     int code = png ? picture_check(tool, png->words) : 0;
     code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
     if (!code && !t->assembly.scene)
         code = tool_refuse(tool, "it needs a second file, or --with and a solid");
-    code = collect(tool, code ? code : find(tool, arguments, t), t);
+    code = collect(tool, code ? code : find_scene_contacts(tool, arguments, t), t);
     if (!code && !share_tells(tool))
         return 0;
     if (!code)
@@ -471,7 +473,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
     if (!code && why)
         answer(tool, "%llu", (unsigned long long)t->count);
     if (!code && (tool->out.json || path || png)) {
-        tell(tool, arguments, t);
+        print_scene_contacts(tool, arguments, t);
         pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%llu", (unsigned long long)t->count);
@@ -490,7 +492,7 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     if (most && most->counts[0] > 8)
         return tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
     touches t = {0};
-    int code = work(tool, arguments, &t);
+    int code = run_scene_contacts(tool, arguments, &t);
     abut_world_destroy(t.world);
     for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
         abut_radial_destroy(t.radial[i]);

@@ -168,7 +168,7 @@ typedef struct levels {
 } levels;
 
 static levels check(const tool_assembly *assembly, const tool_clashes *clashes, const known *list,
-                      uint32_t count) {
+                    uint32_t count) {
     levels v = {.known = (size_t)count * (assembly->count / PARTS)};
     for (size_t i = 0; i < clashes->count; i++) {
         const tool_clash *clash = &clashes->list[i];
@@ -206,9 +206,9 @@ static int complete_known(tool_run *tool, const tool_assembly *assembly, known *
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int tell(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, const levels *v, double wall,
-                const tool_arguments *arguments) {
+static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
+                            const clash_options *options, const tool_clashes *clashes,
+                            const levels *v, double wall, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
     fact_count(out, "parts", assembly->count);
@@ -261,7 +261,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     levels v = {0};
     if (!code) {
         v = check(&assembly, &clashes, list, count);
-        code = tell(tool, &assembly, &options, &clashes, &v, wall, arguments);
+        code = print_clash_demo(tool, &assembly, &options, &clashes, &v, wall, arguments);
     }
     if (!code && (v.missed || v.wrong_kind || v.invented))
         code = CODE_FOUND;

@@ -151,7 +151,7 @@ static abut_status run_frames(showing *s) {
     return status;
 }
 
-static void tell(const showing *s, const tool_arguments *arguments) {
+static void print_cloth_demo(const showing *s, const tool_arguments *arguments) {
     tool_output *out = &s->tool->out;
     const cloth *c = scene_cloth(s->scene);
     uint32_t triangles = abut_mesh_triangle_count(scene_mesh(s->scene, 0)),
@@ -340,7 +340,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     progress_erase(tool->progress);
     code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
     if (!status)
-        tell(&s, arguments);
+        print_cloth_demo(&s, arguments);
     abut_frames_writer_discard(s.writer);
     film_free(&s.film);
     scene_destroy(s.scene);

@@ -177,7 +177,7 @@ static void tell_ways(showing *s) {
     out_end(out);
 }
 
-static void tell(showing *s, const tool_arguments *arguments) {
+static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     const falls *f = s->scene;
     tool_output *out = &s->tool->out;
     out_object(out, NULL);
@@ -259,7 +259,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
                    ? layers_refuse(tool, status, model->words, "")
                    : tool_fail(tool, status);
     if (!code)
-        tell(&s, arguments);
+        print_falls_demo(&s, arguments);
     abut_mesh_destroy(s.large);
     falls_destroy(s.scene);
     abut_mesh_destroy(options.model);

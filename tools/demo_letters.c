@@ -183,7 +183,8 @@ static abut_status field_frame(letters *l, letter_row *row) {
         double start = seconds_now();
         status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
         status = status ? status
-                        : abut_field_evaluate_batch(field, &points, ABUT_INTERPOLATION_LINEAR, l->values);
+                        : abut_field_evaluate_batch(field, &points, ABUT_INTERPOLATION_LINEAR,
+                                                    l->values);
         row->field_ms += 1e3 * (seconds_now() - start);
         row->cells += (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
         for (size_t i = 0; i < count && !status; i++)
@@ -196,7 +197,7 @@ static abut_status field_frame(letters *l, letter_row *row) {
 
 /* ---- the film ---- */
 
-static abut_status take(letters *l, bool page) {
+static abut_status draw_frame(letters *l, bool page) {
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
     camera.width = FILM_WIDTH;
@@ -272,10 +273,10 @@ static abut_status play(letters *l) {
         if (!status && l->compare)
             status = field_frame(l, row);
         if (!status && l->film.page)
-            status = take(l, true);
+            status = draw_frame(l, true);
         while (!status && l->film.pixels && l->film.taken < FILM_FRAMES &&
                f >= l->film.taken * (l->frame_count - 1) / (FILM_FRAMES - 1))
-            status = take(l, false);
+            status = draw_frame(l, false);
     }
     return status;
 }
@@ -306,8 +307,8 @@ static int plot(letters *l, const char *path) {
     return code;
 }
 
-static void tell(letters *l, const tool_arguments *arguments, const char *plotted,
-                 uint32_t violated) {
+static void print_letters_demo(letters *l, const tool_arguments *arguments, const char *plotted,
+                               uint32_t violated) {
     tool_output *out = &l->tool->out;
     letter_row sum = {.least = HUGE_VAL};
     for (uint32_t f = 0; f < l->frame_count; f++) {
@@ -380,7 +381,7 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
                                    : row->least - row->error > 0;
     }
     if (!code)
-        tell(&l, arguments, plotted ? plotted->words : NULL, violated);
+        print_letters_demo(&l, arguments, plotted ? plotted->words : NULL, violated);
     for (int k = 0; k < LETTERS; k++) {
         surface_free(&l.surfaces[k]);
         abut_mesh_destroy(l.rest[k]);

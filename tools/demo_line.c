@@ -59,8 +59,8 @@ static void compare(line_gap *gap, double parameter, double exact, double cell) 
 }
 
 /* The line, where it enters, the normal there, and the middle of the first cell inside. */
-static abut_status take(tool_run *tool, const line_scene *s, const abut_ray *line,
-                        const abut_field_hit hits[2], tool_film *film) {
+static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
+                             const abut_field_hit hits[2], tool_film *film) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
@@ -95,7 +95,8 @@ static abut_status take(tool_run *tool, const line_scene *s, const abut_ray *lin
     return status;
 }
 
-static abut_status ask(tool_run *tool, const line_scene *s, tool_film *film, line_gap gaps[2]) {
+static abut_status measure_gaps(tool_run *tool, const line_scene *s, tool_film *film,
+                                line_gap gaps[2]) {
     static const abut_contact_ray_method methods[] = {ABUT_CONTACT_RAY_TRACE,
                                                       ABUT_CONTACT_RAY_CELLS};
     abut_status status = ABUT_OK;
@@ -112,13 +113,13 @@ static abut_status ask(tool_run *tool, const line_scene *s, tool_film *film, lin
         bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
         if (both &&
             (film->pixels ? i == LINES / FILM_FRAMES * film->taken : film->page && i % 10 == 0))
-            status = take(tool, s, &line, hits, film);
+            status = draw_line(tool, s, &line, hits, film);
     }
     return status;
 }
 
-static void tell(tool_run *tool, const tool_arguments *arguments, const line_scene *s,
-                 const line_gap gaps[2]) {
+static void print_line_demo(tool_run *tool, const tool_arguments *arguments, const line_scene *s,
+                            const line_gap gaps[2]) {
     static const char *const names[] = {"traced", "by cells"}, *const keys[] = {"traced", "cells"};
     tool_output *out = &tool->out;
     out_object(out, NULL);
@@ -155,12 +156,12 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     if (png && !film_start(tool, &film, png->words, 0.5))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     abut_status status = make_scene(tool, &s);
-    status = status ? status : ask(tool, &s, &film, gaps);
+    status = status ? status : measure_gaps(tool, &s, &film, gaps);
     if (!status && png)
         status = film_write(tool, &film, png->words);
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tell(tool, arguments, &s, gaps);
+        print_line_demo(tool, arguments, &s, gaps);
     film_free(&film);
     free_scene(&s);
     return code ? code : gaps[0].missed ? CODE_FOUND : CODE_FINE;

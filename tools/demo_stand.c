@@ -67,8 +67,8 @@ static bool take_frame(void *user, double time, const abut_pose *poses, abut_mes
     return !f->status;
 }
 
-static void tell(tool_run *tool, const tool_arguments *arguments, stand_kind kind,
-                 const stand_result *r) {
+static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, stand_kind kind,
+                             const stand_result *r) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
     json_text(out, "scene", names[kind]);
@@ -140,7 +140,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     film_free(&f.strip);
     if (!code)
-        tell(tool, arguments, f.kind, &result);
+        print_stand_demo(tool, arguments, f.kind, &result);
     return code ? code : result.out_of_place ? CODE_FOUND : CODE_FINE;
 }
 #else

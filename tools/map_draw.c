@@ -60,8 +60,9 @@ static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
 
 /* Puts a triangle of six places (three corners, then the middles of the sides that begin there) at
  * `to`, or at the end. */
-static bool put(map_fine *fine, size_t to, uint32_t source, const uint32_t points[6],
-                double (*const weights)[3], int a, int b, int c) {
+static bool add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
+                                const uint32_t points[6], double (*const weights)[3], int a, int b,
+                                int c) {
     if (to == fine->count) {
         size_t rooms[3] = {fine->room, fine->room, fine->room};
         if (!tool_grow(&fine->corners, fine->count, &rooms[0], 3 * sizeof *fine->corners) ||
@@ -108,12 +109,16 @@ static bool cut(map_fine *fine, middles *m, size_t t, double longest, bool *chan
     const int a = (first + (count == 2)) % 3, b = (a + 1) % 3, c = (a + 2) % 3;
     const int ab = 3 + a, bc = 3 + b, ca = 3 + c;
     if (count == 1)
-        return put(fine, t, s, p, w, a, ab, c) && put(fine, end, s, p, w, ab, b, c);
+        return add_curved_triangle(fine, t, s, p, w, a, ab, c) &&
+               add_curved_triangle(fine, end, s, p, w, ab, b, c);
     if (count == 2)
-        return put(fine, t, s, p, w, ab, b, bc) && put(fine, end, s, p, w, a, ab, bc) &&
-               put(fine, end + 1, s, p, w, a, bc, c);
-    return put(fine, t, s, p, w, ab, bc, ca) && put(fine, end, s, p, w, a, ab, ca) &&
-           put(fine, end + 1, s, p, w, ab, b, bc) && put(fine, end + 2, s, p, w, ca, bc, c);
+        return add_curved_triangle(fine, t, s, p, w, ab, b, bc) &&
+               add_curved_triangle(fine, end, s, p, w, a, ab, bc) &&
+               add_curved_triangle(fine, end + 1, s, p, w, a, bc, c);
+    return add_curved_triangle(fine, t, s, p, w, ab, bc, ca) &&
+           add_curved_triangle(fine, end, s, p, w, a, ab, ca) &&
+           add_curved_triangle(fine, end + 1, s, p, w, ab, b, bc) &&
+           add_curved_triangle(fine, end + 2, s, p, w, ca, bc, c);
 }
 
 static bool start(const abut_mesh *mesh, map_fine *fine) {
@@ -133,7 +138,7 @@ static bool start(const abut_mesh *mesh, map_fine *fine) {
         uint32_t points[6] = {corner[3 * (size_t)t], corner[3 * (size_t)t + 1],
                               corner[3 * (size_t)t + 2]};
         memcpy(weights, one, sizeof weights);
-        fine_so_far = put(fine, fine->count, t, points, weights, 0, 1, 2);
+        fine_so_far = add_curved_triangle(fine, fine->count, t, points, weights, 0, 1, 2);
     }
     return fine_so_far;
 }

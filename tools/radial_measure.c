@@ -174,13 +174,13 @@ static size_t sort_sizes(const double *errors, size_t count, double *sizes) {
     return used;
 }
 
-static abut_status ask(const radial_subject *s, const abut_vec3 *points, const double *exact,
-                       size_t count, double *errors) {
+static abut_status measure_points(const radial_subject *s, const abut_vec3 *points,
+                                  const double *exact, size_t count, double *errors) {
     abut_radial_answer *answers = malloc((count + 1) * sizeof *answers);
     if (!answers)
         return no_memory();
-    abut_status status =
-        abut_radial_evaluate(s->radial, count, abut_array_host(points), 0, abut_array_host(answers));
+    abut_status status = abut_radial_evaluate(s->radial, count, abut_array_host(points), 0,
+                                              abut_array_host(answers));
     for (size_t i = 0; i < count && !status; i++)
         errors[i] = answers[i].distance - (exact ? exact[i] : 0);
     free(answers);
@@ -220,8 +220,9 @@ abut_status radial_error_make(const radial_subject *s, const radial_truth *truth
     error->on = malloc((truth->count + 1) * sizeof *error->on);
     error->near = malloc((truth->count + 1) * sizeof *error->near);
     abut_status status = error->on && error->near ? ABUT_OK : no_memory();
-    status = status ? status : ask(s, truth->on, NULL, truth->count, error->on);
-    status = status ? status : ask(s, truth->near, truth->exact, truth->count, error->near);
+    status = status ? status : measure_points(s, truth->on, NULL, truth->count, error->on);
+    status =
+        status ? status : measure_points(s, truth->near, truth->exact, truth->count, error->near);
     return status ? status : sum_up(truth, error);
 }
 

@@ -154,7 +154,7 @@ static abut_context *working_context(abut_context *context) {
 }
 
 /* What the callback itself asks the library for has contexts of its own. */
-static bool ask(abut_context *context, const char *stage, double fraction) {
+static bool call_progress(abut_context *context, const char *stage, double fraction) {
     abut_context *before = mine.working;
     if (!context->options.progress)
         return true;
@@ -175,7 +175,7 @@ bool abuti_stop(abut_context *context, const char *stage) {
     if (now < mine.next)
         return false;
     mine.next = now + abuti_ask_seconds;
-    bool stop = !ask(context, stage, mine.fraction);
+    bool stop = !call_progress(context, stage, mine.fraction);
     atomic_store_explicit(&mine.stopped, stop, memory_order_relaxed);
     return stop;
 }
@@ -194,7 +194,7 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
     if (status)
         return status;
     mine.fraction = fraction < 1 ? fraction : 0; /* what comes after the end is something else */
-    if (ask(working_context(context), stage, fraction))
+    if (call_progress(working_context(context), stage, fraction))
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
 }

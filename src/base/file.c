@@ -86,7 +86,7 @@ abut_status abuti_source_outcome(const abuti_source *source, abut_status status)
 }
 
 /* Reads from the file, within the part of it that is to be read. */
-static ssize_t get(abuti_source *source, void *to, size_t bytes) {
+static ssize_t read_within_limit(abuti_source *source, void *to, size_t bytes) {
     ssize_t got = 0;
     bytes = bytes < GULP ? bytes : GULP;
     if (bytes > source->left)
@@ -117,7 +117,7 @@ size_t abuti_source_fill(abuti_source *source, size_t wanted) {
     memmove(source->buffer, source->at, visible);
     source->at = source->buffer; /* offsets are right while it is read */
     while (visible < wanted) {
-        ssize_t got = get(source, source->buffer + visible, WINDOW - visible);
+        ssize_t got = read_within_limit(source, source->buffer + visible, WINDOW - visible);
         if (got <= 0)
             break;
         visible += (size_t)got;
@@ -134,7 +134,7 @@ size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
         memcpy(out, source->at, got);
     source->at += got;
     while (got < bytes && source->descriptor >= 0) {
-        ssize_t more = get(source, out + got, bytes - got);
+        ssize_t more = read_within_limit(source, out + got, bytes - got);
         if (more <= 0)
             break;
         got += (size_t)more;
@@ -380,7 +380,7 @@ void abuti_sink_discard(abuti_sink *sink) {
 }
 
 abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,
-                               size_t bytes) {
+                                    size_t bytes) {
     if (!path || (!data && bytes))
         return abuti_null(__func__, path ? "data" : "path");
     abuti_sink sink;

@@ -67,7 +67,7 @@ static double processor_seconds(void) {
 
 /* ---- working ---- */
 
-static void work(pool_job *job) {
+static void run_job_chunks(pool_job *job) {
     uint32_t index;
     is_inside = true;
     while ((index = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed)) < job->count)
@@ -76,7 +76,7 @@ static void work(pool_job *job) {
 }
 
 /* Whether *word stopped being `old` within a short while. */
-static bool look(atomic_uint *word, unsigned old) {
+static bool spin_until_changed(atomic_uint *word, unsigned old) {
     for (double end = abuti_seconds() + LOOK; abuti_seconds() < end;)
         for (int i = 0; i < 32; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != old)
@@ -107,7 +107,7 @@ static void help(pool_job *job) {
     atomic_fetch_add_explicit(&job->helpers, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
     double start = processor_seconds();
-    work(job);
+    run_job_chunks(job);
     double seconds = processor_seconds() - start;
     pthread_mutex_lock(&pool.lock);
     job->helped += seconds;
@@ -128,7 +128,7 @@ static void patrol(void) {
 static void sleep_until_called(void) {
     unsigned seen = atomic_load_explicit(&calls, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
-    look(&calls, seen);
+    spin_until_changed(&calls, seen);
     pthread_mutex_lock(&pool.lock);
     if (atomic_load_explicit(&calls, memory_order_relaxed) == seen && !pool.ending) {
         pool.asleep++;
@@ -254,7 +254,7 @@ static void dismiss_help(pool_job *job) {
     if (helpers) {
         double start = abuti_seconds();
         pthread_mutex_unlock(&pool.lock);
-        while (helpers && look(&job->helpers, helpers))
+        while (helpers && spin_until_changed(&job->helpers, helpers))
             helpers = atomic_load_explicit(&job->helpers, memory_order_acquire);
         pthread_mutex_lock(&pool.lock);
         while (atomic_load_explicit(&job->helpers, memory_order_acquire))
@@ -273,7 +273,7 @@ void abuti_pool_run(uint32_t threads, uint32_t count, void (*task)(void *data, u
     if (threads > 1 && count > 1 && !is_inside) {
         pool_job job = {.task = task, .data = data, .count = count};
         call_help(&job, (threads < count ? threads : count) - 1);
-        work(&job);
+        run_job_chunks(&job);
         dismiss_help(&job);
         return;
     }

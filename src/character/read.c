@@ -22,7 +22,7 @@ typedef struct found {
 
 #ifdef ABUT_HAS_GLTF
 
-static void *take(found *f, abuti_gltf *gltf, size_t count, size_t element_bytes) {
+static void *allocate_found(found *f, abuti_gltf *gltf, size_t count, size_t element_bytes) {
     void *memory = gltf->status ? NULL : abuti_character_allocate(&f->pool, count, element_bytes);
     if (!memory)
         abuti_gltf_keep(gltf, ABUT_ERROR_MEMORY);
@@ -34,7 +34,7 @@ static const char *copy_text(found *f, abuti_gltf *gltf, uint32_t value) {
     if (!value || !gltf->json.values[value].is.text.bytes)
         return NULL;
     uint32_t bytes = gltf->json.values[value].is.text.bytes;
-    char *name = take(f, gltf, (size_t)bytes + 1, 1);
+    char *name = allocate_found(f, gltf, (size_t)bytes + 1, 1);
     if (!name)
         return NULL;
     memcpy(name, abuti_json_characters(&gltf->json, gltf->json.values[value].is.text.at), bytes);
@@ -60,8 +60,8 @@ static abut_character_matrix matrix_of(const abuti_gltf_affine *a) {
 static void read_bones(found *f, abuti_gltf *gltf) {
     static const abut_character_matrix none = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
     size_t count = f->rig.bones.count;
-    f->bones = take(f, gltf, count, sizeof *f->bones);
-    f->binds = take(f, gltf, count, sizeof *f->binds);
+    f->bones = allocate_found(f, gltf, count, sizeof *f->bones);
+    f->binds = allocate_found(f, gltf, count, sizeof *f->binds);
     for (size_t i = 0; i < count && !gltf->status; i++) {
         const abuti_rig_bone *from = abuti_list_at(&f->rig.bones, i);
         abut_character_bone bone = abut_character_bone_default();
@@ -96,7 +96,7 @@ static uint32_t find_extra(abuti_gltf *gltf, uint32_t object, const char *name,
 static void read_morphs(found *f, abuti_gltf *gltf) {
     const abuti_json_value *values = gltf->json.values;
     size_t count = f->rig.morphs.count;
-    f->morphs = take(f, gltf, count, sizeof *f->morphs);
+    f->morphs = allocate_found(f, gltf, count, sizeof *f->morphs);
     uint32_t name = 0, end = 0;
     for (size_t i = 0; i < count && !gltf->status; i++) {
         const abuti_rig_morph *from = abuti_list_at(&f->rig.morphs, i);
@@ -138,7 +138,7 @@ static const double *read_numbers(found *f, abuti_gltf *gltf, const abuti_gltf_a
     uint32_t width = from->component_count;
     if (!abuti_gltf_spend(gltf, (uint64_t)from->count * width))
         return NULL;
-    double *numbers = take(f, gltf, (size_t)from->count * width, sizeof *numbers);
+    double *numbers = allocate_found(f, gltf, (size_t)from->count * width, sizeof *numbers);
     for (uint32_t i = 0; numbers && i < from->count && !gltf->status; i++) {
         abuti_gltf_get(from, i, numbers + (size_t)i * width);
         gltf->status = abuti_read_tick(gltf->reader);
@@ -205,7 +205,7 @@ static uint32_t split(found *f, abuti_gltf *gltf, const abut_character_channel *
                       uint32_t morphs, abut_character_channel *to) {
     uint32_t tangents = from->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC ? 3 : 1;
     size_t rows = (size_t)from->key_count * tangents;
-    double *values = take(f, gltf, rows * morphs, sizeof *values);
+    double *values = allocate_found(f, gltf, rows * morphs, sizeof *values);
     if (!abuti_gltf_spend(gltf, rows * morphs))
         return 0;
     for (uint32_t i = 0; i < morphs; i++) {
@@ -240,10 +240,10 @@ static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_characte
     uint32_t channels = abuti_gltf_member(gltf, object, "channels", ABUTI_JSON_LIST);
     uint32_t samplers = abuti_gltf_member(gltf, object, "samplers", ABUTI_JSON_LIST);
     uint32_t count = samplers ? values[samplers].is.count : 0, made = 0, morphs;
-    uint32_t *at = take(f, gltf, count, sizeof *at); /* where each sampler stands */
+    uint32_t *at = allocate_found(f, gltf, count, sizeof *at); /* where each sampler stands */
     size_t most = most_channels(f, gltf, channels);
     abut_character_channel *list =
-        abuti_gltf_spend(gltf, most) ? take(f, gltf, most, sizeof *list) : NULL;
+        abuti_gltf_spend(gltf, most) ? allocate_found(f, gltf, most, sizeof *list) : NULL;
     if (gltf->status)
         return;
     for (uint32_t i = 0, value = samplers + 1; i < count; i++, value = values[value].next)
@@ -277,7 +277,7 @@ static void finish(abuti_rig *rig, abuti_gltf *gltf) {
     snprintf(f->who, sizeof f->who, "%s", gltf->reader->name);
     read_bones(f, gltf);
     read_morphs(f, gltf);
-    f->clips = take(f, gltf, count, sizeof *f->clips);
+    f->clips = allocate_found(f, gltf, count, sizeof *f->clips);
     for (uint32_t i = 0; i < count && !gltf->status; i++) {
         f->clips[i] = (abut_character_clip){0};
         read_clip(f, gltf, i, &f->clips[i]);

@@ -95,7 +95,7 @@ typedef struct weld_work {
     abut_character_morph *morphs;
 } weld_work;
 
-static void *take(weld_work *w, size_t count, size_t element_bytes) {
+static void *allocate_weld(weld_work *w, size_t count, size_t element_bytes) {
     return abuti_character_allocate(&w->pool, count, element_bytes);
 }
 
@@ -138,8 +138,8 @@ static abut_status weld_mesh(weld_work *w, abut_mesh **mesh) {
 static abut_status weld_weights(weld_work *w) {
     const abut_character *c = w->from;
     const size_t stride = c->weight_stride;
-    w->weight_bones = take(w, stride * w->vertex_count, sizeof *w->weight_bones);
-    w->weights = take(w, stride * w->vertex_count, sizeof *w->weights);
+    w->weight_bones = allocate_weld(w, stride * w->vertex_count, sizeof *w->weight_bones);
+    w->weights = allocate_weld(w, stride * w->vertex_count, sizeof *w->weights);
     if (!w->weight_bones || !w->weights)
         return ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < c->info.vertex_count; v++)
@@ -152,11 +152,11 @@ static abut_status weld_weights(weld_work *w) {
 
 static abut_status weld_morphs(weld_work *w) {
     const abut_character *c = w->from;
-    w->morphs = take(w, c->info.morph_count, sizeof *w->morphs);
+    w->morphs = allocate_weld(w, c->info.morph_count, sizeof *w->morphs);
     for (uint32_t i = 0; w->morphs && i < c->info.morph_count; i++) {
         const abut_character_morph *from = &c->morphs[i];
-        uint32_t *vertices = take(w, from->shift_count, sizeof *vertices), count = 0;
-        vec3 *shifts = take(w, from->shift_count, sizeof *shifts);
+        uint32_t *vertices = allocate_weld(w, from->shift_count, sizeof *vertices), count = 0;
+        vec3 *shifts = allocate_weld(w, from->shift_count, sizeof *shifts);
         if (!vertices || !shifts)
             return ABUT_ERROR_MEMORY;
         for (uint32_t k = 0; k < from->shift_count; k++) {
@@ -203,8 +203,8 @@ abut_status abut_character_weld(const abut_character *character, abut_character 
     if (!character || !welded)
         return abuti_null(__func__, character ? "welded" : "character");
     weld_work w = {.from = character, .who = __func__, .pool = {.context = character->context}};
-    w.same = take(&w, character->info.vertex_count, sizeof *w.same);
-    w.number = take(&w, character->info.vertex_count, sizeof *w.number);
+    w.same = allocate_weld(&w, character->info.vertex_count, sizeof *w.same);
+    w.number = allocate_weld(&w, character->info.vertex_count, sizeof *w.number);
     abut_status status =
         w.same && w.number ? abuti_character_seams(character, w.same) : ABUT_ERROR_MEMORY;
     status = status ? status : rebuild(&w, welded);
@@ -230,14 +230,14 @@ static abut_status mark_bones(const abut_character *c, const char *who, const ui
 }
 
 abut_status abut_character_remove_bones(const abut_character *character, const uint32_t *bones,
-                                   uint32_t bone_count, abut_character **reduced) {
+                                        uint32_t bone_count, abut_character **reduced) {
     if (!character || !reduced || (!bones && bone_count))
         return abuti_null(__func__, !character ? "character" : !reduced ? "reduced" : "bones");
     const abut_character *c = character;
     weld_work w = {.from = c, .who = __func__, .pool = {.context = c->context}};
-    bool *marked = take(&w, c->info.bone_count, sizeof *marked);
-    w.same = take(&w, c->info.vertex_count, sizeof *w.same);
-    w.number = take(&w, c->info.vertex_count, sizeof *w.number);
+    bool *marked = allocate_weld(&w, c->info.bone_count, sizeof *marked);
+    w.same = allocate_weld(&w, c->info.vertex_count, sizeof *w.same);
+    w.number = allocate_weld(&w, c->info.vertex_count, sizeof *w.number);
     abut_status status = marked && w.same && w.number
                              ? mark_bones(c, __func__, bones, bone_count, marked)
                              : ABUT_ERROR_MEMORY;

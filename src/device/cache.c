@@ -41,12 +41,12 @@ bool abuti_cache_path(const unsigned char key[ABUTI_DIGEST_BYTES], char *path, s
 
 /* ---- numbers ---- */
 
-static void put(unsigned char *to, uint64_t value, int bytes) {
+static void store_little_endian(unsigned char *to, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; i++)
         to[i] = (unsigned char)(value >> (8 * i));
 }
 
-static uint64_t get(const unsigned char *from, int bytes) {
+static uint64_t load_little_endian(const unsigned char *from, int bytes) {
     uint64_t value = 0;
     for (int i = 0; i < bytes; i++)
         value |= (uint64_t)from[i] << (8 * i);
@@ -136,10 +136,11 @@ static bool is_entry(const unsigned char *file, size_t bytes, const unsigned cha
                      size_t *start) {
     unsigned char sum[ABUTI_DIGEST_BYTES];
     abuti_digest digest;
-    if (memcmp(file, MAGIC, MAGIC_BYTES) != 0 || get(file + MAGIC_BYTES, 8) != bytes ||
+    if (memcmp(file, MAGIC, MAGIC_BYTES) != 0 ||
+        load_little_endian(file + MAGIC_BYTES, 8) != bytes ||
         memcmp(file + MAGIC_BYTES + 8, key, ABUTI_DIGEST_BYTES) != 0)
         return false;
-    uint64_t about = get(file + HEAD_BYTES - 4, 4);
+    uint64_t about = load_little_endian(file + HEAD_BYTES - 4, 4);
     if (about > bytes - HEAD_BYTES - ABUTI_DIGEST_BYTES)
         return false;
     abuti_digest_begin(&digest);
@@ -190,9 +191,9 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path) ||
         bytes > MOST_BYTES / 2)
         return;
-    put(head + MAGIC_BYTES, HEAD_BYTES + about_bytes + bytes + sizeof sum, 8);
+    store_little_endian(head + MAGIC_BYTES, HEAD_BYTES + about_bytes + bytes + sizeof sum, 8);
     memcpy(head + MAGIC_BYTES + 8, key, ABUTI_DIGEST_BYTES);
-    put(head + HEAD_BYTES - 4, about_bytes, 4);
+    store_little_endian(head + HEAD_BYTES - 4, about_bytes, 4);
     abuti_digest digest;
     abuti_digest_begin(&digest);
     abuti_digest_add(&digest, head, sizeof head);

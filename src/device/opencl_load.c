@@ -69,7 +69,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *absence; /* null once loaded */
 
 /* Object pointers and function pointers are alike in POSIX, but not in C. */
-static bool find(void *library, const char *name, void *function, size_t bytes) {
+static bool load_symbol(void *library, const char *name, void *function, size_t bytes) {
     void *symbol = abuti_system_symbol(library, name);
     memcpy(function, &symbol, bytes);
     return symbol != NULL;
@@ -88,7 +88,8 @@ static void load(void) {
         return;
     }
     bool complete = true;
-#define FIND(name) complete = find(library, #name, &abuti_opencl.name, sizeof(void *)) && complete;
+#define FIND(name) \
+    complete = load_symbol(library, #name, &abuti_opencl.name, sizeof(void *)) && complete;
     ABUTI_OPENCL_FUNCTIONS(FIND)
     if (!complete)
         absence = "the OpenCL loader lacks functions of OpenCL 1.2";

@@ -75,8 +75,9 @@ static bool is_wanted(const abut_field *field, const abut_field_options *o, cons
            memcmp(g->count, grid->count, sizeof g->count) == 0;
 }
 
-static abut_status look(const cache_place *place, abut_mesh *mesh, const abut_field_options *o,
-                        const abut_grid *grid, double band, abut_field **field) {
+static abut_status read_cached_field(const cache_place *place, abut_mesh *mesh,
+                                     const abut_field_options *o, const abut_grid *grid,
+                                     double band, abut_field **field) {
     cache_file file;
     abut_field *made = NULL;
     abut_status status = abuti_cache_file_open(&file, mesh->context, place->path);
@@ -112,7 +113,7 @@ abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *o, cac
     abuti_cache_file_path(mesh->context, o->cache, place->mesh, CACHE_ENDING, place->path);
     if (!place->path[0] || (access(place->path, F_OK) != 0 && errno == ENOENT))
         return ABUT_OK;
-    status = look(place, mesh, o, &grid, band, field);
+    status = read_cached_field(place, mesh, o, &grid, band, field);
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
         return status;
     if (status)

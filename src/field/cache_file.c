@@ -43,7 +43,7 @@ static abut_status damaged(const abuti_source *source, const char *what) {
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s", source->name, what);
 }
 
-static abut_status get(abuti_source *source, uint64_t offset, void *to, size_t bytes) {
+static abut_status read_at(abuti_source *source, uint64_t offset, void *to, size_t bytes) {
     abut_status status = abuti_source_seek(source, offset, bytes);
     if (!status && abuti_source_read(source, to, bytes) != bytes)
         status = source->failed ? abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read", source->name)
@@ -53,7 +53,7 @@ static abut_status get(abuti_source *source, uint64_t offset, void *to, size_t b
 
 static abut_status get_head(cache_file *file) {
     cache_head head;
-    abut_status status = get(&file->source, 0, &head, sizeof head);
+    abut_status status = read_at(&file->source, 0, &head, sizeof head);
     if (status)
         return status;
     if (memcmp(head.magic, MAGIC, sizeof head.magic) != 0)
@@ -78,7 +78,7 @@ static abut_status get_table(cache_file *file, uint64_t total) {
     cache_tail tail;
     if (total < sizeof(cache_head) + sizeof tail)
         return damaged(&file->source, "is damaged: it ends too early");
-    abut_status status = get(&file->source, total - sizeof tail, &tail, sizeof tail);
+    abut_status status = read_at(&file->source, total - sizeof tail, &tail, sizeof tail);
     if (status)
         return status;
     uint64_t room = total - sizeof(cache_head) - sizeof tail;
@@ -92,7 +92,7 @@ static abut_status get_table(cache_file *file, uint64_t total) {
         return ABUT_ERROR_MEMORY;
     file->items = (cache_item *)(void *)table;
     file->count = (size_t)tail.count;
-    status = get(&file->source, end, table, bytes + checked);
+    status = read_at(&file->source, end, table, bytes + checked);
     if (!status && abuti_checksum(table, bytes + checked) != tail.checksum)
         status = damaged(&file->source, "is damaged: its table is not as it was written");
     for (size_t i = 0; !status && i < file->count; i++) {

@@ -237,7 +237,7 @@ static abut_status write_file(team *t) {
 }
 
 /* The range of all values, of which each process has seen some. */
-static abut_status tell(team *t, abut_field_info *info) {
+static abut_status reduce_value_range(team *t, abut_field_info *info) {
     abut_field_info made = abut_field_get_info(t->field);
     const double own[2] = {made.lowest, made.highest};
     double(*all)[2] = abuti_allocate(t->context, t->with->count, sizeof *all);
@@ -309,7 +309,7 @@ abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_optio
             status = agree(&t, status);
         }
         status = status ? status : write_file(&t);
-        status = status ? status : tell(&t, info);
+        status = status ? status : reduce_value_range(&t, info);
     } else {
         status = ABUT_ERROR_MEMORY;
     }

@@ -27,7 +27,7 @@ static abut_status cut_off(const abut_frames *f) {
 }
 
 /* Reads a part of the file from anywhere. */
-static abut_status get(abut_frames *f, uint64_t offset, void *to, uint64_t bytes) {
+static abut_status read_frame_bytes(abut_frames *f, uint64_t offset, void *to, uint64_t bytes) {
     if (offset > f->file_bytes || bytes > f->file_bytes - offset)
         return cut_off(f);
     if (f->memory) {
@@ -47,7 +47,8 @@ static abut_status get_head(abut_frames *f) {
     if (f->file_bytes < sizeof head.magic)
         return abuti_fail(ABUT_ERROR_FORMAT, "%s: is no recording", f->name);
     abut_status status =
-        get(f, 0, &head, f->file_bytes < sizeof head ? sizeof head.magic : sizeof head);
+        read_frame_bytes(f, 0, &head,
+                         f->file_bytes < sizeof head ? sizeof head.magic : sizeof head);
     if (status)
         return status;
     if (memcmp(head.magic, FRAMES_MAGIC, sizeof head.magic) != 0)
@@ -84,8 +85,8 @@ static abut_status get_table(abut_frames *f) {
     f->table = abuti_allocate(f->context, f->info.mesh_count, sizeof *f->table);
     if (!f->table)
         return ABUT_ERROR_MEMORY;
-    abut_status status = get(f, sizeof(frames_head), f->table, bytes);
-    status = status ? status : get(f, sizeof(frames_head) + bytes, &sum, sizeof sum);
+    abut_status status = read_frame_bytes(f, sizeof(frames_head), f->table, bytes);
+    status = status ? status : read_frame_bytes(f, sizeof(frames_head) + bytes, &sum, sizeof sum);
     if (status)
         return status;
     if (sum != abuti_checksum(f->table, (size_t)bytes))
@@ -116,7 +117,7 @@ static abut_status check_lengths(abut_frames *f) {
     room = f->file_bytes - f->first_frame;
     if (room < sizeof tail)
         return cut_off(f);
-    abut_status status = get(f, f->file_bytes - sizeof tail, &tail, sizeof tail);
+    abut_status status = read_frame_bytes(f, f->file_bytes - sizeof tail, &tail, sizeof tail);
     if (status)
         return status;
     if (memcmp(tail.magic, FRAMES_END, sizeof tail.magic) != 0)
@@ -144,7 +145,7 @@ static abut_status get_indices(abut_frames *f) {
         f->indices[i] = abuti_allocate(f->context, bytes, 1);
         if (!f->indices[i])
             return ABUT_ERROR_MEMORY;
-        abut_status status = get(f, at, f->indices[i], bytes);
+        abut_status status = read_frame_bytes(f, at, f->indices[i], bytes);
         if (status)
             return status;
         if (abuti_checksum(f->indices[i], bytes) != f->table[i].checksum)
@@ -180,7 +181,7 @@ static bool is_sound(const abut_frames *f) {
 
 static abut_status get_frame(abut_frames *f, uint64_t frame) {
     uint64_t sum, bytes = f->frame_bytes + sizeof sum;
-    abut_status status = get(f, f->first_frame + frame * bytes, f->frame, bytes);
+    abut_status status = read_frame_bytes(f, f->first_frame + frame * bytes, f->frame, bytes);
     if (status)
         return status;
     memcpy(&sum, f->frame + f->frame_bytes, sizeof sum);

@@ -33,7 +33,8 @@ static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const 
 }
 
 /* How many vertices there are, and how long that makes a frame. */
-static abut_status measure(abut_mesh *const *meshes, uint32_t count, abut_frames_writer *w) {
+static abut_status compute_frame_layout(abut_mesh *const *meshes, uint32_t count,
+                                        abut_frames_writer *w) {
     size_t each = 3 * frames_scalar_bytes(w->type) * (w->aims ? 2 : 1);
     for (uint32_t i = 0; i < count; i++)
         if (abuti_add_overflows(w->vertex_count, meshes[i]->vertex_count, &w->vertex_count))
@@ -88,7 +89,7 @@ abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, 
     made->context = abuti_context_retain(context);
     made->type = o.type;
     made->aims = o.aims;
-    status = measure(meshes, count, made);
+    status = compute_frame_layout(meshes, count, made);
     if (!status && !(made->frame = abuti_allocate(context, made->frame_bytes, 1)))
         status = ABUT_ERROR_MEMORY;
     status = status ? status : abuti_sink_open(&made->sink, context, path);

@@ -266,8 +266,9 @@ static abut_status fetch_positions(abut_layers *layers, uint32_t id) {
 }
 
 /* Looks at positions in a buffer, and with `writes` takes them over. */
-static abut_status look(layers_device *d, const abut_buffer *from, const abut_mesh *mesh,
-                        vec3 centre, uint32_t writes, uint32_t first, layers_bent *all) {
+static abut_status measure_positions(layers_device *d, const abut_buffer *from,
+                                     const abut_mesh *mesh, vec3 centre, uint32_t writes,
+                                     uint32_t first, layers_bent *all) {
     const uint32_t count = mesh->vertex_count;
     const double most = ABUT_COORDINATE_MAX;
     layers_bent parts[LAYERS_BEND_GROUPS];
@@ -294,13 +295,16 @@ static abut_status bend(abut_layers *layers, uint32_t id, abut_buffer *from, boo
         return ABUT_OK;
     layers_body *bodies = d->bodies.data, body = bodies[id];
     layers_bent all;
-    abut_status status = look(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
+    abut_status status =
+        measure_positions(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
     if (!status && all.bad != LAYERS_NOTHING)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_set_positions: position %u is not finite or too large", all.bad);
+                          "abut_layers_set_positions: position %u is not finite or too large",
+                          all.bad);
     status = status ? status : abuti_mesh_check_size("abut_layers_set_positions", all.box);
     if (!status)
-        status = look(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
+        status =
+            measure_positions(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
     if (status)
         return status;
     layers_hull hull = abuti_layers_hull(all.box, all.farthest, mesh->origin);

@@ -21,7 +21,7 @@ typedef struct find_work {
     abuti_vector found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
-    bool cuts;          /* a solid whose volumes were asked cuts itself */
+    bool cuts;                    /* a solid whose volumes were asked cuts itself */
     abut_reliability reliability; /* the worst of the pairs that were asked */
 } find_work;
 
@@ -248,9 +248,12 @@ typedef struct ask_work {
 static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut_posed *b,
                               asked *to) {
     static const abut_pair_relation relations[] = {
-        [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,       [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
-        [ABUT_PAIR_KIND_OVERLAP] = ABUT_PAIR_INTERSECTING,   [ABUT_PAIR_KIND_A_INSIDE] = ABUT_PAIR_A_INSIDE,
-        [ABUT_PAIR_KIND_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
+        [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,
+        [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
+        [ABUT_PAIR_KIND_OVERLAP] = ABUT_PAIR_INTERSECTING,
+        [ABUT_PAIR_KIND_A_INSIDE] = ABUT_PAIR_A_INSIDE,
+        [ABUT_PAIR_KIND_B_INSIDE] = ABUT_PAIR_B_INSIDE,
+        [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
     abut_pair_measure_options options = abut_pair_measure_options_default();
     options.tolerance = w->query->tolerance;
     abut_status status = abut_pair_measure(a, b, &options, &to->common);
@@ -404,7 +407,7 @@ static abut_reliability worst_reliability(const find_work *w) {
     return w->reliability.level > worst.level ? w->reliability : worst;
 }
 
-static abut_status tell(find_work *w, abut_layers_result *result) {
+static abut_status write_results(find_work *w, abut_layers_result *result) {
     result->count = w->found.count;
     result->own_count = w->own_count;
     result->hit_count = w->hits.count;
@@ -473,10 +476,11 @@ static abut_status find_sums(find_work *w) {
     return status;
 }
 
-static abut_status find(find_work *w, abut_layers_result *result) {
+static abut_status find_overlaps(find_work *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
     bool asks = q->is_exact || q->measure_volume;
-    bool draws = !q->measure_volume || q->is_exact || q->find_self || q->count_edges || q->find_hits;
+    bool draws =
+        !q->measure_volume || q->is_exact || q->find_self || q->count_edges || q->find_hits;
     asked *answers = NULL;
     abut_status status = draws ? find_sums(w) : ABUT_OK;
     w->tolerance = draws ? w->tolerance : q->tolerance;
@@ -495,7 +499,7 @@ static abut_status find(find_work *w, abut_layers_result *result) {
     abuti_release(w->layers->context, answers);
     if (!status && q->find_hits)
         keep_hits(w);
-    return status ? status : tell(w, result);
+    return status ? status : write_results(w, result);
 }
 
 static abut_status check_query(const abut_layers_query *q, const abut_layers_result *r) {
@@ -537,7 +541,7 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.view_count = 3;
     }
     abut_context *before = abuti_context_enter(layers->context);
-    status = find(&w, result);
+    status = find_overlaps(&w, result);
     abuti_context_leave(before);
     layers->measured = w.measured;
     layers->found = w.found;

@@ -428,8 +428,8 @@ static abut_status check_buffer(const abut_layers *layers, const char *function,
 }
 
 /* Brings what is in a buffer of the device to memory that the caller releases. */
-static abut_status bring(const abut_layers *layers, abut_buffer *buffer, size_t count,
-                         size_t element_bytes, void **data) {
+static abut_status download_buffer(const abut_layers *layers, abut_buffer *buffer, size_t count,
+                                   size_t element_bytes, void **data) {
     *data = abuti_allocate(layers->context, count, element_bytes);
     return *data ? abuti_buffer_download(&buffer->queue, &buffer->memory, 0, *data,
                                          count * element_bytes)
@@ -437,7 +437,7 @@ static abut_status bring(const abut_layers *layers, abut_buffer *buffer, size_t 
 }
 
 abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut_array poses,
-                             size_t count) {
+                                  size_t count) {
     if (!layers || (count && !poses.host && !poses.buffer))
         return abuti_null(__func__, layers ? "poses" : "layers");
     if (!poses.buffer)
@@ -445,7 +445,8 @@ abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut
     void *list = NULL;
     abut_status status =
         check_buffer(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose));
-    status = status ? status : bring(layers, poses.buffer, count, sizeof(abut_pose), &list);
+    status =
+        status ? status : download_buffer(layers, poses.buffer, count, sizeof(abut_pose), &list);
     status = status ? status : move(layers, ids, list, count);
     abuti_release(layers->context, list);
     return status;
@@ -475,7 +476,8 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
               fabs(from[v].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_layers_set_positions: position %u is not finite or too large", v);
+                              "abut_layers_set_positions: position %u is not finite or too large",
+                              v);
         box = box_grow(box, from[v]);
     }
     abut_status status = from ? abuti_mesh_check_size("abut_layers_set_positions", box) : ABUT_OK;
@@ -507,8 +509,8 @@ static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *fro
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const uint32_t own = kept->mesh->vertex_count - kept->cap_count;
     bool done = false;
-    abut_status status =
-        check_buffer(layers, "abut_layers_set_positions", "positions", from, own, sizeof(abut_vec3));
+    abut_status status = check_buffer(layers, "abut_layers_set_positions", "positions", from, own,
+                                      sizeof(abut_vec3));
     if (!status && !kept->cap_count)
         status = layers->backend->bend(layers, id, from, &done);
     if (status && status != ABUT_ERROR_ARGUMENT) { /* what the device has is not known */
@@ -522,7 +524,7 @@ static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *fro
     if (status || done)
         return status;
     void *list = NULL;
-    status = bring(layers, from, own, sizeof(abut_vec3), &list);
+    status = download_buffer(layers, from, own, sizeof(abut_vec3), &list);
     status = status ? status : bend(layers, solid, list);
     abuti_release(layers->context, list);
     return status;

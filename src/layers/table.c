@@ -11,7 +11,7 @@ static size_t home_of(uint64_t key, size_t slots) {
     return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
 }
 
-static void put(layers_table *table, uint32_t number) {
+static void insert_number(layers_table *table, uint32_t number) {
     const layers_sum *s = (const layers_sum *)table->sums.data + number;
     uint32_t *slots = table->slots.data;
     size_t at = home_of(key_of(s->a, s->b), table->slots.count);
@@ -31,7 +31,7 @@ static abut_status enlarge(abut_context *context, layers_table *table) {
     table->slots.count = wanted;
     memset(table->slots.data, 0, wanted * sizeof(uint32_t));
     for (uint32_t i = 0; i < table->sums.count; i++)
-        put(table, i);
+        insert_number(table, i);
     return ABUT_OK;
 }
 
@@ -58,7 +58,7 @@ layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_
                          .x0 = UINT32_MAX,
                          .y0 = UINT32_MAX,
                          .z0 = UINT32_MAX};
-    put(table, (uint32_t)table->sums.count++);
+    insert_number(table, (uint32_t)table->sums.count++);
     return made;
 }
 

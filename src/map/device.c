@@ -247,7 +247,8 @@ static abut_status send_positions(abut_map *map, bvh_on_device *there) {
                                         map->mesh->vertex_count * sizeof(vec3));
 }
 
-static abut_status find(abut_map *map, const abut_posed *others, uint32_t count, double limit) {
+static abut_status compute_distances(abut_map *map, const abut_posed *others, uint32_t count,
+                                     double limit) {
     uint32_t first = ABUT_NONE; /* of those within the limit */
     bool all = true;
     for (uint32_t i = 0; i < count && all; i++) {
@@ -286,8 +287,8 @@ static abut_status need_own(abut_map *map) {
     const abuti_bvh_device *tree = &own->there->tree;
     const size_t places = (size_t)tree->leaf_count * BVH_WIDTH;
     uint32_t *order = abuti_allocate(map->context, places, sizeof *order);
-    status =
-        order ? abuti_device_check_doubles("abut_map_compute_self_distance", own->there) : ABUT_ERROR_MEMORY;
+    status = order ? abuti_device_check_doubles("abut_map_compute_self_distance", own->there)
+                   : ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_buffer_download(&own->there->queue, &tree->order, 0, order,
                                        places * sizeof *order);
@@ -364,4 +365,5 @@ static abut_status tally(const abut_map *map, double within, map_block *blocks,
     return ABUT_OK;
 }
 
-const map_backend abuti_map_on_device = {create, destroy, find, find_apart, fetch, tally};
+const map_backend abuti_map_on_device = {create,     destroy, compute_distances,
+                                         find_apart, fetch,   tally};

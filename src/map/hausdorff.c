@@ -176,8 +176,8 @@ static void bounds_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* Asks for the nearest triangle of a point that is no farther than `most`, which becomes candidate
  * c. */
-static void ask(const hausdorff *h, finding *found, uint32_t triangle, piece *p, int c, vec3 point,
-                double most) {
+static void find_candidate_triangle(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
+                                    int c, vec3 point, double most) {
     abut_nearest nearest;
     p->asked[c] = true;
     abuti_nearest_point(h->b, point, most + h->rounding, NULL, &nearest);
@@ -322,8 +322,8 @@ static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, pi
     for (int c = 0; c < TRIED && bound > found->lower + h->tolerance; c++) {
         if (p->asked[c] || (c == MIDDLE && !is_on_vertices(p)))
             continue;
-        ask(h, found, triangle, p, c, c < MIDDLE ? p->corner[c] : middle_of(p),
-            c < MIDDLE ? least_at(p, c) : bound);
+        find_candidate_triangle(h, found, triangle, p, c, c < MIDDLE ? p->corner[c] : middle_of(p),
+                                c < MIDDLE ? least_at(p, c) : bound);
         bound = bound_of(h, p);
     }
     if (bound > found->lower + h->tolerance && p->level < CUTS_BY_SIGHT)
@@ -333,7 +333,7 @@ static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, pi
     else
         point = middle_of(p);
     if (bound > found->lower + h->tolerance && (*covered == COVER_WHOLE || !p->asked[MIDDLE])) {
-        ask(h, found, triangle, p, MIDDLE, point, bound);
+        find_candidate_triangle(h, found, triangle, p, MIDDLE, point, bound);
         bound = real_min(bound, bound_of(h, p));
     }
     if (bound > found->lower + h->tolerance && p->level < LEVELS)
@@ -428,7 +428,7 @@ static abut_status sort_triangles(hausdorff *h, sort_key *keys, size_t *left) {
     return ABUT_OK;
 }
 
-static abut_status find(hausdorff *h) {
+static abut_status search_pieces(hausdorff *h) {
     const abut_mesh *a = h->a;
     const size_t triangles = a->triangle_count, vertices = a->vertex_count;
     const size_t tasks = abuti_chunk_count(triangles, TRIANGLES_A_TASK),
@@ -494,7 +494,7 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
         .a = a->mesh, .a_bvh = a, .b = b, .context = a->context, .known = {.triangle = ABUT_NONE}};
     status = read_options(&h, options);
     abut_context *before = abuti_context_enter(h.context);
-    status = status ? status : find(&h);
+    status = status ? status : search_pieces(&h);
     abuti_context_leave(before);
     if (status)
         return status;

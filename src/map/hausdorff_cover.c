@@ -46,7 +46,7 @@ static double cross_of(vec3 a, vec3 b, vec3 c) {
 
 /* Looks along the mean way from the corners to b where these agree, else along the normal; false
  * for pieces without area. */
-static bool look(const hausdorff *h, uint32_t triangle, const piece *p, view *w) {
+static bool set_view_direction(const hausdorff *h, uint32_t triangle, const piece *p, view *w) {
     const uint32_t *index = h->a->indices + 3 * (size_t)triangle;
     vec3 u = v3_sub(p->corner[1], p->corner[0]), v = v3_sub(p->corner[2], p->corner[0]);
     vec3 normal = v3_cross(v3_normalise(u), v3_normalise(v)), ways = v3(0, 0, 0);
@@ -164,7 +164,7 @@ covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piec
     double area = 0, greatest = -1;
     vec3 highest = v3(0, 0, 0);
     view w;
-    if (!look(h, triangle, p, &w))
+    if (!set_view_direction(h, triangle, p, &w))
         return COVER_NONE;
     list[0] = p->candidate[0];
     for (uint32_t i = 0; i < count; i++) {

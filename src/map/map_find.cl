@@ -86,7 +86,7 @@ __kernel void map_find(__global const bvh_node *nodes, __global const float4 *tr
         const uint last = found[i].triangle;
         if (asking.warm && last < asking.triangle_count)
             bound = fmin(bound, last_bound(corners, last, &frame, at));
-        find(&to.s, at, bound, nodes, triangles);
+        search_nearest(&to.s, at, bound, nodes, triangles);
         if (to.s.count == COMPLETE) {
             to.corners = corners;
             to.tree_order = tree_order;

@@ -166,7 +166,7 @@ static void exclude(worker *w, uint32_t triangle) {
 
 /* ---- samples ---- */
 
-static void measure(const worker *w, vec3 point, uint32_t triangle, map_found *found) {
+static void measure_triangle(const worker *w, vec3 point, uint32_t triangle, map_found *found) {
     const abut_map *map = w->s->map;
     if (triangle == ABUT_NONE ||
         (w->s->parts ? w->s->parts[triangle] == w->part : w->excluded[triangle] == w->mark))
@@ -190,7 +190,7 @@ static void search(const worker *w, vec3 point, map_found *found) {
         if (child & BVH_LEAF) {
             const uint32_t leaf = child & ~BVH_LEAF;
             for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
-                measure(w, point, bvh->order[leaf * BVH_WIDTH + i], found);
+                measure_triangle(w, point, bvh->order[leaf * BVH_WIDTH + i], found);
             reach = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
         } else {
             const bvh_node *node = &bvh->nodes[child];
@@ -212,7 +212,7 @@ static void answer_triangle(worker *w, uint32_t rank) {
     for (uint32_t i = map->first[rank]; i < map->first[rank + 1]; i++) {
         const vec3 point = map->points[i];
         map_found found = map_found_nothing();
-        measure(w, point, w->last, &found);
+        measure_triangle(w, point, w->last, &found);
         search(w, point, &found);
         map->answers[i] = map_found_texel(&found, point);
         w->last = found.triangle == ABUT_NONE ? w->last : found.triangle;

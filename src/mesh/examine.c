@@ -46,7 +46,7 @@ static void note(abut_problem *problem, uint32_t element) {
     problem->count++;
 }
 
-static void ask(void *data, size_t chunk, size_t begin, size_t end) {
+static void query_nesting_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     collection *c = data;
     for (size_t i = begin; i < end; i++)
         if (c->is_bad(c->x, (uint32_t)i))
@@ -59,7 +59,8 @@ static abut_status collect(const exam *x, size_t count, question is_bad, abut_pr
     c.chunks = abuti_allocate_zeroed(x->context, chunk_count, sizeof *c.chunks);
     if (!c.chunks)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_parallel_try(x->context, "health", count, GRAIN, ask, &c);
+    abut_status status =
+        abuti_parallel_try(x->context, "health", count, GRAIN, query_nesting_chunk, &c);
     for (size_t k = 0; k < chunk_count; k++) {
         const abut_problem *part = &c.chunks[k];
         for (uint32_t i = 0; i < part->count && i < ABUT_PROBLEM_FIRST_COUNT &&
@@ -305,7 +306,7 @@ static abut_status find_border(const exam *x, abut_mesh_report *report) {
     return status;
 }
 
-static abut_status settle(const exam *x, abut_mesh_report *report) {
+static abut_status finish_report(const exam *x, abut_mesh_report *report) {
     const abut_problem *problems = report->problems;
     abut_problem lone = {0}, unbalanced = {0};
     abut_status status = collect(x, x->view->edge_count, is_lone, &lone);
@@ -324,9 +325,9 @@ static abut_status settle(const exam *x, abut_mesh_report *report) {
                            problems[ABUT_PROBLEM_UNUSED_VERTEX].count -
                            (int64_t)x->view->edge_count + (int64_t)x->view->triangle_count;
     report->is_closed = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count &&
-                     !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
+                        !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
     report->is_manifold = !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count &&
-                       !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
+                          !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
     report->is_oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
     report->bounds = x->mesh->bounds;
     status = find_border(x, report);
@@ -363,7 +364,7 @@ abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *r
     status = status ? status : prepare(&x, &made);
     status = status ? status : abuti_progress(x.context, "health", 0.8);
     status = status ? status : find_problems(&x, &made);
-    status = status ? status : settle(&x, &made);
+    status = status ? status : finish_report(&x, &made);
     release(&x);
     status = status ? status : abuti_progress(x.context, "health", 1);
     if (!status)
@@ -380,7 +381,8 @@ static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_
         return status;
     *count = found.count;
     if (found.count > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "abut_mesh_get_problem_elements: %u offenders need more than %u",
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_mesh_get_problem_elements: %u offenders need more than %u",
                           found.count, capacity);
     for (uint32_t i = 0, used = 0; used < found.count; i++)
         if (questions[kind].is_bad(x, i))
@@ -389,7 +391,7 @@ static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_
 }
 
 abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_problem_kind kind,
-                                uint32_t capacity, uint32_t *elements, uint32_t *count) {
+                                           uint32_t capacity, uint32_t *elements, uint32_t *count) {
     if (!topology || !count || (!elements && capacity))
         return abuti_null(__func__, !topology ? "topology" : count ? "elements" : "count");
     if ((unsigned)kind >= ABUT_PROBLEM_SELF_INTERSECTION)

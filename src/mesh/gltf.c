@@ -60,7 +60,7 @@ uint32_t abuti_gltf_at(abuti_gltf *gltf, abuti_gltf_list list, uint32_t index) {
 }
 
 /* The member of any kind; 0 where it is missing. */
-static uint32_t find(abuti_gltf *gltf, uint32_t object, const char *name) {
+static uint32_t find_member(abuti_gltf *gltf, uint32_t object, const char *name) {
     bool twice = false;
     if (gltf->status)
         return 0;
@@ -83,7 +83,7 @@ static bool is_kind(abuti_gltf *gltf, uint32_t value, const char *name, abuti_js
 
 uint32_t abuti_gltf_member(abuti_gltf *gltf, uint32_t object, const char *name,
                            abuti_json_kind kind) {
-    uint32_t value = find(gltf, object, name);
+    uint32_t value = find_member(gltf, object, name);
     return value && is_kind(gltf, value, name, kind) ? value : 0;
 }
 
@@ -98,7 +98,7 @@ static uint64_t whole_of(abuti_gltf *gltf, uint32_t value, const char *name) {
 }
 
 uint64_t abuti_gltf_whole(abuti_gltf *gltf, uint32_t object, const char *name, uint64_t missing) {
-    uint32_t value = find(gltf, object, name);
+    uint32_t value = find_member(gltf, object, name);
     return value ? whole_of(gltf, value, name) : missing;
 }
 
@@ -134,7 +134,7 @@ uint32_t abuti_gltf_reference_of(abuti_gltf *gltf, uint32_t value, const char *n
 
 uint32_t abuti_gltf_reference(abuti_gltf *gltf, uint32_t object, const char *name,
                               abuti_gltf_list list) {
-    uint32_t value = find(gltf, object, name);
+    uint32_t value = find_member(gltf, object, name);
     return value ? abuti_gltf_reference_of(gltf, value, name, list) : ABUT_NONE;
 }
 
@@ -227,8 +227,8 @@ static void check_version(abuti_gltf *gltf) {
     uint32_t least = asset ? abuti_gltf_member(gltf, asset, "minVersion", ABUTI_JSON_TEXT) : 0;
     if (!version) {
         abuti_gltf_fail(gltf, "%s",
-                        find(gltf, 0, "bodies") ? "is a scene, not a mesh"
-                                                : "is not glTF: asset.version is missing");
+                        find_member(gltf, 0, "bodies") ? "is a scene, not a mesh"
+                                                       : "is not glTF: asset.version is missing");
         return;
     }
     const abuti_json_value *found = &gltf->json.values[least ? least : version];

@@ -122,7 +122,7 @@ static void settle_inertia(const double *m, vec3 centroid, double *inertia) {
     inertia[5] = -(m[ZX] - m[Z] * centroid.x);
 }
 
-static void settle(const mass_work *w, const double *sum, bool want_solid, abuti_mass *mass) {
+static void finish_mass(const mass_work *w, const double *sum, bool want_solid, abuti_mass *mass) {
     const abuti_unit_frame *frame = &w->frame;
     int e = frame->exponent;
     mass->area = ldexp(sum[SURFACE + ZERO], 2 * e);
@@ -158,6 +158,6 @@ abut_status abuti_mesh_mass(const abut_mesh *mesh, bool want_solid, abuti_mass *
         add_chunks(&w, chunk_count, sum);
     abuti_release(mesh->context, w.chunks);
     if (!status)
-        settle(&w, sum, want_solid, mass);
+        finish_mass(&w, sum, want_solid, mass);
     return status;
 }

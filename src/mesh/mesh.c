@@ -92,8 +92,8 @@ static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* The box of all items but bad ones. */
-static box3 look(looking *l, abut_context *context, size_t count,
-                 void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
+static box3 compute_bounds(looking *l, abut_context *context, size_t count,
+                           void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
     box3 box = box_empty();
     size_t each = count / CHUNKS_MOST + 1;
     each = each < ITEMS_A_TASK ? ITEMS_A_TASK : each;
@@ -156,7 +156,7 @@ static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* The origin from the box of all vertices, then positions relative to it. */
-static void settle(abut_mesh *mesh, box3 all) {
+static void set_origin(abut_mesh *mesh, box3 all) {
     mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
                       choose_origin(all.lo.z, all.hi.z));
     if (mesh->origin.x != 0 || mesh->origin.y != 0 || mesh->origin.z != 0)
@@ -178,11 +178,11 @@ static abut_status adopt(abut_context *context, const char *name, vec3 *position
                             "%s: %zu vertices and %zu triangles; at most %u and %u are possible",
                             name, vertex_count, triangle_count, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
     if (!status) {
-        used = look(&l, context, 3 * triangle_count, indices_task);
+        used = compute_bounds(&l, context, 3 * triangle_count, indices_task);
         status = atomic_load(&l.bad) ? refuse_index(name, &l) : ABUT_OK;
     }
     if (!status) {
-        all = look(&l, context, vertex_count, positions_task);
+        all = compute_bounds(&l, context, vertex_count, positions_task);
         status = atomic_load(&l.bad) ? refuse_position(name, &l) : ABUT_OK;
     }
     if (!status && !is_derived)
@@ -202,7 +202,7 @@ static abut_status adopt(abut_context *context, const char *name, vec3 *position
     made->bounds = used;
     if (atomic_load(&l.tiny) && !is_derived)
         warn_of_tiny(context, name, &l);
-    settle(made, all);
+    set_origin(made, all);
     *mesh = made;
     return ABUT_OK;
 }

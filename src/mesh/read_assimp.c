@@ -37,7 +37,7 @@ static bool speaks_of_loss(const char *message) {
 }
 
 /* Messages come as "Warn,  T3: words" and "Error, T3: words". */
-static void hear(const char *message, char *user) {
+static void record_log_message(const char *message, char *user) {
     hearing *h = (hearing *)(void *)user;
     if (h != hearing_here ||
         (strncmp(message, "Warn", 4) != 0 && strncmp(message, "Error", 5) != 0))
@@ -165,7 +165,7 @@ abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char
     if (!path && reader->source.end - reader->source.at > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: is larger than 4 GiB", reader->name);
     hearing heard = {.reader = reader};
-    struct aiLogStream stream = {hear, (char *)(void *)&heard};
+    struct aiLogStream stream = {record_log_message, (char *)(void *)&heard};
     hearing_here = &heard;
     aiAttachLogStream(&stream);
     const struct aiScene *scene = import(reader, path, hint);

@@ -339,8 +339,8 @@ static abut_status fail_data_end(ply *file, const element *e, uint64_t index) {
 }
 
 /* One value of the element with that index. */
-static abut_status get(ply *file, const element *e, uint64_t index, value_type type,
-                       double *value) {
+static abut_status read_value(ply *file, const element *e, uint64_t index, value_type type,
+                              double *value) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     if (!file->text) {
@@ -403,7 +403,7 @@ static abut_status get_strips(ply *file, const element *e, uint64_t index, value
     abut_status status = ABUT_OK;
     for (uint64_t i = 0; i < count && !status; i++) {
         double value;
-        status = get(file, e, index, type, &value);
+        status = read_value(file, e, index, type, &value);
         if (!status && value == -1) {
             length = 0;
             continue;
@@ -438,7 +438,7 @@ static abut_status get_corners(ply *file, const element *e, uint64_t index, valu
     } else {
         for (uint64_t i = 0; i < count && !status; i++) {
             double vertex;
-            status = get(file, e, index, type, &vertex);
+            status = read_value(file, e, index, type, &vertex);
             if (!status)
                 status = add_corner(file, e, index, vertex);
         }
@@ -449,7 +449,7 @@ static abut_status get_corners(ply *file, const element *e, uint64_t index, valu
 static abut_status read_list(ply *file, const element *e, uint64_t index, const property *p) {
     abuti_reader *reader = file->reader;
     double count;
-    abut_status status = get(file, e, index, (value_type)p->count_type, &count);
+    abut_status status = read_value(file, e, index, (value_type)p->count_type, &count);
     if (status)
         return status;
     if (!(count >= 0 && count <= UINT32_MAX && count == (double)(uint32_t)count))
@@ -477,7 +477,7 @@ static abut_status read_one(ply *file, const element *e, uint64_t index) {
         if (p->count_type != NO_TYPE)
             status = read_list(file, e, index, p);
         else if (p->role <= ROLE_Z)
-            status = get(file, e, index, (value_type)p->type, &position[p->role]);
+            status = read_value(file, e, index, (value_type)p->type, &position[p->role]);
         else
             status = skip(file, e, index, (value_type)p->type, 1);
     }

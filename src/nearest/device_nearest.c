@@ -192,7 +192,8 @@ float abuti_nearest_reach(const bvh_on_device *there, double radius) {
 }
 
 /* Sorts the points of the scratch memory and finds what may win. */
-static void find(nearest_there *n, uint32_t count, bool ordered, double radius, bool by_features) {
+static void queue_search(nearest_there *n, uint32_t count, bool ordered, double radius,
+                         bool by_features) {
     float limit = abuti_nearest_reach(n->there, radius);
     sort_points(n, count, ordered);
     if (by_features) {
@@ -204,8 +205,8 @@ static void find(nearest_there *n, uint32_t count, bool ordered, double radius, 
 }
 
 /* Measures it in doubles. */
-static void measure(nearest_there *n, uint32_t count, double radius, uint32_t first,
-                    bool by_features, const abuti_buffer *nearest) {
+static void queue_measure(nearest_there *n, uint32_t count, double radius, uint32_t first,
+                          bool by_features, const abuti_buffer *nearest) {
     const bvh_on_device *there = n->there;
     const mesh_frame frame = frame_of(there);
     uint32_t block = by_features ? POINT_SMALL_BLOCK : 0;
@@ -300,8 +301,8 @@ static abut_status answer_part(nearest_there *n, const bvh_points *points, const
         abuti_kit_reserve(io, BVH_OUT, part->most, q->answer_bytes);
     const abuti_buffer *answers = host ? &io->buffers[BVH_OUT] : &q->answers.buffer->memory;
     if (q->nearest) {
-        find(n, count, points->ordered, q->radius, by_features);
-        measure(n, count, q->radius, first, by_features, answers);
+        queue_search(n, count, points->ordered, q->radius, by_features);
+        queue_measure(n, count, q->radius, first, by_features, answers);
     } else {
         sort_points(n, count, points->ordered);
     }
@@ -395,7 +396,7 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
 static abut_status find_and_fetch(nearest_there *n, finishing *f) {
     abuti_parallel_for(n->there->context, f->count, TASK_POINTS, frame_task, f);
     abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
-    find(n, (uint32_t)f->count, false, f->radius, false);
+    queue_search(n, (uint32_t)f->count, false, f->radius, false);
     abut_status status = abuti_kit_get(&n->kit, NEAREST_ORDER, f->order, f->count, 4);
     status = status ? status : abuti_kit_get(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1);
     return status ? status

@@ -27,7 +27,7 @@ static vec3 corner_at(const making *m, uint32_t vertex) {
     return v3_scale(m->mesh->positions[vertex], m->scale);
 }
 
-static void put(float to[3], vec3 v) {
+static void store_floats(float to[3], vec3 v) {
     to[0] = (float)v.x;
     to[1] = (float)v.y;
     to[2] = (float)v.z;
@@ -48,11 +48,11 @@ static void put_offset(feature_record *r, double offset, feature_kind kind) {
 }
 
 static void put_parts(feature_record *r, const feature_parts *p, feature_kind kind) {
-    put(r->place, p->place);
-    put(r->first, p->vector[0]);
-    put(r->second, p->vector[1]);
+    store_floats(r->place, p->place);
+    store_floats(r->first, p->vector[0]);
+    store_floats(r->second, p->vector[1]);
     put_third(r, p->vector[2]);
-    put(r->fourth, p->vector[3]);
+    store_floats(r->fourth, p->vector[3]);
     put_offset(r, p->offset, kind);
 }
 
@@ -152,11 +152,11 @@ static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
             }
         }
     }
-    put(r->place, at);
-    put(r->first, chosen[0]);
-    put(r->second, chosen[1]);
+    store_floats(r->place, at);
+    store_floats(r->first, chosen[0]);
+    store_floats(r->second, chosen[1]);
     put_third(r, chosen[2]);
-    put(r->fourth, chosen[3]);
+    store_floats(r->fourth, chosen[3]);
     bool plain = true;
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         plain = plain && m->has_face[t->vertex_faces[i]];
@@ -311,7 +311,7 @@ static void finish_task(void *data, size_t chunk, size_t begin, size_t end) {
             corners_of(m, source, corner);
             p = feature_of_face(corner);
             put_parts(r, &p, FEATURE_FACE);
-            put(third, p.vector[2]);
+            store_floats(third, p.vector[2]);
             vector = p.vector[2];
         } else if (kind == FEATURE_EDGE && to->rest) {
             uint32_t ends[2];

@@ -73,7 +73,7 @@ static void search_far(search *s) {
             index = child;
             uint32_t leaf = child & ~BVH_LEAF;
             for (uint32_t i = 0; !found && i < bvh_leaf_fill(s->bvh, leaf); i++)
-                measure(s, s->bvh->order[leaf * BVH_WIDTH + i]);
+                measure_triangle(s, s->bvh->order[leaf * BVH_WIDTH + i]);
         }
         if (!found)
             return;

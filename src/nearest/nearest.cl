@@ -60,7 +60,7 @@ __kernel void nearest_find(__global const bvh_node *nodes, __global const float4
         bound = fmin(bound, (seeds[seed] + sqrt(dot_f(way, way))) * NEAREST_SLACK + 2.0f * at.w);
     }
     search s;
-    find(&s, at, bound, nodes, triangles);
+    search_nearest(&s, at, bound, nodes, triangles);
     store_candidates(&s, i, count, counts, places);
 }
 

@@ -71,7 +71,7 @@ static inline void keep_nearer(search *s, uint32_t triangle, double distance,
 }
 
 /* Measures a triangle in doubles. */
-static inline void measure(search *s, uint32_t triangle) {
+static inline void measure_triangle(search *s, uint32_t triangle) {
     closest_on_triangle closest =
         triangle_closest_point(bvh_triangle(s->bvh->mesh, triangle), s->point);
     keep_nearer(s, triangle, closest.distance, closest.barycentric);
@@ -108,7 +108,7 @@ static inline void measure_one(search *s, uint32_t triangle) {
         corner[k] = v3d_add(v3d_all(mesh->origin), v3d_all(mesh->positions[index[k]]));
     measure_lanes(corner, v3d_all(s->point), &out);
     if (out.left) {
-        measure(s, triangle);
+        measure_triangle(s, triangle);
         return;
     }
     DW(store)(lanes[0], out.distance);
@@ -131,7 +131,7 @@ static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uin
     for (uint32_t i = 0; i < count; i++) {
         const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
         if (out.left >> i & 1)
-            measure(s, triangles[i]);
+            measure_triangle(s, triangles[i]);
         else
             keep_nearer(s, triangles[i], distance[i], weight);
     }
@@ -167,10 +167,10 @@ static inline void drop_roughly(search *s) {
 }
 #else
 enum { MEASURE_MOST = 4, ROUGH_LEAST = CANDIDATE_MOST + 1 };
-#define measure_one measure
+#define measure_one measure_triangle
 static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        measure(s, triangles[i]);
+        measure_triangle(s, triangles[i]);
 }
 static inline void drop_roughly(search *s) {
     (void)s;

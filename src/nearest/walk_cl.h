@@ -197,8 +197,8 @@ static inline float bound_of(float4 at, float bound, __global const bvh_node *no
 }
 
 /* Searches from a bound. */
-static inline void find(search *s, float4 at, float bound, __global const bvh_node *nodes,
-                        __global const float4 *triangles) {
+static inline void search_nearest(search *s, float4 at, float bound, __global const bvh_node *nodes,
+                                  __global const float4 *triangles) {
     s->at = at;
     s->count = 0;
     set_best(s, bound);

@@ -46,7 +46,7 @@ static abut_status make_topology(pair_shell *shell, const uint32_t *names) {
 }
 
 /* In units of the hierarchy, in which products neither overflow nor underflow. */
-static void measure(pair_shell *shell) {
+static void compute_area_and_volume(pair_shell *shell) {
     const abut_mesh *mesh = shell->bvh->mesh;
     const double unit = shell->bvh->scale;
     shell->area = shell->volume = 0;
@@ -72,7 +72,7 @@ static abut_status create(bvh_part *part, void *owner) {
     shell->flipped = shell->open && solid->flipped;
     if (shell->open)
         return ABUT_OK;
-    measure(shell);
+    compute_area_and_volume(shell);
     return make_topology(shell, solid->names);
 }
 
@@ -90,7 +90,7 @@ static bool names_hold(const pair_shell *shell) {
 static abut_status refit(bvh_part *part) {
     pair_shell *shell = (pair_shell *)(void *)part;
     if (shell->topology && names_hold(shell)) {
-        measure(shell);
+        compute_area_and_volume(shell);
         return ABUT_OK;
     }
     const abut_bvh *bvh = shell->bvh;

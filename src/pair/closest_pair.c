@@ -141,7 +141,7 @@ static void note_equal(near_search *s, equal_pair pair) {
 }
 
 /* Measures a pair in doubles. */
-static void measure(near_search *s, uint32_t a, uint32_t b) {
+static void measure_triangle_pair(near_search *s, uint32_t a, uint32_t b) {
     abut_feature features[2];
     abut_triangle triangle_a = pair_triangle(&s->frame->side[0], a);
     abut_triangle triangle_b = pair_triangle(&s->frame->side[1], b);
@@ -208,8 +208,8 @@ static void try_ties(near_search *s, const pair_wall *const walls[2], uint64_t s
 static void measure_all(near_search *s) {
     for (uint32_t i = 0; i < s->count && !s->over; i++)
         if (s->list[i].lower <= s->upper) {
-            measure(s, s->frame->side[0].bvh->order[s->list[i].place[0]],
-                    s->frame->side[1].bvh->order[s->list[i].place[1]]);
+            measure_triangle_pair(s, s->frame->side[0].bvh->order[s->list[i].place[0]],
+                                  s->frame->side[1].bvh->order[s->list[i].place[1]]);
             use_best(s);
         }
     s->count = 0;
@@ -439,7 +439,7 @@ static void refine(near_search *s) {
         if (nearest.triangle == pair[k])
             break;
         pair[k] = nearest.triangle;
-        measure(s, pair[0], pair[1]);
+        measure_triangle_pair(s, pair[0], pair[1]);
         if (!(s->best < before))
             break;
     }
@@ -489,7 +489,7 @@ static void take_discs(near_search *s, uint32_t steps) {
 }
 
 /* Ends a search that shall stop; who asked makes a status of it. */
-static inline void look(near_search *s) {
+static inline void check_for_cancellation(near_search *s) {
     if (++s->steps % PAIR_STEPS)
         return;
     if (s->fast && !s->discs[0])
@@ -512,7 +512,7 @@ static void search_deep(near_search *s, pending from) {
         pending next = stack[--used];
         if (next.lower_sq <= s->upper_sq)
             used = step(s, stack, used, next);
-        look(s);
+        check_for_cancellation(s);
     }
 }
 
@@ -631,8 +631,9 @@ static void search_far(near_search *s) {
                              pair_child(&side[1], next.place[1])};
         bool leaf_a = child[0] & BVH_LEAF, leaf_b = child[1] & BVH_LEAF;
         for (uint32_t i = 0; leaf_a && leaf_b && i < BVH_WIDTH * BVH_WIDTH; i++)
-            measure(s, side[0].bvh->order[(child[0] & ~BVH_LEAF) * BVH_WIDTH + i / BVH_WIDTH],
-                    side[1].bvh->order[(child[1] & ~BVH_LEAF) * BVH_WIDTH + i % BVH_WIDTH]);
+            measure_triangle_pair(
+                s, side[0].bvh->order[(child[0] & ~BVH_LEAF) * BVH_WIDTH + i / BVH_WIDTH],
+                side[1].bvh->order[(child[1] & ~BVH_LEAF) * BVH_WIDTH + i % BVH_WIDTH]);
         if (leaf_a && leaf_b)
             continue;
         int open = leaf_a || (!leaf_b && size[1] > size[0]);
@@ -726,7 +727,7 @@ static void search(near_search *s, bool fast, const abut_pair_cache *cache) {
         s->effort_most *= PLAIN_MORE;
     if (cache && cache->known && cache->triangle_a < s->frame->side[0].bvh->triangle_count &&
         cache->triangle_b < s->frame->side[1].bvh->triangle_count) {
-        measure(s, cache->triangle_a, cache->triangle_b);
+        measure_triangle_pair(s, cache->triangle_a, cache->triangle_b);
         use_best(s);
     }
     search_near(s);
@@ -771,10 +772,10 @@ bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], 
     near_search s;
     search_start(&s, frame, limit, any);
     for (uint32_t i = 0; i < count && !s.over; i++)
-        measure(&s, pairs[i][0], pairs[i][1]);
+        measure_triangle_pair(&s, pairs[i][0], pairs[i][1]);
     if (s.crowded)
         know_best(&s);
     for (uint32_t i = 0; i < count && s.known; i++)
-        measure(&s, pairs[i][0], pairs[i][1]);
+        measure_triangle_pair(&s, pairs[i][0], pairs[i][1]);
     return search_end(&s, limit, separation);
 }

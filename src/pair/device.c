@@ -61,7 +61,7 @@ static void find_closest(const pair_asked *asked, size_t i, const pair_frame *fr
                                               asked->batch->limit, any, &found->separation);
 }
 
-static abut_status find(const pair_asked *asked, size_t i, finding *found) {
+static abut_status find_result(const pair_asked *asked, size_t i, finding *found) {
     abut_posed posed[2];
     pair_frame frame;
     uint32_t vertex;
@@ -109,7 +109,7 @@ static void find_task(void *data, size_t chunk, size_t begin, size_t end) {
         size_t at = asked->search.begin + i;
         finding found;
         memset(&found, 0, sizeof found);
-        abut_status status = find(asked, i, &found);
+        abut_status status = find_result(asked, i, &found);
         if (status)
             atomic_store(&batch->failure, (unsigned)status);
         else if (found.wholly)

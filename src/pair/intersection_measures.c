@@ -490,8 +490,8 @@ static abut_status answer_open(const pair_shell *const shell[2], const abut_pose
 
 /* ---- public ---- */
 
-static abut_status measure(common_work *work, const abut_posed *a, const abut_posed *b,
-                           double tolerance, bool swapped, abut_pair_measures *common) {
+static abut_status compute_measures(common_work *work, const abut_posed *a, const abut_posed *b,
+                                    double tolerance, bool swapped, abut_pair_measures *common) {
     pair_frame frame;
     double unit = real_min(a->bvh->scale, b->bvh->scale);
     abut_posed posed[2] = {{a->bvh, set_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
@@ -546,7 +546,8 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
         bool swapped = size_of(b->bvh) > size_of(a->bvh);
         work.cut.body[swapped].shell = shell[0];
         work.cut.body[!swapped].shell = shell[1];
-        status = measure(&work, swapped ? b : a, swapped ? a : b, ours.tolerance, swapped, &found);
+        status = compute_measures(&work, swapped ? b : a, swapped ? a : b, ours.tolerance, swapped,
+                                  &found);
     }
     if (!status)
         *common = found;

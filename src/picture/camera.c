@@ -136,7 +136,7 @@ vec3 abuti_camera_point(const picture_camera *camera, vec3 absolute) {
 
 /* The centre and size of everything, of its box along the camera's axes: so the centre lies behind
  * the nearest point, whatever the shape. A scene of one point has no size: scale 1. */
-static abut_status measure(const abut_picture *picture, picture_camera *out) {
+static abut_status fit_camera(const abut_picture *picture, picture_camera *out) {
     double largest[FORMS];
     pass p = {.form_count = 6};
     for (int axis = 0; axis < 3; axis++) {
@@ -199,7 +199,7 @@ abut_status abuti_camera_frame(const abut_picture *picture, picture_camera *out)
     *out =
         (picture_camera){.half_width = 0.5 * options->width, .half_height = 0.5 * options->height};
     choose_axes(picture, out);
-    abut_status status = measure(picture, out);
+    abut_status status = fit_camera(picture, out);
     if (status)
         return status;
     double aspect = out->half_width / out->half_height;

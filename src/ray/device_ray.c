@@ -112,7 +112,8 @@ static void reserve(const ray_quest *q, size_t count) {
 }
 
 /* Queues the search for what may be hit: rays from a place of their buffer on. */
-static void find(const ray_quest *q, const abuti_buffer *rays, uint32_t from, uint32_t count) {
+static void queue_search(const ray_quest *q, const abuti_buffer *rays, uint32_t from,
+                         uint32_t count) {
     const mesh_frame frame = frame_of(q->there);
     const double most = ABUT_COORDINATE_MAX;
     const uint32_t any = q->any, pool = pool_of(q->there->queue.device, count);
@@ -128,8 +129,8 @@ static void find(const ray_quest *q, const abuti_buffer *rays, uint32_t from, ui
 }
 
 /* Queues what decides and measures; answers go from a place of their buffer on. */
-static void measure(const ray_quest *q, const abuti_buffer *rays, uint32_t from, uint32_t count,
-                    const abuti_buffer *answers, uint32_t to) {
+static void queue_measure(const ray_quest *q, const abuti_buffer *rays, uint32_t from,
+                          uint32_t count, const abuti_buffer *answers, uint32_t to) {
     const mesh_frame frame = frame_of(q->there);
     const uint32_t any = q->any;
     abuti_kit *kit = q->all->kit;
@@ -165,14 +166,14 @@ static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
     const abuti_buffer *rays = q->rays.buffer ? &q->rays.buffer->memory : &io->buffers[BVH_IN];
     const abuti_buffer *answers =
         q->answers.buffer ? &q->answers.buffer->memory : &io->buffers[BVH_OUT];
-    find(q, rays, from, count);
+    queue_search(q, rays, from, count);
     abut_status status = ABUT_OK;
     if (q->checks)
         status = abuti_kit_get(q->all->kit, REFUSED, &refused, 1, sizeof refused);
     status = status ? status : abuti_device_refuse(q->function, q->all, refused);
     if (status)
         return status;
-    measure(q, rays, from, count, answers, to);
+    queue_measure(q, rays, from, count, answers, to);
     return q->answers.buffer ? abuti_kit_finish(q->all->kit)
                              : abuti_there_answers(q->there, host, part->count, q->answer_bytes);
 }

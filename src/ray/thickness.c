@@ -73,7 +73,7 @@ static uint32_t spread_points(probe *p) {
 }
 
 /* The way from a point through the solid; infinity without a wall behind. */
-static abut_status measure(probe *p, size_t i) {
+static abut_status measure_chord(probe *p, size_t i) {
     const abut_mesh *mesh = p->bvh->mesh;
     vec3 normal = v3_normalise(area_of(mesh, p->triangle[i]));
     double u = fmod((double)i * 0.7548776662466927, 1), v = fmod((double)i * 0.5698402909980532, 1);
@@ -92,7 +92,7 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
     probe *p = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        p->status[i] = measure(p, i);
+        p->status[i] = measure_chord(p, i);
 }
 
 static abut_status find_thickness(probe *p, double *thickness) {
@@ -104,7 +104,7 @@ static abut_status find_thickness(probe *p, double *thickness) {
     for (int i = 0; i <= RANK; i++)
         least[i] = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        abut_status status = p->status[i] ? measure(p, i) : ABUT_OK; /* for its sentence */
+        abut_status status = p->status[i] ? measure_chord(p, i) : ABUT_OK; /* for its sentence */
         if (status)
             return status;
         int at = RANK; /* sorted in, from the end */

@@ -178,7 +178,7 @@ static void note_exact(flight *f, const abut_ray_hit *hit) {
 }
 
 /* Asks the exact predicate. */
-static void ask(ray_row *row, flight *f, uint32_t triangle) {
+static void test_triangle_exactly(ray_row *row, flight *f, uint32_t triangle) {
     abut_ray_hit hit;
     if (!abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) ||
         !(hit.parameter <= row->limit))
@@ -220,7 +220,7 @@ static void take_certain(ray_row *row, flight *f, const wide_leaf *leaf, unsigne
         if (low[lane] > f->reach)
             continue;
         if (kept == CANDIDATES) {
-            ask(row, f, leaf->triangle[lane]);
+            test_triangle_exactly(row, f, leaf->triangle[lane]);
             continue;
         }
         f->from[kept] = low[lane];
@@ -254,7 +254,7 @@ static __attribute__((noinline)) void take_hits(walk *w, flight *f, const wide_l
     for (unsigned rest = may & ~certain; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
         if (low[lane] <= f->reach)
-            ask(row, f, leaf->triangle[lane]);
+            test_triangle_exactly(row, f, leaf->triangle[lane]);
     }
     if (row->what == RAY_ANY && f->met)
         f->used = 0;
@@ -351,7 +351,7 @@ static void arrive(walk *w, flight *f) {
         return;
     }
     for (uint32_t i = 0; i < f->candidate_count; i++)
-        ask(row, f, f->candidate[i]);
+        test_triangle_exactly(row, f, f->candidate[i]);
     if (f->met) {
         row->hits[f->ray] = f->best;
         return;

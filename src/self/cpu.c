@@ -74,7 +74,7 @@ static double longest_side(box3 box) {
     return v3_max_abs(v3_sub(box.hi, box.lo));
 }
 
-static abut_status take(view_finding *f, const abut_self_step *step) {
+static abut_status start_step_cpu(view_finding *f, const abut_self_step *step) {
     abut_self *view = f->view;
     const uint32_t count = view->vertex_count;
     view->start_box = view->end_box;
@@ -273,8 +273,8 @@ static abut_status search_sweep(view_finding *f) {
     abut_status status =
         view->sweep ? ABUT_OK : abut_sweep_create(&view->mesh, 1, NULL, &view->sweep);
     if (!status)
-        status =
-            abut_sweep_set_positions(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
+        status = abut_sweep_set_positions(view->sweep, abut_array_host(view->start),
+                                          abut_array_host(view->next));
     if (!status)
         status = abut_sweep_find(view->sweep, f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
                                  &options, found, &counts);
@@ -303,7 +303,7 @@ static uint64_t budget(const abut_self *view) {
 
 const view_backend abuti_view_cpu = {.open = open_here,
                                      .close = close_here,
-                                     .take = take,
+                                     .take = start_step_cpu,
                                      .accept = accept,
                                      .undo = undo,
                                      .fetch = fetch,

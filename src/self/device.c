@@ -201,7 +201,7 @@ static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
     return status;
 }
 
-static abut_status take(view_finding *f, const abut_self_step *step) {
+static abut_status start_step_device(view_finding *f, const abut_self_step *step) {
     abut_self *view = f->view;
     struct view_device *d = view->on_device;
     motion_taking taking = {.function = "abut_self_find",
@@ -432,7 +432,7 @@ static abut_status search_blindly(view_finding *f, const view_sight *sight) {
 
 const view_backend abuti_view_device = {.open = open_there,
                                         .close = close_there,
-                                        .take = take,
+                                        .take = start_step_device,
                                         .accept = accept,
                                         .undo = undo,
                                         .fetch = fetch,

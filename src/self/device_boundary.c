@@ -253,7 +253,7 @@ static void queue_touches(const abut_self *view, const view_limits *limits) {
 }
 
 /* All of it, and the counts. */
-static abut_status look(const view_finding *f, uint32_t report[BOUNDARY_COUNTS]) {
+static abut_status find_device_boundary(const view_finding *f, uint32_t report[BOUNDARY_COUNTS]) {
     const abut_self *view = f->view;
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
@@ -285,7 +285,7 @@ abut_status abuti_view_device_boundary(view_finding *f, bool *is_worth) {
     abut_status status;
     bool again;
     do {
-        if ((status = look(f, report)))
+        if ((status = find_device_boundary(f, report)))
             return status;
         *is_worth = report[BOUNDARY_PAIRS] <= abuti_view_pairs_most(view);
         again = *is_worth && abuti_kit_grow(&b->kit, &b->pairs, report[BOUNDARY_PAIRS]);

@@ -278,7 +278,7 @@ static abut_status find_by_sets(view_finding *f) {
     return status || !f->is_spent ? status : find_completely(f, ABUT_SELF_COST);
 }
 
-static abut_status find(view_finding *f, const abut_self_step *step) {
+static abut_status find_self_collisions(view_finding *f, const abut_self_step *step) {
     abut_self *view = f->view;
     double begun = abuti_seconds();
     if (view->options.scheme == ABUT_SELF_COMPLETE)
@@ -366,7 +366,7 @@ static abut_status make_step(view_finding *f, const abut_self_step *step,
     status = status ? status : take_step(f, &ours);
     if (status)
         return status;
-    if ((status = find(f, &ours))) {
+    if ((status = find_self_collisions(f, &ours))) {
         /* the sets may have been written over, and what changed is not known any more */
         view->marks_stand = view->sets_stand = false;
         view->backend->undo(view);

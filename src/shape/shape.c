@@ -96,8 +96,9 @@ abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind *kind) {
     }
     char shown[64];
     abuti_escape(name, shown, sizeof shown);
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_kind_from_name: no shape is called '%s'; there are %s",
-                      shown, known);
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_shape_kind_from_name: no shape is called '%s'; there are %s", shown,
+                      known);
 }
 
 /* ---- checks ---- */
@@ -166,7 +167,8 @@ static abut_status settle_sizes(const char *function, const kind_facts *facts, a
 }
 
 /* Copies the caller's description, fills in defaults and refuses what cannot be built. */
-static abut_status settle(const char *function, const abut_shape *given, abut_shape *shape) {
+static abut_status complete_shape(const char *function, const abut_shape *given,
+                                  abut_shape *shape) {
     if (!given)
         return abuti_null(function, "shape");
     *shape = (abut_shape){.size = sizeof *shape};
@@ -193,7 +195,7 @@ abut_status abut_shape_create(abut_context *context, const abut_shape *shape, ab
     abut_shape settled;
     if (!mesh)
         return abuti_null(__func__, "mesh");
-    abut_status status = settle("abut_shape_create", shape, &settled);
+    abut_status status = complete_shape("abut_shape_create", shape, &settled);
     return status ? status : kinds[settled.kind].build(abuti_context_of(context), &settled, mesh);
 }
 
@@ -201,7 +203,7 @@ abut_status abut_shape_distance(const abut_shape *shape, abut_vec3 point, double
     abut_shape settled;
     if (!distance)
         return abuti_null(__func__, "distance");
-    abut_status status = settle("abut_shape_distance", shape, &settled);
+    abut_status status = complete_shape("abut_shape_distance", shape, &settled);
     if (status)
         return status;
     if (!(v3_max_abs(point) <= ABUT_COORDINATE_MAX) || isnan(point.x + point.y + point.z))

@@ -206,8 +206,8 @@ static void queue_open(const point_quest *q, nearest_there *n, uint32_t count, u
 
 /* ---- questions ---- */
 
-static abut_status ask(bvh_on_device *there, const bvh_points *points, uint32_t what,
-                       point_quest *quest) {
+static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
+                                  point_quest *quest) {
     sign_quest asked = {NULL, what};
     abut_status status = abuti_sign_there(quest->function, there, &asked.sign);
     status = status ? status : put_far(asked.sign);
@@ -224,7 +224,7 @@ abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
                          .stage = "inside",
                          .answers = inside,
                          .answer_bytes = sizeof(bool)};
-    return ask(there, points, QUEST_INSIDE, &quest);
+    return run_sign_query(there, points, QUEST_INSIDE, &quest);
 }
 
 abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
@@ -233,7 +233,7 @@ abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
                          .stage = "winding",
                          .answers = winding,
                          .answer_bytes = sizeof(double)};
-    return ask(there, points, QUEST_WINDING, &quest);
+    return run_sign_query(there, points, QUEST_WINDING, &quest);
 }
 
 abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
@@ -244,5 +244,5 @@ abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
                          .nearest = true,
                          .answers = nearest,
                          .answer_bytes = sizeof(abut_nearest)};
-    return ask(there, points, QUEST_SIGN, &quest);
+    return run_sign_query(there, points, QUEST_SIGN, &quest);
 }

@@ -94,7 +94,8 @@ static bool add_far(viewers *v, const bvh_far_node *far, const bvh_node *node, u
     return true;
 }
 
-static void look(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points, viewers *v) {
+static void evaluate_far_node(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points,
+                              viewers *v) {
     uint32_t stack[BVH_STACK], used = 0;
     stack[used++] = 0;
     while (used) {
@@ -127,7 +128,7 @@ void BY_LANES(abuti_sign_windings)(const abut_bvh *bvh, const bvh_far_node *far,
         for (uint32_t i = 0; i < TOGETHER; i++)
             v.near[i] = (half_angles){1, 0, 0};
         if (somewhere)
-            look(bvh, far, points + begin, &v);
+            evaluate_far_node(bvh, far, points + begin, &v);
         for (uint32_t i = 0; i < v.count; i++)
             windings[begin + i] =
                 somewhere ? winding_value(v.sum[i], v.near[i].x, v.near[i].y, v.near[i].turns)

@@ -62,7 +62,7 @@ typedef struct walk {
     unsigned left[SWEEP_LEVELS];
 } walk;
 
-static inline void look(walk *w, uint32_t level, uint32_t at) {
+static inline void visit_node(walk *w, uint32_t level, uint32_t at) {
     uint32_t first = (uint32_t)((uint64_t)w->from >> 4 * (level - 1)), here = SWEEP_GROUP * at;
     unsigned bits = overlapping(&w->tree->groups[level][at], &w->box);
     if (first > here)
@@ -82,7 +82,7 @@ static inline uint32_t next_group(walk *w) {
         w->left[w->level] &= w->left[w->level] - 1;
         if (w->level == 1)
             return child;
-        look(w, w->level - 1, child);
+        visit_node(w, w->level - 1, child);
     }
 }
 
@@ -184,7 +184,7 @@ void BY_LANES(abuti_collect)(const sweep_sides *sides, sweep_cursor *cursor, swe
         walk w = {.tree = sides->second};
         w.box = box_at(&first->groups[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
         w.from = first == sides->second && cursor->next < group ? group : cursor->next;
-        look(&w, w.tree->top, 0);
+        visit_node(&w, w.tree->top, 0);
         for (;;) {
             uint32_t other = next_group(&w);
             if (other == UINT32_MAX)

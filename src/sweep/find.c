@@ -353,7 +353,7 @@ static abut_status run_earliest(search *s) {
     }
 }
 
-static abut_status find(search *s, abut_impacts *impacts) {
+static abut_status find_impacts(search *s, abut_impacts *impacts) {
     abut_status status;
     if (s->options.mode == ABUT_SWEEP_EARLIEST) {
         status = run_earliest(s);
@@ -399,9 +399,10 @@ abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_optio
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare(&s);
     /* no pairs within a mesh, and of two meshes none or not wanted: nothing is left */
-    bool none = motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs);
+    bool none =
+        motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs);
     if (!status)
-        status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);
+        status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find_impacts(&s, impacts);
     if (counts && !status)
         *counts = s.counts;
     for (uint32_t i = 0; s.tasks && i < s.task_count; i++)

@@ -26,7 +26,7 @@ static inline vec3 position(__global const double *from, uint vertex) {
 }
 
 /* Places in a list for the items of the group that say yes. All items call it. */
-static inline uint take(bool yes, __global uint *count, __local uint *room) {
+static inline uint reserve_places(bool yes, __global uint *count, __local uint *room) {
     uint mine = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0)
@@ -70,7 +70,7 @@ static inline bool fits(uint of_edges, uint others, uint room) {
 static inline void pass_on(bool stays, int kind, uint2 pair, __global uint2 *list, uint list_room,
                            __global uint *count, __local uint *room) {
     bool front = kind == SWEEP_EDGE_EDGE;
-    uint to = take(stays, &count[!front], room);
+    uint to = reserve_places(stays, &count[!front], room);
     if (stays && to < list_room)
         list[front ? to : list_room - 1 - to] = pair;
 }

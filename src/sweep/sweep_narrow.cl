@@ -85,7 +85,7 @@ sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, u
                 state = IS_FREE;
         }
         pass_on(state == GOES_ON, t.kind, pair, left, open_room, count + 2, room);
-        uint to = take(state == HITS, &counts[SWEEP_COUNT_HITS], room);
+        uint to = reserve_places(state == HITS, &counts[SWEEP_COUNT_HITS], room);
         if (state == HITS && to < hits_room)
             hits[to] = hit_of(t.kind, pair, &answer);
         if (state == HITS && earliest)

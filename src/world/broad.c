@@ -276,7 +276,7 @@ static void meet_leaf(broad *b, world_chunk *chunk, const block *k, const node *
     }
 }
 
-static void ask(broad *b, world_chunk *chunk, const block *k) {
+static void test_block(broad *b, world_chunk *chunk, const block *k) {
     struct {
         uint32_t depth, node;
     } stack[STACK]; /* three siblings a level, and at most 17 levels */
@@ -314,7 +314,7 @@ static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end && !to->status && !too_many(b); i += CHILDREN) {
         size_t before = to->list.count;
         block k = make_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
-        ask(b, to, &k);
+        test_block(b, to, &k);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }

@@ -6,8 +6,8 @@
  * place, and planes no features.
  *
  * All is asked on the host. Samples are brought there before tasks begin, so that these only read
- * the fields; and no task asks for more places than fit one of abut_radial_evaluate(), so that tasks
- * start no others.
+ * the fields; and no task asks for more places than fit one of abut_radial_evaluate(), so that
+ * tasks start no others.
  */
 #include "world/world.h"
 
@@ -102,7 +102,7 @@ abut_status abuti_world_prepare_characters(const abut_world *world) {
 }
 
 /* What does not fit is counted. */
-static void put(abut_contacts *to, abut_contact contact) {
+static void append_contact(abut_contacts *to, abut_contact contact) {
     contact.id = contact_id(contact.side, contact.kind, contact.element, contact.part);
     if (to->count < to->capacity)
         to->list[to->count] = contact;
@@ -149,7 +149,7 @@ static void ask_fields(features *f) {
         list[i].part = name->part;
         if (f->side == 0)
             world_swap_contact(&list[i]);
-        put(f->to, list[i]);
+        append_contact(f->to, list[i]);
     }
 }
 
@@ -157,7 +157,7 @@ static void ask_fields(features *f) {
 static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec3 *out) {
     abut_field_value value;
     abut_status status = abut_field_evaluate(b->body.field, contact_to_local(&b->at.motion, point),
-                                       ABUT_INTERPOLATION_LINEAR, &value);
+                                             ABUT_INTERPOLATION_LINEAR, &value);
     if (status)
         return status;
     *depth = -value.distance;
@@ -244,11 +244,11 @@ static void ask_other(features *f, vec3 point, uint32_t element) {
                 : b->body.field            ? ask_field(b, point, &depth, &out)
                                            : ask_mesh(f, point, &depth, &out);
     if (!f->status && depth >= -margin && v3_max_abs(out) > 0)
-        put(f->to, (abut_contact){.point = point,
-                                  .normal = out,
-                                  .depth = depth,
-                                  .kind = ABUT_CONTACT_POINT,
-                                  .element = element});
+        append_contact(f->to, (abut_contact){.point = point,
+                                             .normal = out,
+                                             .depth = depth,
+                                             .kind = ABUT_CONTACT_POINT,
+                                             .element = element});
 }
 
 static void flush(features *f) {
@@ -325,7 +325,7 @@ static abut_status try_capsule(const abut_world *world, abut_radial *radial,
         list[i].kind = ABUT_CONTACT_SOLID;
         list[i].element = list[i].part;
         list[i].part = 0;
-        put(to, list[i]);
+        append_contact(to, list[i]);
     }
     return status;
 }
@@ -377,11 +377,11 @@ static void try_plane(const abut_world *world, abut_radial *radial, const abut_p
             const bool is = sample_at(&s, i, c, &at);
             const double depth = is ? plane->offset - v3_dot(plane->normal, at) : -HUGE_VAL;
             if (is && depth >= -world->options.margin)
-                put(to, (abut_contact){.point = at,
-                                       .normal = plane->normal,
-                                       .depth = depth,
-                                       .kind = ABUT_CONTACT_POINT,
-                                       .element = s.fields[i].first + c});
+                append_contact(to, (abut_contact){.point = at,
+                                                  .normal = plane->normal,
+                                                  .depth = depth,
+                                                  .kind = ABUT_CONTACT_POINT,
+                                                  .element = s.fields[i].first + c});
         }
 }
 

@@ -138,7 +138,7 @@ static int by_address(const void *x, const void *y) {
 }
 
 /* Room for `count` elements behind those of a buffer, from a multiple of eight on. */
-static size_t take(size_t sizes[WORLD_SHARED], world_memory which, size_t count) {
+static size_t reserve_elements(size_t sizes[WORLD_SHARED], world_memory which, size_t count) {
     size_t at = sizes[which];
     sizes[which] += (count + 7) / 8 * 8;
     return at;
@@ -158,9 +158,9 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
                       bool copy) {
     const world_memory of_values = field->type == ABUT_FIELD_FLOAT ? WORLD_FLOATS : WORLD_SHORTS;
     size_t bricks = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2];
-    size_t values = take(sizes, of_values, field->value_count);
-    size_t index = field->index ? take(sizes, WORLD_INDICES, bricks) : 0;
-    size_t coarse = field->index ? take(sizes, WORLD_FLOATS, corner_count(field)) : 0;
+    size_t values = reserve_elements(sizes, of_values, field->value_count);
+    size_t index = field->index ? reserve_elements(sizes, WORLD_INDICES, bricks) : 0;
+    size_t coarse = field->index ? reserve_elements(sizes, WORLD_FLOATS, corner_count(field)) : 0;
     size_t number = sizes[WORLD_FIELDS]++;
     if (!copy)
         return;
@@ -491,7 +491,8 @@ static void reserve(const abut_world *world) {
     abuti_kit_reserve(&d->kit, WORLD_TOTAL, WORLD_TOTALS, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_CONTACTS, room, sizeof(abut_contact));
     abuti_kit_reserve(&d->kit, WORLD_KEYS, room, sizeof(uint64_t));
-    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.max_patch_contacts ? room : 0, sizeof(double));
+    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.max_patch_contacts ? room : 0,
+                      sizeof(double));
     abuti_kit_fail(&d->kit,
                    abuti_buffer_reserve(device, pairs + 1, sizeof(uint32_t), &d->begin->memory));
     abuti_kit_fail(&d->kit,
@@ -509,7 +510,7 @@ static bool grow_lists(world_device *d, const uint32_t totals[WORLD_TOTALS]) {
 }
 
 /* Tries all pairs of bodies unless that is done; what is found stays on the device. */
-static abut_status find(abut_world *world) {
+static abut_status find_device_contacts(abut_world *world) {
     world_device *d = world->device;
     uint32_t totals[WORLD_TOTALS];
     bool again = true;
@@ -543,18 +544,18 @@ static abut_status find(abut_world *world) {
 }
 
 static abut_status records(abut_world *world, abut_world_device_contacts *to) {
-    abut_status status = find(world);
+    abut_status status = find_device_contacts(world);
     const world_device *d = world->device;
     if (!status)
-        *to =
-            (abut_world_device_contacts){d->pairs, d->begin, d->contacts, d->pair_count, d->contact_count};
+        *to = (abut_world_device_contacts){d->pairs, d->begin, d->contacts, d->pair_count,
+                                           d->contact_count};
     return status;
 }
 
 /* Finds all, and brings it to the host. */
 static abut_status prepare(abut_world *world) {
     world_device *d = world->device;
-    abut_status status = find(world);
+    abut_status status = find_device_contacts(world);
     size_t pairs = (size_t)d->pair_count, count = (size_t)d->contact_count;
     if (!status)
         status = abuti_vector_reserve(world->context, &d->host_pairs, pairs, sizeof(world_two));

@@ -151,7 +151,7 @@ static told_record make_record(const abut_world *world, const world_touch *touch
     return r;
 }
 
-static void *put(void *to, const void *from, size_t bytes) {
+static void *append_bytes(void *to, const void *from, size_t bytes) {
     memcpy(to, from, bytes);
     return (unsigned char *)to + bytes;
 }
@@ -165,19 +165,19 @@ static size_t state_bytes(const state_head *head) {
 static void write_state(const abut_world *world, const state_head *head, void *state) {
     const world_tried *tried = world->tried.data;
     const world_touch *told = world->told.data;
-    void *to = put(state, head, sizeof *head);
+    void *to = append_bytes(state, head, sizeof *head);
     for (uint64_t i = 0; i < head->item_count; i++) {
         const uint64_t digest = digest_of_item(world, i);
-        to = put(to, &digest, sizeof digest);
+        to = append_bytes(to, &digest, sizeof digest);
     }
     for (uint64_t i = 0; i < head->pair_count; i++)
-        to = put(to, &tried[i].hint, sizeof tried[i].hint);
+        to = append_bytes(to, &tried[i].hint, sizeof tried[i].hint);
     for (uint64_t i = 0; i < head->told_count; i++) {
         const told_record record = make_record(world, &told[i]);
-        to = put(to, &record, sizeof record);
+        to = append_bytes(to, &record, sizeof record);
     }
     const uint64_t sum = abuti_checksum(state, state_bytes(head) - CHECKSUM_BYTES);
-    put(to, &sum, sizeof sum);
+    append_bytes(to, &sum, sizeof sum);
 }
 
 abut_status abut_world_save(abut_world *world, size_t capacity, void *state, size_t *bytes) {

@@ -23,9 +23,9 @@ static inline double distance_from(vec3 place, vec3 vector, bool is_face, vec3 p
 }
 
 /* Finds the value of a cell that several features may be nearest to; see cells.h. */
-static bool settle(const regions_table *table, const uint32_t *names,
-                   const cells_lanes *const at[3], const regions_winners *w, const cells_rule *rule,
-                   uint32_t i, float *value) {
+static bool resolve_cell(const regions_table *table, const uint32_t *names,
+                         const cells_lanes *const at[3], const regions_winners *w,
+                         const cells_rule *rule, uint32_t i, float *value) {
     const vec3 p = v3(at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]);
     if (!w->candidate_count || w->best[i] == INFINITY)
         return false;
@@ -188,9 +188,9 @@ static unsigned measure_winners(const regions_table *table, const uint32_t *name
     return bits;
 }
 
-static unsigned measure(const regions_table *table, const uint32_t *names, uint32_t count,
-                        const cells_lanes *const at[3], const cells_rule *rule, regions_winners *w,
-                        float values[CELLS_COUNT]) {
+static unsigned measure_cells(const regions_table *table, const uint32_t *names, uint32_t count,
+                              const cells_lanes *const at[3], const cells_rule *rule,
+                              regions_winners *w, float values[CELLS_COUNT]) {
     if (count == 1 && rule->band == INFINITY)
         set_winner(w);
     else
@@ -202,9 +202,9 @@ static unsigned measure(const regions_table *table, const uint32_t *names, uint3
     if (doubtful)
         BY_LANES(abuti_regions).candidates(count, rule->margin, doubtful, w);
     for (uint32_t i = 0; doubtful >> i; i++)
-        if (doubtful >> i & 1 && !settle(table, names, at, w, rule, i, &values[i]))
+        if (doubtful >> i & 1 && !resolve_cell(table, names, at, w, rule, i, &values[i]))
             left |= 1u << i;
     return left;
 }
 
-const cells_kernel BY_LANES(abuti_cells) = {measure};
+const cells_kernel BY_LANES(abuti_cells) = {measure_cells};

@@ -548,7 +548,7 @@ static bool has_failed(const filling *f) {
            f->counters[FIELD_COUNT_UNSURE] > f->unsure_most || f->counters[FIELD_COUNT_LEFT];
 }
 
-static void tell(const filling *f, bool all) {
+static void report_fill_progress(const filling *f, bool all) {
     field_account *account = f->parts->account;
     if (!account)
         return;
@@ -579,7 +579,7 @@ static abut_status fill(filling *f) {
             f->highest = unsortable(f->counters[FIELD_COUNT_HIGHEST]);
         }
     }
-    tell(f, all);
+    report_fill_progress(f, all);
     double begin = 1e3 * abuti_seconds();
     if (all)
         search_all(f);

@@ -304,7 +304,7 @@ static question question_of(const opening *o, const cells_span *s) {
 }
 
 /* Settles all cells of a span by the answer; false where it does not tell. */
-static bool settle(const opening *o, const question *q, double w) {
+static bool assign_span_sign(const opening *o, const question *q, double w) {
     const double facing = bvh_sign_of(o->bvh)->facing;
     double rest;
     if (q->kind == OF_CELL) {
@@ -357,7 +357,7 @@ static void settle_parts(const opening *o, const cells_span *spans, uint32_t cou
         const cells_span *s = &spans[i];
         cells_span parts[8];
         uint32_t part_count = 0;
-        if (settle(o, &questions[i], w[i]))
+        if (assign_span_sign(o, &questions[i], w[i]))
             continue;
         for (int part = 0; part < 8; part++) {
             cells_span *sub = &parts[part_count];
@@ -389,7 +389,7 @@ bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sig
         const question q = question_of(&o, span);
         double w;
         answer(&o, &q, 1, &w);
-        return settle(&o, &q, w);
+        return assign_span_sign(&o, &q, w);
     }
     settle_parts(&o, span, 1);
     return true;

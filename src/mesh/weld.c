@@ -68,12 +68,12 @@ static void sort_by_position(const vec3 *positions, int axis, uint32_t *order, u
         memcpy(order, from, count * sizeof *order);
 }
 
-#define FEW 16
+#define MAX_BUCKET_POSITIONS 16
 
-/* The members of a bucket ascend. False where it holds more than FEW positions. */
+/* The members of a bucket ascend. False where it holds more than MAX_BUCKET_POSITIONS positions. */
 static bool match_few(const vec3 *positions, const uint32_t *members, size_t count,
                       uint32_t *lowest) {
-    uint32_t known[FEW];
+    uint32_t known[MAX_BUCKET_POSITIONS];
     size_t known_count = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t vertex = members[i];
@@ -81,7 +81,7 @@ static bool match_few(const vec3 *positions, const uint32_t *members, size_t cou
         while (k < known_count && !same_position(positions[known[k]], positions[vertex]))
             k++;
         if (k == known_count) {
-            if (known_count == FEW)
+            if (known_count == MAX_BUCKET_POSITIONS)
                 return false;
             known[known_count++] = vertex;
         }

@@ -11,7 +11,7 @@
 
 #define RADIUS 0.34f /* in scene units: the scene is about 2 wide */
 #define STRENGTH 0.62f
-#define MOST 0.72f /* no corner is black */
+#define MAX_OCCLUSION 0.72f /* no corner is black */
 #define BIAS 0.012f
 enum { TAPS = 16, TURNS = 5, GRAIN = 8, BLUR = 3 };
 
@@ -60,7 +60,7 @@ static float enclosure_of(const job *j, int x, int y) {
     }
     float radius_6 = RADIUS * RADIUS * RADIUS * RADIUS * RADIUS * RADIUS;
     float e = STRENGTH * RADIUS * sum * 5 / (radius_6 * TAPS);
-    return MOST * e / (e + MOST);
+    return MAX_OCCLUSION * e / (e + MAX_OCCLUSION);
 }
 
 static void enclosure_rows(void *data, size_t chunk, size_t begin, size_t end) {

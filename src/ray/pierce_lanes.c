@@ -21,7 +21,7 @@ typedef d4 dw;
 #endif
 enum { DOUBLES = LANES / 2 };
 
-#define SMALL 0x1p-300
+#define MIN_NORMAL_PRODUCT 0x1p-300
 
 /* exact_entry, and a vector of them. */
 typedef struct pair_lanes {
@@ -77,8 +77,8 @@ static inline void row_of(pair_lanes row[3], const dw a[3], const dw b[3], unsig
     for (int axis = 0; axis < 3; axis++) {
         row[axis] = difference(a[axis], b[axis]);
         dw hi = DW(abs)(row[axis].hi), lo = DW(abs)(row[axis].lo), zero = DW(all)(0);
-        unsigned not_small = DW(bits)(DW(less)(DW(all)(SMALL), hi)),
-                 not_small_lo = DW(bits)(DW(less)(DW(all)(SMALL), lo));
+        unsigned not_small = DW(bits)(DW(less)(DW(all)(MIN_NORMAL_PRODUCT), hi)),
+                 not_small_lo = DW(bits)(DW(less)(DW(all)(MIN_NORMAL_PRODUCT), lo));
         *good &= (not_small | DW(bits)(DW(equal)(hi, zero))) &
                  (not_small_lo | DW(bits)(DW(equal)(lo, zero)));
     }

@@ -38,10 +38,11 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#define FAR 0x1p20 /* beyond this floats do not see a ray */
-#define BALL 4.0   /* holds the mesh */
-#define NEAR 2.25  /* what begins within this on each axis begins less than 4 from 0 */
-#define LIMIT 16.0 /* beyond this no parameter is */
+#define MAX_FLOAT_ORIGIN 0x1p20 /* beyond this floats do not see a ray */
+#define BALL 4.0                /* holds the mesh */
+#define MAX_UNMOVED_ORIGIN 2.25 /* what begins within this on each axis begins less than 4 from 0 \
+                                 */
+#define LIMIT 16.0              /* beyond this no parameter is */
 #define PARALLEL 0x1p-60
 #define TINY -300 /* exponent of directions that are left to doubles */
 #define SLACK (1.0f + 0x1p-19f)
@@ -109,7 +110,7 @@ static inline void store_aimed(const aimed_ray *a, __global float4 *to) {
 
 /* Moves a ray near to the mesh; gives by how much, or less than 0 where it passes for certain. */
 static inline double approach(framed_ray *r) {
-    if (v3_max_abs(r->origin) < NEAR)
+    if (v3_max_abs(r->origin) < MAX_UNMOVED_ORIGIN)
         return 0.0;
     double per_length = 1.0 / v3_dot(r->direction, r->direction);
     double middle = -v3_dot(r->origin, r->direction) * per_length;
@@ -154,7 +155,7 @@ static inline void aim_view(aimed_ray *a, const framed_ray *r) {
 static inline aimed_ray aim(__global const double *ray, double most, mesh_frame frame) {
     framed_ray r = frame_ray(ray, frame);
     aimed_ray a;
-    double by = v3_max_abs(r.origin) < FAR && r.exponent > TINY ? approach(&r) : -2.0;
+    double by = v3_max_abs(r.origin) < MAX_FLOAT_ORIGIN && r.exponent > TINY ? approach(&r) : -2.0;
     a.limit = by == -2.0 ? RAY_FAR : RAY_MISS;
     if (by >= 0.0) {
         double limit = most < INFINITY ? ldexp(most, r.exponent) * frame.scale - by : LIMIT;

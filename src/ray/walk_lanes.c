@@ -33,9 +33,9 @@ enum {
     CANDIDATES = 8
 };
 
-#define FAR 0x1p20f
+#define MAX_FLOAT_ORIGIN 0x1p20f
 #define BALL 4.0
-#define NEAR 8.0 /* rays that begin nearer are not moved */
+#define MAX_UNMOVED_ORIGIN 8.0 /* rays that begin nearer are not moved */
 #define PARALLEL 0x1p-60
 #define SLACK (1.0f + 0x1p-18f)
 
@@ -119,11 +119,11 @@ static launch set_out(flight *f, const ray_row *row, uint32_t index) {
               of_scale = exponent_of(bvh->scale);
     vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
     double far = v3_max_abs(o);
-    if (!(far < (double)FAR) || exponent < -900 || abs(exponent + of_scale) > 900)
+    if (!(far < (double)MAX_FLOAT_ORIGIN) || exponent < -900 || abs(exponent + of_scale) > 900)
         return LAUNCH_LEFT;
     vec3 along = v3_scale(ray->direction, power_of_two(-exponent));
     f->moved = 0;
-    if (far > NEAR) {
+    if (far > MAX_UNMOVED_ORIGIN) {
         if (!approach(&o, along, &f->moved))
             return LAUNCH_MISSES;
         far = v3_max_abs(o);

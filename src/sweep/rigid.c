@@ -37,7 +37,8 @@
 #define ROUNDING 0x1p-48
 #define DISTANCE_ERROR 2e-4 /* of the larger body: distances are never wrong by more */
 #define REACH 4.0           /* in units of the pair: pieces in which bodies move further are cut */
-#define FAR 1.0      /* in these units: bodies that touch further apart have a search of theirs */
+#define MAX_SCALED_MARGIN \
+    1.0              /* in these units: bodies that touch further apart have a search of theirs */
 #define FIRST 1.0    /* grain that bodies move by in the first piece where they are near */
 #define BENT 0.125   /* grain: pieces in which bodies leave the lines by more are cut */
 #define SHORT 0x1p-5 /* of the first: any number of pairs is swept */
@@ -78,11 +79,11 @@ typedef struct rigid_search {
     /* The piece that is swept. */
     double from, to;
     abut_sweep_rigid_result *touch; /* the earliest; its time is 0 to 1 in the piece */
-    abuti_motion middle[2];  /* where bodies are halfway */
-    uint32_t limit;          /* more pairs are too many */
-    bool portions;           /* pairs are swept as they come, not collected */
-    uint32_t count, left;    /* pairs collected, and in portions those that hit; LIST + 1:
-                              * there are more */
+    abuti_motion middle[2];         /* where bodies are halfway */
+    uint32_t limit;                 /* more pairs are too many */
+    bool portions;                  /* pairs are swept as they come, not collected */
+    uint32_t count, left;           /* pairs collected, and in portions those that hit; LIST + 1:
+                                     * there are more */
     uint32_t pair[ROOM][2], some[PAIRS][2];
 } rigid_search;
 
@@ -467,11 +468,12 @@ static abut_status search_far(rigid_search *s, double *time) {
             *time = t;
             *s->touch =
                 (abut_sweep_rigid_result){.hit = true,
-                                   .point = v3_scale(v3_add(at.point_a, at.point_b), 0.5),
-                                   .normal = v3_normalise(v3_sub(at.point_a, at.point_b)),
-                                   .kind = edges ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE,
-                                   .triangle = {at.triangle_a, at.triangle_b},
-                                   .reliability = s->touch->reliability};
+                                          .point = v3_scale(v3_add(at.point_a, at.point_b), 0.5),
+                                          .normal = v3_normalise(v3_sub(at.point_a, at.point_b)),
+                                          .kind = edges ? ABUT_IMPACT_EDGE_EDGE
+                                                        : ABUT_IMPACT_VERTEX_FACE,
+                                          .triangle = {at.triangle_a, at.triangle_b},
+                                          .reliability = s->touch->reliability};
             break;
         }
         if (gap > s->speed * (1 - t))
@@ -558,7 +560,7 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     status = touch_at_start(&s);
     if (!status && !found.hit) {
         double time = 2;
-        if ((s.margin + s.tolerance) * real_min(a->scale, b->scale) > FAR)
+        if ((s.margin + s.tolerance) * real_min(a->scale, b->scale) > MAX_SCALED_MARGIN)
             status = search_far(&s, &time);
         else
             time = search(&s);
@@ -569,8 +571,8 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
             found.point = v3_add(found.point, v3_along(path->start, time, path->way));
         } else
             found = (abut_sweep_rigid_result){.time = 1,
-                                       .triangle = {ABUT_NONE, ABUT_NONE},
-                                       .reliability = found.reliability};
+                                              .triangle = {ABUT_NONE, ABUT_NONE},
+                                              .reliability = found.reliability};
         status = status ? status : abuti_stop_status("pairs");
     }
     if (!status)

@@ -33,7 +33,8 @@
 #define TOLERANCE 1e-6   /* of the size of the item */
 #define ROUNDING 0x1p-48 /* of the largest coordinate */
 #define CORE 0x1p-10     /* of a radius */
-#define LEAST 1e-9       /* of the size of a core, or all of it: what is thinner is made thicker */
+#define MIN_CORE_FRACTION \
+    1e-9 /* of the size of a core, or all of it: what is thinner is made thicker */
 
 enum {
     ITEMS_A_TASK = 256,
@@ -393,7 +394,8 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
     if (is->kind == ABUT_WORLD_CYLINDER)
         return make_prism(context, &is->shape.cylinder, &item->core);
     if (is->kind == ABUT_WORLD_BOX) {
-        const double least = v3_max_abs(half) > 0 ? LEAST * v3_max_abs(half) : LEAST;
+        const double least =
+            v3_max_abs(half) > 0 ? MIN_CORE_FRACTION * v3_max_abs(half) : MIN_CORE_FRACTION;
         axes[0] = v3(1, 0, 0);
         axes[1] = v3(0, 1, 0);
         axes[2] = v3(0, 0, 1);
@@ -405,7 +407,7 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
                                ? (abut_capsule){{is->shape.sphere.centre, is->shape.sphere.centre},
                                                 is->shape.sphere.radius}
                                : is->shape.capsule;
-    const double thin = c.radius > 0 ? CORE * c.radius : LEAST;
+    const double thin = c.radius > 0 ? CORE * c.radius : MIN_CORE_FRACTION;
     vec3 along = v3_scale(v3_sub(c.end[1], c.end[0]), 0.5);
     find_axes(along, axes);
     item->core_radius = real_max(c.radius - thin, 0);
@@ -554,7 +556,8 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     const abut_world_pair *pairs = world->sweep_pairs.data;
     uint64_t count = 0, unknown = 0;
     double time = 1;
-    abut_reliability reliability = abuti_guaranteed("No containment decided, or one that is exact.");
+    abut_reliability reliability =
+        abuti_guaranteed("No containment decided, or one that is exact.");
     for (size_t i = 0; i < world->sweep_pairs.count; i++)
         count += swept[i].touch.hit;
     impacts->count = count;
@@ -566,7 +569,8 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
         const abut_sweep_rigid_result *touch = &swept[i].touch;
         unknown += swept[i].unknown;
-        reliability = touch->reliability.level > reliability.level ? touch->reliability : reliability;
+        reliability =
+            touch->reliability.level > reliability.level ? touch->reliability : reliability;
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
         const bool sensor = has_sensor(a, b);
         if (touch->hit)

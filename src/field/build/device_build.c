@@ -37,7 +37,7 @@ enum {
 #define POOL_SHARE 8
 /* Grids that reach further from the mesh's middle, in its frame, are left to the search: squares of
  * distances and margins stay well within floats. */
-#define FAR 256.0
+#define MAX_FLOAT_EXTENT 256.0
 
 typedef struct filling {
     bvh_on_device *bvh;
@@ -536,7 +536,7 @@ static bool is_searched(const filling *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
     return p->sign->by_normals || (!p->sign->closed && !p->border_count) ||
-           p->border_count > BORDER_MOST || !(f->largest < FAR) ||
+           p->border_count > BORDER_MOST || !(f->largest < MAX_FLOAT_EXTENT) ||
            cells < p->cells_least * f->bvh->tree.triangle_count;
 }
 

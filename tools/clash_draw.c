@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES_MOST = 1 << 19, CUTS_MOST = 18, LINES_MOST = 1 << 16 };
+enum { PIECES_MAX = 1 << 19, CUTS_MAX = 18, LINES_MAX = 1 << 16 };
 
 typedef struct piece {
     abut_vec3 corner[3];
@@ -60,8 +60,8 @@ static bool misses(const piece *t, const abut_box *box) {
 
 /* Cuts a triangle in two along its longest edge until it is small. */
 static void cut(piece_list *to, piece whole) {
-    piece stack[CUTS_MOST + 2];
-    int depths[CUTS_MOST + 2], top = 0;
+    piece stack[CUTS_MAX + 2];
+    int depths[CUTS_MAX + 2], top = 0;
     stack[0] = whole;
     depths[0] = 0;
     while (top >= 0 && !to->failed) {
@@ -75,7 +75,7 @@ static void cut(piece_list *to, piece whole) {
             longest = own > length ? k : longest;
             length = fmax(length, own);
         }
-        if (length <= to->small || depth == CUTS_MOST || to->count > PIECES_MOST) {
+        if (length <= to->small || depth == CUTS_MAX || to->count > PIECES_MAX) {
             to->failed = !tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
             if (!to->failed)
                 to->list[to->count++] = t;
@@ -231,7 +231,7 @@ static abut_status add_curves(abut_picture *picture, const tool_assembly *assemb
     uint64_t count = 0;
     abut_pair_intersection *list = NULL;
     abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &count);
-    if (status != ABUT_ERROR_BUFFER || count > LINES_MOST)
+    if (status != ABUT_ERROR_BUFFER || count > LINES_MAX)
         return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
     list = malloc(count * sizeof *list);
     status = list ? abut_pair_intersections(&a, &b, count, list, &count) : ABUT_ERROR_MEMORY;
@@ -302,7 +302,7 @@ static double size_of(const tool_assembly *assembly) {
 /* ---- rows of the page ---- */
 
 /* More rows than this are one for all bodies, or one for each kind of clash. */
-enum { ROWS_MOST = 256 };
+enum { ROWS_MAX = 256 };
 
 static void label_clash(tool_run *tool, const abut_picture *picture, const tool_assembly *assembly,
                         const tool_clash *clash) {
@@ -368,7 +368,7 @@ static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool
         text_safe(&name, assembly->bodies[i].name);
         if (few)
             legend_add(legend, colour, "%s", name.data ? name.data : "");
-        view_label label = {.name = assembly->count <= ROWS_MOST ? name.data : "parts"};
+        view_label label = {.name = assembly->count <= ROWS_MAX ? name.data : "parts"};
         view_label_items(tool->view, picture, &label);
         text_free(&name);
         colour.a = few ? 0.3f : takes_part[i] ? 0.22f : 0.07f;
@@ -397,7 +397,7 @@ static abut_status draw(tool_run *tool, const abut_picture_options *camera, tool
     for (size_t i = 0; i < clashes->count && !status; i++) {
         clash_kind kind = clashes->list[i].kind;
         kind = kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind;
-        if (clashes->count <= ROWS_MOST)
+        if (clashes->count <= ROWS_MAX)
             label_clash(tool, picture, assembly, &clashes->list[i]);
         else
             label_kind(tool, picture, kind, counts[kind]);

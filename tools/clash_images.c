@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGES = 8, COLUMNS = 4, CAPTION = 24, GAP = 8, SIDE_MOST = 16384 };
+enum { IMAGES = 8, COLUMNS = 4, CAPTION = 24, GAP = 8, SIDE_MAX = 16384 };
 
 static const struct {
     abut_layers_show show;
@@ -84,7 +84,7 @@ static abut_status prepare(image_work *w, uint32_t resolution) {
                                    &canvas->height);
         uint32_t *larger = canvas->width >= canvas->height ? &w->view.width : &w->view.height;
         if (resolution && !w->view.width && !w->view.height)
-            *larger = resolution < SIDE_MOST ? resolution : SIDE_MOST;
+            *larger = resolution < SIDE_MAX ? resolution : SIDE_MAX;
     }
     if (status != ABUT_ERROR_BUFFER)
         return status;
@@ -93,7 +93,7 @@ static abut_status prepare(image_work *w, uint32_t resolution) {
     canvas->pixels = malloc(4 * count);
     sheet->width = COLUMNS * (canvas->width + GAP) + GAP;
     sheet->height = IMAGES / COLUMNS * (canvas->height + CAPTION + GAP) + GAP;
-    if (sheet->width > SIDE_MOST || sheet->height > SIDE_MOST)
+    if (sheet->width > SIDE_MAX || sheet->height > SIDE_MAX)
         sheet->width = sheet->height = 0; /* too large to be looked at */
     sheet->pixels = malloc(4 * (size_t)sheet->width * sheet->height + 1);
     if (!w->values || !canvas->pixels || !sheet->pixels)

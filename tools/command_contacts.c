@@ -247,7 +247,7 @@ static double size_of(const bodies *b) {
     return size;
 }
 
-enum { PATCH_LEGEND_MOST = 8 }; /* patches that are named in a picture */
+enum { PATCH_LEGEND_MAX = 8 }; /* patches that are named in a picture */
 
 /* Depths are told by colour: gaps blue, then from yellow to dark red at the deepest. */
 static abut_colour depth_colour(double depth, double deepest) {
@@ -403,7 +403,7 @@ static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, 
 static void add_colours(tool_legend *legend, const colouring *colours) {
     const bodies *b = colours->b;
     double deepest = colours->deepest, least = HUGE_VAL;
-    for (size_t i = 0; i < b->patch_count && colours->by_patch && i < PATCH_LEGEND_MOST; i++) {
+    for (size_t i = 0; i < b->patch_count && colours->by_patch && i < PATCH_LEGEND_MAX; i++) {
         double depth = b->patches[i].depth;
         legend_add(legend, patch_colour(i),
                    depth < 0 ? "patch %zu: gap of %.3g" : "patch %zu: %.3g deep", i + 1,
@@ -530,7 +530,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         say_fact(out, "patches", "%zu; %s", b->patch_count,
                  b->list[deepest].depth < 0 ? "there are only gaps"
                  : b->is_verified ? "shifts by the depths along the normals end the overlap"
-                                : "shifts by the depths along the normals do not end it all");
+                                  : "shifts by the depths along the normals do not end it all");
     }
     if (b->exact && out->json)
         tell_patches(out, b);

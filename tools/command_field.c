@@ -75,7 +75,7 @@ static int check_format(tool_run *tool, const char *file, const tool_given *to,
 
 /* ---- the picture ---- */
 
-enum { CELLS_MOST = 1000000 }; /* that are drawn */
+enum { MAX_CELLS = 1000000 }; /* that are drawn */
 static const abut_colour edge_colour = {0.35f, 0.38f, 0.45f, 0.35f};
 
 /* Distances at the ends of the palette, half way and on both sides of the surface, as far as there
@@ -167,9 +167,9 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
         code = show(tool, arguments, mesh, field, &camera);
     if (code || !option_given(arguments, "png"))
         return code;
-    if (cells > CELLS_MOST)
+    if (cells > MAX_CELLS)
         return tool_refuse(tool, "a picture of %.0f cells shows nothing; take at most %d", cells,
-                           CELLS_MOST);
+                           MAX_CELLS);
     float *values = abut_context_allocate(tool->context, (size_t)cells, sizeof *values);
     style.smooth = true;
     style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};

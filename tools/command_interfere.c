@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VIEWS_MOST = 16 };
+enum { VIEWS_MAX = 16 };
 
 /* ---- the table ---- */
 
@@ -288,7 +288,7 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
             const char *end = strchr(at, ';');
             size_t length = end ? (size_t)(end - at) : strlen(at);
             double n[3];
-            good = count < VIEWS_MOST && length < sizeof one;
+            good = count < VIEWS_MAX && length < sizeof one;
             if (!good)
                 break;
             memcpy(one, at, length);
@@ -303,7 +303,7 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
         return tool_refuse(tool,
                            "--views needs some of xyz, or up to %d directions X,Y,Z;X,Y,Z; '%s' "
                            "is not",
-                           VIEWS_MOST, words);
+                           VIEWS_MAX, words);
     query->views = views;
     query->view_count = count;
     return 0;
@@ -323,7 +323,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
                      *png = picture_given(arguments);
     *options = (clash_options){.query = abut_layers_query_default()};
     abut_layers_query *query = &options->query;
-    for (int i = 0; i < VIEWS_MOST; i++)
+    for (int i = 0; i < VIEWS_MAX; i++)
         views[i] = abut_raster_view_default();
     if (resolution &&
         (!read_count(resolution->words, &query->resolution) || query->resolution > ABUT_RASTER_MAX))
@@ -376,7 +376,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_assembly assembly = {0};
     tool_clashes clashes = {0};
     clash_options options;
-    abut_raster_view views[VIEWS_MOST];
+    abut_raster_view views[VIEWS_MAX];
     int code = read_options(tool, arguments, views, &options);
     code = code ? code : device_open(tool, arguments, &options.device);
     if (code)

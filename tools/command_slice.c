@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDER = 24, SIDE = 720, SIDE_MOST = 8192, PAGE_SIDE = 240 };
+enum { BORDER = 24, SIDE = 720, SIDE_MAX = 8192, PAGE_SIDE = 240 };
 #define WORDS 13.0 /* height of letters */
 
 /* ---- the slice ---- */
@@ -299,8 +299,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = path ? picture_check(tool, path) : 0;
     if (code)
         return code;
-    if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MOST))
-        return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MOST);
+    if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MAX))
+        return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MAX);
     choose_axes(arguments, &s);
     code = load(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);

@@ -195,7 +195,7 @@ static void give_impact(const void *data, size_t row, double *values) {
 
 /* ---- the picture ---- */
 
-enum { WAYS_MOST = 64 };
+enum { WAYS_MAX = 64 };
 
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
     abut_vec3 at[2];
@@ -247,7 +247,7 @@ static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
     }
     for (int k = 0; !edges && !status && k < 3; k++)
         status = abut_picture_add_line(picture, at[1 + k], at[1 + (k + 1) % 3], 2.5, orange);
-    const int ways = s->count > WAYS_MOST ? 0 : edges ? 2 : 1;
+    const int ways = s->count > WAYS_MAX ? 0 : edges ? 2 : 1;
     for (int k = 0; !status && k < ways; k++)
         status = abut_picture_add_line(picture, at_time(mesh, v[k], 0), at_time(mesh, v[k], 1), 1.5,
                                        blue);
@@ -302,7 +302,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run
         legend_add(&legend, orange, "edges and faces that touch, each at its time");
         legend_add(&legend, red, "where they touch");
     }
-    if (s->count && s->count <= WAYS_MOST)
+    if (s->count && s->count <= WAYS_MAX)
         legend_add(&legend, blue, "the way of the first feature");
     if (tool->view) {
         abut_status shown = show(tool, s, mesh, &camera);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULTS_MOST = 4096, CLIP_RATE = 30, FRAMES_MOST = 480 };
+enum { RESULTS_MAX = 4096, CLIP_RATE = 30, FRAMES_MAX = 480 };
 
 /* One operand. What it is not stays null. */
 typedef struct view_result {
@@ -50,7 +50,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
     if (code)
         return code;
     double length = abut_character_get_clip(r->character, v->clip).duration;
-    v->frames = (uint64_t)fmax((double)v->frames, fmin(FRAMES_MOST, ceil(CLIP_RATE * length)));
+    v->frames = (uint64_t)fmax((double)v->frames, fmin(FRAMES_MAX, ceil(CLIP_RATE * length)));
     v->seconds = 1.0 / CLIP_RATE;
     r->bones = malloc(info.bone_count * sizeof *r->bones);
     return r->bones ? 0
@@ -193,7 +193,7 @@ static void name_layers(viewing *v) {
             legend_file(&v->legend, r->colour, r->path);
         if (v->count == 1 && r->scene) {
             abut_scene_arrays all = abut_scene_get_arrays(r->scene);
-            for (uint32_t k = 0; k < all.body_count && all.body_count <= LEGEND_MOST; k++)
+            for (uint32_t k = 0; k < all.body_count && all.body_count <= LEGEND_MAX; k++)
                 legend_add(&v->legend, abut_picture_colour(k), "%s", all.bodies[k].name);
         }
     }
@@ -202,7 +202,7 @@ static void name_layers(viewing *v) {
 /* ---- all of it ---- */
 
 static abut_status show_frames(tool_run *tool, viewing *v) {
-    uint64_t step = v->frames > FRAMES_MOST ? (v->frames + FRAMES_MOST - 1) / FRAMES_MOST : 1;
+    uint64_t step = v->frames > FRAMES_MAX ? (v->frames + FRAMES_MAX - 1) / FRAMES_MAX : 1;
     abut_status status = ABUT_OK;
     view_rate(tool->view, v->seconds * (double)step);
     for (uint64_t frame = 0; (!frame || frame < v->frames) && !status; frame += step) {
@@ -251,8 +251,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                  .seconds = 1.0 / 30,
                  .edges = option_given(arguments, "edges") != NULL,
                  .flat = option_given(arguments, "flat") != NULL};
-    if (arguments->operand_count > RESULTS_MOST)
-        return tool_refuse(tool, "a page shows at most %d files", RESULTS_MOST);
+    if (arguments->operand_count > RESULTS_MAX)
+        return tool_refuse(tool, "a page shows at most %d files", RESULTS_MAX);
     int code = camera_read(tool, arguments, &v.camera);
     code = code ? code : view_open_path(tool, to ? to->words : "view.html");
     if (code)

@@ -320,7 +320,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     abut_status status = abut_picture_create(tool->context, camera, &picture);
     for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
         abut_colour colour = abut_picture_colour(i);
-        if (t->assembly.count < LEGEND_MOST)
+        if (t->assembly.count < LEGEND_MAX)
             legend_add(&legend, colour, "%s", t->assembly.bodies[i].name);
         colour.a = 0.4f;
         status = assembly_draw(picture, &t->assembly, i, colour);

@@ -39,7 +39,7 @@ int picture_check(tool_run *tool, const char *path) {
 /* ---- the legend ---- */
 
 void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) {
-    if (legend->count == LEGEND_MOST)
+    if (legend->count == LEGEND_MAX)
         return;
     va_list list;
     va_start(list, format);

@@ -22,9 +22,9 @@ double canvas_words(tool_canvas *canvas, double x, double y, double size, const 
 
 /* ---- drawing.c: pictures, each with a legend ---- */
 
-enum { PICTURE_WIDTH = 960, PICTURE_HEIGHT = 720, LEGEND_MOST = 64, LEGEND_DRAWN = 12 };
+enum { PICTURE_WIDTH = 960, PICTURE_HEIGHT = 720, LEGEND_MAX = 64, LEGEND_DRAWN = 12 };
 
-/* What colours mean; those beyond LEGEND_MOST are left out. Pages show all of them, pictures none
+/* What colours mean; those beyond LEGEND_MAX are left out. Pages show all of them, pictures none
  * where they are more than LEGEND_DRAWN. */
 typedef struct tool_legend {
     struct {
@@ -32,7 +32,7 @@ typedef struct tool_legend {
         char words[48];
         bool has_amount;
         uint64_t amount; /* how many things have that colour */
-    } entries[LEGEND_MOST];
+    } entries[LEGEND_MAX];
     uint32_t count;
 } tool_legend;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINE_MOST = 400000, FINE_ROUNDS = 64 };
+enum { FINE_MAX = 400000, FINE_ROUNDS = 64 };
 
 static abut_status no_memory(void) {
     return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
@@ -147,8 +147,7 @@ abut_status fine_create(const tool_surface *surface, double longest, map_fine *f
     middles m = {0};
     memset(fine, 0, sizeof *fine);
     bool good = start(surface->mesh, fine), changed = true;
-    for (int round = 0; good && changed && round < FINE_ROUNDS && fine->count < FINE_MOST;
-         round++) {
+    for (int round = 0; good && changed && round < FINE_ROUNDS && fine->count < FINE_MAX; round++) {
         const size_t count = fine->count;
         changed = false;
         good = middles_reserve(&m, 3 * count);

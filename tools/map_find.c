@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR_COLUMNS = 24, RESOLUTION = 512, RESOLUTION_MOST = 16384 };
+enum { BAR_COLUMNS = 24, RESOLUTION = 512, RESOLUTION_MAX = 16384 };
 
 const double map_shares[MAP_QUANTILES] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
 
@@ -65,8 +65,9 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
     tool_text words = {0};
     text_safe(&words, surface->path);
     text_print(&words, ": %s and so no inside: distances to it have no sign",
-               info.reliability.level == ABUT_RELIABILITY_UNRELIABLE ? "has neighbours that face opposite ways"
-                                                         : "has a border");
+               info.reliability.level == ABUT_RELIABILITY_UNRELIABLE
+                   ? "has neighbours that face opposite ways"
+                   : "has a border");
     if (!tool->out.json && words.data)
         tool_log(tool, ABUT_LOG_INFO, words.data);
     text_free(&words);
@@ -84,13 +85,13 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
     options.device = device;
     options.resolution = given        ? given->counts[0]
                          : resolution ? resolution
-                                      : (uint32_t)fmin(RESOLUTION_MOST, fmax(RESOLUTION, enough));
-    if (given && options.resolution > RESOLUTION_MOST)
+                                      : (uint32_t)fmin(RESOLUTION_MAX, fmax(RESOLUTION, enough));
+    if (given && options.resolution > RESOLUTION_MAX)
         return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
-                           RESOLUTION_MOST, given->words);
-    if (options.resolution > RESOLUTION_MOST)
+                           RESOLUTION_MAX, given->words);
+    if (options.resolution > RESOLUTION_MAX)
         return tool_refuse(tool, "--samples needs more than %d x %d texels, which is the most",
-                           RESOLUTION_MOST, RESOLUTION_MOST);
+                           RESOLUTION_MAX, RESOLUTION_MAX);
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
     if (status == ABUT_ERROR_LIMIT)
@@ -346,11 +347,10 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         return;
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
-        apart = apart || map_shown(m->min.distance, m) != 0 ||
-                map_shown(m->max.distance, m) != 0;
+        apart = apart || map_shown(m->min.distance, m) != 0 || map_shown(m->max.distance, m) != 0;
         less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
-        more = more ||
-               (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
+        more =
+            more || (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }

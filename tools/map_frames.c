@@ -244,7 +244,7 @@ static int show(tool_run *tool, frames_run *r) {
     abut_colour *colours = malloc((r->triangle_count + 1) * sizeof *colours);
     abut_status status =
         colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
-    for (uint32_t i = 0; i < r->body_count && i < LEGEND_MOST; i++) {
+    for (uint32_t i = 0; i < r->body_count && i < LEGEND_MAX; i++) {
         const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
         if (r->recording)
             legend_add(&legend, colour, "body %u", i);

@@ -174,8 +174,8 @@ static abut_status errors_of(const radial_subject *s, abut_radial_answer *answer
         middles[t] =
             (abut_vec3){(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3, (a.z + b.z + c.z) / 3};
     }
-    abut_status status =
-        abut_radial_evaluate(s->radial, count, abut_array_host(middles), 0, abut_array_host(answers));
+    abut_status status = abut_radial_evaluate(s->radial, count, abut_array_host(middles), 0,
+                                              abut_array_host(answers));
     free(middles);
     return status;
 }
@@ -242,7 +242,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
 
 /* ---- unrolled ---- */
 
-enum { SHEET_WIDTH = 1280, SHEET_MOST = 8000, GAP = 14, LABEL = 30, HEAD = 50 };
+enum { SHEET_WIDTH = 1280, SHEET_MAX = 8000, GAP = 14, LABEL = 30, HEAD = 50 };
 #define LETTERS 10.0
 
 /* Where the image of a field is. */
@@ -334,7 +334,7 @@ int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *pa
     for (uint32_t i = 0; i < count && !status; i++)
         if ((uint32_t)(places[i].x + places[i].wide + GAP) > wide)
             wide = (uint32_t)(places[i].x + places[i].wide + GAP);
-    if (!status && (high > SHEET_MOST || wide > SHEET_MOST))
+    if (!status && (high > SHEET_MAX || wide > SHEET_MAX))
         status = abut_set_error(ABUT_ERROR_LIMIT, "the fields have too many samples for a picture");
     high = high < 320 ? 320 : high;
     const int strip = (int)scale_width(&scale) + 48;

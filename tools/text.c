@@ -409,14 +409,14 @@ bool read_colour(const char *string, abut_colour *colour) {
 
 /* ---- words ---- */
 
-#define WORD_MOST 40 /* longer words are never a typing error of ours */
+#define WORD_MAX 40 /* longer words are never a typing error of ours */
 
 /* Optimal string alignment: Levenshtein's distance with swaps of neighbours. */
 size_t word_distance(const char *a, const char *b) {
-    size_t rows[3][WORD_MOST + 1];
+    size_t rows[3][WORD_MAX + 1];
     size_t a_length = strlen(a), b_length = strlen(b);
-    if (a_length > WORD_MOST || b_length > WORD_MOST)
-        return WORD_MOST;
+    if (a_length > WORD_MAX || b_length > WORD_MAX)
+        return WORD_MAX;
     for (size_t j = 0; j <= b_length; j++)
         rows[0][j] = j;
     for (size_t i = 1; i <= a_length; i++) {

@@ -1,7 +1,7 @@
 /* The page of a mesh with lines and points that answer a question: nearest points, rays, places. */
 #include "view.h"
 
-enum { MARKS_MOST = 200000 }; /* more hide each other */
+enum { MARKS_MAX = 200000 }; /* more hide each other */
 
 abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
                             const view_mark *marks, size_t count, const view_kind *kinds) {
@@ -24,7 +24,7 @@ abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
     }
     abut_status status = abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
-    for (size_t i = 0; i < count && i < MARKS_MOST && !status; i++) {
+    for (size_t i = 0; i < count && i < MARKS_MAX && !status; i++) {
         const view_kind *kind = &kinds[marks[i].kind];
         status = kind->line
                      ? abut_picture_add_line(picture, marks[i].from, marks[i].to, 2, kind->colour)

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MOST = 480, LAYERS_MOST = 12 };
-#define BYTES_MOST ((size_t)160 << 20)
+enum { FRAMES_MAX = 480, LAYERS_MAX = 12 };
+#define BYTES_MAX ((size_t)160 << 20)
 
 void view_rate(tool_view *view, double seconds) {
     if (view)
@@ -370,9 +370,10 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->label_begin = film->label_count;
     end_frame(view);
     film->count++;
-    if (film->count > FRAMES_MOST || (film->bytes > BYTES_MOST && film->count > 2))
+    if (film->count > FRAMES_MAX || (film->bytes > BYTES_MAX && film->count > 2))
         thin(film);
-    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page")
+                        : ABUT_OK;
 }
 
 abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend) {
@@ -533,7 +534,7 @@ static void write_bodies(tool_view *view) {
         group_tracks(film, true, false, keys, first, next);
         for (uint32_t i = 0; i < count; i++)
             meshes[i] = first[i] < i ? meshes[first[i]] : view_mesh(view, film->tracks[i].mesh);
-        bool many = group_tracks(film, false, false, keys, first, next) > LAYERS_MOST;
+        bool many = group_tracks(film, false, false, keys, first, next) > LAYERS_MAX;
         if (many)
             group_tracks(film, false, true, keys, first, next);
         for (uint32_t i = 0; i < count; i++) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCALE_STOPS = 32, FIELD_CELLS_MOST = 192 };
+enum { SCALE_STOPS = 32, FIELD_CELLS_MAX = 192 };
 
 static double largest(double a, double b, double c) {
     return fmax(a, fmax(b, c));
@@ -372,8 +372,8 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     abut_field_info info = abut_field_get_info(field);
     const uint32_t *n = info.grid.count;
     uint32_t step = 1, m[3];
-    while (n[0] / step > FIELD_CELLS_MOST || n[1] / step > FIELD_CELLS_MOST ||
-           n[2] / step > FIELD_CELLS_MOST)
+    while (n[0] / step > FIELD_CELLS_MAX || n[1] / step > FIELD_CELLS_MAX ||
+           n[2] / step > FIELD_CELLS_MAX)
         step++;
     for (int k = 0; k < 3; k++)
         m[k] = (n[k] - 1) / step + 1;
@@ -382,8 +382,9 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     view_place(view, (abut_box){o, {o.x + cell * n[0], o.y + cell * n[1], o.z + cell * n[2]}});
     size_t plane = (size_t)n[0] * n[1], count = (size_t)m[0] * m[1] * m[2];
     float *values = malloc(count * sizeof *values), *layer = malloc(plane * sizeof *layer);
-    abut_status status =
-        values && layer ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    abut_status status = values && layer
+                             ? ABUT_OK
+                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     float *to = values;
     for (uint32_t z = 0; z < m[2] && !status; z++) {
         const uint32_t begin[3] = {0, 0, z * step}, size[3] = {n[0], n[1], 1};

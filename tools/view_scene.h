@@ -60,7 +60,7 @@ typedef struct view_film {
     view_kept_label *labels;
     size_t label_count, label_room;
     size_t label_begin;      /* of the picture that is to be added */
-    bool taken[LEGEND_MOST]; /* entries of the legend that name a body */
+    bool taken[LEGEND_MAX];  /* entries of the legend that name a body */
     uint32_t offered, count; /* frames */
     uint32_t stride;         /* one of so many is kept */
     double seconds;          /* between frames that are offered; 0 = not known */

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MOST = 32, NAME_MOST = 24 };
+enum { COLUMNS_MAX = 32, NAME_MAX = 24 };
 
 typedef struct rows {
-    char names[COLUMNS_MOST][NAME_MOST];
-    size_t columns;           /* of the widest row */
-    size_t place[3];          /* columns of the point */
-    bool words[COLUMNS_MOST]; /* some cell is neither a number nor empty */
-    double *numbers;          /* COLUMNS_MOST a row; NaN where there is none */
+    char names[COLUMNS_MAX][NAME_MAX];
+    size_t columns;          /* of the widest row */
+    size_t place[3];         /* columns of the point */
+    bool words[COLUMNS_MAX]; /* some cell is neither a number nor empty */
+    double *numbers;         /* COLUMNS_MAX a row; NaN where there is none */
     size_t count, room;
 } rows;
 
@@ -50,7 +50,7 @@ static const char *next_cell(const char *line, const char *separators, char *cel
 static size_t read_cells(const char *line, double *numbers, bool *words) {
     const char *separators = separators_of(line);
     size_t count = 0;
-    for (; line && count < COLUMNS_MOST; count++) {
+    for (; line && count < COLUMNS_MAX; count++) {
         char cell[64], *end;
         line = next_cell(line, separators, cell, sizeof cell);
         numbers[count] = strtod(cell, &end);
@@ -62,10 +62,10 @@ static size_t read_cells(const char *line, double *numbers, bool *words) {
 }
 
 static size_t find_column(const rows *r, const char *name) {
-    for (size_t k = 0; k < COLUMNS_MOST; k++)
+    for (size_t k = 0; k < COLUMNS_MAX; k++)
         if (!strcmp(r->names[k], name))
             return k;
-    return COLUMNS_MOST;
+    return COLUMNS_MAX;
 }
 
 /* A row of names: sets where the point is. */
@@ -73,11 +73,11 @@ static void read_names(rows *r, const char *line) {
     static const char *const names[3] = {"x", "y", "z"};
     const char *separators = separators_of(line);
     size_t found[3];
-    for (size_t k = 0; line && k < COLUMNS_MOST; k++)
-        line = next_cell(line, separators, r->names[k], NAME_MOST);
+    for (size_t k = 0; line && k < COLUMNS_MAX; k++)
+        line = next_cell(line, separators, r->names[k], NAME_MAX);
     for (size_t k = 0; k < 3; k++)
         found[k] = find_column(r, names[k]);
-    if (found[0] < COLUMNS_MOST && found[1] < COLUMNS_MOST && found[2] < COLUMNS_MOST)
+    if (found[0] < COLUMNS_MAX && found[1] < COLUMNS_MAX && found[2] < COLUMNS_MAX)
         memcpy(r->place, found, sizeof found);
 }
 
@@ -102,8 +102,8 @@ static int read_rows(tool_run *tool, const char *path, rows *r) {
     for (size_t k = 0; k < 3; k++)
         r->place[k] = k;
     while (!code && !(code = lines_next(tool, &lines, &more)) && more) {
-        double numbers[COLUMNS_MOST];
-        bool words[COLUMNS_MOST];
+        double numbers[COLUMNS_MAX];
+        bool words[COLUMNS_MAX];
         if (!lines.line[strspn(lines.line, " \t\r\n")] || lines.line[0] == '#')
             continue;
         size_t got = read_cells(lines.line, numbers, words);
@@ -120,12 +120,12 @@ static int read_rows(tool_run *tool, const char *path, rows *r) {
                                   path, lines.number);
             break;
         }
-        if (!tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MOST * sizeof *r->numbers)) {
+        if (!tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MAX * sizeof *r->numbers)) {
             code = tool_fail_with(tool, "out of memory", "there is no memory for the table");
             break;
         }
-        double *to = r->numbers + COLUMNS_MOST * r->count++;
-        for (size_t k = 0; k < COLUMNS_MOST; k++) {
+        double *to = r->numbers + COLUMNS_MAX * r->count++;
+        for (size_t k = 0; k < COLUMNS_MAX; k++) {
             to[k] = k < got ? numbers[k] : NAN;
             r->words[k] = r->words[k] || (k < got && words[k]);
         }
@@ -140,8 +140,8 @@ static double largest_side(const rows *r) {
     for (size_t k = 0; k < 3; k++) {
         double low = HUGE_VAL, high = -HUGE_VAL;
         for (size_t i = 0; i < r->count; i++) {
-            low = fmin(low, r->numbers[COLUMNS_MOST * i + r->place[k]]);
-            high = fmax(high, r->numbers[COLUMNS_MOST * i + r->place[k]]);
+            low = fmin(low, r->numbers[COLUMNS_MAX * i + r->place[k]]);
+            high = fmax(high, r->numbers[COLUMNS_MAX * i + r->place[k]]);
         }
         size = fmax(size, high - low);
     }
@@ -156,15 +156,15 @@ static bool is_place(const rows *r, size_t column) {
 static bool add_rows(tool_view *view, const char *name, const rows *r, double size) {
     static const abut_colour red = {0.78f, 0.12f, 0.1f, 1};
     const size_t normal[3] = {find_column(r, "nx"), find_column(r, "ny"), find_column(r, "nz")};
-    bool normals = normal[0] < COLUMNS_MOST && normal[1] < COLUMNS_MOST && normal[2] < COLUMNS_MOST;
+    bool normals = normal[0] < COLUMNS_MAX && normal[1] < COLUMNS_MAX && normal[2] < COLUMNS_MAX;
     abut_vec3 *ends = malloc(2 * r->count * sizeof *ends);
     double *values = malloc((r->columns * r->count + 1) * sizeof *values);
     abut_colour *colours = malloc(r->count * sizeof *colours);
-    view_column columns[COLUMNS_MOST];
+    view_column columns[COLUMNS_MAX];
     size_t facts = 0;
     bool fine = ends && values && colours;
     for (size_t i = 0; fine && i < r->count; i++) {
-        const double *n = r->numbers + COLUMNS_MOST * i;
+        const double *n = r->numbers + COLUMNS_MAX * i;
         abut_vec3 p = {n[r->place[0]], n[r->place[1]], n[r->place[2]]};
         ends[i] = ends[r->count + i] = p;
         if (normals && isfinite(n[normal[0]] + n[normal[1]] + n[normal[2]]))
@@ -178,7 +178,7 @@ static bool add_rows(tool_view *view, const char *name, const rows *r, double si
         if (is_place(r, k) || r->words[k])
             continue;
         for (size_t i = 0; i < r->count; i++)
-            to[i] = r->numbers[COLUMNS_MOST * i + k];
+            to[i] = r->numbers[COLUMNS_MAX * i + k];
         columns[facts++] = (view_column){r->names[k][0] ? r->names[k] : "value", to};
     }
     if (fine)

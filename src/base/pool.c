@@ -22,11 +22,11 @@
 
 enum { MOST_HELPERS = 1023 };
 
-static const double LOOK = 20e-6;     /* as long as waking takes, a thread looks before it sleeps */
-static const double JUDGE = 0.02;     /* after so many seconds of help and waits */
-static const double ALONE = 0.05;     /* at first, then twice as long each time, */
-static const double ALONE_MOST = 1.6; /* up to this */
-static const double LONG = 0.005;     /* a loop for which help is called all the same */
+static const double LOOK = 20e-6;    /* as long as waking takes, a thread looks before it sleeps */
+static const double JUDGE = 0.02;    /* after so many seconds of help and waits */
+static const double ALONE = 0.05;    /* at first, then twice as long each time, */
+static const double ALONE_MAX = 1.6; /* up to this */
+static const double LONG = 0.005;    /* a loop for which help is called all the same */
 
 typedef struct pool_job {
     struct pool_job *next;
@@ -233,7 +233,7 @@ static void judge(double helped, double waited) {
         return;
     if (pool.waited > pool.helped) {
         double longer = pool.alone > 0 ? 2 * pool.alone : ALONE;
-        pool.alone = longer < ALONE_MOST ? longer : ALONE_MOST;
+        pool.alone = longer < ALONE_MAX ? longer : ALONE_MAX;
         pool.alone_until = abuti_seconds() + pool.alone;
     } else
         pool.alone = 0;

@@ -135,7 +135,7 @@ void abuti_join(uint32_t *parent, uint32_t a, uint32_t b) {
 
 /* ---- records in parts ---- */
 
-enum { ITEMS_LEAST = 4096 }; /* of a chunk */
+enum { ITEMS_MIN = 4096 }; /* of a chunk */
 
 typedef struct dealing {
     abuti_deal *deal;
@@ -154,7 +154,7 @@ void abuti_deal_out(abut_context *context, size_t count, abuti_deal_pass pass, v
     dealing d = {deal, pass, data, false};
     size_t sum = 0;
     size_t grain = count / ABUTI_DEAL_CHUNKS + 1;
-    grain = grain < ITEMS_LEAST ? ITEMS_LEAST : grain;
+    grain = grain < ITEMS_MIN ? ITEMS_MIN : grain;
     const size_t chunks = abuti_chunk_count(count, grain);
     memset(deal->next, 0, chunks * sizeof *deal->next);
     abuti_parallel_for(context, count, grain, deal_task, &d);

@@ -19,15 +19,15 @@
 #include <assert.h>
 
 enum {
-    BIN_MOST = 16,
-    SWEEP_MOST = 16,                /* triangles that are sorted rather than put into bins */
-    BIN_SETS = 4,                   /* of bins that are filled in turn */
-    TWICE_LEAST = 64,               /* triangles that go into two of them, */
-    SETS_LEAST = 1024,              /* and into all */
-    CHUNK = 32768,                  /* triangles for one task of a pass over a large range */
-    SMALL_LEAST = 8192,             /* below, a range is not worth sharing out */
-    SMALL_PARTS = 64,               /* a small range is about this part of the whole */
-    MIDDLING_MOST = SMALL_PARTS + 2 /* ranges that are not small, at a time */
+    BIN_MAX = 16,
+    SWEEP_MAX = 16,                /* triangles that are sorted rather than put into bins */
+    BIN_SETS = 4,                  /* of bins that are filled in turn */
+    TWICE_MIN = 64,                /* triangles that go into two of them, */
+    SETS_MIN = 1024,               /* and into all */
+    CHUNK = 32768,                 /* triangles for one task of a pass over a large range */
+    SMALL_MIN = 8192,              /* below, a range is not worth sharing out */
+    SMALL_PARTS = 64,              /* a small range is about this part of the whole */
+    MIDDLING_MAX = SMALL_PARTS + 2 /* ranges that are not small, at a time */
 };
 
 /* The box of a triangle as a box4, whose fourth numbers are the triangle's: its lower 24 bits and
@@ -59,7 +59,7 @@ typedef struct bin {
 typedef struct gathering {
     float box[8];    /* of all boxes */
     float middle[8]; /* of twice their middles */
-    bin bins[3][BIN_MOST];
+    bin bins[3][BIN_MAX];
 } gathering;
 
 /* How to sort items into bins: middle to number, on each axis. */
@@ -86,7 +86,7 @@ typedef struct builder {
     uint32_t *chunk_left;
     range *ranges; /* each for one thread */
     size_t done;   /* so many of them are small */
-    range halves[MIDDLING_MOST][2];
+    range halves[MIDDLING_MAX][2];
     /* of the pass that runs */
     range now;
     binning how;
@@ -127,7 +127,7 @@ static void join_boxes(gathering *g, const gathering *other) {
 static binning choose_bins(const gathering *g, uint32_t count) {
     binning how;
     float per_bin[4] = {0, 0, 0, 0};
-    how.count = count < 32 ? 8 : BIN_MOST;
+    how.count = count < 32 ? 8 : BIN_MAX;
     for (int axis = 0; axis < 3; axis++) {
         /* A quotient beyond floats means that the middles are the same for our purposes. */
         float lo = g->middle[axis], hi = -g->middle[4 + axis];
@@ -148,7 +148,7 @@ static inline void bins_of(const binning *how, f4 middle, int32_t number[4]) {
            number[1] < (int32_t)how->count && number[2] >= 0 && number[2] < (int32_t)how->count);
 }
 
-static void clear_bins(bin bins[3][BIN_MOST], uint32_t count) {
+static void clear_bins(bin bins[3][BIN_MAX], uint32_t count) {
     for (int axis = 0; axis < 3; axis++)
         for (uint32_t b = 0; b < count; b++) {
             box4_store(bins[axis][b].box, box4_all(FLT_MAX));
@@ -156,7 +156,7 @@ static void clear_bins(bin bins[3][BIN_MOST], uint32_t count) {
         }
 }
 
-static void join_bins(bin bins[3][BIN_MOST], bin others[3][BIN_MOST], uint32_t count) {
+static void join_bins(bin bins[3][BIN_MAX], bin others[3][BIN_MAX], uint32_t count) {
     for (int axis = 0; axis < 3; axis++)
         for (uint32_t b = 0; b < count; b++) {
             bin *to = &bins[axis][b];
@@ -166,7 +166,7 @@ static void join_bins(bin bins[3][BIN_MOST], bin others[3][BIN_MOST], uint32_t c
         }
 }
 
-static inline void add_to_bins(const item *it, const binning *how, bin bins[3][BIN_MOST]) {
+static inline void add_to_bins(const item *it, const binning *how, bin bins[3][BIN_MAX]) {
     int32_t number[4];
     box4 box = box4_load(it->box);
     bins_of(how, middle_of(box), number);
@@ -182,10 +182,8 @@ static inline void add_to_bins(const item *it, const binning *how, bin bins[3][B
 static void gather_bins(const item *items, size_t begin, size_t end, const binning *how,
                         gathering *g) {
     binning to = *how;
-    bin others[BIN_SETS - 1][3][BIN_MOST];
-    size_t i = begin, sets = end - begin >= SETS_LEAST    ? BIN_SETS
-                             : end - begin >= TWICE_LEAST ? 2
-                                                          : 1;
+    bin others[BIN_SETS - 1][3][BIN_MAX];
+    size_t i = begin, sets = end - begin >= SETS_MIN ? BIN_SETS : end - begin >= TWICE_MIN ? 2 : 1;
     clear_bins(g->bins, to.count);
     for (size_t k = 1; k < sets; k++)
         clear_bins(others[k - 1], to.count);
@@ -224,9 +222,9 @@ static float leaves_of(uint32_t count) {
 /* What one side of every border of an axis costs: cost[i] that of the first i + 1 bins, or the
  * last; and how many items they hold. Not a number where there are none: inf x 0. Areas four at a
  * time. */
-static inline void sum_up(const bin bins[BIN_MOST], uint32_t bin_count, bool from_end,
-                          float cost[BIN_MOST], uint32_t counts[BIN_MOST]) {
-    float extent[BIN_MOST][4], leaves[BIN_MOST];
+static inline void sum_up(const bin bins[BIN_MAX], uint32_t bin_count, bool from_end,
+                          float cost[BIN_MAX], uint32_t counts[BIN_MAX]) {
+    float extent[BIN_MAX][4], leaves[BIN_MAX];
     box4 box = box4_all(FLT_MAX);
     uint32_t count = 0;
     for (uint32_t i = 0; i < bin_count; i++) {
@@ -250,8 +248,8 @@ static border choose_border(const gathering *g, const binning *how) {
     border best = {-1, 0, 0};
     float best_cost = FLT_MAX;
     for (int axis = 0; axis < 3; axis++) {
-        float left[BIN_MOST], right[BIN_MOST];
-        uint32_t left_count[BIN_MOST], right_count[BIN_MOST];
+        float left[BIN_MAX], right[BIN_MAX];
+        uint32_t left_count[BIN_MAX], right_count[BIN_MAX];
         if (how->flat[axis])
             continue;
         sum_up(g->bins[axis], how->count, false, left, left_count);
@@ -361,13 +359,13 @@ static void note_split(builder *b, const range *r, float area, size_t middle, ra
 
 /* A few items, from the lowest middle to the highest. */
 typedef struct sorted {
-    uint32_t item[SWEEP_MOST];
-    float box[SWEEP_MOST / BVH_WIDTH][8]; /* of each four */
+    uint32_t item[SWEEP_MAX];
+    float box[SWEEP_MAX / BVH_WIDTH][8]; /* of each four */
 } sorted;
 
 /* What items are sorted by: numbers that ascend as their middles do, and triangles among equals. */
 typedef struct sort_keys {
-    int32_t middle[3][SWEEP_MOST], triangle[SWEEP_MOST];
+    int32_t middle[3][SWEEP_MAX], triangle[SWEEP_MAX];
 } sort_keys;
 
 static void make_keys(const item *items, uint32_t count, sort_keys *keys) {
@@ -385,7 +383,7 @@ static void make_keys(const item *items, uint32_t count, sort_keys *keys) {
 
 /* No branch could be foreseen: so each goes where as many are lower as there are. */
 static void sort_on(const item *items, const sort_keys *keys, uint32_t count, int axis, sorted *s) {
-    uint32_t place[SWEEP_MOST];
+    uint32_t place[SWEEP_MAX];
     abuti_rank(keys->middle[axis], keys->triangle, count, place);
     for (uint32_t i = 0; i < count; i++)
         s->item[place[i]] = i;
@@ -400,7 +398,7 @@ static void sort_on(const item *items, const sort_keys *keys, uint32_t count, in
 /* Least cost of all borders between fours. */
 static float best_border(const sorted *s, uint32_t count, uint32_t *left) {
     uint32_t fours = (count + BVH_WIDTH - 1) / BVH_WIDTH;
-    float right_cost[SWEEP_MOST / BVH_WIDTH], best = FLT_MAX;
+    float right_cost[SWEEP_MAX / BVH_WIDTH], best = FLT_MAX;
     box4 box = box4_all(FLT_MAX);
     for (uint32_t i = fours - 1; i > 0; i--) {
         box = box4_join(box, box4_load(s->box[i]));
@@ -421,7 +419,7 @@ static float best_border(const sorted *s, uint32_t count, uint32_t *left) {
 /* Splits a few items where it is best of all: they are sorted on every axis. */
 static size_t split_few(builder *b, const range *r) {
     uint32_t count = r->end - r->begin, best_left = 0;
-    item *items = b->items + r->begin, kept[SWEEP_MOST];
+    item *items = b->items + r->begin, kept[SWEEP_MAX];
     sorted s[3];
     sort_keys keys;
     int best = 0;
@@ -447,7 +445,7 @@ static size_t split_small(builder *b, const range *r, gathering *g) {
     uint32_t count = r->end - r->begin;
     if (r->depth >= BVH_COST_DEPTH)
         return halve(r);
-    if (count <= SWEEP_MOST)
+    if (count <= SWEEP_MAX)
         return split_few(b, r);
     binning how = choose_bins(g, count);
     gather_bins(b->items, r->begin, r->end, &how, g);
@@ -477,7 +475,7 @@ static void build_small(builder *b, range root) {
         range r = stack[--used];
         assert(r.depth < BVH_DEPTH);
         uint32_t count = r.end - r.begin;
-        if (count <= SWEEP_MOST) /* no bins */
+        if (count <= SWEEP_MAX) /* no bins */
             box4_store(g.box, box_of(b->items + r.begin, count));
         else
             gather_boxes(b->items, r.begin, r.end, &g);
@@ -646,7 +644,7 @@ static void item_task(void *data, size_t chunk, size_t begin, size_t end) {
  * to keep many threads busy. */
 static uint32_t small_size(uint32_t triangle_count) {
     uint32_t part = triangle_count / SMALL_PARTS;
-    return part > SMALL_LEAST ? part : SMALL_LEAST;
+    return part > SMALL_MIN ? part : SMALL_MIN;
 }
 
 static void middling_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -676,7 +674,7 @@ static size_t split_middling(builder *b, size_t range_count, uint32_t small) {
         size_t count = range_count - b->done;
         if (!count)
             return range_count;
-        assert(count < MIDDLING_MOST);
+        assert(count < MIDDLING_MAX);
         abuti_parallel_for(b->context, count, 1, middling_task, b);
         memcpy(b->ranges + b->done, b->halves, count * sizeof *b->halves);
         range_count += count;

@@ -14,7 +14,7 @@
  * Levels beyond those that halves would need: on all models tried two were enough for every cut to
  * be taken by cost alone. */
 #define LEVEL_SLACK 3
-#define LEVEL_MOST 25
+#define LEVEL_MAX 25
 #define CHUNK_LEVELS 18 /* 12 by cost, then halves of at most 52 leaves */
 #define CHUNK_COST_LEVELS 12
 

@@ -12,7 +12,7 @@ enum {
     GRAIN = 16384,
 };
 
-_Static_assert(LEVEL_MOST + CHUNK_LEVELS <= BVH_DEPTH && LEVEL_MOST < CHUNK_COUNT,
+_Static_assert(LEVEL_MAX + CHUNK_LEVELS <= BVH_DEPTH && LEVEL_MAX < CHUNK_COUNT,
                "see build_shared.h");
 
 enum {
@@ -195,7 +195,7 @@ static layout plan_layout(const abut_mesh *mesh, double scale) {
         for (uint64_t size = CHUNK; size < l.count; size *= 2)
             l.levels++;
     }
-    assert(l.levels <= LEVEL_MOST);
+    assert(l.levels <= LEVEL_MAX);
     l.wide_most = l.leaf_count / 2 + 1;
     vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
     float extent[3];

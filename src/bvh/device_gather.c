@@ -5,7 +5,7 @@ enum {
     GROUP = 256,
     ITEM_BYTES = 192, /* of scratch memory and transfers, a candidate */
     MEMORY_SHARE = 4, /* of the device that they may take */
-    ITEMS_MOST = 1 << 25,
+    ITEMS_MAX = 1 << 25,
     ROWS_A_TASK = 1024
 };
 
@@ -36,7 +36,7 @@ static const bvh_part_kind gather_kind = {sizeof(gather_there), create, NULL, de
 /* Candidates of a part, at most. All triangles are one question's, at worst. */
 static uint64_t items_most(const bvh_on_device *there) {
     uint64_t fits = there->queue.device->info.memory_bytes / (MEMORY_SHARE * ITEM_BYTES);
-    uint64_t most = fits < ITEMS_MOST ? fits : ITEMS_MOST;
+    uint64_t most = fits < ITEMS_MAX ? fits : ITEMS_MAX;
     return most > there->tree.triangle_count ? most : there->tree.triangle_count;
 }
 

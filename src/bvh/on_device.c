@@ -30,10 +30,10 @@ abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, 
 }
 
 /* Bytes; fewer do not pay for another queue. */
-#define ANSWERS_LEAST ((size_t)1 << 20)
+#define ANSWERS_MIN ((size_t)1 << 20)
 
 abut_status abuti_there_answers(bvh_on_device *there, void *host, size_t count, size_t bytes) {
-    if (count < ANSWERS_LEAST / bytes)
+    if (count < ANSWERS_MIN / bytes)
         return abuti_kit_get(&there->io, BVH_OUT, host, count, bytes);
     abut_status status = abuti_kit_finish(&there->io);
     return status ? status

@@ -34,8 +34,8 @@ abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
 /* ---- checking ---- */
 
 enum {
-    CHECK_PARTS = 64,         /* that threads share, at most */
-    CHECK_PART_LEAST = 16384, /* points */
+    CHECK_PARTS = 64,       /* that threads share, at most */
+    CHECK_PART_MIN = 16384, /* points */
 };
 
 typedef struct points_check {
@@ -67,7 +67,7 @@ abut_status abuti_bvh_points_check(const char *function, abut_context *context,
         return ABUT_OK;
     check.points = points;
     size_t part = points->count / CHECK_PARTS + 1;
-    part = part < CHECK_PART_LEAST ? CHECK_PART_LEAST : part;
+    part = part < CHECK_PART_MIN ? CHECK_PART_MIN : part;
     abuti_parallel_for(context, points->count, part, check_task, &check);
     box3 box = box_empty();
     for (size_t k = 0; k < abuti_chunk_count(points->count, part); k++) {

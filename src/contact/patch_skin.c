@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MITRE 3.0      /* lengths of x, at most */
-#define LEAN 1e-6      /* the weight of the mean normal, of all */
-#define CONE_LEAST 0.1 /* cosine: of wider cones the surface may not be a graph across the axis */
+#define MITRE 3.0    /* lengths of x, at most */
+#define LEAN 1e-6    /* the weight of the mean normal, of all */
+#define CONE_MIN 0.1 /* cosine: of wider cones the surface may not be a graph across the axis */
 
 /* ---- directions ---- */
 
@@ -112,8 +112,7 @@ static abut_status fit_cones(patch_skin *skin) {
         cone_of(skin, normals, t, sum, &sum);
         vec3 axis = v3_normalise(sum);
         double cosine = cone_of(skin, normals, t, axis, NULL);
-        bool known =
-            cosine > CONE_LEAST && !open[corner[0]] && !open[corner[1]] && !open[corner[2]];
+        bool known = cosine > CONE_MIN && !open[corner[0]] && !open[corner[1]] && !open[corner[2]];
         skin->cones[t] =
             (patch_cone){{(float)axis.x, (float)axis.y, (float)axis.z}, known ? (float)cosine : -2};
     }
@@ -342,7 +341,8 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin 
 }
 
 abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact) {
-    const abut_reliability worst = b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
+    const abut_reliability worst =
+        b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
     return is_exact && worst.level != ABUT_RELIABILITY_GUARANTEED
                ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
                                   "decides what is inside: the answer is exact.")

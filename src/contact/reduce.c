@@ -10,7 +10,7 @@
 #include <math.h>
 
 #define ANGLE 0.5
-#define ANGLE_MOST 3.0 /* all but opposite ones */
+#define ANGLE_MAX 3.0 /* all but opposite ones */
 enum { KEEP = 4, KEEP_MAX = 64 };
 
 static void swap(abut_contact *list, size_t i, size_t k) {
@@ -83,7 +83,7 @@ static void choose(abut_contact *patch, size_t count, size_t keep) {
 
 double abuti_contact_reduction(double angle, uint32_t *keep) {
     *keep = *keep == 0 ? KEEP : *keep > KEEP_MAX ? KEEP_MAX : *keep;
-    return cos(angle > 0 ? real_min(angle, ANGLE_MOST) : ANGLE);
+    return cos(angle > 0 ? real_min(angle, ANGLE_MAX) : ANGLE);
 }
 
 uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep, double angle) {

@@ -107,8 +107,8 @@ void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_by
         return;
     /* One new entry rarely drives out more than one; the bound keeps a huge folder from holding us
      * up, and the next entry goes on. */
-    enum { REMOVED_MOST = 32 };
-    for (int removed = 0; removed < REMOVED_MOST; removed++) {
+    enum { REMOVED_MAX = 32 };
+    for (int removed = 0; removed < REMOVED_MAX; removed++) {
         if (measure_folder(folder, folder_path, name + 1, oldest, sizeof oldest) <= most_bytes ||
             !oldest[0])
             break;
@@ -119,9 +119,9 @@ void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_by
     closedir(folder);
 }
 
-/* ABUT_CACHE_MOST in MiB; 256 where that is no number. */
+/* ABUT_CACHE_MAX in MiB; 256 where that is no number. */
 static uint64_t most_bytes(void) {
-    const char *words = getenv("ABUT_CACHE_MOST");
+    const char *words = getenv("ABUT_CACHE_MAX");
     char *end = NULL;
     unsigned long mebibytes = words && words[0] ? strtoul(words, &end, 10) : 256;
     if (end && (*end || words[0] == '-' || mebibytes > 1u << 20))

@@ -27,7 +27,7 @@ typedef struct abuti_buffer {
 } abuti_buffer;
 
 /* Buffers that wait for the next user, the oldest first; spare.c. They do not hold the device. */
-enum { ABUTI_SPARES = 64, ABUTI_SPARE_LEAST = 1 << 16 };
+enum { ABUTI_SPARES = 64, ABUTI_SPARE_MIN = 1 << 16 };
 typedef struct abuti_spares {
     size_t least;      /* bytes of a buffer that is worth it; tests change it */
     atomic_flag taken; /* of all below */

@@ -227,7 +227,7 @@ bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count) {
 
 /* ---- parts ---- */
 
-enum { MEMORY_SHARE = 4, PART_LEAST = 1 << 12, PART_MOST = 1 << 24 };
+enum { MEMORY_SHARE = 4, PART_MIN = 1 << 12, PART_MAX = 1 << 24 };
 
 abuti_parts abuti_parts_by(size_t total, size_t most) {
     most = total < most ? total : most ? most : 1;
@@ -236,9 +236,9 @@ abuti_parts abuti_parts_by(size_t total, size_t most) {
 
 abuti_parts abuti_parts_of(const abut_device *device, size_t total, size_t element_bytes) {
     uint64_t fits = device->info.memory_bytes / (MEMORY_SHARE * element_bytes);
-    return abuti_parts_by(total, fits < PART_LEAST  ? PART_LEAST
-                                 : fits > PART_MOST ? PART_MOST
-                                                    : (size_t)fits);
+    return abuti_parts_by(total, fits < PART_MIN   ? PART_MIN
+                                 : fits > PART_MAX ? PART_MAX
+                                                   : (size_t)fits);
 }
 
 bool abuti_parts_next(abuti_parts *parts) {

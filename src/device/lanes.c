@@ -11,14 +11,14 @@
 #include "device/device.h"
 
 enum {
-    LANES = 3,             /* with two the bus waits for threads now and then */
-    FETCH_LEAST = 1 << 17, /* bytes; less comes at once */
-    UPLOAD_LEAST = 1 << 19,
-    PARTS = 8,            /* about, of what is larger */
-    PART_LEAST = 1 << 20, /* which threads copy together */
-    PART_MOST = 8 << 20,
+    LANES = 3,           /* with two the bus waits for threads now and then */
+    FETCH_MIN = 1 << 17, /* bytes; less comes at once */
+    UPLOAD_MIN = 1 << 19,
+    PARTS = 8,          /* about, of what is larger */
+    PART_MIN = 1 << 20, /* which threads copy together */
+    PART_MAX = 8 << 20,
     COPY_GRAIN = 1 << 17,
-    PAGES_LEAST = 4 * ABUTI_LARGE_PAGE /* bytes whose pages are worth a pass of their own */
+    PAGES_MIN = 4 * ABUTI_LARGE_PAGE /* bytes whose pages are worth a pass of their own */
 };
 
 struct abuti_lanes {
@@ -90,8 +90,8 @@ typedef struct transfer {
 
 /* Takes the lanes of a device, with room for parts of the whole; false where there are none. */
 static bool take_lanes(abut_device *device, size_t offset, size_t bytes, transfer *t) {
-    size_t part = (bytes / PARTS / PART_LEAST + 1) * PART_LEAST;
-    part = part < PART_MOST ? part : PART_MOST;
+    size_t part = (bytes / PARTS / PART_MIN + 1) * PART_MIN;
+    part = part < PART_MAX ? part : PART_MAX;
     if (atomic_flag_test_and_set(&device->lanes_taken))
         return false;
     bool taken = !reserve(device, part);
@@ -129,7 +129,7 @@ static abut_status fetch_parts(const transfer *t, const abuti_buffer *from, abut
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < LANES && i < count && !status; i++)
         status = start_fetch(t, from, i);
-    if (!status && t->bytes >= PAGES_LEAST)
+    if (!status && t->bytes >= PAGES_MIN)
         abuti_get_pages(context, to, t->bytes);
     for (size_t i = 0; i < count && !status; i++) {
         copying c = {t->lanes->staging[i % LANES].at, to + i * t->part};
@@ -159,7 +159,7 @@ static abut_status fetch_at_once(const abuti_buffer *from, size_t offset, void *
 abut_status abuti_buffer_fetch(const abuti_buffer *from, size_t offset, abut_context *context,
                                void *data, size_t bytes) {
     transfer t;
-    if (bytes < FETCH_LEAST || !take_lanes(from->device, offset, bytes, &t))
+    if (bytes < FETCH_MIN || !take_lanes(from->device, offset, bytes, &t))
         return fetch_at_once(from, offset, data, bytes);
     abuti_system_wish_large(data, bytes);
     abut_status status = fetch_parts(&t, from, context, data);
@@ -194,7 +194,7 @@ static abut_status upload_parts(const transfer *t, abuti_queue *queue, abuti_buf
 bool abuti_lanes_upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
                         size_t bytes, abut_status *status) {
     transfer t;
-    if (bytes < UPLOAD_LEAST || !take_lanes(queue->device, offset, bytes, &t))
+    if (bytes < UPLOAD_MIN || !take_lanes(queue->device, offset, bytes, &t))
         return false;
     *status = upload_parts(&t, queue, to, data);
     atomic_flag_clear(&queue->device->lanes_taken);

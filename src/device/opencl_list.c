@@ -180,7 +180,7 @@ static abut_status open_found(abut_context *context, const found_device *found, 
     atomic_init(&made->base.holds, 1);
     atomic_flag_clear(&made->base.lanes_taken);
     atomic_flag_clear(&made->base.spares.taken);
-    made->base.spares.least = ABUTI_SPARE_LEAST;
+    made->base.spares.least = ABUTI_SPARE_MIN;
     *device = &made->base;
     return ABUT_OK;
 }

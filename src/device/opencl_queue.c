@@ -159,7 +159,7 @@ static void destroy_buffer(abuti_buffer *buffer) {
 }
 
 /* Copies of so many bytes that the host does not wait for begin at once. */
-enum { FLUSH_LEAST = 1 << 16 };
+enum { FLUSH_MIN = 1 << 16 };
 
 /* A buffer that lives in memory of the host, which drivers lock there ("pinned"), mapped for good:
  * a copy from or to such memory is made by the device itself. */
@@ -198,7 +198,7 @@ static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, c
     const char *call = "clEnqueueWriteBuffer";
     cl_int error = OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
                           waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
-    if (!error && !waits && bytes >= FLUSH_LEAST) {
+    if (!error && !waits && bytes >= FLUSH_MIN) {
         call = "clFlush";
         error = OPENCL(clFlush, queue->native);
     }
@@ -210,7 +210,7 @@ static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t
     const char *call = "clEnqueueReadBuffer";
     cl_int error = OPENCL(clEnqueueReadBuffer, queue->native, from->native,
                           waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
-    if (!error && !waits && bytes >= FLUSH_LEAST) {
+    if (!error && !waits && bytes >= FLUSH_MIN) {
         call = "clFlush";
         error = OPENCL(clFlush, queue->native);
     }

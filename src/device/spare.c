@@ -7,7 +7,7 @@
 #include "device/device.h"
 
 enum { MEMORY_SHARE = 32 }; /* of the device's memory may be kept */
-#define BYTES_MOST ((size_t)256 << 20)
+#define BYTES_MAX ((size_t)256 << 20)
 
 static void lock(abuti_spares *spares) {
     while (atomic_flag_test_and_set_explicit(&spares->taken, memory_order_acquire))
@@ -48,7 +48,7 @@ void abuti_buffer_spare(abuti_buffer *buffer) {
     if (!device)
         return;
     size_t most = (size_t)(device->info.memory_bytes / MEMORY_SHARE);
-    most = most < BYTES_MOST ? most : BYTES_MOST;
+    most = most < BYTES_MAX ? most : BYTES_MAX;
     if (buffer->bytes < device->spares.least || buffer->bytes > most) {
         abuti_buffer_destroy(buffer);
         return;

@@ -101,7 +101,7 @@ static void check_words(abuti_tools *tools, const char *what, const abuti_buffer
                         size_t count, size_t word_bytes) {
     if (abuti_kit_failed(&tools->kit))
         return;
-    if (count > ABUTI_TOOLS_MOST)
+    if (count > ABUTI_TOOLS_MAX)
         abuti_kit_fail(&tools->kit,
                        abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu elements; at most 2^31 fit one call",
                                   what, count));
@@ -173,9 +173,9 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
     abuti_kit *kit = &tools->kit;
     size_t count = segments->count;
     uint64_t most =
-        segments->most && segments->most < ABUTI_TOOLS_MOST ? segments->most : ABUTI_TOOLS_MOST;
+        segments->most && segments->most < ABUTI_TOOLS_MAX ? segments->most : ABUTI_TOOLS_MAX;
     uint64_t sum = 0;
-    if (count >= ABUTI_TOOLS_MOST)
+    if (count >= ABUTI_TOOLS_MAX)
         abuti_kit_fail(kit, abuti_fail(ABUT_ERROR_LIMIT,
                                        "segments: %zu of them; at most 2^31 fit one call", count));
     abuti_kit_reserve(kit, WIDE_TOTAL, 1, sizeof sum);

@@ -7,7 +7,7 @@
  * nothing to look at after a call.
  *
  * One set of tools belongs to one queue and one user at a time. Scratch memory grows as needed and
- * is kept. Counts go up to ABUTI_TOOLS_MOST; more fails with ABUT_ERROR_LIMIT, a buffer that is too
+ * is kept. Counts go up to ABUTI_TOOLS_MAX; more fails with ABUT_ERROR_LIMIT, a buffer that is too
  * small for its count with ABUT_ERROR_ARGUMENT.
  */
 #ifndef ABUTI_DEVICE_TOOLS_H
@@ -15,7 +15,7 @@
 
 #include "device/kit.h"
 
-#define ABUTI_TOOLS_MOST ((size_t)1 << 31)
+#define ABUTI_TOOLS_MAX ((size_t)1 << 31)
 
 typedef struct abuti_tools abuti_tools;
 

@@ -20,7 +20,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WORDS = 252, PIECE = 64 << 20, TEAM_MOST = 1 << 20 };
+enum { WORDS = 252, PIECE = 64 << 20, TEAM_MAX = 1 << 20 };
 
 /* How a process fared. */
 typedef struct outcome {
@@ -281,7 +281,7 @@ static abut_status check(const abut_mesh *mesh, const abut_field_team *with) {
     if (!mesh || !with)
         return abuti_null("abut_field_write_distributed", mesh ? "team" : "mesh");
     if (!with->gather || !with->write || with->size != sizeof *with || !with->count ||
-        with->count > TEAM_MOST || with->rank >= with->count)
+        with->count > TEAM_MAX || with->rank >= with->count)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "abut_field_write_distributed: the team is %u of %u processes and must have its "

@@ -11,10 +11,10 @@ enum {
     BAND_CELLS = 3,   /* of a sparse field */
     MARGIN_CELLS = 2, /* around the mesh, at least */
 };
-#define CELLS_MOST ((uint64_t)1 << 40) /* of a grid; what is stored is limited by memory */
+#define MAX_CELLS ((uint64_t)1 << 40) /* of a grid; what is stored is limited by memory */
 /* Squares of what a float holds: distances and slopes of all fields are far within. */
-#define COORDINATE_MOST 1e30
-#define CELL_LEAST 1e-30
+#define MAX_COORDINATE 1e30
+#define CELL_MIN 1e-30
 
 /* ---- options ---- */
 
@@ -51,17 +51,17 @@ static abut_status check_options(const abut_field_options *o) {
 }
 
 static bool is_near(vec3 p) {
-    return p.x == p.x && p.y == p.y && p.z == p.z && v3_max_abs(p) <= COORDINATE_MOST;
+    return p.x == p.x && p.y == p.y && p.z == p.z && v3_max_abs(p) <= MAX_COORDINATE;
 }
 
 abut_status abuti_field_check_grid(const char *name, const abut_grid *g) {
     vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
-    if (!(g->cell >= CELL_LEAST && is_near(g->origin) && is_near(end)))
+    if (!(g->cell >= CELL_MIN && is_near(g->origin) && is_near(end)))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the grid has cells of %g from (%g, %g, %g) on; cells must be at "
                           "least %g and all within %g of the origin, since values are floats",
-                          name, g->cell, g->origin.x, g->origin.y, g->origin.z, CELL_LEAST,
-                          COORDINATE_MOST);
+                          name, g->cell, g->origin.x, g->origin.y, g->origin.z, CELL_MIN,
+                          MAX_COORDINATE);
     for (int axis = 0; axis < 3; axis++)
         if (g->count[axis] < 2 || g->count[axis] > INT32_MAX)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -142,7 +142,7 @@ static abut_status choose_grid(const abut_mesh *mesh, const abut_field_options *
 static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_field_layout layout) {
     double cells = (double)g->count[0] * g->count[1] * g->count[2];
     double bytes = cells * (type == ABUT_FIELD_FLOAT ? 4 : 2);
-    double most = layout == ABUT_FIELD_SPARSE ? (double)CELLS_MOST * 512 : (double)CELLS_MOST;
+    double most = layout == ABUT_FIELD_SPARSE ? (double)MAX_CELLS * 512 : (double)MAX_CELLS;
     double blocks = 1; /* they have numbers */
     for (int axis = 0; axis < 3; axis++)
         blocks *= g->count[axis] / 8.0 + 2;
@@ -170,7 +170,7 @@ abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o,
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "abut_field_create: the mesh reaches beyond %g, too far for the floats "
                             "of a field; make it smaller first",
-                            COORDINATE_MOST);
+                            MAX_COORDINATE);
     *band = o->band > 0                      ? o->band
             : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * grid->cell
                                              : INFINITY;

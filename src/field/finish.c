@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { VALUES_A_TASK = 1 << 18, TASKS_MOST = 256 };
+enum { VALUES_A_TASK = 1 << 18, TASKS_MAX = 256 };
 
 bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest) {
     enum { CHAINS = 4 }; /* one waits for itself; four keep all units busy */
@@ -80,7 +80,7 @@ void abuti_field_finish_with(abut_field *field, float lowest, float highest) {
 
 typedef struct ranges {
     const abut_field *field;
-    float lowest[TASKS_MOST], highest[TASKS_MOST];
+    float lowest[TASKS_MAX], highest[TASKS_MAX];
 } ranges;
 
 static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -96,7 +96,7 @@ static void range_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 void abuti_field_finish(abut_field *field) {
     ranges r = {.field = field};
-    size_t count = field->value_count, grain = count / TASKS_MOST + 1;
+    size_t count = field->value_count, grain = count / TASKS_MAX + 1;
     float lowest = INFINITY, highest = -INFINITY;
     grain = grain < VALUES_A_TASK ? VALUES_A_TASK : grain;
     abuti_parallel_for(field->context, count, grain, range_task, &r);

@@ -13,9 +13,7 @@
 #include <math.h>
 
 enum { LIMB = 3, CHAIN = 64 };
-enum {
-    SHAPE_MOST = 4096
-}; /* bones: in larger skeletons names alone count, since ways are walked */
+enum { SHAPE_MAX = 4096 }; /* bones: in larger skeletons names alone count, since ways are walked */
 
 /* Of a limb: upper half, lower half, end. On the left; the next is on the right. */
 static const abut_garment_joint legs[LIMB] = {ABUT_GARMENT_LEFT_THIGH, ABUT_GARMENT_LEFT_LEG,
@@ -326,7 +324,7 @@ static abut_status find_all(skeleton *s) {
     down = v3_scale(up, -1);
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         s->joints[i] = find_named(s, (abut_garment_joint)i);
-    if (s->count > SHAPE_MOST)
+    if (s->count > SHAPE_MAX)
         return ABUT_OK;
     abut_status status = find_limbs(s, legs, down, down, find_left(s, up), NULL);
     const uint32_t *thighs = s->joints + ABUT_GARMENT_LEFT_THIGH;

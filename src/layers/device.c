@@ -68,7 +68,7 @@ struct layers_device {
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
-#define PIXELS_MOST ((uint64_t)1 << 28)
+#define PIXELS_MAX ((uint64_t)1 << 28)
 enum { FIRST_SLOTS = 1024, COUNTS_BYTES = 64 /* in front of sums */ };
 _Static_assert(LAYERS_COUNTS * sizeof(uint32_t) <= COUNTS_BYTES, "counts have room");
 
@@ -385,7 +385,7 @@ static bool make_sights(const abut_layers *layers, const layers_pass *passes, ui
                                    .first_pixel = (uint32_t)all_pixels};
         all_tiles += (uint64_t)view->columns * view->rows;
         all_pixels += (uint64_t)view->camera.lens.width * view->camera.lens.height;
-        if (all_pixels > PIXELS_MOST || all_tiles > PIXELS_MOST)
+        if (all_pixels > PIXELS_MAX || all_tiles > PIXELS_MAX)
             return false;
     }
     *tiles = (uint32_t)all_tiles;

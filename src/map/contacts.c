@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PIECE = 4 /* texels */, KEEP = 4, KEEP_MOST = 8, NUMBERS_MOST = 1 << 26 };
+enum { PIECE = 4 /* texels */, KEEP = 4, MAX_KEEP = 8, NUMBERS_MAX = 1 << 26 };
 
 /* A texel that is near. */
 typedef struct near_texel {
@@ -259,7 +259,7 @@ static abut_contact contact_at(const gathering *g, uint32_t at, uint32_t pair) {
                             .pair = pair + g->map->answers[t->sample].other,
                             .kind = ABUT_CONTACT_SURFACE,
                             .element = triangle,
-                            .part = part % NUMBERS_MOST};
+                            .part = part % NUMBERS_MAX};
     contact.id = contact_id(0, ABUT_CONTACT_SURFACE, triangle, contact.part);
     return contact;
 }
@@ -432,11 +432,11 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
         return status;
     if (map->question == MAP_THICKNESS)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: thickness has no contacts", function);
-    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.max_contacts > KEEP_MOST)
+    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.max_contacts > MAX_KEEP)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: margin is %g and keep is %u; a margin is 0 or more, and at most %d "
                           "contacts of a patch are kept",
-                          function, ours.margin, ours.max_contacts, KEEP_MOST);
+                          function, ours.margin, ours.max_contacts, MAX_KEEP);
     if ((patches->capacity && !patches->list) || (patches->contact_capacity && !patches->contacts))
         return abuti_null(function, patches->capacity && !patches->list ? "patches->list"
                                                                         : "patches->contacts");

@@ -44,7 +44,7 @@ enum {
     TRIANGLES_A_TASK = 1024,
     PIECES_A_TASK = 16,
     ROUND_FIRST = 512,
-    ROUND_MOST = 65536,
+    ROUND_MAX = 65536,
 };
 #define ROUNDING 0x1p-48
 #define TOLERANCE 1e-6
@@ -52,7 +52,7 @@ enum {
  */
 #define TOLERANCE_STEPS 256.0
 /* A foot of a vertex nearer to the border of a piece than this, as a weight, is no place to cut. */
-#define FOOT_LEAST (1.0 / 64)
+#define FOOT_MIN (1.0 / 64)
 
 static const char stage[] = "hausdorff";
 
@@ -222,7 +222,7 @@ static bool shared_foot(const hausdorff *h, const piece *p, int i, int j, vec3 *
             continue;
         closest_on_triangle on = triangle_closest_point(all, s.corner[k / 3]);
         const double *w = on.barycentric;
-        if (real_min(real_min(w[0], w[1]), w[2]) < FOOT_LEAST)
+        if (real_min(real_min(w[0], w[1]), w[2]) < FOOT_MIN)
             continue;
         *foot = v3_along(v3_along(p->corner[0], w[1], v3_sub(p->corner[1], p->corner[0])), w[2],
                          v3_sub(p->corner[2], p->corner[0]));
@@ -397,7 +397,7 @@ static abut_status search_all(hausdorff *h, size_t count) {
             break;
         gather(h, abuti_chunk_count(in_round, PIECES_A_TASK));
         begin += in_round;
-        size = size < ROUND_MOST ? 2 * size : size;
+        size = size < ROUND_MAX ? 2 * size : size;
         status = abuti_progress(h->context, stage, (double)begin / (double)count);
     }
     if (begin < count)
@@ -432,7 +432,7 @@ static abut_status search_pieces(hausdorff *h) {
     const abut_mesh *a = h->a;
     const size_t triangles = a->triangle_count, vertices = a->vertex_count;
     const size_t tasks = abuti_chunk_count(triangles, TRIANGLES_A_TASK),
-                 refined = abuti_chunk_count(ROUND_MOST, PIECES_A_TASK);
+                 refined = abuti_chunk_count(ROUND_MAX, PIECES_A_TASK);
     vec3 *points = abuti_allocate(h->context, vertices, sizeof *points);
     abut_nearest *nearest = abuti_allocate(h->context, vertices, sizeof *nearest);
     sort_key *keys = abuti_allocate(h->context, triangles, 2 * sizeof *keys);

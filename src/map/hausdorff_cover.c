@@ -20,7 +20,7 @@
 
 #include "geom/closest_shared.h"
 
-enum { COVER_MOST = 96, CLIPPED = 6 };
+enum { COVER_MAX = 96, CLIPPED = 6 };
 
 /* A view of a piece along a direction: points as (u, v, height above the piece). */
 typedef struct view {
@@ -152,7 +152,7 @@ static bool add_neighbours(const hausdorff *h, const view *w, uint32_t triangle,
         double least = w->outside * (fabs(b.x - a.x) + fabs(b.y - a.y));
         if (!(here > least && there < -least) && !(here < -least && there > least))
             return false;
-        if (i == *count && *count <= COVER_MOST)
+        if (i == *count && *count <= COVER_MAX)
             list[(*count)++] = next;
     }
     return true;
@@ -160,7 +160,7 @@ static bool add_neighbours(const hausdorff *h, const view *w, uint32_t triangle,
 
 covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piece *p, double enough,
                                double *height, vec3 *point) {
-    uint32_t list[COVER_MOST + 1], count = 1;
+    uint32_t list[COVER_MAX + 1], count = 1;
     double area = 0, greatest = -1;
     vec3 highest = v3(0, 0, 0);
     view w;
@@ -170,7 +170,7 @@ covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piec
     for (uint32_t i = 0; i < count; i++) {
         abut_triangle t = bvh_triangle(h->b->mesh, list[i]);
         vec3 at[3], polygon[CLIPPED];
-        if (i == COVER_MOST)
+        if (i == COVER_MAX)
             return COVER_TOO_MANY;
         for (int k = 0; k < 3; k++)
             polygon[k] = at[k] = seen(&w, t.corner[k]);

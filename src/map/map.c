@@ -3,22 +3,22 @@
 
 #include <string.h>
 
-enum { RESOLUTION = 512, RESOLUTION_MOST = 16384, TRIANGLES_A_TASK = 1024, SAMPLES_A_TASK = 16384 };
+enum { RESOLUTION = 512, RESOLUTION_MAX = 16384, TRIANGLES_A_TASK = 1024, SAMPLES_A_TASK = 16384 };
 
 /* ---- range ---- */
 
 /* Sizes whose squares a float holds, as those of fields. */
-#define COORDINATE_MOST 1e30
-#define SIZE_LEAST 1e-30
+#define MAX_COORDINATE 1e30
+#define SIZE_MIN 1e-30
 
 abut_status abuti_map_check_box(const char *function, const char *what, const box3 *box) {
     const double largest = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
-    if (largest <= COORDINATE_MOST)
+    if (largest <= MAX_COORDINATE)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: %s has a coordinate of %g; coordinates must be at most %g in magnitude, "
                       "since distances are floats: use a larger unit of length",
-                      function, what, largest, COORDINATE_MOST);
+                      function, what, largest, MAX_COORDINATE);
 }
 
 /* A mesh in one point is legal. */
@@ -26,11 +26,11 @@ static abut_status check_mesh(const char *function, const abut_mesh *mesh) {
     const box3 *box = &mesh->bounds;
     const double size = v3_max_abs(v3_sub(box->hi, box->lo));
     abut_status status = abuti_map_check_box(function, "the mesh", box);
-    if (!status && size > 0 && size < SIZE_LEAST)
+    if (!status && size > 0 && size < SIZE_MIN)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
                             "%s: the longest side of the mesh's bounding box is %g; it must be at "
                             "least %g, since distances are floats: use a smaller unit of length",
-                            function, size, SIZE_LEAST);
+                            function, size, SIZE_MIN);
     return status;
 }
 
@@ -216,9 +216,9 @@ static abut_status make(const char *function, abut_mesh *mesh, const abut_map_op
 /* 512, or more for 4 texels a triangle. */
 static uint32_t default_resolution(uint32_t triangle_count) {
     double wanted = ceil(sqrt(4.0 * triangle_count));
-    return wanted > RESOLUTION_MOST ? RESOLUTION_MOST
-           : wanted > RESOLUTION    ? (uint32_t)wanted
-                                    : RESOLUTION;
+    return wanted > RESOLUTION_MAX ? RESOLUTION_MAX
+           : wanted > RESOLUTION   ? (uint32_t)wanted
+                                   : RESOLUTION;
 }
 
 abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
@@ -232,9 +232,9 @@ abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, ab
         return status;
     if (!ours.resolution)
         ours.resolution = default_resolution(mesh->triangle_count);
-    if (ours.resolution > RESOLUTION_MOST)
+    if (ours.resolution > RESOLUTION_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: resolution is %u; at most %d is possible",
-                          __func__, ours.resolution, RESOLUTION_MOST);
+                          __func__, ours.resolution, RESOLUTION_MAX);
     status = check_importance(__func__, ours.importance, mesh->triangle_count);
     return status ? status : make(__func__, mesh, &ours, &none, map);
 }
@@ -464,7 +464,8 @@ abut_status abuti_map_check(const char *function, const abut_map *map) {
         return abuti_null(function, "map");
     if (map->question == MAP_NOTHING)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the map has no distances; call abut_map_compute_distance() first", function);
+                          "%s: the map has no distances; call abut_map_compute_distance() first",
+                          function);
     return ABUT_OK;
 }
 

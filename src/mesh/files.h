@@ -192,10 +192,10 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what);
 /* ---- polygons (polygon.c) ---- */
 
 /* More corners than this are cut as a fan, so that time stays linear in the size of a file. */
-#define ABUTI_POLYGON_MOST 1024
+#define ABUTI_POLYGON_MAX 1024
 
 /* Cuts a polygon into count - 2 triangles, which use its corners only, each in the polygon's own
- * sense. `corners` names `count` (3 to ABUTI_POLYGON_MOST) of the positions. */
+ * sense. `corners` names `count` (3 to ABUTI_POLYGON_MAX) of the positions. */
 void abuti_polygon_cut(const vec3 *positions, const uint32_t *corners, uint32_t count,
                        uint32_t *triangles);
 

@@ -26,7 +26,7 @@ static double choose_origin(double lo, double hi) {
     return centre;
 }
 
-enum { ITEMS_A_TASK = 4096, CHUNKS_MOST = 64 };
+enum { ITEMS_A_TASK = 4096, CHUNKS_MAX = 64 };
 
 /* ---- a look at all that comes in ----
  *
@@ -56,7 +56,7 @@ typedef struct looking {
     const vec3 *positions;
     size_t vertex_count;
     atomic_bool bad, tiny;
-    box3 boxes[CHUNKS_MOST]; /* of what a chunk looked at */
+    box3 boxes[CHUNKS_MAX]; /* of what a chunk looked at */
 } looking;
 
 static void positions_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -95,7 +95,7 @@ static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
 static box3 compute_bounds(looking *l, abut_context *context, size_t count,
                            void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
     box3 box = box_empty();
-    size_t each = count / CHUNKS_MOST + 1;
+    size_t each = count / CHUNKS_MAX + 1;
     each = each < ITEMS_A_TASK ? ITEMS_A_TASK : each;
     abuti_parallel_for(context, count, each, task, l);
     for (size_t i = 0; i < abuti_chunk_count(count, each); i++)

@@ -20,11 +20,11 @@ typedef struct point {
 } point;
 
 typedef struct ring {
-    point at[ABUTI_POLYGON_MOST];
-    uint16_t next[ABUTI_POLYGON_MOST], previous[ABUTI_POLYGON_MOST];
-    uint16_t reflex[ABUTI_POLYGON_MOST]; /* corners that did not turn left when surveyed */
+    point at[ABUTI_POLYGON_MAX];
+    uint16_t next[ABUTI_POLYGON_MAX], previous[ABUTI_POLYGON_MAX];
+    uint16_t reflex[ABUTI_POLYGON_MAX]; /* corners that did not turn left when surveyed */
     uint32_t reflex_count;
-    bool is_ear[ABUTI_POLYGON_MOST];
+    bool is_ear[ABUTI_POLYGON_MAX];
     bool touching; /* forgive corners on the border of an ear */
 } ring;
 

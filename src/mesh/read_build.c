@@ -156,7 +156,7 @@ abut_status abuti_read_face_end(abuti_reader *reader) {
 
 /* Cuts one polygon, which stands in `triangles` as a fan, in place. */
 static void cut(const vec3 *positions, uint32_t *triangles, uint32_t count) {
-    uint32_t corners[ABUTI_POLYGON_MOST];
+    uint32_t corners[ABUTI_POLYGON_MAX];
     corners[0] = triangles[0];
     corners[1] = triangles[1];
     for (uint32_t i = 2; i < count; i++)
@@ -170,7 +170,7 @@ static abut_status cut_polygons(abuti_reader *reader, const vec3 *positions, uin
         abuti_polygon polygon;
         memcpy(&polygon, abuti_list_at(&reader->polygons, i), sizeof polygon);
         uint32_t *triangles = indices + 3 * (size_t)polygon.first;
-        if (polygon.corner_count > ABUTI_POLYGON_MOST) {
+        if (polygon.corner_count > ABUTI_POLYGON_MAX) {
             if (!huge_count++)
                 huge_corners = polygon.corner_count;
         } else {
@@ -186,7 +186,7 @@ static abut_status cut_polygons(abuti_reader *reader, const vec3 *positions, uin
         abuti_log(reader->context, ABUT_LOG_WARNING,
                   "%s: %u faces have more than %u corners (the first has %u) and were cut as fans, "
                   "which is right for convex ones only",
-                  reader->name, huge_count, ABUTI_POLYGON_MOST, huge_corners);
+                  reader->name, huge_count, ABUTI_POLYGON_MAX, huge_corners);
     return ABUT_OK;
 }
 

@@ -212,7 +212,7 @@ typedef struct morph {
     double weight;
 } morph;
 
-#define MORPH_MOST 64 /* targets with a weight that is not 0 */
+#define MORPH_MAX 64 /* targets with a weight that is not 0 */
 
 /* Opens the targets that have a weight. Returns how many. */
 static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, uint32_t vertices,
@@ -236,8 +236,8 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
         uint32_t accessor = abuti_gltf_reference(gltf, t, "POSITION", ABUTI_GLTF_ACCESSORS);
         if (accessor == ABUT_NONE)
             continue;
-        if (count == MORPH_MOST)
-            abuti_gltf_fail(gltf, "has more than %d morph targets with a weight", MORPH_MOST);
+        if (count == MORPH_MAX)
+            abuti_gltf_fail(gltf, "has more than %d morph targets with a weight", MORPH_MAX);
         else
             morphs[count] =
                 (morph){abuti_gltf_accessor_open(gltf, accessor, "VEC3"), values[w].is.number};
@@ -333,7 +333,7 @@ typedef struct binding {
     abuti_gltf_accessor joints, weights;
 } binding;
 
-#define BINDING_MOST 8 /* sets of four joints */
+#define BINDING_MAX 8 /* sets of four joints */
 
 static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes, uint32_t vertices,
                               binding *bindings) {
@@ -348,8 +348,8 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
         uint32_t w = abuti_gltf_reference(gltf, attributes, weights_name, ABUTI_GLTF_ACCESSORS);
         if (j == ABUT_NONE || w == ABUT_NONE)
             break;
-        if (count == BINDING_MOST) {
-            abuti_gltf_fail(gltf, "has more than %d joints a vertex", 4 * BINDING_MOST);
+        if (count == BINDING_MAX) {
+            abuti_gltf_fail(gltf, "has more than %d joints a vertex", 4 * BINDING_MAX);
             break;
         }
         binding *one = &bindings[count];
@@ -436,8 +436,8 @@ static vec3 bend(scene *s, const instance *in, const binding *bindings, uint32_t
 static uint32_t add_vertices(scene *s, instance *in, uint32_t primitive, uint32_t attributes,
                              uint32_t index, uint32_t *count) {
     abuti_gltf *gltf = s->gltf;
-    morph morphs[MORPH_MOST];
-    binding bindings[BINDING_MOST];
+    morph morphs[MORPH_MAX];
+    binding bindings[BINDING_MAX];
     abuti_gltf_accessor positions = abuti_gltf_accessor_filled(gltf, index, "VEC3");
     *count = positions.count;
     if (gltf->status)

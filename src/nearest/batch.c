@@ -15,9 +15,9 @@ enum {
     RADIX = 1 << RADIX_BITS,
     POINTS_A_TASK = 512,
     TASKS_A_REPORT = 64,
-    SORT_LEAST = 16,              /* fewer points are not worth sorting */
-    SORT_PARTS = 64,              /* that threads share, at most */
-    SORT_PART_LEAST = 64 * RADIX, /* points, so that counting is the lesser part */
+    SORT_MIN = 16,              /* fewer points are not worth sorting */
+    SORT_PARTS = 64,            /* that threads share, at most */
+    SORT_PART_MIN = 64 * RADIX, /* points, so that counting is the lesser part */
     /* Lists pay from two points a triangle on (measured: 1.3 to 2 on models of 6,000 and 69,000
      * triangles, all about or near the surface), and never for so few points that memory has hardly
      * been taken when all is done. */
@@ -26,7 +26,7 @@ enum {
      * take half as long again on a scan, and 2.5 times as long far from a model of 16,000
      * triangles; of eleven three quarters. */
     LISTS_A_TRIANGLE_IN_ORDER = 8,
-    LISTS_LEAST = 1024,
+    LISTS_MIN = 1024,
 };
 
 typedef struct batch {
@@ -108,7 +108,7 @@ static void sort_places(abut_context *context, bvh_place *places, bvh_place *spa
 /* Gives the order, in one of two arrays of one allocation. */
 static abut_status order_points(batch *b, abut_context *context, bvh_place **memory) {
     size_t count = b->points->count, part = count / SORT_PARTS + 1;
-    part = part < SORT_PART_LEAST ? SORT_PART_LEAST : part;
+    part = part < SORT_PART_MIN ? SORT_PART_MIN : part;
     *memory = abuti_allocate(context, count, 2 * sizeof **memory);
     uint32_t *starts =
         abuti_allocate(context, abuti_chunk_count(count, part), RADIX * sizeof *starts);
@@ -137,7 +137,7 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
     batch b = {.points = points, .bounds = bounds, .visit = visit, .data = data};
     bvh_place *memory = NULL;
     abut_status status = ABUT_OK;
-    if (points->count >= SORT_LEAST)
+    if (points->count >= SORT_MIN)
         status = order_points(&b, context, &memory);
     const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
     for (size_t begin = 0; begin < points->count && !status; begin += part) {
@@ -217,7 +217,7 @@ static void made_task(void *data, size_t chunk, size_t begin, size_t end) {
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
     const size_t each = b->points.ordered ? LISTS_A_TRIANGLE_IN_ORDER : LISTS_A_TRIANGLE;
-    if (count >= LISTS_LEAST && count / each >= b->bvh->triangle_count)
+    if (count >= LISTS_MIN && count / each >= b->bvh->triangle_count)
         return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
     if (b->read)
         return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_A_TASK, made_task, b);
@@ -225,7 +225,7 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
 }
 
 abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                               abut_array nearest) {
+                                     abut_array nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
     box3 bounds;
     abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");

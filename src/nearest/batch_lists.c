@@ -55,15 +55,15 @@ enum {
     /* Points that get a list from the hierarchy: so many times those for each triangle, and at
      * least. */
     COLLECT_TIMES = 16,
-    COLLECT_MOST_LEAST = 64,
+    COLLECT_MOST_MIN = 64,
     COLLECT_A_POINT = 100, /* features of a list that are worth it: a search takes as long */
-    COLLECT_LEAST = 8,     /* points; fewer are searched one by one */
+    COLLECT_MIN = 8,       /* points; fewer are searched one by one */
     DIVISION = 4,          /* a new list when the points are so many times fewer */
     FILTER_A_POINT = 250,  /* features of a list that are worth a new one */
     MEASURE_LIST = 6,      /* features; so short a list is not made shorter */
     LONG_LIST = 1024,      /* the points of a longer one are divided */
     AHEAD = 16,            /* points for which memory is called before its turn */
-    PAIRS_MOST = 256,      /* that wait to be measured */
+    PAIRS_MAX = 256,       /* that wait to be measured */
 };
 _Static_assert((int)LONG_LIST <= (int)REGIONS_KEPT, "all squares are there");
 
@@ -74,7 +74,7 @@ _Static_assert((int)LONG_LIST <= (int)REGIONS_KEPT, "all squares are there");
 
 typedef struct queue {
     uint32_t count;
-    nearest_pair pairs[PAIRS_MOST];
+    nearest_pair pairs[PAIRS_MAX];
 } queue;
 
 /* What one worker has. */
@@ -132,7 +132,7 @@ static void measure_pairs(worker *w, pairs_kind kind) {
 static void add_pair(worker *w, pairs_kind kind, uint32_t point, uint32_t triangle,
                      uint32_t corner) {
     queue *q = &w->waiting[kind];
-    if (q->count == PAIRS_MOST)
+    if (q->count == PAIRS_MAX)
         measure_pairs(w, kind);
     nearest_pair *pair = &q->pairs[q->count++];
     pair->point = point;
@@ -371,7 +371,7 @@ static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *
 
 static void collect(worker *w, uint32_t begin, uint32_t end) {
     uint32_t count = end - begin;
-    if (count < COLLECT_LEAST) {
+    if (count < COLLECT_MIN) {
         search_points(w, begin, end);
         return;
     }
@@ -457,8 +457,8 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     w->b = r->b;
     w->pairs = ABUTI_BY_LANES(abuti_pairs);
     w->collect_most = COLLECT_TIMES * r->b->points.count / r->b->bvh->triangle_count;
-    if (w->collect_most < COLLECT_MOST_LEAST)
-        w->collect_most = COLLECT_MOST_LEAST;
+    if (w->collect_most < COLLECT_MOST_MIN)
+        w->collect_most = COLLECT_MOST_MIN;
     w->lists.table = &r->table;
     w->lists.kernel = ABUTI_BY_LANES(abuti_regions);
     w->lists.seen = r->seen + chunk * regions_seen_words(&r->table);

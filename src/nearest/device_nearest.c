@@ -16,7 +16,7 @@ enum {
 };
 
 /* Fewer points are not worth making features for. */
-#define FEATURES_LEAST ((size_t)1 << 16)
+#define FEATURES_MIN ((size_t)1 << 16)
 
 _Static_assert(sizeof(abut_nearest) == 64 && sizeof(abut_feature) == 4,
                "nearest_answer in nearest.cl");
@@ -52,8 +52,8 @@ static abut_status create(bvh_part *part, void *owner) {
     nearest_there *n = (nearest_there *)part;
     n->there = owner;
     n->features_least = 4 * (size_t)n->there->tree.triangle_count;
-    if (n->features_least < FEATURES_LEAST)
-        n->features_least = FEATURES_LEAST;
+    if (n->features_least < FEATURES_MIN)
+        n->features_least = FEATURES_MIN;
     if (n->there->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
         n->features_least = SIZE_MAX; /* groups that share lists are slow there */
     return abuti_there_kit(owner, &table, &n->kit);

@@ -96,14 +96,14 @@ static void make_edge(const making *m, uint32_t corner, feature_record *r) {
 }
 
 /* Directions from a vertex along the edges of its triangles, at most so many; each once. */
-enum { DIRECTIONS_MOST = 64 };
+enum { DIRECTIONS_MAX = 64 };
 
 static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
     const abut_topology_arrays *t = &m->topology;
     vec3 at = corner_at(m, vertex);
-    uint32_t count = 0, others[DIRECTIONS_MOST];
+    uint32_t count = 0, others[DIRECTIONS_MAX];
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
-        for (size_t k = 0; k < 3 && count < DIRECTIONS_MOST; k++) {
+        for (size_t k = 0; k < 3 && count < DIRECTIONS_MAX; k++) {
             uint32_t other = m->mesh->indices[3 * (size_t)t->vertex_faces[i] + k], seen = 0;
             while (seen < count && others[seen] != other)
                 seen++;
@@ -133,8 +133,8 @@ static void make_fan(const making *m, uint32_t vertex, const vec3 *u, uint32_t c
 /* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
  * cosine to those before. */
 static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
-    vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MOST];
-    double cosine[DIRECTIONS_MOST]; /* the largest so far */
+    vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MAX];
+    double cosine[DIRECTIONS_MAX]; /* the largest so far */
     const abut_topology_arrays *t = &m->topology;
     uint32_t count = list_directions(m, vertex, u);
     if (m->to->fans)

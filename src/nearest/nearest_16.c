@@ -26,8 +26,8 @@ enum {
      * nodes get deeper, and there are at most sixteen of each depth. Packing writes LANES beyond.
      */
     NODES_IN_ANY_ORDER = 256,
-    NODES_MOST = NODES_IN_ANY_ORDER + LANES * BVH_COMPACT_LEVELS + LANES,
-    LEAVES_MOST = 3 * LANES /* three are left before those of a node come */
+    NODES_MAX = NODES_IN_ANY_ORDER + LANES * BVH_COMPACT_LEVELS + LANES,
+    LEAVES_MAX = 3 * LANES /* three are left before those of a node come */
 };
 _Static_assert(LANES == BVH_COMPACT_WIDTH && LANES * BVH_COMPACT_LEVELS <= NODES_IN_ANY_ORDER,
                "a way down leaves no more than may wait in any order");
@@ -37,11 +37,11 @@ _Static_assert(LANES == BVH_COMPACT_WIDTH && LANES * BVH_COMPACT_LEVELS <= NODES
 
 /* Those that wait. The first PAD places hold what does no harm, for groups without any. */
 typedef struct waiting {
-    uint32_t nodes, leaves;                                        /* how many */
-    float node_key[PAD + NODES_MOST], leaf_key[PAD + LEAVES_MOST]; /* squared distances */
-    uint32_t node[PAD + NODES_MOST], leaf[PAD + LEAVES_MOST];
-    float lo[3][PAD + LEAVES_MOST], step[3][PAD + LEAVES_MOST]; /* as in leaf_group */
-    float off[PAD + LEAVES_MOST];
+    uint32_t nodes, leaves;                                      /* how many */
+    float node_key[PAD + NODES_MAX], leaf_key[PAD + LEAVES_MAX]; /* squared distances */
+    uint32_t node[PAD + NODES_MAX], leaf[PAD + LEAVES_MAX];
+    float lo[3][PAD + LEAVES_MAX], step[3][PAD + LEAVES_MAX]; /* as in leaf_group */
+    float off[PAD + LEAVES_MAX];
 } waiting;
 
 static inline void start_waiting(waiting *w) {
@@ -123,7 +123,7 @@ static inline fw leaf_off(const bvh_wide_node *node, const fw step[3]) {
 }
 
 static inline void add_nodes(waiting *w, const bvh_wide_node *node, fw key, unsigned near) {
-    assert(w->nodes + LANES <= NODES_MOST);
+    assert(w->nodes + LANES <= NODES_MAX);
     fw_pack(w->node_key + PAD + w->nodes, near, key);
     nw_pack(w->node + PAD + w->nodes, near, nw_count(node->first));
     w->nodes += (uint32_t)__builtin_popcount(near);

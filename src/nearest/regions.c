@@ -229,13 +229,13 @@ static void sort_kinds(regions_room *room, regions_list *list) {
         const float o = rows[name].column[REGIONS_OFFSET];
         list->names[faces] = name;
         room->kept[edges] = name;
-        room->kept[REGIONS_LIST_MOST - 1 - vertices] = name;
+        room->kept[REGIONS_LIST_MAX - 1 - vertices] = name;
         faces += o < 0;
         edges += o > 0;
         vertices += o == 0;
     }
     memcpy(list->names + faces, room->kept, edges * sizeof *list->names);
-    memcpy(list->names + faces + edges, room->kept + REGIONS_LIST_MOST - vertices,
+    memcpy(list->names + faces + edges, room->kept + REGIONS_LIST_MAX - vertices,
            vertices * sizeof *list->names);
 }
 
@@ -289,7 +289,7 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
     start_near(cull.nearest, &c.box);
     room->used = 0;
     c.names = room->names;
-    c.most = most < REGIONS_LIST_MOST ? most : REGIONS_LIST_MOST;
+    c.most = most < REGIONS_LIST_MAX ? most : REGIONS_LIST_MAX;
     memset(room->seen, 0, regions_seen_words(table) * sizeof *room->seen);
     if (!collect_nodes(&c, &cull))
         return REGIONS_TOO_MANY;

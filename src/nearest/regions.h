@@ -49,10 +49,10 @@
 
 enum {
     REGIONS_GROUP = 16,
-    REGIONS_LIST_MOST = 32768,              /* features of a list */
-    REGIONS_ROOM = 65536,                   /* features of all lists from the first to the last */
-    REGIONS_BOXES = 8,                      /* that features are looked at for at once, at most */
-    REGIONS_PLACES = 4 * REGIONS_LIST_MOST, /* of features that are left for all of them */
+    REGIONS_LIST_MAX = 32768,              /* features of a list */
+    REGIONS_ROOM = 65536,                  /* features of all lists from the first to the last */
+    REGIONS_BOXES = 8,                     /* that features are looked at for at once, at most */
+    REGIONS_PLACES = 4 * REGIONS_LIST_MAX, /* of features that are left for all of them */
 };
 
 /* Features that a list of so many takes room for. */

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { CANDIDATE_MOST = 64 };
+enum { CANDIDATE_MAX = 64 };
 
 typedef struct candidate {
     float lower;
@@ -28,7 +28,7 @@ typedef struct search {
     float box_margin;   /* of distances to boxes */
     uint32_t count;     /* of candidates */
     uint32_t fetched;   /* so many of them have been asked for */
-    candidate list[CANDIDATE_MOST];
+    candidate list[CANDIDATE_MAX];
     double radius, best; /* distance of the winner so far; infinite */
     uint32_t winner;
     double weight[3]; /* of its corners */
@@ -78,18 +78,18 @@ static inline void measure_triangle(search *s, uint32_t triangle) {
 }
 
 #ifdef ABUTI_SIMD_WIDE
-enum { MEASURE_MOST = MEASURE_LANES, ROUGH_LEAST = 2 * MEASURE_LANES };
+enum { MEASURE_MAX = MEASURE_LANES, ROUGH_MIN = 2 * MEASURE_LANES };
 
 /* The corners of some triangles; there is memory for all. */
-static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASURE_MOST],
+static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASURE_MAX],
                                 uint32_t count, vec3d corner[3]) {
     const vec3d origin = v3d_all(mesh->origin);
-    for (uint32_t i = count; i < MEASURE_MOST; i++)
+    for (uint32_t i = count; i < MEASURE_MAX; i++)
         triangles[i] = triangles[0];
     for (size_t k = 0; k < 3; k++) {
-        const double *from[MEASURE_MOST];
+        const double *from[MEASURE_MAX];
         dw at[3];
-        for (int i = 0; i < MEASURE_MOST; i++)
+        for (int i = 0; i < MEASURE_MAX; i++)
             from[i] = &mesh->positions[mesh->indices[3 * (size_t)triangles[i] + k]].x;
         DW(load_three)(from, at);
         vec3d relative = {at[0], at[1], at[2]};
@@ -103,7 +103,7 @@ static inline void measure_one(search *s, uint32_t triangle) {
     const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
     vec3d corner[3];
     measured out;
-    double lanes[4][MEASURE_MOST];
+    double lanes[4][MEASURE_MAX];
     for (int k = 0; k < 3; k++)
         corner[k] = v3d_add(v3d_all(mesh->origin), v3d_all(mesh->positions[index[k]]));
     measure_lanes(corner, v3d_all(s->point), &out);
@@ -119,10 +119,10 @@ static inline void measure_one(search *s, uint32_t triangle) {
 }
 
 /* Measures up to so many triangles. */
-static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
     vec3d corner[3];
     measured out;
-    double distance[MEASURE_MOST], weights[3][MEASURE_MOST];
+    double distance[MEASURE_MAX], weights[3][MEASURE_MAX];
     load_corners(s->bvh->mesh, triangles, count, corner);
     measure_lanes(corner, v3d_all(s->point), &out);
     DW(store)(distance, out.distance);
@@ -144,14 +144,14 @@ static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uin
 static inline void drop_roughly(search *s) {
     const double reach = (double)s->margin / NEAREST_MARGIN / s->bvh->scale,
                  margin = reach * 0x1p-45;
-    double distance[CANDIDATE_MOST + MEASURE_MOST], bound = s->best;
+    double distance[CANDIDATE_MAX + MEASURE_MAX], bound = s->best;
     uint32_t kept = 0;
     if (!(reach >= SCALE_MIN && reach <= SCALE_MAX))
         return;
-    for (uint32_t i = 0; i < s->count; i += MEASURE_MOST) {
-        uint32_t triangles[MEASURE_MOST], count = s->count - i;
+    for (uint32_t i = 0; i < s->count; i += MEASURE_MAX) {
+        uint32_t triangles[MEASURE_MAX], count = s->count - i;
         vec3d corner[3];
-        count = count < MEASURE_MOST ? count : MEASURE_MOST;
+        count = count < MEASURE_MAX ? count : MEASURE_MAX;
         for (uint32_t k = 0; k < count; k++)
             triangles[k] = s->bvh->order[s->list[i + k].place];
         load_corners(s->bvh->mesh, triangles, count, corner);
@@ -166,9 +166,9 @@ static inline void drop_roughly(search *s) {
     s->count = kept;
 }
 #else
-enum { MEASURE_MOST = 4, ROUGH_LEAST = CANDIDATE_MOST + 1 };
+enum { MEASURE_MAX = 4, ROUGH_MIN = CANDIDATE_MAX + 1 };
 #define measure_one measure_triangle
-static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         measure_triangle(s, triangles[i]);
 }
@@ -187,15 +187,15 @@ static inline void drop_candidates(search *s) {
 }
 
 static inline void measure_all(search *s) {
-    uint32_t triangles[MEASURE_MOST], count = 0;
+    uint32_t triangles[MEASURE_MAX], count = 0;
     drop_candidates(s);
-    if (s->count >= ROUGH_LEAST)
+    if (s->count >= ROUGH_MIN)
         drop_roughly(s);
     if (s->count == 1)
         measure_one(s, s->bvh->order[s->list[0].place]);
     for (uint32_t i = 0; i < s->count && s->count > 1; i++) {
         triangles[count++] = s->bvh->order[s->list[i].place];
-        if (count == MEASURE_MOST || i + 1 == s->count) {
+        if (count == MEASURE_MAX || i + 1 == s->count) {
             measure_some(s, triangles, count);
             count = 0;
         }
@@ -216,9 +216,9 @@ static inline void bound_by_best(search *s) {
 }
 
 static inline void add_candidate(search *s, float lower, uint32_t place) {
-    if (s->count == CANDIDATE_MOST) {
+    if (s->count == CANDIDATE_MAX) {
         drop_candidates(s);
-        if (s->count > CANDIDATE_MOST / 2) { /* that was of little use */
+        if (s->count > CANDIDATE_MAX / 2) { /* that was of little use */
             measure_all(s);
             bound_by_best(s);
         }

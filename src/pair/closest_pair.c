@@ -32,22 +32,22 @@
 #include <math.h>
 
 enum {
-    CANDIDATE_MOST = 64,
-    EQUAL_MOST = 32,
+    CANDIDATE_MAX = 64,
+    EQUAL_MAX = 32,
     TIES_FIRST = 48,  /* pairs as near as the best, after which a proof is tried, */
     TIES_MORE = 4,    /* and again after so many times as many; */
     TIES_SAME = 16,   /* of those at the same points one counts */
     PROOF_EFFORT = 8, /* of a proof, in that of the search so far, */
     PROOF_LAST = 2,   /* and instead of giving up */
-    HEAP_MOST = 256,
+    HEAP_MAX = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
-    EFFORT_MOST = 1 << 20,
+    EFFORT_MAX = 1 << 20,
     EFFORT_A_LEAF = 64,
     PLAIN_MORE =
         2, /* times that for the plain search, whose answer shall be that of the quick one */
     LINE_TRIES = 512, /* in vain, until the line is no longer asked; */
     LINE_GAIN = 16,   /* what is dropped by it is worth so many */
-    REFINE_MOST = 8   /* turns; two or three are usual */
+    REFINE_MAX = 8    /* turns; two or three are usual */
 };
 
 #define BOUND_FAR (1.0 - 0x1p-44)
@@ -78,13 +78,13 @@ typedef struct near_search {
     uint64_t effort, effort_most; /* in pairs of leaves */
     uint32_t steps;               /* of the traversal */
     uint32_t count;
-    candidate list[CANDIDATE_MOST];
+    candidate list[CANDIDATE_MAX];
     double limit, best;
     double tie;         /* of the frame, or 0 */
     uint32_t winner[2]; /* the nearest */
     closest_pair closest;
     abut_feature features[2];
-    equal_pair equals[EQUAL_MOST]; /* in rising order, each nearer than those before */
+    equal_pair equals[EQUAL_MAX]; /* in rising order, each nearer than those before */
     uint32_t equal_count;
     bool crowded; /* there was no room for an equal */
     bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
@@ -131,7 +131,7 @@ static void note_equal(near_search *s, equal_pair pair) {
     uint32_t after = at;
     while (after < kept && (s->known || s->equals[after].distance >= pair.distance))
         after++;
-    if (after == at && kept == EQUAL_MOST) {
+    if (after == at && kept == EQUAL_MAX) {
         s->crowded = true;
         return;
     }
@@ -241,13 +241,13 @@ static void give_up(near_search *s) {
 }
 
 static void add_candidate(near_search *s, float lower, uint32_t a, uint32_t b) {
-    if (s->count == CANDIDATE_MOST) {
+    if (s->count == CANDIDATE_MAX) {
         uint32_t kept = 0;
         for (uint32_t i = 0; i < s->count; i++)
             if (s->list[i].lower <= s->upper)
                 s->list[kept++] = s->list[i];
         s->count = kept;
-        if (kept > CANDIDATE_MOST / 2)
+        if (kept > CANDIDATE_MAX / 2)
             measure_all(s);
     }
     s->list[s->count].lower = lower;
@@ -428,7 +428,7 @@ static vec3 point_on(const pair_side *side, vec3 point) {
  * third fewer boxes are visited. */
 static void refine(near_search *s) {
     measure_all(s);
-    for (int turn = 0; turn < REFINE_MOST && s->winner[0] != ABUT_NONE && !s->over; turn++) {
+    for (int turn = 0; turn < REFINE_MAX && s->winner[0] != ABUT_NONE && !s->over; turn++) {
         int k = turn % 2;
         double before = s->best;
         uint32_t pair[2] = {s->winner[0], s->winner[1]};
@@ -545,7 +545,7 @@ static pending heap_pop(pending *heap, uint32_t *count) {
  * close to the best; then depth first, which needs no more memory. The rest of the heap could go on
  * as it began: that saves 2% of the steps and costs more than they do. */
 static void search_near(near_search *s) {
-    pending heap[HEAP_MOST], children[BVH_WIDTH];
+    pending heap[HEAP_MAX], children[BVH_WIDTH];
     uint32_t count = 0;
     pending root = {0, {0, 0}, {PAIR_ROOT, PAIR_ROOT}};
     for (int k = 0; k < 2; k++)
@@ -555,7 +555,7 @@ static void search_near(near_search *s) {
         pending next = heap_pop(heap, &count);
         if (next.lower_sq > s->upper_sq)
             break;
-        if (s->measured || count + BVH_WIDTH > HEAP_MOST) {
+        if (s->measured || count + BVH_WIDTH > HEAP_MAX) {
             search_deep(s, next);
             continue;
         }
@@ -669,8 +669,8 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->discs[0] = s->discs[1] = NULL;
     s->effort = 0;
     s->steps = 0;
-    s->effort_most = EFFORT_MOST + EFFORT_A_LEAF * ((uint64_t)frame->side[0].bvh->leaf_count +
-                                                    frame->side[1].bvh->leaf_count);
+    s->effort_most = EFFORT_MAX + EFFORT_A_LEAF * ((uint64_t)frame->side[0].bvh->leaf_count +
+                                                   frame->side[1].bvh->leaf_count);
     s->count = 0;
     s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
     s->best = INFINITY;

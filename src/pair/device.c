@@ -11,7 +11,7 @@
 #include "geom/intersect_shared.h"
 
 /* Poses of a part: the host works on one while the device searches the next. */
-enum { PARTS = 8, PART_LEAST = 1 << 12, PART_MOST = 1 << 15, TASK_POSES = 64 };
+enum { PARTS = 8, PART_MIN = 1 << 12, PART_MAX = 1 << 15, TASK_POSES = 64 };
 
 typedef struct pair_asked {
     pair_batch *batch;
@@ -127,7 +127,7 @@ static void find_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 static size_t part_of(size_t count) {
     size_t each = (count + PARTS - 1) / PARTS;
-    each = each < PART_LEAST ? PART_LEAST : each > PART_MOST ? PART_MOST : each;
+    each = each < PART_MIN ? PART_MIN : each > PART_MAX ? PART_MAX : each;
     return count < each ? count : each;
 }
 

@@ -8,7 +8,7 @@
 /* Steps of searches for a leaf, beyond which discs are made. */
 #define STEPS_A_LEAF 1
 /* Normals that add up to less of their area than this are no direction. */
-#define NORMAL_LEAST 0.25f
+#define NORMAL_MIN 0.25f
 /* 16 roundings: what t and r may err by, of coordinates up to 2. */
 #define DISC_SLACK 0x1p-20f
 
@@ -89,7 +89,7 @@ static void level_open(disc_maker *maker, disc_level *level, uint32_t node, uint
         length_sq += disc->m[axis][slot] * disc->m[axis][slot];
     }
     float length = sqrtf(length_sq);
-    bool flat = length_sq > FLT_MIN && length >= NORMAL_LEAST * disc->t[slot];
+    bool flat = length_sq > FLT_MIN && length >= NORMAL_MIN * disc->t[slot];
     for (int axis = 0; axis < 3; axis++)
         level->m[axis] = flat ? disc->m[axis][slot] / length : axis == thin;
     level->lo = f4_all(INFINITY);

@@ -8,7 +8,7 @@
 /* The effort of searches for a leaf, in pairs of leaves, beyond which walls are made: it takes
  * about as long. And not for the few of a small mesh. */
 #define EFFORT_A_LEAF 4
-#define EFFORT_LEAST (1 << 15)
+#define EFFORT_MIN (1 << 15)
 /* What a reach may err by, 20 roundings, for a box of half the diagonal 1. */
 #define WALL_SLACK 0x1p-48
 
@@ -146,8 +146,7 @@ static const bvh_part_kind walls_kind = {sizeof(walls_part), create, abuti_bvh_p
 const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort) {
     bvh_part *part =
         abuti_bvh_part_earned(bvh, &walls_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_effort,
-                              (size_t)effort,
-                              EFFORT_LEAST + (size_t)EFFORT_A_LEAF * bvh->leaf_count);
+                              (size_t)effort, EFFORT_MIN + (size_t)EFFORT_A_LEAF * bvh->leaf_count);
     return part ? ((const walls_part *)(const void *)part)->list : NULL;
 }
 

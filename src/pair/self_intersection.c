@@ -22,9 +22,9 @@
 #include "geom/neighbour_shared.h"
 
 enum {
-    TASKS = 64,         /* between two reports */
-    PORTIONS = 64,      /* most of a task */
-    SPREAD_LEAST = 1024 /* pairs of nodes to start with, so that all threads have some */
+    TASKS = 64,       /* between two reports */
+    PORTIONS = 64,    /* most of a task */
+    SPREAD_MIN = 1024 /* pairs of nodes to start with, so that all threads have some */
 };
 
 enum { LEAVES_A_TASK = 1024, PAIRS_A_TASK = 1024 };
@@ -161,7 +161,7 @@ static abut_status spread(itself_search *s) {
     uint32_t (*open)(const itself_search *, node_pair, node_pair *, uint32_t) =
         ABUTI_BY_LANES(abuti_itself_open);
     bool more = true;
-    while (!status && more && s->pool_count < SPREAD_LEAST) {
+    while (!status && more && s->pool_count < SPREAD_MIN) {
         portion *old = s->pool;
         size_t old_count = s->pool_count;
         s->pool = NULL;

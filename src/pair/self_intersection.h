@@ -8,14 +8,14 @@
 #include <stdatomic.h>
 
 enum {
-    ITSELF_STEPS = 2048,      /* of a task; */
-    ITSELF_WORK = 16384,      /* it ends at the step after so much work on pairs of triangles, */
-    ITSELF_FOUND_MOST = 2048, /* or where the next step might find more than this */
+    ITSELF_STEPS = 2048,     /* of a task; */
+    ITSELF_WORK = 16384,     /* it ends at the step after so much work on pairs of triangles, */
+    ITSELF_FOUND_MAX = 2048, /* or where the next step might find more than this */
 };
 
 /* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
  * down each time. */
-#define ITSELF_PENDING_MOST (15 * 2 * BVH_DEPTH + 16)
+#define ITSELF_PENDING_MAX (15 * 2 * BVH_DEPTH + 16)
 #define ITSELF_NOT_CLEAN UINT32_MAX /* no vertex of a mesh has this number */
 
 /* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes.
@@ -43,8 +43,8 @@ typedef struct portion {
 
 /* What one task did. */
 typedef struct share_out {
-    node_pair pending[ITSELF_PENDING_MOST]; /* what is left of the portion before `next` */
-    uint64_t found[ITSELF_FOUND_MOST];      /* lower << 32 | higher */
+    node_pair pending[ITSELF_PENDING_MAX]; /* what is left of the portion before `next` */
+    uint64_t found[ITSELF_FOUND_MAX];      /* lower << 32 | higher */
     uint32_t pending_count, found_count, work;
     size_t next, end; /* portions that it has not come to */
     double done;

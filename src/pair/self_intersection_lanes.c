@@ -149,7 +149,7 @@ uint32_t BY_LANES(abuti_itself_open)(const itself_search *s, node_pair pair, nod
 
 static bool is_spent(const itself_search *s, const share_out *out, uint32_t steps) {
     return steps >= ITSELF_STEPS || out->work >= ITSELF_WORK ||
-           out->found_count > ITSELF_FOUND_MOST - BVH_WIDTH * BVH_WIDTH ||
+           out->found_count > ITSELF_FOUND_MAX - BVH_WIDTH * BVH_WIDTH ||
            (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed));
 }
 

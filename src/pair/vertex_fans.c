@@ -15,7 +15,7 @@
 #include "base/simd.h"
 #include "geom/predicates_shared.h"
 
-enum { RING_MOST = 32, VERTICES_A_TASK = 2048, FETCH_AHEAD = 16 /* vertices */ };
+enum { MAX_RING = 32, VERTICES_A_TASK = 2048, FETCH_AHEAD = 16 /* vertices */ };
 
 typedef struct stars {
     const abut_mesh *mesh;
@@ -25,14 +25,14 @@ typedef struct stars {
 
 /* The triangles around a vertex: triangle i is v, from[i], to[i] in its own order. */
 typedef struct ring {
-    uint32_t from[RING_MOST], to[RING_MOST], count;
+    uint32_t from[MAX_RING], to[MAX_RING], count;
 } ring;
 
 static bool gather_ring(const stars *s, uint32_t vertex, ring *r) {
     static const uint8_t next[4] = {1, 2, 0, 0}, last[4] = {2, 0, 1, 1}; /* 3: it comes twice */
     uint32_t begin = s->begin[vertex], count = s->begin[vertex + 1] - begin;
     r->count = count;
-    if (count < 3 || count > RING_MOST)
+    if (count < 3 || count > MAX_RING)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *corner = s->mesh->indices + 3 * (size_t)s->faces[begin + i];

@@ -145,7 +145,7 @@ bool abuti_pair_line_beyond(pair_line *line, const uint32_t place[2], double mos
  * abuti_pair_bounds() by 32u of more than twice the largest coordinate. */
 #define CORNERS_MARGIN 0x1p-17f
 /* Lengths below sqrt(TINY) are none to triangles_sq(). */
-#define CORNERS_LEAST 0x1p-47f
+#define CORNERS_MIN 0x1p-47f
 
 float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wide3 a[3],
                               wide3 b[3]) {
@@ -174,7 +174,7 @@ float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wi
                 a[j] = add3(a[j], base);
         sum += (float)(fabs(at.x) + fabs(at.y) + fabs(at.z));
     }
-    return CORNERS_MARGIN * sum + (float)(2 * frame->doubt * frame->scale) + CORNERS_LEAST;
+    return CORNERS_MARGIN * sum + (float)(2 * frame->doubt * frame->scale) + CORNERS_MIN;
 }
 
 /* ---- the line ---- */

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define SIZE_MOST 16384
-#define WIDTH_MOST 16384.0 /* of lines and dots; wider than the widest picture means nothing */
+#define MAX_SIZE 16384
+#define WIDTH_MAX 16384.0 /* of lines and dots; wider than the widest picture means nothing */
 
 /* Paul Tol's "light" scheme (Colour schemes, SRON/EPS/TN/09-002, 2021), which he designed to be
  * told apart with every kind of colour vision, in our order. */
@@ -66,10 +66,10 @@ abut_status abut_picture_create(abut_context *context, const abut_picture_option
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_picture_create");
     if (status)
         return status;
-    if (ours.width > SIZE_MOST || ours.height > SIZE_MOST)
+    if (ours.width > MAX_SIZE || ours.height > MAX_SIZE)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_picture_create: %u x %u pixels; at most %d each are possible",
-                          ours.width, ours.height, SIZE_MOST);
+                          ours.width, ours.height, MAX_SIZE);
     status = check_colour("abut_picture_create", "background", ours.background);
     status = status ? status : abuti_camera_check(&ours);
     if (status)
@@ -181,9 +181,9 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
                           "in magnitude",
                           function, bad.x, bad.y, bad.z, ABUT_COORDINATE_MAX);
     }
-    if (!(width >= 0 && width <= WIDTH_MOST))
+    if (!(width >= 0 && width <= WIDTH_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: width is %g; it must be from 0 to %g pixels",
-                          function, width, WIDTH_MOST);
+                          function, width, WIDTH_MAX);
     abut_status status = check_colour(function, "colour", colour);
     if (!status)
         status = abuti_grow(picture->context, &picture->marks, picture->mark_count,

@@ -42,8 +42,8 @@ static bool is_mirrored(const abut_character_matrix *m) {
 
 /* Of an axis, and of the unit of floats: products of inverses and ABUT_COORDINATE_MAX are finite.
  */
-#define LENGTH_LEAST 1e-200
-#define UNIT_EXPONENT_LEAST (-660) /* the same as a power of two */
+#define LENGTH_MIN 1e-200
+#define UNIT_EXPONENT_MIN (-660) /* the same as a power of two */
 
 static radial_frame frame_of(const radial_axis *axis, const abut_character_matrix *bone,
                              uint32_t along, double unit) {
@@ -54,7 +54,7 @@ static radial_frame frame_of(const radial_axis *axis, const abut_character_matri
     memset(&f, 0, sizeof f);
     f.origin = begin;
     f.length = v3_dot(way, w);
-    f.collapsed = !(f.length > 1e-9 * axis->rest_length && f.length > LENGTH_LEAST);
+    f.collapsed = !(f.length > 1e-9 * axis->rest_length && f.length > LENGTH_MIN);
     f.mirrored = is_mirrored(bone) != axis->rest_mirrored;
     f.axis[2] = f.collapsed ? v3(0, 0, 1) : w;
     /* Twice, for what rounding leaves; any direction across where the bone has flattened it. */
@@ -448,7 +448,7 @@ static double unit_of(double extent) {
     if (!(extent > 0) || (extent > 0x1p-20 && extent < 0x1p20))
         return 1;
     frexp(extent, &exponent);
-    return ldexp(1, exponent < UNIT_EXPONENT_LEAST ? UNIT_EXPONENT_LEAST : exponent);
+    return ldexp(1, exponent < UNIT_EXPONENT_MIN ? UNIT_EXPONENT_MIN : exponent);
 }
 
 static abut_status make_of(const plan *p, double extent, abut_radial **radial) {
@@ -678,14 +678,14 @@ static abut_status update(const char *function, abut_radial *r, const abut_chara
 }
 
 abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,
-                               abut_array positions) {
+                                      abut_array positions) {
     if (!radial || !bones)
         return abuti_null(__func__, radial ? "bones" : "radial");
     return update(__func__, radial, bones, positions, NULL, NULL);
 }
 
 abut_status abut_radial_step(abut_radial *radial, const abut_character_matrix *bones,
-                                       abut_array positions, abut_radial_particles *particles) {
+                             abut_array positions, abut_radial_particles *particles) {
     abut_radial_particles p;
     radial_order order;
     if (!radial || !bones || !particles)

@@ -55,7 +55,7 @@ static mat3 axes_of(const abut_raster_view *v) {
 
 /* What is smaller has no extent on an image: with larger scales, of pixels or depths, places up to
  * ABUT_COORDINATE_MAX would become infinite. */
-#define REACH_LEAST 1e-190
+#define REACH_MIN 1e-190
 
 static uint32_t at_least_one(double pixels) {
     return !(pixels >= 1) ? 1 : pixels > 2e9 ? 2000000000u : (uint32_t)ceil(pixels);
@@ -81,14 +81,14 @@ static abut_status fit_parallel(const char *function, const abut_raster_view *v,
     double reach[3];
     for (int k = 0; k < 3; k++) {
         reach[k] = v3_dot(v3_abs(c->axes.row[k]), half);
-        reach[k] = reach[k] < REACH_LEAST ? 0 : reach[k];
+        reach[k] = reach[k] < REACH_MIN ? 0 : reach[k];
     }
     const double largest = v3_max_abs(half);
-    if (largest > 0 && largest < REACH_LEAST)
+    if (largest > 0 && largest < REACH_MIN)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the region of a view is %g long; it must be a point, or at least %g "
                           "long",
-                          function, 2 * largest, 2 * REACH_LEAST);
+                          function, 2 * largest, 2 * REACH_MIN);
     double widest = real_max(reach[0], reach[1]);
     uint32_t width = v->width, height = v->height;
     if (!width && !height) {
@@ -132,10 +132,10 @@ static abut_status fit_perspective(const char *function, const abut_raster_view 
                           "%s: the region ends %g before the eye, and rays begin at %g: the view "
                           "sees nothing of it",
                           function, far, near);
-    if (!(near >= REACH_LEAST))
+    if (!(near >= REACH_MIN))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: rays of a view begin at %g from the eye; that must be at least %g",
-                          function, near, REACH_LEAST);
+                          function, near, REACH_MIN);
     double angle = v->angle > 0 ? v->angle : 1;
     c->scale = 0.5 * height / tan(0.5 * angle);
     c->origin = v->eye;
@@ -160,18 +160,18 @@ abut_status abuti_raster_camera(const char *function, const abut_raster_view *vi
 }
 
 /* Squares of depths, and of their differences, fit a float: as of fields and maps. */
-#define DEPTH_LEAST 1e-30
-#define DEPTH_MOST 1e30
+#define DEPTH_MIN 1e-30
+#define DEPTH_MAX 1e30
 
 abut_status abuti_raster_check_depths(const char *function, const raster_camera *c) {
     const double end = raster_way(c, RASTER_DEPTHS * (1 - 1e-6)); /* short of infinity */
-    if (end >= DEPTH_LEAST && end <= DEPTH_MOST)
+    if (end >= DEPTH_MIN && end <= DEPTH_MAX)
         return ABUT_OK;
     return abuti_fail(
         ABUT_ERROR_ARGUMENT,
         "%s: depths of the view go up to %g; they must be from %g to %g, since depths "
         "are floats: use another unit of length",
-        function, end, DEPTH_LEAST, DEPTH_MOST);
+        function, end, DEPTH_MIN, DEPTH_MAX);
 }
 
 vec3 abuti_raster_point(const raster_camera *c, double x, double y, double z) {

@@ -42,7 +42,7 @@ struct raster_device {
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 #define PIXEL_BYTES 20 /* key, depth, item, triangle */
-#define TRIANGLES_MOST (1u << 29)
+#define TRIANGLES_MAX (1u << 29)
 
 /* ---- create ---- */
 
@@ -237,9 +237,9 @@ static abut_status draw(abut_raster *raster, const raster_drawing *drawing,
                         abut_raster_image *image) {
     struct raster_device *d = raster->device;
     const raster_lens *l = &drawing->camera.lens;
-    if (drawing->triangle_count >= TRIANGLES_MOST)
+    if (drawing->triangle_count >= TRIANGLES_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_raster_draw: %u triangles; a device takes %u",
-                          drawing->triangle_count, TRIANGLES_MOST - 1);
+                          drawing->triangle_count, TRIANGLES_MAX - 1);
     abut_status status = send_items(raster, drawing);
     if (status)
         return status;

@@ -11,11 +11,11 @@
 
 #include <math.h>
 
-enum { LEAVES_MOST = LANES / BVH_WIDTH, NODES_A_TASK = 32 };
+enum { LEAVES_MAX = LANES / BVH_WIDTH, NODES_A_TASK = 32 };
 
 typedef struct wide_plan {
     const abut_bvh *bvh;
-    uint8_t *below;   /* leaves below each node of the hierarchy, at most LEAVES_MOST + 1 */
+    uint8_t *below;   /* leaves below each node of the hierarchy, at most LEAVES_MAX + 1 */
     uint32_t *roots;  /* the node of the hierarchy that each of ours begins with */
     uint32_t *leaves; /* the first of its leaves; they follow each other */
     uint32_t *names;  /* our node that begins with each of the hierarchy's */
@@ -28,7 +28,7 @@ static inline uint32_t child_of(const abut_bvh *bvh, uint32_t item) {
 }
 
 static bool ends_in_leaf(const wide_plan *plan, uint32_t child) {
-    return child & BVH_LEAF || plan->below[child] <= LEAVES_MOST;
+    return child & BVH_LEAF || plan->below[child] <= LEAVES_MAX;
 }
 
 static float surface_of(const abut_bvh *bvh, uint32_t item) {
@@ -84,7 +84,7 @@ static void count_below(const wide_plan *plan) {
             uint32_t child = child_of(bvh, items[i]);
             below += child & BVH_LEAF ? 1 : plan->below[child];
         }
-        plan->below[node] = (uint8_t)(below < LEAVES_MOST + 1 ? below : LEAVES_MOST + 1);
+        plan->below[node] = (uint8_t)(below < LEAVES_MAX + 1 ? below : LEAVES_MAX + 1);
     }
 }
 

@@ -33,10 +33,10 @@
 
 /* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. Of
  * a task an eighth, and of those that it compares as many. */
-enum { PAIRS_LEAST = 1 << 16, PAIRS_EACH = 16, TASK_SHARE = 8 };
+enum { PAIRS_MIN = 1 << 16, PAIRS_EACH = 16, TASK_SHARE = 8 };
 
 enum {
-    LEVELS_MOST = 9,    /* of the tree of ghosts: tasks begin at the last one of these */
+    LEVELS_MAX = 9,     /* of the tree of ghosts: tasks begin at the last one of these */
     NODES_A_TASK = 4,   /* of that level */
     SIDES_A_TASK = 256, /* ghosts */
     BATCH = 256,        /* pairs of features that are filtered at once */
@@ -179,7 +179,7 @@ static abut_status find_pairs(pairing *p, bool *is_worth) {
     const view_tree *ghosts = &view->ghosts;
     uint32_t level = 0;
     size_t count = 0;
-    while (level + 1 < ghosts->level_count && level + 1 < LEVELS_MOST &&
+    while (level + 1 < ghosts->level_count && level + 1 < LEVELS_MAX &&
            ghosts->level_begin[level + 2] - ghosts->level_begin[level + 1] == 2u << level)
         level++;
     p->first_node = ghosts->level_begin[level];
@@ -433,7 +433,7 @@ bool abuti_view_goes_on(abut_self *view) {
 }
 
 size_t abuti_view_pairs_most(const abut_self *view) {
-    return PAIRS_LEAST + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count);
+    return PAIRS_MIN + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count);
 }
 
 static void judge_pairs(pairing *p) {

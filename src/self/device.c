@@ -18,8 +18,8 @@
 #include "self/device.h"
 
 enum {
-    DEVICE_LEAST = 1 << 18, /* triangles of an open mesh that AUTO looks at by sets, */
-    DOUBT_MOST = 8          /* and the part of them that may be in doubt: one of so many */
+    DEVICE_MIN = 1 << 18, /* triangles of an open mesh that AUTO looks at by sets, */
+    DOUBT_MAX = 8         /* and the part of them that may be in doubt: one of so many */
 };
 
 _Static_assert((int)SWEEP_SET_FIRST == (int)SET_P && (int)SWEEP_SET_SECOND == (int)SET_N &&
@@ -334,8 +334,8 @@ static bool is_worth(const view_finding *f) {
     const abut_self *view = f->view;
     const uint32_t doubt = f->counts.sets[ABUT_SELF_NEGATIVE] + f->counts.sets[ABUT_SELF_GRAZING];
     return !view->ghost_count ||
-           (doubt <= view->triangle_count / DOUBT_MOST &&
-            (view->triangle_count >= DEVICE_LEAST || (!doubt && !f->counts.ghosts)));
+           (doubt <= view->triangle_count / DOUBT_MAX &&
+            (view->triangle_count >= DEVICE_MIN || (!doubt && !f->counts.ghosts)));
 }
 
 static uint64_t budget(const abut_self *view) {

@@ -48,7 +48,7 @@ static inline unsigned f4_below(f4 a, f4 b) {
 #endif
 
 #define GHOST_MARGIN 0x1p-18f /* 64 u */
-#define GHOST_LEAST 1e-30f    /* a direction that is shorter says nothing */
+#define GHOST_MIN 1e-30f      /* a direction that is shorter says nothing */
 
 typedef struct ghost_sides {
     float d[3][4];    /* the coordinates of the four directions */
@@ -112,7 +112,7 @@ static inline void ghost_scale(float *d) {
     for (int k = 0; k < 3; k++)
         largest = ghost_abs(d[k]) > largest ? ghost_abs(d[k]) : largest;
     for (int k = 0; k < 3; k++)
-        d[k] = largest > GHOST_LEAST ? d[k] / largest : 0;
+        d[k] = largest > GHOST_MIN ? d[k] / largest : 0;
 }
 
 static inline void ghost_cross(const float *a, const float *b, float *to) {

@@ -25,10 +25,10 @@
 
 enum {
     TASKS = 32,
-    PORTIONS = 32,    /* of a task */
-    STEPS = 4096,     /* of a task between two reports; */
-    FOUND_MOST = 512, /* it ends where the next step might find more than this */
-    SPREAD_LEAST = 256,
+    PORTIONS = 32,   /* of a task */
+    STEPS = 4096,    /* of a task between two reports; */
+    FOUND_MAX = 512, /* it ends where the next step might find more than this */
+    SPREAD_MIN = 256,
     BATCH = 256 /* pairs of features that are filtered at once */
 };
 
@@ -55,7 +55,7 @@ typedef struct batch {
 
 typedef struct share {
     node_pair pending[TREE_STACK]; /* left of the portion before `next` */
-    node_pair found[FOUND_MOST];   /* triangles */
+    node_pair found[FOUND_MAX];    /* triangles */
     uint32_t pending_count, found_count;
     size_t next, end; /* portions that it has not come to */
     uint64_t node_pairs, features[2];
@@ -152,9 +152,9 @@ static void traverse_task(void *data, size_t chunk, size_t begin, size_t end) {
     uint32_t used = 0, steps = 0;
     out->found_count = 0;
     out->end = end;
-    for (out->next = begin; out->next < end && steps < STEPS && out->found_count < FOUND_MOST;) {
+    for (out->next = begin; out->next < end && steps < STEPS && out->found_count < FOUND_MAX;) {
         out->pending[used++] = s->taken[out->next++].pair;
-        for (; used && steps < STEPS && out->found_count < FOUND_MOST; steps++) {
+        for (; used && steps < STEPS && out->found_count < FOUND_MAX; steps++) {
             node_pair pair = out->pending[--used];
             if (is_leaf_pair(s, pair))
                 out->found[out->found_count++] =
@@ -371,7 +371,7 @@ static abut_status spread(search *s) {
     if (!(s->view->tree.child[0] & TREE_LEAF) && marks_pair(s, 0, 0))
         status = pool_add(s, &root, 1);
     bool more = true;
-    while (!status && more && s->pool_count && s->pool_count < SPREAD_LEAST) {
+    while (!status && more && s->pool_count && s->pool_count < SPREAD_MIN) {
         portion *old = s->pool;
         size_t old_count = s->pool_count;
         s->pool = NULL;

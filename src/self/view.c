@@ -9,7 +9,7 @@
 /* How AUTO goes on: how often point and line are compared, at the latest; where twice as many
  * triangles are in doubt as then, and one in so many, it is sooner. And for how many steps at most
  * all pairs are looked at before the sets are tried again. */
-enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, REST_MOST = 64 };
+enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, REST_MAX = 64 };
 
 /* ---- create ---- */
 
@@ -334,7 +334,7 @@ static void learn(const view_finding *f) {
     } else if (f->is_spent && is_auto(view)) {
         view->rest = view->next_rest;
         view->age = 0;
-        view->next_rest = view->next_rest < REST_MOST ? 2 * view->next_rest : REST_MOST;
+        view->next_rest = view->next_rest < REST_MAX ? 2 * view->next_rest : REST_MAX;
     } else if (f->result.scheme != ABUT_SELF_COMPLETE && view->next_rest > 1) {
         view->next_rest /= 2;
     }

@@ -104,21 +104,21 @@ abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind *kind) {
 /* ---- checks ---- */
 
 /* Between these, products of three sizes and squares of the smallest edges stay normal doubles. */
-#define SIZE_LEAST ABUT_MESH_SIZE_MIN
-#define SIZE_MOST ABUT_COORDINATE_MAX
+#define SIZE_MIN ABUT_MESH_SIZE_MIN
+#define MAX_SIZE ABUT_COORDINATE_MAX
 /* Thickness of a ring or tube, as a part of its radius: leaves it 7 digits. */
-#define WALL_LEAST 1e-9
+#define WALL_MIN 1e-9
 
 /* Puts the default where a size is zero; refuses what is not a size. */
 static abut_status settle_size(const char *function, const char *name, const char *field,
                                double fallback, double *size) {
     if (*size == 0)
         *size = fallback;
-    if (*size >= SIZE_LEAST && *size <= SIZE_MOST)
+    if (*size >= SIZE_MIN && *size <= MAX_SIZE)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: %s of the %s is %g; sizes go from %g to %g, and 0 means the default",
-                      function, field, name, *size, SIZE_LEAST, SIZE_MOST);
+                      function, field, name, *size, SIZE_MIN, MAX_SIZE);
 }
 
 static abut_status settle_count(const char *function, const char *name, const char *field,
@@ -157,12 +157,12 @@ static abut_status settle_sizes(const char *function, const kind_facts *facts, a
                           "%s: radius2 of the %s is %g; it must be below radius, which is %g",
                           function, facts->name, shape->radius2, shape->radius);
     double wall = shape->kind == ABUT_SHAPE_TORUS ? shape->radius2 : shape->radius - shape->radius2;
-    if (facts->sizes & RADIUS2 && !(wall >= WALL_LEAST * shape->radius))
+    if (facts->sizes & RADIUS2 && !(wall >= WALL_MIN * shape->radius))
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
             "%s: the %s is %g thick at a radius of %g; below %g of the radius, double "
             "precision cannot hold it",
-            function, facts->name, wall, shape->radius, WALL_LEAST);
+            function, facts->name, wall, shape->radius, WALL_MIN);
     return ABUT_OK;
 }
 

@@ -33,7 +33,7 @@ static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
 
 /* ---- which way a surface faces ---- */
 
-enum { FACING_CHUNKS = 64, FACING_LEAST = 2048 };
+enum { FACING_CHUNKS = 64, FACING_MIN = 2048 };
 
 /* Sums over some triangles; the centre is not divided yet. */
 typedef struct facing_sums {
@@ -86,7 +86,7 @@ static double facing_by_volume(const abut_mesh *mesh) {
     facing_work w = {.mesh = mesh,
                      .frame = abuti_unit_frame_of(mesh),
                      .each = count / FACING_CHUNKS + 1};
-    w.each = w.each < FACING_LEAST ? FACING_LEAST : w.each;
+    w.each = w.each < FACING_MIN ? FACING_MIN : w.each;
     const size_t chunks = abuti_chunk_count(count, w.each);
     facing_sums all = {{0, 0, 0}, 0, 0};
     abuti_parallel_for(mesh->context, count, w.each, centre_task, &w);

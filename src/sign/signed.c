@@ -46,7 +46,7 @@ bool abuti_sign_open_inside(const abut_bvh *bvh, const bvh_solid *solid, double 
                             abut_vec3 point, double distance) {
     const double facing = bvh_sign_of(bvh)->facing;
     bool sure = fabs(fast * facing - 0.5) > FAST_DOUBT && distance > sign_near(bvh);
-    if (!sure && solid->border_count <= STRIPS_MOST)
+    if (!sure && solid->border_count <= STRIPS_MAX)
         fast =
             abuti_sign_strips(bvh, point, (const uint32_t(*)[2])solid->border, solid->border_count);
     return fast * facing >= 0.5;

@@ -16,7 +16,7 @@
 #ifdef ABUTI_PREDICATES
 
 /* Surfaces with more edges of their border are left to fast winding numbers. */
-#define STRIPS_MOST 4096
+#define STRIPS_MAX 4096
 
 /* An end of an edge seen from a point: what of it is across x, and length + part along x. */
 typedef struct strip_end {

@@ -8,9 +8,9 @@
 enum { VERTICES_A_TASK = 4096, GROUPS_A_TASK = 128, AXIS_BITS = 16, SAMPLED = 128 };
 
 /* Floats of the frame stay within this, so that infinity means an empty place. */
-#define FRAME_MOST 0x1p100
+#define FRAME_MAX 0x1p100
 /* Groups that reach this much farther than when they were ordered are ordered anew. */
-#define SPREAD_MOST 1.4
+#define SPREAD_MAX 1.4
 
 /* ---- create ---- */
 
@@ -122,7 +122,7 @@ static frame choose_frame(const abut_sweep *m) {
 
 static float to_frame(const frame *f, double x, int axis) {
     double at = (x - f->origin[axis]) * f->scale;
-    return (float)real_clamp(at, -FRAME_MOST, FRAME_MOST);
+    return (float)real_clamp(at, -FRAME_MAX, FRAME_MAX);
 }
 
 /* ---- order ---- */
@@ -390,7 +390,7 @@ abut_status abuti_broad_fit(abut_sweep *m, double from, double to, double margin
             return status;
         if (fresh)
             b->spread = spread;
-        if (fresh || from > 0 || to < 1 || !(spread > SPREAD_MOST * b->spread))
+        if (fresh || from > 0 || to < 1 || !(spread > SPREAD_MAX * b->spread))
             return ABUT_OK;
         fresh = true;
     }

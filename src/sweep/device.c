@@ -8,7 +8,7 @@
 
 #include "geom/sweep.h"
 
-enum { RANK_MOST = 1 << 15 };
+enum { RANK_MAX = 1 << 15 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
@@ -162,7 +162,7 @@ static abut_status open_device(abut_sweep *motion, vec3 **room) {
     abut_status status = abuti_device_check_bits("abut_sweep_create", device);
     if (status)
         return status;
-    if ((uint64_t)motion->vertex_count + motion->edge_count + motion->face_count > ABUTI_TOOLS_MOST)
+    if ((uint64_t)motion->vertex_count + motion->edge_count + motion->face_count > ABUTI_TOOLS_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "abut_sweep_create: more than 2^31 vertices, edges and faces on a "
                           "device; leave options->device null to search on the CPU");
@@ -184,7 +184,7 @@ static abut_status open_device(abut_sweep *motion, vec3 **room) {
     d->pairs = list_of(info, MOTION_PAIRS, two, 1 << 26, "pairs of blocks of 32 features");
     d->tried = list_of(info, MOTION_TRIED, two, 1 << 26, "candidates");
     d->open = list_of(info, MOTION_OPEN, two, 1 << 26, "candidates");
-    d->hits = list_of(info, MOTION_HITS, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MOST, "impacts");
+    d->hits = list_of(info, MOTION_HITS, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MAX, "impacts");
     status = abuti_queue_open(device, &d->queue);
     if (!status)
         status =
@@ -268,7 +268,7 @@ static void sort_hits(abut_sweep *m, uint32_t count) {
     uint32_t bits = bits_of(most > m->face_count ? most : m->face_count);
     abuti_kit_reserve(&d->kit, MOTION_HIT_KEY, count, sizeof(uint64_t));
     abuti_kit_reserve(&d->kit, MOTION_HIT_ORDER, count, sizeof(uint32_t));
-    if (count <= RANK_MOST) {
+    if (count <= RANK_MAX) {
         rank_hits(d, count, bits);
         return;
     }

@@ -18,11 +18,11 @@
 #include <math.h>
 
 enum {
-    PAIRS_FEW = 1 << 16,  /* that are soon done: 0.2 ms on an H200 */
-    SAMPLE = 8,           /* see above */
-    HITS_FEW = 1024,      /* that are kept where one is wanted */
-    PARTS_MOST = 1 << 27, /* more than there are pairs of blocks: of so many parts one is empty */
-    STEPS_LEAST = 1000,   /* of a sweep that always gets to the end, for all we saw */
+    PAIRS_FEW = 1 << 16, /* that are soon done: 0.2 ms on an H200 */
+    SAMPLE = 8,          /* see above */
+    HITS_FEW = 1024,     /* that are kept where one is wanted */
+    MAX_PARTS = 1 << 27, /* more than there are pairs of blocks: of so many parts one is empty */
+    STEPS_MIN = 1000,    /* of a sweep that always gets to the end, for all we saw */
 };
 
 enum { ROUNDS = MOTION_ROUNDS };
@@ -324,7 +324,7 @@ static void search_parts(searching *s, abuti_parts *parts, bool until_hit,
         first = false;
         const sweep_part part = {.from = (uint32_t)parts->begin,
                                  .to = (uint32_t)(parts->begin + parts->count),
-                                 .of = PARTS_MOST,
+                                 .of = MAX_PARTS,
                                  .mixed = until_hit};
         bool smaller = search_part(s, part);
         if (abuti_kit_failed(kit))
@@ -335,7 +335,7 @@ static void search_parts(searching *s, abuti_parts *parts, bool until_hit,
             return;
         if (s->options->mode != ABUT_SWEEP_ALL && s->hits > HITS_FEW)
             keep_first(s);
-        double done = (double)(smaller ? parts->begin : parts->begin + parts->count) / PARTS_MOST;
+        double done = (double)(smaller ? parts->begin : parts->begin + parts->count) / MAX_PARTS;
         if (smaller && !abuti_parts_halve(parts))
             abuti_kit_fail(kit,
                            abuti_fail(ABUT_ERROR_LIMIT, "abut_sweep_find: %s has too little memory",
@@ -355,14 +355,14 @@ static void queue_broad(searching *s) {
 
 /* ANY and EARLIEST: gives whether all of the step was looked at, and not only until a hit. */
 static bool search_until_hit(searching *s, abut_sweep_counts *counts) {
-    abuti_parts parts = abuti_parts_by(PARTS_MOST, PARTS_MOST / SAMPLE);
+    abuti_parts parts = abuti_parts_by(MAX_PARTS, MAX_PARTS / SAMPLE);
     queue_broad(s);
     search_parts(s, &parts, true, counts);
     return parts.begin + parts.count == parts.total;
 }
 
 static void search_all(searching *s, abut_sweep_counts *counts) {
-    abuti_parts parts = abuti_parts_by(PARTS_MOST, PARTS_MOST);
+    abuti_parts parts = abuti_parts_by(MAX_PARTS, MAX_PARTS);
     queue_broad(s);
     search_parts(s, &parts, false, counts);
 }
@@ -374,7 +374,7 @@ static void search_before(searching *s, abut_sweep_counts *counts) {
     reset_counts(s);
     /* Sweeps that end early by the tolerance or by rounding are found in boxes that are larger by
      * as much; not so those that are short of steps. */
-    if (s->options->steps >= STEPS_LEAST) {
+    if (s->options->steps >= STEPS_MIN) {
         s->scene.window = latest;
         s->scene.margin += s->options->tolerance;
     }

@@ -31,7 +31,7 @@ enum {
 };
 
 /* The shortest part of a step that is worth looking at first. */
-#define PART_LEAST 1e-6
+#define PART_MIN 1e-6
 
 typedef struct task {
     uint32_t kind; /* abut_impact_kind */
@@ -327,7 +327,7 @@ static double first_part(const abut_sweep *m) {
         way += v3_max_abs(v3_sub(m->end[ends[0]], m->start[ends[0]]));
         length += v3_max_abs(v3_sub(m->start[ends[1]], m->start[ends[0]]));
     }
-    return way > 2 * length ? real_max(0.5 * length / way, PART_LEAST) : 1;
+    return way > 2 * length ? real_max(0.5 * length / way, PART_MIN) : 1;
 }
 
 /* Four times as many turns each time; what has been run need not be again up to an earlier end. */

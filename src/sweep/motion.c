@@ -242,9 +242,10 @@ abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_
     if (!motion || (!end.host && !end.buffer))
         return abuti_null(__func__, motion ? "end" : "motion");
     if ((start.host && start.buffer) || (end.host && end.buffer))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_set_positions: %s is here and on a device too; give one of them",
-                          end.host && end.buffer ? "end" : "start");
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_sweep_set_positions: %s is here and on a device too; give one of them",
+            end.host && end.buffer ? "end" : "start");
     motion_taking taking = {.function = "abut_sweep_set_positions",
                             .start_name = "start",
                             .end_name = "end",
@@ -262,7 +263,7 @@ abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_
 /* ---- find ---- */
 
 /* Where there is no extent either, anything above 0 will do. */
-#define TOLERANCE_LEAST 1e-200
+#define TOLERANCE_MIN 1e-200
 
 static abut_status read_options(const abut_sweep *motion, abut_sweep_mode mode,
                                 const abut_sweep_find_options *options,
@@ -273,7 +274,7 @@ static abut_status read_options(const abut_sweep *motion, abut_sweep_mode mode,
     if (status)
         return status;
     if (!(limits.tolerance > 0))
-        limits.tolerance = real_max(SWEEP_TOLERANCE * motion->place.extent, TOLERANCE_LEAST);
+        limits.tolerance = real_max(SWEEP_TOLERANCE * motion->place.extent, TOLERANCE_MIN);
     ours->mode = mode;
     ours->separation = limits.separation;
     ours->tolerance = limits.tolerance;
@@ -294,9 +295,10 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                           "abut_sweep_find: impacts->impacts is null but its capacity is %llu",
                           (unsigned long long)impacts->capacity);
     if (!motion->place.stepped)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: there is no step to search; call abut_sweep_set_positions() "
-                          "first");
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_sweep_find: there is no step to search; call abut_sweep_set_positions() "
+            "first");
     abut_status status = read_options(motion, mode, options, &ours);
     return status ? status : motion->backend->find(motion, &ours, impacts, counts);
 }

@@ -10,12 +10,12 @@
 #include <stdatomic.h>
 
 /* Fewer are done before another thread is awake. */
-enum { VERTICES_A_TASK = 1 << 16, TASKS_MOST = 64 };
+enum { VERTICES_A_TASK = 1 << 16, TASKS_MAX = 64 };
 
 typedef struct taking {
     const vec3 *from;
     vec3 *to;
-    box3 boxes[TASKS_MOST];
+    box3 boxes[TASKS_MAX];
     atomic_bool bad;
 } taking;
 
@@ -90,7 +90,7 @@ abut_status abuti_positions_check_size(const char *function, const char *what, b
 abut_status abuti_positions_take(abut_context *context, const char *function, const char *what,
                                  const vec3 *from, uint32_t count, vec3 *to, box3 *box) {
     taking t = {.from = from, .to = to};
-    size_t grain = (count + (size_t)TASKS_MOST - 1) / TASKS_MOST;
+    size_t grain = (count + (size_t)TASKS_MAX - 1) / TASKS_MAX;
     grain = grain < VERTICES_A_TASK ? VERTICES_A_TASK : grain;
     atomic_init(&t.bad, false);
     abuti_parallel_for(context, count, grain, take_task, &t);

@@ -32,8 +32,8 @@
 #include <math.h>
 #include <string.h>
 
-#define TOLERANCE 1e-6         /* of the smaller body */
-#define TOLERANCE_LEAST 1e-100 /* products of smaller coordinates underflow */
+#define TOLERANCE 1e-6       /* of the smaller body */
+#define TOLERANCE_MIN 1e-100 /* products of smaller coordinates underflow */
 #define ROUNDING 0x1p-48
 #define DISTANCE_ERROR 2e-4 /* of the larger body: distances are never wrong by more */
 #define REACH 4.0           /* in units of the pair: pieces in which bodies move further are cut */
@@ -555,7 +555,7 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     s.margin = ours.separation + ROUNDING * largest;
     s.tolerance =
         ours.tolerance > 0 ? ours.tolerance : TOLERANCE * real_min(s.body[0].size, s.body[1].size);
-    s.tolerance = real_max(real_max(s.tolerance, ROUNDING * largest), TOLERANCE_LEAST);
+    s.tolerance = real_max(real_max(s.tolerance, ROUNDING * largest), TOLERANCE_MIN);
     s.grain = real_max(s.tolerance, real_max(grain_of(&s.body[0]), grain_of(&s.body[1])));
     status = touch_at_start(&s);
     if (!status && !found.hit) {

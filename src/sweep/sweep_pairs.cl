@@ -13,8 +13,8 @@
 #include "sweep/boxes_cl.h"
 
 #define LEVEL_SHIFT 28
-#define MIX 2654435761u      /* a prime beyond all totals */
-#define PART_MOST (1u << 21) /* pairs of blocks, with 1,024 candidates each */
+#define MIX 2654435761u     /* a prime beyond all totals */
+#define PART_MAX (1u << 21) /* pairs of blocks, with 1,024 candidates each */
 
 static inline bool overlap(const sweep_box *a, const sweep_box *b) {
     return a->lo[0] <= b->hi[0] && b->lo[0] <= a->hi[0] && a->lo[1] <= b->hi[1] &&
@@ -211,7 +211,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
     uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
     uint first = (uint)((ulong)total * part.from / part.of);
     uint last = (uint)((ulong)total * part.to / part.of);
-    bool too_many = last - first > PART_MOST;
+    bool too_many = last - first > PART_MAX;
     if (get_global_id(0) == 0) {
         counts[SWEEP_COUNT_BLOCKS] = total;
         if (too_many)

@@ -275,14 +275,14 @@ TEST(oldest_go_first) {
     abuti_cache_clean(context, here, 0); /* but for the one that was just written */
     assert_true(exists(6) && !exists(1) && !exists(2) && !exists(3));
     assert_int_equal(0, access(foreign_path, F_OK));
-    /* a write cleans: by ABUT_CACHE_MOST, where that is a number */
-    setenv("ABUT_CACHE_MOST", "none", 1);
+    /* a write cleans: by ABUT_CACHE_MAX, where that is a number */
+    setenv("ABUT_CACHE_MAX", "none", 1);
     keep(7, 2000);
     assert_true(exists(6));
-    setenv("ABUT_CACHE_MOST", "0", 1);
+    setenv("ABUT_CACHE_MAX", "0", 1);
     keep(8, 2000);
     assert_true(exists(8) && !exists(6) && !exists(7));
-    unsetenv("ABUT_CACHE_MOST");
+    unsetenv("ABUT_CACHE_MAX");
     abuti_cache_clean(context, "/nowhere/at/all", 0);
     abuti_cache_clean(context, "nothing", 0);
     setenv("ABUT_CACHE_DIR", old, 1);

@@ -347,7 +347,7 @@ TEST(refusals) {
     assert_refused("too small", reported(abuti_tools_owners(tools, &small, 4, 1, &small)));
     assert_refused("no segments", reported(abuti_tools_owners(tools, &small, 0, 1, &small)));
     assert_fails(ABUT_ERROR_LIMIT, "2^31",
-                 reported(abuti_tools_scan(tools, &small, &small, ABUTI_TOOLS_MOST + 1, NULL, 0)));
+                 reported(abuti_tools_scan(tools, &small, &small, ABUTI_TOOLS_MAX + 1, NULL, 0)));
     assert_refused("beyond a buffer of 16", abuti_buffer_upload(&queue, &small, 8, words, 9));
     assert_refused("beyond a buffer of 16",
                    abuti_buffer_download(&queue, &small, SIZE_MAX, got, 2));

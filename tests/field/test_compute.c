@@ -258,7 +258,8 @@ static abut_bvh *make_sieve(uint32_t detail) {
     for (uint32_t t = 0; t < triangles; t++)
         if (t % 3)
             memcpy(left[used++], indices + 3 * (size_t)t, sizeof *left);
-    sieve = test_mesh(NULL, abut_mesh_local_positions(ball), abut_mesh_vertex_count(ball), left, used);
+    sieve =
+        test_mesh(NULL, abut_mesh_local_positions(ball), abut_mesh_vertex_count(ball), left, used);
     abut_mesh_destroy(ball);
     free(left);
     return hierarchy_of(sieve);
@@ -347,7 +348,7 @@ TEST(odd_grids) {
 TEST(long_lists) {
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 41));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
-    assert_true(bvh->triangle_count > REGIONS_LIST_MOST);
+    assert_true(bvh->triangle_count > REGIONS_LIST_MAX);
     check_grid_of(bvh, &grid, INFINITY);
     grid.cell = 0.05; /* and lists that are made for small boxes only */
     grid.origin = vec(-0.5, -0.1, -0.1);

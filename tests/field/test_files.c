@@ -401,7 +401,7 @@ TEST(values_of_the_caller_are_kept) {
 
 /* ---- one field by several processes, which are threads here ---- */
 
-enum { TEAM_MOST = 5 };
+enum { TEAM_MAX = 5 };
 
 /* What all of a team see. */
 typedef struct meeting {
@@ -410,7 +410,7 @@ typedef struct meeting {
     pthread_cond_t changed;
     uint32_t waiting;
     uint64_t round;
-    const void *own[TEAM_MOST];
+    const void *own[TEAM_MAX];
     unsigned char file[1 << 20];
     uint64_t file_bytes;
 } meeting;
@@ -467,7 +467,8 @@ static bool team_write(void *user, uint64_t offset, const void *data, size_t siz
 
 static void *run_member(void *data) {
     member *me = data;
-    me->status = abut_field_write_distributed(me->mesh, &me->options, me->plain, &me->team, &me->info);
+    me->status =
+        abut_field_write_distributed(me->mesh, &me->options, me->plain, &me->team, &me->info);
     snprintf(me->words, sizeof me->words, "%s", me->status ? abut_last_error() : "");
     return NULL;
 }
@@ -476,10 +477,10 @@ static meeting the_meeting;
 
 /* Each member has a context and a mesh of its own, as processes have. */
 static void run_team(uint32_t count, int variant, abut_shape_kind kind, uint64_t fail_at,
-                     member members[TEAM_MOST]) {
-    pthread_t threads[TEAM_MOST];
-    test_memory memory[TEAM_MOST] = {{0}};
-    abut_context *contexts[TEAM_MOST];
+                     member members[TEAM_MAX]) {
+    pthread_t threads[TEAM_MAX];
+    test_memory memory[TEAM_MAX] = {{0}};
+    abut_context *contexts[TEAM_MAX];
     the_meeting.count = count;
     the_meeting.file_bytes = 0;
     pthread_mutex_init(&the_meeting.lock, NULL);
@@ -525,7 +526,7 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
         uint32_t count;
     } cases[] = {{0, ABUT_SHAPE_TORUS, 1},  {0, ABUT_SHAPE_TORUS, 3},  {5, ABUT_SHAPE_TORUS, 4},
                  {0, ABUT_SHAPE_TEAPOT, 2}, {1, ABUT_SHAPE_TEAPOT, 5}, {2, ABUT_SHAPE_BOX, 2}};
-    member members[TEAM_MOST];
+    member members[TEAM_MAX];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += test_brief() ? 3 : 1) {
         run_team(cases[i].count, cases[i].variant, cases[i].kind, 0, members);
         abut_shape shape = abut_shape_default(cases[i].kind);
@@ -559,7 +560,7 @@ TEST_THREADS(a_team_writes_the_file_of_one) {
 
 /* From the third allocation on: the first two are for what tells the others. */
 TEST_THREADS(what_fails_in_one_of_a_team_fails_in_all) {
-    member members[TEAM_MOST];
+    member members[TEAM_MAX];
     uint32_t failures = 0;
     for (uint64_t at = 3; at < 400; at = 2 * at + 1) {
         run_team(3, 0, ABUT_SHAPE_BOX, at, members);

@@ -46,17 +46,17 @@ typedef struct reference_pair {
     box3 box;
 } reference_pair;
 
-enum { REFERENCE_MOST = 32 }; /* solids */
+enum { REFERENCE_MAX = 32 }; /* solids */
 
 typedef struct reference {
     reference_view view;
     uint32_t solid_count;
     double tolerance;
-    box3 seen[REFERENCE_MOST]; /* pixels right, pixels down, depth */
+    box3 seen[REFERENCE_MAX]; /* pixels right, pixels down, depth */
     reference_crossing *crossings;
     size_t count, room;
-    bool *doubt;                                          /* by pixel */
-    reference_pair pairs[REFERENCE_MOST][REFERENCE_MOST]; /* a <= b; equal: with itself */
+    bool *doubt;                                        /* by pixel */
+    reference_pair pairs[REFERENCE_MAX][REFERENCE_MAX]; /* a <= b; equal: with itself */
 } reference;
 
 /* The view of a region that has width x height square pixels. */
@@ -108,8 +108,9 @@ static inline reference_solid reference_solid_of(const abut_mesh *mesh, abut_pos
     s.points = malloc(s.point_count * sizeof *s.points);
     assert_non_null(s.points);
     for (uint32_t i = 0; i < s.point_count; i++) {
-        vec3 p =
-            deformed ? deformed[i] : v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
+        vec3 p = deformed
+                     ? deformed[i]
+                     : v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
         s.points[i] = pose_apply(&where, p);
     }
     return s;
@@ -195,9 +196,9 @@ static inline void reference_interval(reference *r, uint32_t a, uint32_t b, uint
 }
 /* Along one ray: for each pair, where both are inside. */
 static inline void reference_walk(reference *r, const reference_crossing *c, size_t count) {
-    static bool counted[REFERENCE_MOST][REFERENCE_MOST];
-    int inside[REFERENCE_MOST] = {0};
-    double since[REFERENCE_MOST] = {0}, twice[REFERENCE_MOST] = {0};
+    static bool counted[REFERENCE_MAX][REFERENCE_MAX];
+    int inside[REFERENCE_MAX] = {0};
+    double since[REFERENCE_MAX] = {0}, twice[REFERENCE_MAX] = {0};
     memset(counted, 0, sizeof counted);
     for (size_t i = 0; i < count; i++) {
         uint32_t s = c[i].solid;
@@ -240,7 +241,7 @@ static inline reference *reference_find(const abut_raster_view *view, const refe
                                         uint32_t count, double tolerance) {
     reference *r = calloc(1, sizeof *r);
     assert_non_null(r);
-    assert_true(count <= REFERENCE_MOST);
+    assert_true(count <= REFERENCE_MAX);
     r->view = reference_view_of(view);
     r->solid_count = count;
     r->tolerance = tolerance;

@@ -91,15 +91,15 @@ static inline int free_models(void **state) {
     return 0;
 }
 
-enum { SCENE_MOST = 16, PAIRS_MOST = SCENE_MOST * (SCENE_MOST + 1) / 2 };
+enum { SCENE_MAX = 16, PAIRS_MAX = SCENE_MAX * (SCENE_MAX + 1) / 2 };
 
 /* Items in the order of their ids. */
 typedef struct scene {
     abut_layers *layers;
     uint32_t count;
-    uint32_t model[SCENE_MOST];
-    abut_pose poses[SCENE_MOST];
-    abut_vec3 *deformed[SCENE_MOST]; /* null = as its mesh */
+    uint32_t model[SCENE_MAX];
+    abut_pose poses[SCENE_MAX];
+    abut_vec3 *deformed[SCENE_MAX]; /* null = as its mesh */
 } scene;
 
 static inline abut_layers_item scene_item(const scene *s, uint32_t i) {
@@ -170,7 +170,7 @@ static inline abut_raster_view random_view(test_random *random, double half, uin
 
 static inline reference *scene_reference(const scene *s, const abut_raster_view *view,
                                          double tolerance) {
-    reference_solid solids[SCENE_MOST];
+    reference_solid solids[SCENE_MAX];
     for (uint32_t i = 0; i < s->count; i++)
         solids[i] = reference_solid_of(models[s->model[i]], s->poses[i], s->deformed[i],
                                        s->model[i] == FLIPPED);
@@ -206,13 +206,13 @@ static inline bool scene_overlap(const scene *s, uint32_t a, uint32_t b) {
     return overlap.relation != ABUT_PAIR_APART;
 }
 
-/* Finds pairs and solids that overlap themselves into lists of PAIRS_MOST each. */
+/* Finds pairs and solids that overlap themselves into lists of PAIRS_MAX each. */
 static inline abut_layers_result find_pairs(abut_layers *layers, const abut_layers_query *query,
                                             abut_layers_pair *pairs, abut_layers_pair *own) {
     abut_layers_result found = {.pairs = pairs,
-                                .capacity = PAIRS_MOST,
+                                .capacity = PAIRS_MAX,
                                 .own = own,
-                                .own_capacity = own ? PAIRS_MOST : 0};
+                                .own_capacity = own ? PAIRS_MAX : 0};
     assert_ok(abut_layers_find(layers, query, &found));
     for (uint64_t i = 0; i < found.count; i++) {
         assert_true(pairs[i].a < pairs[i].b);

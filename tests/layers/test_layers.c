@@ -41,7 +41,7 @@ static void check_pair(const reference *r, const reference_pair *p, const abut_l
 }
 
 static uint64_t check_scene(const scene *s, const abut_raster_view *view, bool every_pixel) {
-    static abut_layers_pair pairs[PAIRS_MOST], own[PAIRS_MOST];
+    static abut_layers_pair pairs[PAIRS_MAX], own[PAIRS_MAX];
     abut_layers_query query = one_view(view);
     query.find_self = every_pixel;
     abut_layers_result found = find_pairs(s->layers, &query, pairs, own);
@@ -126,7 +126,7 @@ TEST(culled_pixels_have_nothing) {
     test_random random = {3};
     uint64_t fragments[2] = {0, 0};
     for (uint32_t round = 0; round < test_rounds(64); round++) {
-        static abut_layers_pair pairs[2][PAIRS_MOST], own[2][PAIRS_MOST];
+        static abut_layers_pair pairs[2][PAIRS_MAX], own[2][PAIRS_MAX];
         abut_layers_query query = abut_layers_query_default();
         abut_layers_result found[2];
         scene s;
@@ -140,9 +140,9 @@ TEST(culled_pixels_have_nothing) {
             abut_layers_hit *list = calloc(20000, sizeof *list);
             assert_non_null(list);
             found[k] = (abut_layers_result){.pairs = pairs[k],
-                                            .capacity = PAIRS_MOST,
+                                            .capacity = PAIRS_MAX,
                                             .own = own[k],
-                                            .own_capacity = PAIRS_MOST,
+                                            .own_capacity = PAIRS_MAX,
                                             .hits = list,
                                             .hit_capacity = 20000};
             assert_ok(abut_layers_find(s.layers, &query, &found[k]));
@@ -294,10 +294,10 @@ static void bring_together(scene *s, uint32_t a, uint32_t b, double by) {
 /* All that overlap are in the list, and no other (but for those within rounding with `volume`). 0
  * plain, 1 volume, 2 exact. */
 static uint64_t check_exact(const scene *s, uint32_t resolution, int skip, uint32_t *total) {
-    static abut_layers_pair pairs[PAIRS_MOST];
+    static abut_layers_pair pairs[PAIRS_MAX];
     abut_layers_query query = abut_layers_query_default();
     uint64_t missed = 0;
-    bool overlaps[SCENE_MOST][SCENE_MOST];
+    bool overlaps[SCENE_MAX][SCENE_MAX];
     for (uint32_t a = 0; a < s->count; a++)
         for (uint32_t b = a + 1; b < s->count; b++)
             *total += overlaps[a][b] = scene_overlap(s, a, b);
@@ -765,7 +765,7 @@ TEST(images_agree_with_rays) {
                     assert_true(pixels[i] == (float)counts[i]);
         }
         /* Lengths sum up to the volumes of all pairs. */
-        static abut_layers_pair pairs[PAIRS_MOST];
+        static abut_layers_pair pairs[PAIRS_MAX];
         abut_layers_query query = one_view(&view);
         abut_layers_result found = find_pairs(s.layers, &query, pairs, NULL);
         double sum = 0, lengths = 0;

@@ -5,7 +5,7 @@
 #include "geom/predicates_shared.h"
 #include "mesh/files.h"
 
-enum { MOST = ABUTI_POLYGON_MOST };
+enum { MOST = ABUTI_POLYGON_MAX };
 
 static vec3 positions[MOST];
 static uint32_t corners[MOST], triangles[3 * MOST];

@@ -24,7 +24,7 @@
 /* What sums of vectors are off by, beside the sum of their lengths, in floats: at most. */
 #define ROUNDING 1e-5f
 
-enum { WIDTH = BORDER_WIDTH, STACK_MOST = WIDTH * BORDER_LEVELS };
+enum { WIDTH = BORDER_WIDTH, STACK_MAX = WIDTH * BORDER_LEVELS };
 
 /* An edge, with its direction; or all of a group, with half the sum of the vectors. */
 typedef struct border_item {
@@ -212,7 +212,7 @@ double abuti_sign_border_change(const sign_border *border, vec3 p, double rho) {
     const f4 around = f4_all((float)rho * (1 + 0x1p-20f) + 0x1p-18f), zero = f4_all(0);
     const float factor = (float)(rho / (2 * PI)) * 1.001f;
     float sum = 0;
-    border_step stack[STACK_MOST];
+    border_step stack[STACK_MAX];
     uint32_t used = 0;
     if (!(v3_max_abs(p) < 8 && rho < 8))
         return 1;
@@ -249,7 +249,7 @@ double abuti_sign_border_change(const sign_border *border, vec3 p, double rho) {
 }
 
 bool abuti_sign_border_meets(const sign_border *border, vec3 lo, vec3 hi) {
-    border_step stack[STACK_MOST];
+    border_step stack[STACK_MAX];
     uint32_t used = 0;
     stack[used++] = (border_step){border->levels - 1, 0};
     while (used) {

@@ -16,7 +16,7 @@
 /* Cells further from the middle than this, in the frame, are searched for one by one. */
 #define NEAR_CELLS 8.0
 /* So are grids with fewer cells than this for each triangle: lists for large boxes cost more. */
-#define CELLS_LEAST 1.0
+#define CELLS_MIN 1.0
 
 static const size_t NOT_WANTED = (size_t)-1;
 
@@ -437,7 +437,7 @@ static size_t divide_tiles(computing *c, uint32_t threads) {
             c->tiles[k] = (blocks[k] + size[k] - 1) / size[k];
             count *= c->tiles[k];
         }
-        if (c->cube == CUBE_LEAST || count >= TILES_EACH * (size_t)threads)
+        if (c->cube == CUBE_MIN || count >= TILES_EACH * (size_t)threads)
             return count;
     }
 }
@@ -464,8 +464,8 @@ abut_status abuti_field_compute(const field_job *job) {
     computing c = {.job = job,
                    .kernel = ABUTI_BY_LANES(abuti_cells),
                    .closed = bvh_sign_of(bvh)->closed,
-                   .is_searched = !job->always_lists && (double)grid_cells(job->grid) <
-                                                            CELLS_LEAST * bvh->triangle_count};
+                   .is_searched = !job->always_lists &&
+                                  (double)grid_cells(job->grid) < CELLS_MIN * bvh->triangle_count};
     uint32_t workers = abuti_context_threads(context);
     workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
     size_t tiles = divide_tiles(&c, abuti_context_threads(context));

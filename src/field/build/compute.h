@@ -7,7 +7,7 @@
 
 enum {
     CUBE = 4,         /* blocks along a side of what lists begin with, at most */
-    CUBE_LEAST = 2,   /* and at least */
+    CUBE_MIN = 2,     /* and at least */
     TILES_EACH = 8,   /* for a thread, so that all end at about the same time */
     TILE_LONG = 32,   /* blocks of a tile along x */
     MEASURE_LIST = 6, /* features; not filtered again */

@@ -43,7 +43,7 @@ regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_na
     regions_box box;
     boxes_of(w, s, 1, &box);
     regions_outcome found =
-        abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MOST, &made->own, &made->clear);
+        abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MAX, &made->own, &made->clear);
     made->list = found == REGIONS_LISTED ? &made->own : NULL;
     return found;
 }

@@ -19,19 +19,19 @@ enum {
     LEVEL_GROUPS_SHORT = 8192,
     SLICE_FEATURES = 256, /* of the mesh, at least */
     /* Blocks that are cut, at most; others are left to the search. They take 330 bytes each. */
-    LONG_MOST = 1 << 16,
+    MAX_LONG = 1 << 16,
     /* Groups of a launch that finds out on the device how much there is to do. */
     QUEUE_GROUPS = 4096,
-    ROWS_LEAST = 1 << 8, /* of which each cell looks for its sign */
-    UNSURE_LEAST = 1 << 15,
+    ROWS_MIN = 1 << 8, /* of which each cell looks for its sign */
+    UNSURE_MIN = 1 << 15,
     /* Entries of lists, to begin with: a feature, at most so many, and a share of the cells. */
     POOL_FEATURE = 64,
-    POOL_MOST = 32 << 20,
+    POOL_MAX = 32 << 20,
     POOL_CELLS = 8,
     /* Points that go through the search at once. */
     SEARCH_POINTS = 1 << 18,
     /* With more edges of the border each cell asks the search: every edge would cost more. */
-    BORDER_MOST = STRIPS_MOST,
+    BORDER_MAX = STRIPS_MAX,
 };
 /* Lists may take this part of a device's memory. */
 #define POOL_SHARE 8
@@ -124,12 +124,11 @@ static void choose_levels(filling *f) {
     f->levels--; /* the last has only bounds */
     f->lists_at[f->levels] = lists;
     f->bounds_at[f->levels + 1] = bounds;
-    f->long_most = f->blocks[f->levels - 1] < LONG_MOST ? f->blocks[f->levels - 1] : LONG_MOST;
+    f->long_most = f->blocks[f->levels - 1] < MAX_LONG ? f->blocks[f->levels - 1] : MAX_LONG;
     f->longer_most = 8 * f->long_most;
     f->doubts_most = (uint32_t)(grid_cells(f->grid) / 32) + SEARCH_POINTS;
-    f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_LEAST : 1;
-    f->unsure_most =
-        f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_LEAST : 1;
+    f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_MIN : 1;
+    f->unsure_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_MIN : 1;
 }
 
 /* ---- memory ---- */
@@ -137,7 +136,7 @@ static void choose_levels(filling *f) {
 static void reserve(filling *f) {
     field_parts *p = f->parts;
     size_t first = (size_t)POOL_FEATURE * p->feature_count;
-    size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MOST ? first : POOL_MOST);
+    size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MAX ? first : POOL_MAX);
     p->pool_count = p->pool_count < pool && !p->pool_fixed ? pool : p->pool_count;
     const struct {
         field_memory which;
@@ -482,7 +481,7 @@ static void search_all(filling *f) {
     size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
     const uint32_t border_count = f->parts->border_count;
     const bool has_sides =
-        border_count && border_count <= BORDER_MOST && !f->parts->sign->by_normals;
+        border_count && border_count <= BORDER_MAX && !f->parts->sign->by_normals;
     searching s = {abuti_allocate(context, most, sizeof *s.points),
                    abuti_allocate(context, most, sizeof *s.nearest),
                    has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
@@ -520,11 +519,11 @@ static bool grow_pool(filling *f) {
     field_parts *p = f->parts;
     uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_SHARE);
     uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = entries_needed(f);
-    if (f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MOST || needed <= p->pool_count)
+    if (f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX || needed <= p->pool_count)
         return false;
     /* lists of blocks below one that did not fit are not in this number yet */
     needed += needed / 4;
-    if (needed > most || needed > largest || needed > FIELD_CHUNKS_MOST * FIELD_CHUNK)
+    if (needed > most || needed > largest || needed > FIELD_CHUNKS_MAX * FIELD_CHUNK)
         return false;
     p->pool_count = (size_t)needed;
     return true;
@@ -536,13 +535,13 @@ static bool is_searched(const filling *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
     return p->sign->by_normals || (!p->sign->closed && !p->border_count) ||
-           p->border_count > BORDER_MOST || !(f->largest < MAX_FLOAT_EXTENT) ||
+           p->border_count > BORDER_MAX || !(f->largest < MAX_FLOAT_EXTENT) ||
            cells < p->cells_least * f->bvh->tree.triangle_count;
 }
 
 /* Whether lists or cells in doubt found no room. */
 static bool has_failed(const filling *f) {
-    return f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MOST ||
+    return f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX ||
            entries_needed(f) > f->parts->pool_count ||
            f->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_most ||
            f->counters[FIELD_COUNT_UNSURE] > f->unsure_most || f->counters[FIELD_COUNT_LEFT];

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-enum { SLICES_MOST = 64 };
-#define CELLS_LEAST 0.5
+enum { SLICES_MAX = 64 };
+#define CELLS_MIN 0.5
 #define SHORT_SHARE 0.66
 
 /* ---- the border ---- */
@@ -107,9 +107,9 @@ static abut_status create(bvh_part *part, void *owner) {
     field_parts *p = (field_parts *)part;
     bvh_on_device *there = owner;
     char options[ABUTI_OPTIONS_BYTES];
-    p->cells_least = CELLS_LEAST;
+    p->cells_least = CELLS_MIN;
     p->short_share = SHORT_SHARE;
-    p->slices_most = SLICES_MOST;
+    p->slices_most = SLICES_MAX;
     p->degree_most = FEATURES_DEGREE;
     abuti_device_options(there, options);
     prepare(there, options);

@@ -17,7 +17,7 @@
 
 /* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
 #define FIELD_CHUNK 1024
-#define FIELD_CHUNKS_MOST (1u << 21)
+#define FIELD_CHUNKS_MAX (1u << 21)
 
 /* Names of lists in local memory: of a slice that is made, and of one of eight that are; of a
  * block, of 4^3 and of 2^3 cells that are measured, eight times that where there are only eight;

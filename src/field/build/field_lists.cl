@@ -61,7 +61,7 @@ static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
     if (count == 0)
         return 0;
     if (atomic_add(&counters[FIELD_COUNT_CHUNKS], chunks) >
-        FIELD_CHUNKS_MOST - min(chunks, FIELD_CHUNKS_MOST))
+        FIELD_CHUNKS_MAX - min(chunks, FIELD_CHUNKS_MAX))
         return ABUT_NONE;
     uint begin = atomic_add(&counters[FIELD_COUNT_ENTRIES + turn], count);
     if (count > pool_size - taken || begin > pool_size - taken - count)

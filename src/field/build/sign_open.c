@@ -18,7 +18,7 @@
  * of them. Guarantee: fast numbers are off by 0.01 at most (which bvh.h promises) where the surface
  * is not too near (sign_near()), as it is not at c; and at p: no sign that is nearer to 1/2 than
  * that is taken from elsewhere. So signs depend on no hierarchy, and a device finds the same
- * (field_sides.cl), unless there are more border edges than STRIPS_MOST.
+ * (field_sides.cl), unless there are more border edges than STRIPS_MAX.
  */
 #include "field/build/cells.h"
 
@@ -30,7 +30,7 @@
 
 #define FAST_ERROR 0.021 /* two fast numbers, and rounding */
 
-enum { ROWS_MOST = FIELD_BRICK * FIELD_BRICK }; /* of a block */
+enum { ROWS_MAX = FIELD_BRICK * FIELD_BRICK }; /* of a block */
 
 typedef struct opening {
     const abut_bvh *bvh;
@@ -145,8 +145,8 @@ typedef struct row_jumps {
     const cells_span *s;
     double clear;      /* from a cell that is farther from the surface there is none to the next */
     uint32_t count[2]; /* rows along y and z */
-    int32_t jump[ROWS_MOST]; /* n */
-    unsigned char is_known[ROWS_MOST];
+    int32_t jump[ROWS_MAX]; /* n */
+    unsigned char is_known[ROWS_MAX];
 } row_jumps;
 
 /* A cell of a row. */
@@ -173,7 +173,7 @@ static bool link_row(const opening *o, row_jumps *rows, uint32_t known, uint32_t
 
 /* Goes from a row to all that can be reached. */
 static void link_rows(const opening *o, row_jumps *rows, uint32_t first) {
-    uint32_t stack[ROWS_MOST], used = 0; /* a row gets there once */
+    uint32_t stack[ROWS_MAX], used = 0; /* a row gets there once */
     stack[used++] = first;
     rows->is_known[first] = 1;
     while (used) {
@@ -336,7 +336,7 @@ static void answer(const opening *o, const question *questions, uint32_t count, 
     for (uint32_t i = 0; i < count; i++)
         if (questions[i].kind != OF_NOTHING)
             points[asked++] = questions[i].point;
-    if (asked < 3 || o->border->solid->border_count > STRIPS_MOST)
+    if (asked < 3 || o->border->solid->border_count > STRIPS_MAX)
         for (uint32_t i = 0; i < asked; i++)
             found[i] = abuti_sign_winding(o->bvh, far, points[i]);
     else

@@ -3,7 +3,7 @@
  * A garment is an open mesh of nearly equilateral triangles at a distance (ease) from the body in
  * its rest pose. It is an isosurface of the signed distance field of the body, clipped at neck,
  * wrists, waist and hem. An exact test guarantees that it touches neither the body nor itself. The
- * result is a character with the same bones, so it can follow a pose, and a list of vertices that a
+ * result is a character with the same bones, so it can follow a pose. It lists the vertices that a
  * cloth solver should attach to the body.
  */
 #ifndef ABUT_GARMENT_H

@@ -61,9 +61,10 @@ typedef enum abut_status {
     ABUT_ERROR_MEMORY,      /* an allocation failed */
     ABUT_ERROR_FILE,        /* a file cannot be opened, read, written or replaced */
     ABUT_ERROR_FORMAT,      /* the content of a file or buffer violates its format */
-    ABUT_ERROR_UNSUPPORTED, /* this build lacks a required feature; see abut_features() */
+    ABUT_ERROR_UNSUPPORTED, /* not possible with this build, input or file version; see
+                               abut_features() */
     ABUT_ERROR_LIMIT,       /* a count exceeds its limit, such as that of 32-bit indices */
-    ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; the required count was stored */
+    ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; lists store the required count */
     ABUT_ERROR_CANCELLED,   /* the progress callback returned false */
     ABUT_ERROR_DEVICE       /* the device does not exist or failed; the CPU path still works */
 } abut_status;
@@ -101,9 +102,10 @@ typedef struct abut_context_options {
     void *task_user;
     void (*run_tasks)(void *user, uint32_t count, void (*task)(void *data, uint32_t index),
                       void *data);
-    uint32_t thread_count; /* threads of the pool that a call uses; 0 = OMP_NUM_THREADS, else all
-                            * available processors; 1 = serial. Values above the processor count
-                            * or 16, whichever is larger, are reduced to it */
+    uint32_t thread_count; /* threads of the pool that a call uses; 1 = serial; 0 = the value of
+                            * the environment variable OMP_NUM_THREADS, else all processors that
+                            * the process may use. A call never uses more than the larger of 16
+                            * and the processor count */
 
     /* Log. Receives messages that are neither results nor errors; null = discard them. Several
      * worker threads may call it at the same time. */
@@ -182,10 +184,9 @@ typedef struct abut_quat {
 } abut_quat;
 
 /* A rotation followed by a translation. A rotation of all zeros means no rotation, so a zeroed pose
- * is the identity. All functions normalise other rotations. All functions return
- * ABUT_ERROR_ARGUMENT for values that are not finite and for translations beyond
- * ABUT_COORDINATE_MAX. <abut/geom.h> composes poses and converts them from matrices
- * (abut_pose_from_matrix()). */
+ * is the identity. All functions normalise other rotations. All functions return an
+ * error for values that are not finite and for translations beyond ABUT_COORDINATE_MAX.
+ * <abut/geom.h> composes poses and converts them from matrices (abut_pose_from_matrix()). */
 typedef struct abut_pose {
     abut_quat rotation;
     abut_vec3 translation;

@@ -195,12 +195,14 @@ typedef struct abut_character_info {
 
 /* Returns the sizes of a character; zeros for null. Thread-safe. */
 ABUT_API abut_character_info abut_character_get_info(const abut_character *character);
-/* Returns a bone, a clip or a morph target. Its pointers are valid until the character is
- * destroyed. An invalid index gives all zeros. Thread-safe. */
+/* Returns a bone; all zeros for an invalid index. Its pointers are valid until the character is
+ * destroyed. Thread-safe. */
 ABUT_API abut_character_bone abut_character_get_bone(const abut_character *character,
                                                      uint32_t bone);
+/* The same for a clip. Thread-safe. */
 ABUT_API abut_character_clip abut_character_get_clip(const abut_character *character,
                                                      uint32_t clip);
+/* The same for a morph target. Thread-safe. */
 ABUT_API abut_character_morph abut_character_get_morph(const abut_character *character,
                                                        uint32_t morph);
 /* Returns the mesh in the rest pose with linear skinning. It is valid until the character is
@@ -253,9 +255,9 @@ typedef struct abut_character_pose_options {
 ABUT_DEFAULT(abut_character_pose_options)
 
 /* Evaluates a pose: stores bone_count matrices from the space of each bone to world space. Null
- * options select the rest pose. Rotations are blended by slerp along the shorter arc. Returns
- * ABUT_ERROR_ARGUMENT for an invalid clip, blend or time, or if a bone leaves the coordinate range.
- * Thread-safe. */
+ * options select the rest pose; default options select the first clip at time 0. Rotations are
+ * blended by slerp along the shorter arc. Returns ABUT_ERROR_ARGUMENT for an invalid clip, blend or
+ * time, or if a bone leaves the coordinate range. Thread-safe. */
 ABUT_API abut_status abut_character_pose(const abut_character *character,
                                          const abut_character_pose_options *options,
                                          abut_character_matrix *bones);

@@ -87,7 +87,9 @@ ABUT_API size_t abut_buffer_bytes(const abut_buffer *buffer);
  * if the range exceeds the buffer. One thread per buffer. */
 ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *data,
                                        size_t bytes);
-/* Copies bytes from the buffer to the host; otherwise as abut_buffer_write(). */
+/* Copies bytes from the buffer to the host; otherwise as abut_buffer_write(). One thread per
+ * buffer.
+ */
 ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
                                       size_t bytes);
 

@@ -56,8 +56,7 @@ ABUT_DEFAULT(abut_mesh_style)
  * size, direction, angle or colour is out of range. Thread-safe. */
 ABUT_API abut_status abut_picture_create(abut_context *context, const abut_picture_options *options,
                                          abut_picture **picture);
-/* Frees a picture. Null is allowed. One thread per picture, as for all functions below with a
- * picture. */
+/* Frees a picture. Null is allowed. No other thread may use it. */
 ABUT_API void abut_picture_destroy(abut_picture *picture);
 
 /* Returns a colour of the palette of eight distinct colours: that of mesh `number`, from 0, among
@@ -74,7 +73,8 @@ ABUT_API abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mes
  * surface are visible faintly. One thread per picture. */
 ABUT_API abut_status abut_picture_add_line(abut_picture *picture, abut_vec3 from, abut_vec3 to,
                                            double width, abut_colour colour);
-/* Adds a point as a disc of `width` pixels (0 = 8); otherwise as abut_picture_add_line(). */
+/* Adds a point as a disc of `width` pixels (0 = 8); otherwise as abut_picture_add_line(). One
+ * thread per picture. */
 ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, double width,
                                             abut_colour colour);
 
@@ -90,23 +90,27 @@ typedef struct abut_picture_item {
     double width;       /* in pixels */
 } abut_picture_item;
 
-/* Returns the options of a picture, with its actual width and height; defaults for null. */
+/* Returns the options of a picture, with its actual width and height; defaults for null. One
+ * thread per picture. */
 ABUT_API abut_picture_options abut_picture_get_options(const abut_picture *picture);
-/* Returns the number of meshes, lines and points; 0 for null. */
+/* Returns the number of meshes, lines and points; 0 for null. One thread per picture. */
 ABUT_API size_t abut_picture_item_count(const abut_picture *picture);
-/* Returns object `number`: first the meshes, then the lines and points, each in the order of
- * addition. Returns ABUT_ERROR_ARGUMENT if `number` is not below abut_picture_item_count(). */
+/* Stores object `number` in `item`: first the meshes, then the lines and points, each in the order
+ * of addition. Returns ABUT_ERROR_ARGUMENT if `number` is not below abut_picture_item_count(). One
+ * thread per picture. */
 ABUT_API abut_status abut_picture_get_item(const abut_picture *picture, size_t number,
                                            abut_picture_item *item);
 
 /* Renders to width x height x 4 bytes: RGBA with A = 255, top row first. The camera frames all
  * objects; an empty picture has only the background. `bytes` is the size of `pixels`. Returns
- * ABUT_ERROR_BUFFER if it is too small. Reports progress as stage "picture". */
+ * ABUT_ERROR_BUFFER if it is too small. Reports progress as stage "picture". One thread per
+ * picture.
+ */
 ABUT_API abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels);
 
 /* Renders a picture and writes it atomically. The extension selects the format, in any case: .png
  * or .ppm. Returns ABUT_ERROR_UNSUPPORTED for .png without the "png" feature. /dev/stdout receives
- * PNG if the build has it, else PPM. */
+ * PNG if the build has it, else PPM. One thread per picture. */
 ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);
 
 /* Writes pixels to such a file: width x height x 4 bytes, RGBA with A ignored, top row first. Each

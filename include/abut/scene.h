@@ -58,10 +58,13 @@ typedef struct abut_scene_arrays {
 #define ABUT_SCENE_IGNORED 1048576 /* maximum number of ignored pairs */
 
 /* Reads a scene and all meshes that it refers to: OBJ, PLY, STL, OFF or glTF. Relative paths start
- * at the folder of the scene file. Only regular files are opened. Returns ABUT_ERROR_FORMAT for
- * content that the format does not define; the error message names the file and the member. Returns
- * ABUT_ERROR_LIMIT if a limit above is exceeded, or if all shapes together have more than 4,194,304
- * triangles. Returns ABUT_ERROR_UNSUPPORTED without the "gltf" feature. Thread-safe. */
+ * at the folder of the scene file. Only regular files are opened. Returns
+ *  - ABUT_ERROR_FORMAT for content that the format does not define, too many groups or segments;
+ * the error message names the file and the member,
+ *  - ABUT_ERROR_LIMIT for more than ABUT_SCENE_IGNORED ignored pairs, more than 4096 entries of
+ *    `ignore` with a group, or more than 4,194,304 triangles of all shapes together,
+ *  - ABUT_ERROR_UNSUPPORTED without the "gltf" feature.
+ * Thread-safe. */
 ABUT_API abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene);
 /* The same for a scene in memory. `name` replaces the path in messages, and relative paths start at
  * its folder. Null = the scene cannot refer to files. Thread-safe. */

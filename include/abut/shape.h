@@ -66,7 +66,7 @@ ABUT_API abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind
 /* Creates the mesh of a shape. Returns ABUT_ERROR_ARGUMENT if
  *  - a size is not between 1e-90 and 1e90,
  *  - radius2 of a tube or torus is not below radius,
- *  - the wall of a tube or torus is thinner than 1e-9 of the radius,
+ *  - the wall of a tube, or radius2 of a torus, is below 1e-9 of radius,
  *  - segments or rings are too few to enclose a volume.
  * Returns ABUT_ERROR_LIMIT if the mesh has more elements than 32-bit indices can address.
  * Thread-safe. */

@@ -20,7 +20,7 @@ typedef struct abut_mpi_traffic {
     uint64_t sent;    /* bytes sent to other processes, counted once per receiver */
     uint64_t written; /* bytes written to files */
     double waited;    /* seconds in MPI calls */
-    double processor; /* processor seconds in MPI calls: Open MPI polls while it waits */
+    double processor; /* processor seconds of these: Open MPI polls while it waits */
 } abut_mpi_traffic;
 
 /* Builds a sparse signed distance field and writes it to `path` (.abutf), with the same bytes as
@@ -39,13 +39,14 @@ abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
  * process may call it at a time. */
 void abut_mpi_gather(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                      abut_mpi_traffic *traffic);
-/* The same, but only the first process receives the data; `all` may be null in the others. */
+/* The same, but only the first process receives the data; `all` may be null in the others. One
+ * thread per process may call it at a time. */
 void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                       abut_mpi_traffic *traffic);
 
-/* Removes the temporary file of a field that is being written, if there is one, so the write fails.
- * Not collective. For handlers of signals that end the process, in case other processes are gone.
- * Makes one system call; safe in a signal handler. */
+/* Removes the temporary file of a field that is being written, if there is one; the write then
+ * fails. Not collective. Call it when a signal ends the process, which may be waiting for a process
+ * that no longer exists. Makes one system call; safe in a signal handler. */
 void abut_mpi_clean(void);
 
 #ifdef __cplusplus

@@ -55,7 +55,7 @@ ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
  *   null, "" or "auto"  the fastest GPU: the largest product of compute units and clock
  *   "gpu", "cpu"        the fastest device of that kind; "cpu" is an OpenCL device such as PoCL
  *   a number            the index in the list of abut_device_list()
- *   other text          the first device whose name or platform contains the text, in any case
+ *   other text          the first device whose name or platform contains the text, ignoring case
  * Returns ABUT_ERROR_DEVICE if no device matches or the self-test fails. If no device matches, the
  * error message lists the available devices. Thread-safe. */
 ABUT_API abut_status abut_device_open(abut_context *context, const char *selector,

@@ -108,7 +108,7 @@ ABUT_API abut_status abut_picture_get_item(const abut_picture *picture, size_t n
  */
 ABUT_API abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels);
 
-/* Renders a picture and writes it atomically. The extension selects the format, in any case: .png
+/* Renders a picture and writes it atomically. The extension selects the format, ignoring case: .png
  * or .ppm. Returns ABUT_ERROR_UNSUPPORTED for .png without the "png" feature. /dev/stdout receives
  * PNG if the build has it, else PPM. One thread per picture. */
 ABUT_API abut_status abut_picture_write(abut_picture *picture, const char *path);

@@ -1,17 +1,17 @@
-/* Ground floor of the API: status codes, error sentences, the context, and the small value types.
+/* Fundamentals of the API: status codes, error messages, the context and small value types.
  *
- * Rules that hold for every function of the library:
- *  - What can fail returns abut_status; results come through the last arguments, which stay
- *    untouched on failure. abut_last_error() then holds a sentence for people.
- *  - Lists go into the caller's memory: capacity, array, count. Where there are more than the
- *    capacity, the call fails with ABUT_ERROR_BUFFER, the count tells how many there are, and
- *    nothing else is written; so a capacity of 0, with a null array, asks for the count.
- *  - Option structures start with their own size, have an inline default function, and mean
- *    "our choice" wherever a field is zero. A null pointer to options means all defaults.
- *  - A null context means the built-in one: malloc, threads on all cores, silent.
- *  - Objects keep the context they were made with alive, so destroy in any order.
- *  - Every enum abut_x has abut_x_name(), a word for people and programs that stays the same; null
- *    for a value that the enum lacks, so that counting up from 0 lists all. Thread-safe.
+ * Conventions of all functions:
+ *  - A function that can fail returns abut_status. Its last parameters receive the results. They
+ *    are unchanged if the function fails, and abut_last_error() returns a message.
+ *  - Lists are written to memory of the caller: capacity, array, count. If the list has more
+ *    elements than the capacity, the call returns ABUT_ERROR_BUFFER and stores the required count.
+ *    It writes nothing else. Pass a null array with capacity 0 to query the count.
+ *  - Option structures start with their size and have an inline default function. A member that is
+ *    zero selects the default value. A null pointer to options selects all defaults.
+ *  - A null context is the built-in context: malloc, threads on all cores, no log.
+ *  - Objects retain their context, so objects and context may be destroyed in any order.
+ *  - Every enum abut_x has a function abut_x_name(). It returns a stable name, or null for a value
+ *    that the enum does not have. These functions are thread-safe.
  */
 #ifndef ABUT_BASE_H
 #define ABUT_BASE_H
@@ -33,7 +33,7 @@ extern "C" {
 #define ABUT_API
 #endif
 
-/* Defines type_default(), which returns a structure that is all zero but for its size. */
+/* Defines the function type_default(), which returns a zeroed structure with its size set. */
 #define ABUT_DEFAULT(type)                    \
     static inline type type##_default(void) { \
         type options;                         \
@@ -46,34 +46,35 @@ extern "C" {
 #define ABUT_VERSION_MINOR 5
 #define ABUT_VERSION_PATCH 1
 
-/* Returns the version of the library that is running, as "major.minor.patch". Thread-safe. */
+/* Returns the version of the loaded library as "major.minor.patch". Thread-safe. */
 ABUT_API const char *abut_version(void);
 
-/* Returns the optional parts that this build has, as words separated by spaces: "threads", "png",
- * "gltf", "assimp", "opencl", "zstd". An empty string means none of them. Thread-safe. */
+/* Returns the optional features of this build, separated by spaces: "threads", "png", "gltf",
+ * "assimp", "opencl", "zstd". The string is empty if the build has none. Thread-safe. */
 ABUT_API const char *abut_features(void);
 
 /* ---- status ---- */
 
 typedef enum abut_status {
     ABUT_OK = 0,
-    ABUT_ERROR_ARGUMENT,    /* the caller passed something that the contract forbids */
-    ABUT_ERROR_MEMORY,      /* the allocator said no */
-    ABUT_ERROR_FILE,        /* a file could not be opened, read, written or replaced */
-    ABUT_ERROR_FORMAT,      /* a file or buffer does not hold what its format demands */
-    ABUT_ERROR_UNSUPPORTED, /* this build lacks the part that could do it; see abut_features() */
-    ABUT_ERROR_LIMIT,       /* more elements than 32-bit indices or size_t can count */
-    ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; the needed count was stored */
-    ABUT_ERROR_CANCELLED,   /* the progress callback asked to stop */
-    ABUT_ERROR_DEVICE       /* there is no such device, or it failed; the CPU path still works */
+    ABUT_ERROR_ARGUMENT,    /* an argument violates the contract of the function */
+    ABUT_ERROR_MEMORY,      /* an allocation failed */
+    ABUT_ERROR_FILE,        /* a file cannot be opened, read, written or replaced */
+    ABUT_ERROR_FORMAT,      /* the content of a file or buffer violates its format */
+    ABUT_ERROR_UNSUPPORTED, /* not possible with this build, input or file version; see
+                               abut_features() */
+    ABUT_ERROR_LIMIT,       /* a count exceeds its limit, such as that of 32-bit indices */
+    ABUT_ERROR_BUFFER,      /* the caller's buffer is too small; lists store the required count */
+    ABUT_ERROR_CANCELLED,   /* the progress callback returned false */
+    ABUT_ERROR_DEVICE       /* the device does not exist or failed; the CPU path still works */
 } abut_status;
 
-/* "file error" and so on; null beyond the last. */
+/* Returns a name such as "file error"; null for an invalid status. Thread-safe. */
 ABUT_API const char *abut_status_name(abut_status status);
 
-/* Returns the sentence that belongs to the last failure on this thread: which file and line, which
- * argument, and what to do. Never null; valid until the next failing call on this thread. Bytes
- * that are not printable UTF-8 (odd file names) appear as \xNN. Thread-safe. */
+/* Returns the message of the last failure on the calling thread. It names the file and line or the
+ * argument, and states a remedy. Never null; valid until the next failure on this thread. Bytes
+ * that are not printable UTF-8, as in some file names, appear as \xNN. Thread-safe. */
 ABUT_API const char *abut_last_error(void);
 
 /* ---- context ---- */
@@ -82,86 +83,96 @@ typedef struct abut_context abut_context;
 
 typedef enum abut_log_level { ABUT_LOG_INFO = 0, ABUT_LOG_WARNING } abut_log_level;
 
+/* Returns "info" or "warning". Thread-safe. */
 ABUT_API const char *abut_log_level_name(abut_log_level level);
 
 typedef struct abut_context_options {
     size_t size; /* sizeof(abut_context_options), set by the default function */
 
-    /* Memory. Both or neither. `allocate` returns memory aligned to `alignment` (a power of two,
-     * at most 64) or null; `release` is never called with null. May be called from workers. */
+    /* Allocator. Set both functions or neither. `allocate` returns memory aligned to `alignment`
+     * (a power of two, at most 64), or null. `release` is never called with null. Worker threads
+     * may call both. */
     void *memory_user;
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *memory);
 
-    /* Tasks: run task(data, i) for every i below count, in any order, on any threads, and return
-     * when all are done. Null: the library's own threads, which all callers share. */
+    /* Job system. Runs task(data, i) for every i below count, in any order and on any threads.
+     * Returns when all tasks have finished. Null = the library's own thread pool, which all callers
+     * share. */
     void *task_user;
     void (*run_tasks)(void *user, uint32_t count, void (*task)(void *data, uint32_t index),
                       void *data);
-    uint32_t thread_count; /* of the library's own; 0 = as many as the machine offers, 1 = serial;
-                            * never more than its processors, or 16 */
+    uint32_t thread_count; /* threads of the pool that a call uses; 1 = serial; 0 = the value of
+                            * the environment variable OMP_NUM_THREADS, else all processors that
+                            * the process may use. A call never uses more than the larger of 16
+                            * and the processor count */
 
-    /* Messages that are neither result nor error. Null: dropped. May be called from workers, by
-     * several at a time. */
+    /* Log. Receives messages that are neither results nor errors; null = discard them. Several
+     * worker threads may call it at the same time. */
     void *log_user;
     void (*log)(void *user, abut_log_level level, const char *message);
 
-    /* Long work calls this now and then with a fraction from 0 to 1, always on the thread that
-     * entered the library. Returning false cancels: the call fails with ABUT_ERROR_CANCELLED and
-     * leaves nothing behind. Progress and threads are those of the context of the object that a
-     * function is called on: the world, the layers or the map, also for the work on meshes that
-     * have another context. */
+    /* Progress. Long computations call it periodically with a fraction from 0 to 1, always on the
+     * thread that called the library. Return false to cancel: the call then releases what it
+     * allocated and returns ABUT_ERROR_CANCELLED. A function uses the progress callback and the
+     * threads of the object that it operates on: the world, the layers or the map. This includes
+     * work on meshes that belong to another context. */
     void *progress_user;
     bool (*progress)(void *user, const char *stage, double fraction);
 } abut_context_options;
 
 ABUT_DEFAULT(abut_context_options)
 
-/* Creates a context. `options` may be null. One context may serve several threads at once if its
- * callbacks can. Thread-safe. */
+/* Creates a context. `options` may be null. Several threads may use one context at the same time
+ * if its callbacks are thread-safe. Thread-safe. */
 ABUT_API abut_status abut_context_create(const abut_context_options *options,
                                          abut_context **context);
 
-/* Gives up the caller's hold on a context; objects made with it keep it alive until they go.
- * Null is allowed. Thread-safe. */
+/* Releases the caller's reference to a context. The context is freed with the last object that
+ * refers to it. Null is allowed. Thread-safe. */
 ABUT_API void abut_context_destroy(abut_context *context);
 
-/* ---- for code on top ---- */
+/* ---- services for application code ---- */
 
-/* What the library itself takes from a context, for programs whose own work shall share its memory,
- * threads and error sentences; a null context is the built-in one. */
+/* The allocator, the threads and the error messages of the library, for code built on top of it.
+ * A null context is the built-in one. */
 
-/* Memory for count x element_bytes, aligned to 64; null with the error set where there is none, and
- * the caller returns ABUT_ERROR_MEMORY. Nothing asked for gives a valid pointer. Thread-safe. */
+/* Allocates count x element_bytes bytes, aligned to 64 bytes. Returns null and sets the error
+ * message if the allocation fails or the product overflows; the caller then returns
+ * ABUT_ERROR_MEMORY. A size of zero returns a valid pointer. Thread-safe. */
 ABUT_API void *abut_context_allocate(abut_context *context, size_t count, size_t element_bytes);
-/* Gives it back to the context it came from. Null is allowed. Thread-safe. */
+/* Frees memory from abut_context_allocate() of the same context. Null is allowed. Thread-safe. */
 ABUT_API void abut_context_free(abut_context *context, void *memory);
-/* Calls body(data, chunk, begin, end) for consecutive ranges of at most `grain` (0 = 1) items that
- * cover [0, count), on all threads of the context, and returns when all are done. How items fall
- * into chunks depends on count and grain alone, so that sums kept by chunk and added in order do
- * not depend on the number of threads. Thread-safe. */
+/* Divides [0, count) into consecutive chunks of at most `grain` items (0 = 1). Calls
+ * body(data, chunk, begin, end) for each chunk, on all threads of the context. Returns when all
+ * calls have returned. The division depends only on count and grain. A sum that is accumulated per
+ * chunk and added in chunk order therefore does not depend on the number of threads. Thread-safe.
+ */
 ABUT_API void abut_context_parallel_for(abut_context *context, size_t count, size_t grain,
                                         void (*body)(void *data, size_t chunk, size_t begin,
                                                      size_t end),
                                         void *data);
-/* Writes a file, all or nothing: an old one of that name stays until the new one is complete on
- * disk. /dev/stdout is written as it is. Thread-safe. */
-ABUT_API abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,
-                                        size_t bytes);
-/* Stores a sentence for abut_last_error() and returns `status`. Thread-safe. */
+/* Writes a file atomically: an existing file keeps its content until the new content is complete
+ * on disk. Writes /dev/stdout directly. Thread-safe. */
+ABUT_API abut_status abut_context_write_file(abut_context *context, const char *path,
+                                             const void *data, size_t bytes);
+/* Sets the message that abut_last_error() returns on this thread, and returns `status`.
+ * Thread-safe. */
 ABUT_API abut_status abut_set_error(abut_status status, const char *sentence);
 
 /* ---- value types ---- */
 
-/* No coordinate may be larger than this in magnitude: products of three still fit a double. */
+/* The largest magnitude of a coordinate: the product of three coordinates does not overflow a
+ * double. */
 #define ABUT_COORDINATE_MAX 1e90
 
-/* The longest side of the bounding box of a mesh is 0 or at least this: below it, products of three
- * coordinates underflow, and exact tests are not exact. Functions that create a mesh, read one or
- * set its positions refuse smaller ones. Single coordinates may be smaller; docs/limits.md. */
+/* The smallest size of a mesh: the longest side of its bounding box is 0 or at least this value.
+ * Products of three coordinates of a smaller mesh underflow, and predicates are no longer exact.
+ * Functions that create a mesh, read one or set its positions return an error for smaller meshes.
+ * Single coordinates may be smaller; see docs/limits.md. */
 #define ABUT_MESH_SIZE_MIN 1e-90
 
-/* Instead of an index: no such element. */
+/* An invalid index: no element. */
 #define ABUT_NONE UINT32_MAX
 
 typedef struct abut_vec3 {
@@ -172,15 +183,16 @@ typedef struct abut_quat {
     double x, y, z, w;
 } abut_quat;
 
-/* Rotation first, then translation. A rotation of all zeros counts as no rotation, so that a
- * zeroed pose is the identity; any other is normalised where it is used, in every function. Refused
- * everywhere: what is not finite, a translation beyond ABUT_COORDINATE_MAX. From matrices, composed
- * and so on: abut_pose_from_matrix() and its companions in <abut/geom.h>. */
+/* A rotation followed by a translation. A rotation of all zeros means no rotation, so a zeroed pose
+ * is the identity. All functions normalise other rotations. All functions return an
+ * error for values that are not finite and for translations beyond ABUT_COORDINATE_MAX.
+ * <abut/geom.h> composes poses and converts them from matrices (abut_pose_from_matrix()). */
 typedef struct abut_pose {
     abut_quat rotation;
     abut_vec3 translation;
 } abut_pose;
 
+/* An axis-aligned bounding box (AABB): its smallest and its largest corner. */
 typedef struct abut_box {
     abut_vec3 lo, hi;
 } abut_box;

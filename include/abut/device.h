@@ -1,7 +1,7 @@
-/* Devices: what OpenCL offers on this machine, and how to choose from it.
+/* OpenCL devices: enumeration, selection, device memory and interoperation with OpenCL programs.
  *
- * The OpenCL loader (libOpenCL.so.1) is opened at run time, so the library works where there is
- * none: the list is then empty, and everything runs on the CPU path, which needs no device.
+ * The library loads the OpenCL loader (libOpenCL.so.1) at run time. On a machine without OpenCL the
+ * list of devices is empty, and all computations run on the CPU path, which needs no device.
  */
 #ifndef ABUT_DEVICE_H
 #define ABUT_DEVICE_H
@@ -18,90 +18,98 @@ typedef enum abut_device_kind {
     ABUT_DEVICE_KIND_OTHER
 } abut_device_kind;
 
+/* Returns "gpu", "cpu" or "other". Thread-safe. */
 ABUT_API const char *abut_device_kind_name(abut_device_kind kind);
 
-/* What a device says of itself. Texts that are longer are cut. */
+/* Properties that the driver reports. Longer strings are truncated. */
 typedef struct abut_device_info {
     char name[128], vendor[128];
-    char driver[64];        /* version of the driver */
+    char driver[64];        /* driver version */
     char version[128];      /* "OpenCL 3.0 ..." */
-    char platform[128];     /* name of the platform that offers it */
-    abut_device_kind kind;  /* what it is */
-    uint32_t compute_units; /* groups that run side by side, at least */
-    uint32_t clock_mhz;     /* highest; 0 = not told */
-    uint64_t memory_bytes;
-    uint64_t buffer_bytes; /* the largest single buffer */
-    uint64_t local_bytes;  /* memory that a work-group shares */
-    uint64_t group_items;  /* the largest work-group */
-    bool has_doubles;
-    bool is_default; /* in a list: what abut_device_open() takes where nothing is said */
-    /* Known of an open device only, false before: float arithmetic gives the bits of this host. */
+    char platform[128];     /* name of the OpenCL platform */
+    abut_device_kind kind;  /* GPU, CPU or other */
+    uint32_t compute_units; /* compute units; at least that many work-groups run concurrently */
+    uint32_t clock_mhz;     /* maximum clock frequency; 0 = unknown */
+    uint64_t memory_bytes;  /* global memory */
+    uint64_t buffer_bytes;  /* the largest single buffer */
+    uint64_t local_bytes;   /* local memory of a work-group */
+    uint64_t group_items;   /* work-items of the largest work-group */
+    bool has_doubles;       /* the device computes with doubles */
+    bool is_default;        /* in a list: the device that abut_device_open() selects by default */
+    /* Float arithmetic gives the same bits as this host. Known only of an open device; false
+     * otherwise. */
     bool same_bits;
 } abut_device_info;
 
-/* An open device. It counts its holders: objects that work on it keep it alive. */
+/* An open device. It is reference counted: objects that use it keep a reference. */
 typedef struct abut_device abut_device;
 
-/* Stores what the devices say of themselves in `infos` if they are at most `capacity`, else fails
- * with ABUT_ERROR_BUFFER; `count` gets their number in either case. No device is no error: the
- * count is 0. `infos` may be null with a capacity of 0. The position in the list is the number by
- * which abut_device_open() knows the device. Thread-safe. */
+/* Lists the devices of all platforms. Stores their number in `count`, and their properties in
+ * `infos` if the capacity suffices; returns ABUT_ERROR_BUFFER otherwise. A machine without devices
+ * is not an error: the count is 0. `infos` may be null if `capacity` is 0. The index of a device in
+ * this list is the number that abut_device_open() accepts. Thread-safe. */
 ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
                                       abut_device_info *infos, uint64_t *count);
 
-/* Opens a device and checks that it computes known answers. `selector` is
- *   null, "" or "auto"  the fastest GPU
- *   "gpu", "cpu"        the fastest of that kind; a CPU is an OpenCL device such as PoCL
- *   a number            the device at that place of the list, from 0
- *   other text          the first device with that text in its name or its platform's, in any case
- * Fails with ABUT_ERROR_DEVICE where there is none such; the sentence says what there is.
- * Thread-safe.
- */
+/* Opens a device and runs a self-test with known results. `selector` is one of
+ *   null, "" or "auto"  the fastest GPU: the largest product of compute units and clock
+ *   "gpu", "cpu"        the fastest device of that kind; "cpu" is an OpenCL device such as PoCL
+ *   a number            the index in the list of abut_device_list()
+ *   other text          the first device whose name or platform contains the text, ignoring case
+ * Returns ABUT_ERROR_DEVICE if no device matches or the self-test fails. If no device matches, the
+ * error message lists the available devices. Thread-safe. */
 ABUT_API abut_status abut_device_open(abut_context *context, const char *selector,
                                       abut_device **device);
 
-/* Tells what the open device says of itself. Null gives zeros. Thread-safe. */
+/* Returns the properties of an open device; zeros for null. Thread-safe. */
 ABUT_API abut_device_info abut_device_get_info(const abut_device *device);
 
-/* Gives up the caller's hold on a device; objects that work on it keep it alive. With the last of
- * them goes what it keeps for the next: memory of builds that are done, up to 256 MB or a 32nd of
- * what the device has, and pinned memory of the host. Null is allowed. Thread-safe. */
+/* Releases the caller's reference to a device. With the last reference, the device is closed and
+ * its memory cache is freed. The cache holds buffers of finished builds for reuse: at most 256 MB
+ * or 1/32 of the device memory, whichever is less, and pinned host memory. Null is allowed.
+ * Thread-safe. */
 ABUT_API void abut_device_destroy(abut_device *device);
 
-/* ---- memory on a device ---- */
+/* ---- device memory ---- */
 
-/* Bytes on a device, for data that stays there from call to call. For one user at a time. */
+/* A buffer in device memory, for data that stays on the device between calls. One thread at a time
+ * may use a buffer. */
 typedef struct abut_buffer abut_buffer;
 
-/* Takes memory on a device; its content is not defined. Fails with ABUT_ERROR_DEVICE where there is
- * not enough. Thread-safe. */
+/* Allocates a buffer; its content is undefined. Returns ABUT_ERROR_DEVICE if the device does
+ * not have enough memory or `bytes` exceeds buffer_bytes. Thread-safe. */
 ABUT_API abut_status abut_buffer_create(abut_device *device, size_t bytes, abut_buffer **buffer);
-/* Null is allowed. */
+/* Frees a buffer. Null is allowed. No other thread may use the buffer. */
 ABUT_API void abut_buffer_destroy(abut_buffer *buffer);
-/* Its size; 0 for null. Thread-safe. */
+/* Returns the size of a buffer in bytes; 0 for null. Thread-safe. */
 ABUT_API size_t abut_buffer_bytes(const abut_buffer *buffer);
-/* Copies bytes to the buffer or from it, and waits. Refused: a range beyond its end. */
+/* Copies bytes from the host to the buffer, and waits for completion. Returns ABUT_ERROR_ARGUMENT
+ * if the range exceeds the buffer. One thread per buffer. */
 ABUT_API abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *data,
                                        size_t bytes);
+/* Copies bytes from the buffer to the host; otherwise as abut_buffer_write(). One thread per
+ * buffer.
+ */
 ABUT_API abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data,
                                       size_t bytes);
 
-/* Elements in memory of the host, or on a device from the beginning of a buffer (a part of one is a
- * sub-buffer that was wrapped): where questions come from and answers go; neither where there is
- * none. Elements stand close together, and questions are only read. */
+/* An array of elements in host memory or in a device buffer: the inputs and outputs of a batch. At
+ * most one of the two members is set; neither is set if there is no array. Elements are contiguous
+ * and start at the beginning of the buffer. To use a part of a buffer, wrap a sub-buffer. Inputs
+ * are only read. */
 typedef struct abut_array {
-    void *host;          /* or */
-    abut_buffer *buffer; /* on the device of the object that is asked */
+    void *host;          /* host memory, or null */
+    abut_buffer *buffer; /* on the device of the object that processes the batch, or null */
 } abut_array;
 
-/* What is given may not have been written yet, of which gcc warns otherwise. */
+/* Suppresses a gcc warning: the memory that the pointer refers to may be uninitialised. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
 #define ABUT_UNREAD __attribute__((access(none, 1)))
 #else
 #define ABUT_UNREAD
 #endif
 
-/* An array in memory of the host; null = none. Thread-safe. */
+/* Returns an array in host memory; null = no array. Thread-safe. */
 ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
     abut_array array;
     array.host = (void *)(uintptr_t)host;
@@ -109,7 +117,7 @@ ABUT_UNREAD static inline abut_array abut_array_host(const void *host) {
     return array;
 }
 
-/* An array in a buffer; null = none. Thread-safe. */
+/* Returns an array in a buffer; null = no array. Thread-safe. */
 static inline abut_array abut_array_buffer(const abut_buffer *buffer) {
     abut_array array;
     array.host = NULL;
@@ -117,22 +125,24 @@ static inline abut_array abut_array_buffer(const abut_buffer *buffer) {
     return array;
 }
 
-/* ---- a program's own OpenCL ----
+/* ---- OpenCL interoperation ----
  *
- * Who uses OpenCL already opens a device on his own cl_context, and passes his own cl_mem. Handles
- * are void * here, so that this header needs no other. Objects are retained as long as they are
- * used. Calls of this library finish what they queue on a caller's buffers before they return; what
- * the caller has queued on them he has to finish before he calls.
+ * A program that already uses OpenCL opens a device on its own cl_context and passes its own cl_mem
+ * objects. Handles are declared as void *, so this header does not need the OpenCL headers. The
+ * library retains OpenCL objects as long as it uses them. Its functions finish all commands on a
+ * caller's buffers before they return. Before a call, the caller finishes its own commands on them.
  */
 
-/* Opens a device (a cl_device_id) of a cl_context. Thread-safe. */
+/* Opens `native_device` (a cl_device_id) of `native_context` (a cl_context), with the self-test of
+ * abut_device_open(). Thread-safe. */
 ABUT_API abut_status abut_device_open_native(abut_context *context, void *native_context,
                                              void *native_device, abut_device **device);
-/* The cl_context of a device, in which a caller may make buffers; null for null. */
+/* Returns the cl_context of a device; null for null. The caller may create buffers in it.
+ * Thread-safe. */
 ABUT_API void *abut_device_native(const abut_device *device);
-/* Makes a buffer of a cl_mem of the device's cl_context. Thread-safe. */
+/* Creates a buffer from a cl_mem that belongs to the cl_context of the device. Thread-safe. */
 ABUT_API abut_status abut_buffer_wrap(abut_device *device, void *native, abut_buffer **buffer);
-/* The cl_mem of a buffer; null for null. */
+/* Returns the cl_mem of a buffer; null for null. Thread-safe. */
 ABUT_API void *abut_buffer_native(const abut_buffer *buffer);
 
 #ifdef __cplusplus

@@ -1,6 +1,8 @@
-/* Recorded motion: the triangles of one or several meshes once, then where all vertices are, frame
- * after frame, in one file (.abutm). Every frame can be read without the others, is checked, and
- * comes back bit for bit, so that every method and every benchmark sees the same motion.
+/* Recorded motion: the triangles of one or several meshes, and the positions of all vertices in
+ * each frame, in one file (.abutm).
+ *
+ * Any frame can be read without the others. Every frame has a checksum and is restored bit for bit,
+ * so all methods and benchmarks can run on the same motion.
  */
 #ifndef ABUT_FRAMES_H
 #define ABUT_FRAMES_H
@@ -18,65 +20,71 @@ typedef struct abut_frames_writer abut_frames_writer;
 
 typedef struct abut_frames_options {
     size_t size;
-    abut_scalar_type type; /* what positions are kept as; NONE = doubles, which hold them all.
-                            * Nothing is rounded: with floats, a position that is none is refused */
-    bool aims;             /* each frame also has where vertices were about to go in the step that
-                            * led to it, before collisions were handled */
-    double seconds;        /* from frame to frame; 0 = 1/60 */
+    abut_scalar_type type; /* type of the stored positions; NONE = double. Positions are never
+                            * rounded: with float, a position that is not a float is an error */
+    bool aims;             /* each frame also has aims: the predicted positions of the step that
+                            * led to it, before collision response */
+    double seconds;        /* time from frame to frame; 0 = 1/60 */
 } abut_frames_options;
 
 ABUT_DEFAULT(abut_frames_options)
 
-/* Begins a file for some meshes, of which only the triangles are written: by custom what deforms
- * comes first. The file appears under its name when it is finished. Null `options` gives the
- * defaults. Thread-safe. */
+/* Starts a file for `count` meshes and writes their triangles. By convention, deforming meshes come
+ * first. The file appears at `path` when it is finished. Null `options` select the defaults.
+ * Thread-safe. */
 ABUT_API abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count,
                                                const char *path, const abut_frames_options *options,
                                                abut_frames_writer **writer);
-/* Adds a frame: the positions of all vertices in absolute coordinates, mesh after mesh, and as many
- * aims, which are null where the file has none. Refused: what is not finite, beyond
- * ABUT_COORDINATE_MAX, or no float where it should be. One thread a writer. */
+/* Adds a frame: the absolute positions of all vertices, mesh after mesh, and as many aims. `aims`
+ * is null if and only if the file has none. Returns ABUT_ERROR_ARGUMENT if a coordinate is not
+ * finite, exceeds ABUT_COORDINATE_MAX, or is not a float in a file of floats. Returns
+ * ABUT_ERROR_FILE if writing fails. One thread per writer. */
 ABUT_API abut_status abut_frames_writer_add(abut_frames_writer *writer, const abut_vec3 *positions,
                                             const abut_vec3 *aims);
-/* Completes the file, of at least one frame, and frees the writer in any case. */
+/* Completes the file and frees the writer, also on failure. Returns ABUT_ERROR_ARGUMENT if there is
+ * no frame. One thread per writer. */
 ABUT_API abut_status abut_frames_writer_finish(abut_frames_writer *writer);
-/* Frees a writer without leaving a file. Null is allowed. */
+/* Frees a writer and discards its file. Null is allowed. One thread per writer. */
 ABUT_API void abut_frames_writer_discard(abut_frames_writer *writer);
 
 /* ---- reading ---- */
 
 typedef struct abut_frames abut_frames;
 
-/* Opens a file. Nothing in it is trusted: lengths are held against the size of the file before
- * memory is taken, triangles and the first frame are checked now, every other frame when it is
- * read. Thread-safe. */
+/* Opens a file. The content is not trusted: all lengths are compared with the file size before
+ * memory is allocated. The function validates the triangles and the first frame. Every other frame
+ * is validated when it is read. Returns ABUT_ERROR_FORMAT if the file is truncated or damaged, and
+ * ABUT_ERROR_UNSUPPORTED if its byte order or version is not supported. Thread-safe. */
 ABUT_API abut_status abut_frames_open(abut_context *context, const char *path,
                                       abut_frames **frames);
-/* The same for a file in memory, which must stay there. `name` is for messages; may be null. */
+/* The same for a file in memory. The memory must stay valid until abut_frames_close(). `name` is
+ * used in messages and may be null. Thread-safe. */
 ABUT_API abut_status abut_frames_open_memory(abut_context *context, const void *data, size_t bytes,
                                              const char *name, abut_frames **frames);
-/* Null is allowed. One thread at a time may use what was opened. */
+/* Closes the file and frees the object. Null is allowed. One thread at a time may use an open file.
+ */
 ABUT_API void abut_frames_close(abut_frames *frames);
 
 typedef struct abut_frames_info {
     uint32_t mesh_count;
     uint64_t frame_count;
-    uint64_t vertex_count, triangle_count; /* of all meshes together */
+    uint64_t vertex_count, triangle_count; /* sums over all meshes */
     abut_scalar_type type;
     bool aims;
-    double seconds; /* from frame to frame */
+    double seconds; /* time from frame to frame */
 } abut_frames_info;
 
-/* Tells what the file has. Null gives zeros. */
+/* Returns the properties of the file; zeros for null. Thread-safe. */
 ABUT_API abut_frames_info abut_frames_get_info(const abut_frames *frames);
-/* A mesh as it is in the first frame; null where there is none of that number. It lives as long as
- * the file is open. */
+/* Returns a mesh with the positions of the first frame; null for an invalid index. The mesh is
+ * valid until the file is closed. Thread-safe. */
 ABUT_API abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh);
-/* Reads a frame, counted from 0: room for vertex_count each. `aims` may be null, and must be where
- * the file has none. On failure both are untouched. */
+/* Reads frame `frame`, counted from 0, into arrays of vertex_count elements. `aims` may be null; it
+ * must be null if the file has none. Returns ABUT_ERROR_ARGUMENT if the frame does not exist, and
+ * ABUT_ERROR_FORMAT if it is damaged. Both arrays are unchanged on failure. One thread per file. */
 ABUT_API abut_status abut_frames_read(abut_frames *frames, uint64_t frame, abut_vec3 *positions,
                                       abut_vec3 *aims);
-/* Makes a mesh of one frame. */
+/* Creates a mesh with the positions of a frame. The caller destroys it. One thread per file. */
 ABUT_API abut_status abut_frames_mesh_at(abut_frames *frames, uint64_t frame, uint32_t mesh,
                                          abut_mesh **made);
 

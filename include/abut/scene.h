@@ -1,9 +1,9 @@
-/* Scenes: bodies with names, places and groups, read from a file that people write.
+/* Scenes: named bodies with poses and collision groups, read from a JSON file.
  *
- * A file names meshes (other files, or built-in shapes), the bodies that are made of them, and the
- * pairs that are not to be tried; docs/scene.md has the format, which is JSON. What comes out goes
- * as it is into abut_world_add() and abut_layers_add(). Needs the "gltf" feature, which brings the
- * parser.
+ * A scene file lists meshes (other files or built-in shapes), the bodies that use them, and the
+ * pairs of bodies to ignore. docs/scene.md defines the format. Groups and masks of a scene have the
+ * meaning that abut_world_add() and abut_layers_add() expect. Reading needs the "gltf" feature,
+ * which includes the JSON parser.
  */
 #ifndef ABUT_SCENE_H
 #define ABUT_SCENE_H
@@ -19,57 +19,63 @@ extern "C" {
 typedef struct abut_scene abut_scene;
 
 typedef struct abut_scene_body {
-    const char *name; /* no other body has it; "#7" where the file gives the eighth none */
-    abut_mesh *mesh;  /* the scene's; several bodies may have the same */
+    const char *name; /* unique; the file may omit it: the eighth body is then "#7" */
+    abut_mesh *mesh;  /* owned by the scene; several bodies may share a mesh */
     abut_pose pose;
-    uint32_t group;     /* its bit, as in abut_world_item: the first where the file names none */
-    uint32_t mask;      /* all groups but those that its own is not to be tried with; never 0 */
-    const char *file;   /* of the mesh, as the scene has it; null for a shape */
-    const char *method; /* how it is to be tried, a name of abut_world_method; null = not said */
-    const abut_character *character;    /* of a posed character, of which the mesh is; else null */
-    const abut_character_matrix *bones; /* where its bones are, before the pose */
-    const char *solid;     /* "plane", "sphere", "capsule", "box", "cylinder" or "hull", a name of
-                            * abut_solid_kind: it is meant to be exactly that, in its own coordinates
-                            * about the origin and along z, and the mesh is its picture. A plane is
-                            * all below z = 0. Null = it is its mesh */
-    double radius, height; /* of such a solid; height is from end to end of a cylinder, and that of
+    uint32_t group;     /* a bit, as in abut_world_item; bit 0 if the file names no group */
+    uint32_t mask;      /* the groups that this body collides with; never 0 */
+    const char *file;   /* path of the mesh as written in the scene; null for a shape */
+    const char *method; /* pair method for contacts, a name of abut_world_method; null = not set */
+    const abut_character *character;    /* the character that the mesh is a pose of; else null */
+    const abut_character_matrix *bones; /* its bone matrices, before the pose is applied */
+    const char *solid;     /* name of an abut_solid_kind: "plane", "sphere", "capsule", "box",
+                            * "cylinder" or "hull". The body is then exactly this solid, centred at
+                            * its origin with its axis along z, and the mesh approximates it. A
+                            * plane is the half-space below z = 0. A hull is the mesh itself, which
+                            * must be closed and convex. Null = the body is its mesh */
+    double radius, height; /* of the solid; height is the full height of a cylinder, and that of
                             * the straight part of a capsule */
-    abut_vec3 half;        /* sizes of such a box */
+    abut_vec3 half;        /* half extents of a box */
 } abut_scene_body;
 
-/* Two bodies that are not to be tried, whatever their groups. */
+/* Two bodies that do not collide, whatever their groups. */
 typedef struct abut_scene_pair {
     uint32_t a, b; /* a < b */
 } abut_scene_pair;
 
-/* What a scene holds. Pointers live as long as the scene. */
+/* The content of a scene. All pointers are valid until the scene is destroyed. */
 typedef struct abut_scene_arrays {
     uint32_t body_count;
     const abut_scene_body *bodies; /* in the order of the file */
     uint64_t ignored_count;
-    const abut_scene_pair *ignored; /* sorted by a, then b, each once */
+    const abut_scene_pair *ignored; /* sorted by a, then b; without duplicates */
     uint32_t group_count;
-    const char *const *groups; /* their names, that of bit 1 first: bit 0 has none */
+    const char *const *groups; /* names of the groups from bit 1 on; bit 0 has no name */
 } abut_scene_arrays;
 
-#define ABUT_SCENE_GROUPS 31       /* groups that a scene may name */
-#define ABUT_SCENE_SEGMENTS 128    /* segments and rings of its built-in shapes */
-#define ABUT_SCENE_IGNORED 1048576 /* pairs of bodies that it may ignore */
+#define ABUT_SCENE_GROUPS 31       /* maximum number of named groups */
+#define ABUT_SCENE_SEGMENTS 128    /* maximum of segments and rings of a shape */
+#define ABUT_SCENE_IGNORED 1048576 /* maximum number of ignored pairs */
 
-/* Reads a scene and all meshes that it names: OBJ, PLY, STL, OFF or glTF, by paths from the folder
- * of the scene's file, and only regular files. The error sentence names the file and the member,
- * and what is not understood is refused. Thread-safe. */
+/* Reads a scene and all meshes that it refers to: OBJ, PLY, STL, OFF or glTF. Relative paths start
+ * at the folder of the scene file. Only regular files are opened. Returns
+ *  - ABUT_ERROR_FORMAT for content that the format does not define, too many groups or segments;
+ * the error message names the file and the member,
+ *  - ABUT_ERROR_LIMIT for more than ABUT_SCENE_IGNORED ignored pairs, more than 4096 entries of
+ *    `ignore` with a group, or more than 4,194,304 triangles of all shapes together,
+ *  - ABUT_ERROR_UNSUPPORTED without the "gltf" feature.
+ * Thread-safe. */
 ABUT_API abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene);
-/* The same from memory. `name` stands for the path in messages, and mesh files are looked for in
- * its folder; null = there are none. Thread-safe. */
+/* The same for a scene in memory. `name` replaces the path in messages, and relative paths start at
+ * its folder. Null = the scene cannot refer to files. Thread-safe. */
 ABUT_API abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
                                             const char *name, abut_scene **scene);
-/* Null is allowed. Thread-safe when no one else uses the scene. */
+/* Frees a scene and releases its meshes. Null is allowed. No other thread may use the scene. */
 ABUT_API void abut_scene_destroy(abut_scene *scene);
-/* Null gives an empty view. Thread-safe. */
+/* Returns the content of a scene; all zeros for null. Thread-safe. */
 ABUT_API abut_scene_arrays abut_scene_get_arrays(const abut_scene *scene);
-/* Whether two bodies are to be tried: different ones whose groups allow it, and not ignored.
- * Thread-safe. */
+/* Returns whether two bodies may collide: they are different, their groups and masks allow it, and
+ * the pair is not ignored. Returns false for an invalid index. Thread-safe. */
 ABUT_API bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b);
 
 #ifdef __cplusplus

@@ -11,7 +11,29 @@ import sys
 
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
+    "docs/base.md",
+    "docs/character.md",
+    "docs/cloth.md",
+    "docs/cpp.md",
+    "docs/device.md",
+    "docs/formats.md",
+    "docs/frames.md",
+    "docs/garment.md",
     "docs/glossary.md",
+    "docs/mpi.md",
+    "docs/picture.md",
+    "docs/scene.md",
+    "docs/shape.md",
+    "docs/viewer.md",
+    "include/abut/base.h",
+    "include/abut/character.h",
+    "include/abut/device.h",
+    "include/abut/frames.h",
+    "include/abut/garment.h",
+    "include/abut/picture.h",
+    "include/abut/scene.h",
+    "include/abut/shape.h",
+    "mpi/include/abut/mpi.h",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -1,6 +1,8 @@
-/* abut on several processes, by MPI: a small library of its own (libabut-mpi) over libabut, which
- * knows nothing of it. All functions are collective: every process of the communicator calls them
- * with the same arguments. See docs/mpi.md.
+/* abut on several processes with MPI: a separate library (libabut-mpi) on top of libabut.
+ *
+ * libabut itself does not depend on MPI. All functions except abut_mpi_clean() are collective:
+ * every process of the communicator calls them with the same arguments. Results have the same bytes
+ * for any number of processes. See docs/mpi.md.
  */
 #ifndef ABUT_MPI_H
 #define ABUT_MPI_H
@@ -13,37 +15,38 @@
 extern "C" {
 #endif
 
-/* What a process has exchanged. */
+/* Communication statistics of a process. */
 typedef struct abut_mpi_traffic {
-    uint64_t sent;    /* bytes that went from here to others, each receiver counted */
-    uint64_t written; /* bytes to files */
-    double waited;    /* seconds in calls of MPI */
-    double
-        processor; /* of these, processor seconds: Open MPI asks again and again while it waits */
+    uint64_t sent;    /* bytes sent to other processes, counted once per receiver */
+    uint64_t written; /* bytes written to files */
+    double waited;    /* seconds in MPI calls */
+    double processor; /* processor seconds of these: Open MPI polls while it waits */
 } abut_mpi_traffic;
 
-/* Builds a sparse field and writes it to `path` (.abutf), all or nothing: the very bytes that one
- * process writes by abut_field_create() and abut_field_write(). The mesh must be the same in all
- * processes, and `path` a file that all of them can write. The file is written aside by MPI-IO,
- * synced, and renamed by the first process once all is well; a job that fails or is killed leaves
- * the old one. `plain` as in abut_field_write_options; `info` and `traffic` may be null, and what
- * is exchanged is added to the latter. What fails in one process fails in all. One thread of a
- * process calls it. */
+/* Builds a sparse signed distance field and writes it to `path` (.abutf), with the same bytes as
+ * abut_field_create() and abut_field_write() in one process. The mesh must be the same in all
+ * processes, and all processes must be able to write `path`. MPI-IO writes a temporary file, which
+ * is synced. The first process renames it after success. If the job fails or is killed, the old
+ * file is unchanged. `plain` has the meaning of abut_field_write_options. `info` and `traffic` may
+ * be null; the statistics are added to `traffic`. A failure in one process is returned in all
+ * processes. One thread per process may call it at a time. */
 abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
                                  const abut_field_options *options, const char *path, bool plain,
                                  abut_field_info *info, abut_mpi_traffic *traffic);
 
-/* Gives bytes[i] of each process i to all, one after the other; `own` has those of this one.
- * Counts beyond 2^31 are fine. */
+/* Concatenates the data of all processes in `all`, in every process. `own` is the data of this
+ * process, and bytes[i] the size of the data of process i. Sizes may exceed 2^31. One thread per
+ * process may call it at a time. */
 void abut_mpi_gather(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                      abut_mpi_traffic *traffic);
-/* The same to the first process alone; `all` may be null in others. */
+/* The same, but only the first process receives the data; `all` may be null in the others. One
+ * thread per process may call it at a time. */
 void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                       abut_mpi_traffic *traffic);
 
-/* Removes the file that a field is being written to, if there is one, so that the call fails: for
- * handlers of signals that end a process, which may wait for one that is gone. Makes one system
- * call. */
+/* Removes the temporary file of a field that is being written, if there is one; the write then
+ * fails. Not collective. Call it when a signal ends the process, which may be waiting for a process
+ * that no longer exists. Makes one system call; safe in a signal handler. */
 void abut_mpi_clean(void);
 
 #ifdef __cplusplus

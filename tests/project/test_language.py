@@ -12,6 +12,7 @@ import sys
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
     "docs/glossary.md",
+    "include/abut/pair.h",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

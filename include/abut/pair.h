@@ -130,10 +130,10 @@ typedef struct abut_separation {
 } abut_separation;
 
 /* Computes the distance of two bodies and a pair of closest points (witness points).
- * Ties: two triangle pairs count as equally near if their distances differ by less than 2^-41 of
- * the sum of the largest coordinates of both bodies, and by less than a thousandth. That is at most
- * about 1e-12 of the larger coordinate. The result is the lowest of the tied pairs, by the triangle
- * of a, then by that of b, with the distance of that pair.
+ * Ties: pairs of triangles are tied if their distances differ by less than 2^-41 L and by less than
+ * a thousandth. L is the sum of the largest coordinates of both bodies, so this is about 1e-12 of
+ * the larger coordinate. The result is the lowest of the tied pairs, by the triangle of a, then by
+ * that of b, with the distance of that pair.
  * Overlap: if surfaces intersect, the result is one of the intersecting pairs. It is the same for
  * the same poses and BVHs on every device, because the CPU's tree determines it. After a refit it
  * may differ from that of a newly built BVH. If a component lies inside the other body, the witness

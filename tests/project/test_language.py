@@ -12,6 +12,7 @@ import sys
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
     "docs/glossary.md",
+    "docs/pair.md",
     "include/abut/pair.h",
 ]
 

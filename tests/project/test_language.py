@@ -11,8 +11,10 @@ import sys
 
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
+    "docs/bvh.md",
     "docs/glossary.md",
     "docs/pair.md",
+    "include/abut/bvh.h",
     "include/abut/pair.h",
 ]
 

@@ -13,8 +13,10 @@ import sys
 REWRITTEN = [
     "docs/bvh.md",
     "docs/glossary.md",
+    "docs/nearest.md",
     "docs/pair.md",
     "include/abut/bvh.h",
+    "include/abut/nearest.h",
     "include/abut/pair.h",
 ]
 

@@ -15,9 +15,11 @@ REWRITTEN = [
     "docs/glossary.md",
     "docs/nearest.md",
     "docs/pair.md",
+    "docs/ray.md",
     "include/abut/bvh.h",
     "include/abut/nearest.h",
     "include/abut/pair.h",
+    "include/abut/ray.h",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -16,10 +16,12 @@ REWRITTEN = [
     "docs/nearest.md",
     "docs/pair.md",
     "docs/ray.md",
+    "docs/sign.md",
     "include/abut/bvh.h",
     "include/abut/nearest.h",
     "include/abut/pair.h",
     "include/abut/ray.h",
+    "include/abut/sign.h",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -12,12 +12,14 @@ import sys
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
     "docs/bvh.md",
+    "docs/geom.md",
     "docs/glossary.md",
     "docs/nearest.md",
     "docs/pair.md",
     "docs/ray.md",
     "docs/sign.md",
     "include/abut/bvh.h",
+    "include/abut/geom.h",
     "include/abut/nearest.h",
     "include/abut/pair.h",
     "include/abut/ray.h",

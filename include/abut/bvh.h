@@ -52,9 +52,9 @@ typedef struct abut_bvh_options {
 ABUT_DEFAULT(abut_bvh_options)
 
 /* Builds the BVH of a mesh and keeps a reference to the mesh. The time is O(n log n) for any input,
- * and the BVH has at most 40 bytes a triangle. `options` may be null. A device builds another tree
- * of about the same quality, the same on every device. Results are the same, except those that are
- * documented to depend on the tree. The BVH keeps a reference to the device. Returns
+ * and the BVH has at most 40 bytes per triangle. `options` may be null. A device builds another
+ * tree of about the same quality, the same on every device. Results are the same, except those that
+ * are documented to depend on the tree. The BVH keeps a reference to the device. Returns
  * ABUT_ERROR_DEVICE if the device fails. Uses the context of the mesh. Reports progress as stage
  * "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
@@ -96,7 +96,7 @@ ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
 /* Points in host memory or in a buffer. */
 typedef struct abut_points {
     size_t size;
-    const void *points;    /* three scalars a point, with any alignment */
+    const void *points;    /* three scalars per point, with any alignment */
     abut_scalar_type type; /* required, unless count is 0 */
     size_t stride;         /* bytes from point to point; 0 = packed. Buffers must be packed */
     size_t count;

@@ -32,11 +32,11 @@ ABUT_API const char *abut_index_type_name(abut_index_type type);
 
 typedef struct abut_mesh_input {
     size_t size;
-    const void *positions;          /* three scalars a vertex, with any alignment */
+    const void *positions;          /* three scalars per vertex, with any alignment */
     abut_scalar_type position_type; /* required */
     size_t position_stride;         /* bytes from vertex to vertex; 0 = packed */
     uint32_t vertex_count;
-    const void *indices; /* three indices a triangle; null = vertices 3i, 3i+1, 3i+2 */
+    const void *indices; /* three indices per triangle; null = vertices 3i, 3i+1, 3i+2 */
     abut_index_type index_type;
     size_t index_stride;     /* bytes from triangle to triangle; 0 = packed */
     uint32_t triangle_count; /* at least 1; if indices is null, 0 = vertex_count / 3 */
@@ -71,8 +71,8 @@ static inline abut_mesh_input abut_mesh_input_floats(const void *positions, uint
  *   an index is out of range;
  *   a coordinate is not finite or beyond ABUT_COORDINATE_MAX;
  *   the longest side of the bounding box of the triangles is below ABUT_MESH_SIZE_MIN and not 0.
- * Returns ABUT_ERROR_LIMIT for 1,431,655,765 triangles or more, so that 3 indices a triangle fit 32
- * bits. Logs a warning if coordinates below 1e-91 that are not 0 may make exact tests inexact.
+ * Returns ABUT_ERROR_LIMIT for 1,431,655,765 triangles or more, so that 3 indices per triangle fit
+ * 32 bits. Logs a warning if coordinates below 1e-91 that are not 0 may make exact tests inexact.
  * Thread-safe. */
 ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                                       abut_mesh **mesh);
@@ -185,17 +185,17 @@ typedef struct abut_topology abut_topology;
  * collapsed triangle has the same vertex twice. It has no area and is not a face of its edges. */
 typedef struct abut_topology_arrays {
     uint32_t vertex_count, triangle_count, edge_count;
-    const uint32_t *edges;           /* 2 an edge: lower, higher vertex; sorted by higher, then
+    const uint32_t *edges;           /* 2 per edge: lower, higher vertex; sorted by higher, then
                                       * lower. A collapsed triangle makes an edge (v, w) only if v
                                       * and w differ */
-    const uint32_t *triangle_edges;  /* 3 a triangle: the edge of corners k and k+1 mod 3;
+    const uint32_t *triangle_edges;  /* 3 per triangle: the edge of corners k and k+1 mod 3;
                                       * ABUT_NONE if these are the same vertex */
     const uint32_t *edge_face_begin; /* faces of an edge, ascending; none if only collapsed
                                       * triangles have it */
     const uint32_t *edge_faces;
     const uint32_t *vertex_face_begin; /* faces of a vertex, ascending, each once */
     const uint32_t *vertex_faces;
-    const uint32_t *neighbours;         /* 3 a triangle: the one other face across edge k, or
+    const uint32_t *neighbours;         /* 3 per triangle: the one other face across edge k, or
                                          * ABUT_NONE at a boundary or a non-manifold edge */
     uint32_t component_count;           /* components are connected through shared edges */
     const uint32_t *triangle_component; /* numbered by their lowest triangle */

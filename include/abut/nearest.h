@@ -74,7 +74,7 @@ ABUT_API abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, d
  * but not including nearest[offsets[i + 1]] (abut_nearest); `offsets` (uint64_t) has points->count
  * + 1 elements. Sets `total` to the number of all triangles. Returns ABUT_ERROR_BUFFER if that
  * exceeds `capacity`; `offsets` and `nearest` are then unchanged. Both may be null if the capacity
- * is 0. All points are validated before any result is written. Needs at most 8 temporary bytes a
+ * is 0. All points are validated before any result is written. Needs at most 8 temporary bytes per
  * point. Reports progress as stage "nearest". If the callback cancels, some results have been
  * written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_nearest_within_batch(const abut_bvh *bvh, const abut_points *points,

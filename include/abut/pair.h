@@ -26,8 +26,8 @@
  * Signs of points (<abut/sign.h>, <abut/field.h>, <abut/map.h>) use winding numbers on sheets too.
  *
  * Each result has an abut_reliability. If surfaces intersect, or if no part of one mesh is in the
- * bounding box of the other, every result is exact for any mesh. If containment decides, it is
- *   guaranteed    on closed surfaces, also inward-facing or self-intersecting ones; and on sheets,
+ * bounding box of the other, every result is exact for any mesh. If containment decides, the level
+ * is guaranteed    on closed surfaces, also inward-facing or self-intersecting ones; and on sheets,
  *                 which have no interior by definition: the reason says so
  *   limited       on surfaces with small holes, because the interior is a guess near the holes
  *   unreliable    if neighbouring triangles face opposite ways, because these cancel each other
@@ -88,9 +88,9 @@ typedef struct abut_overlap {
 
 /* Tests exactly whether two bodies overlap. `options` and `cache` may be null. Returns
  * ABUT_ERROR_ARGUMENT if a pose is not finite or moves a mesh beyond ABUT_COORDINATE_MAX.
- * Memory: the first query that depends on containment lists the components of each mesh (4 bytes a
- * component), and the BVH keeps the list. For an open mesh it also measures the holes, with about
- * 100 temporary bytes a boundary edge. Extreme poses need temporary copies of both meshes.
+ * Memory: the first query that depends on containment lists the components of each mesh (4 bytes
+ * per component), and the BVH keeps the list. For an open mesh it also measures the holes, with
+ * about 100 temporary bytes per boundary edge. Extreme poses need temporary copies of both meshes.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                                        const abut_pair_options *options, abut_pair_cache *cache,
@@ -123,13 +123,13 @@ typedef struct abut_separation {
     double distance;             /* 0 if and only if the bodies overlap */
     abut_pair_relation relation; /* ABUT_PAIR_APART if and only if the distance is positive */
     abut_vec3 point_a, point_b;  /* closest points; one common point if the bodies overlap */
-    uint32_t triangle_a; /* the triangles of the points. ABUT_NONE for a body that contains */
-    uint32_t triangle_b; /* the other: the point is not on its surface */
+    uint32_t triangle_a; /* the triangle of point_a; ABUT_NONE if a contains the other body there */
+    uint32_t triangle_b; /* the triangle of point_b; ABUT_NONE if b contains the other body there */
     abut_feature feature_a, feature_b;
     abut_reliability reliability;
 } abut_separation;
 
-/* Computes the distance of two bodies and a pair of closest points (witness points).
+/* Computes the distance between two bodies and a pair of closest points (witness points).
  * Ties: pairs of triangles are tied if their distances differ by less than 2^-41 L and by less than
  * a thousandth. L is the sum of the largest coordinates of both bodies, so this is about 1e-12 of
  * the larger coordinate. The result is the lowest of the tied pairs, by the triangle of a, then by
@@ -140,8 +140,9 @@ typedef struct abut_separation {
  * point is a vertex of that component.
  * Limits: if the bodies are further apart than 64 times their size, the result may be any of the
  * tied pairs. Meshes with many triangles in one place may have more than about sixty thousand tied
- * pairs that no wall separates. The distance then has an error of up to 1e-4 of the size.
- * Memory: as abut_pair_overlap(). After many distance queries a BVH keeps about 11 more bytes a
+ * pairs that are not on parallel flat faces. The distance then has an error of up to 1e-4 of the
+ * size.
+ * Memory: as abut_pair_overlap(). After many distance queries a BVH keeps about 11 more bytes per
  * triangle, and 22 more after queries with many tied pairs. A BVH built on a device also keeps the
  * CPU's tree of its mesh from the first distance query on; batches need that tree from the first
  * overlapping pose on.
@@ -260,7 +261,7 @@ typedef struct abut_pair_self_intersection {
     abut_segment segment;
 } abut_pair_self_intersection;
 
-/* The default work limit. Typical meshes need 6 to 10 units a triangle. Long thin triangles and
+/* The default work limit. Typical meshes need 6 to 10 units per triangle. Long thin triangles and
  * fans of a thousand triangles at one vertex need up to 3,000. For 20,000 random triangles in one
  * place the search stops after about 3 s of processor time. */
 #define ABUT_PAIR_SELF_LIMIT(triangle_count) \
@@ -281,7 +282,7 @@ ABUT_DEFAULT(abut_pair_self_options)
  * `count` to their number in both cases. Returns ABUT_ERROR_LIMIT if the search exceeds
  * options->limit, and sets `count` to the number found so far, which does not depend on the number
  * of threads. `options` may be null, and `pairs` if the capacity is 0. Needs about 50 temporary
- * bytes a triangle and 16 a pair. Reports progress as stage "self". Thread-safe. */
+ * bytes per triangle and 16 per pair. Reports progress as stage "self". Thread-safe. */
 ABUT_API abut_status abut_pair_self_intersections(const abut_bvh *bvh,
                                                   const abut_pair_self_options *options,
                                                   uint64_t capacity,

@@ -44,7 +44,7 @@ ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint
 /* abut_ray_first() for `count` rays (abut_ray) on all threads: hits[i] (abut_ray_hit) belongs to
  * rays[i]. All rays are validated before any result is written. On the CPU, batches build a wider
  * tree once all batches together have had a ray for every four triangles, and at least 64. It has
- * about 60 to 100 bytes a triangle, and the BVH keeps it until a refit. Without memory for it,
+ * about 60 to 100 bytes per triangle, and the BVH keeps it until a refit. Without memory for it,
  * results are the same but slower. Reports progress as stage "rays". If the callback cancels, some
  * results have been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count,
@@ -58,9 +58,9 @@ ABUT_API abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, si
  * but not including hits[offsets[i + 1]]; `offsets` (uint64_t) has count + 1 elements. Sets `total`
  * to the number of all hits. Returns ABUT_ERROR_BUFFER if that exceeds `capacity`; `offsets` and
  * `hits` are then unchanged. Both may be null if the capacity is 0. All rays are validated before
- * any result is written. Needs at most 40 temporary bytes a ray. Reports progress as stage "rays".
- * If the callback cancels, some results have been written. Thread-safe; on a device one batch at a
- * time. */
+ * any result is written. Needs at most 40 temporary bytes per ray. Reports progress as stage
+ * "rays". If the callback cancels, some results have been written. Thread-safe; on a device one
+ * batch at a time. */
 ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
                                         uint64_t capacity, abut_array offsets, abut_array hits,
                                         uint64_t *total);
@@ -72,7 +72,7 @@ ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, si
  * if their normals are opposite to within 45 degrees. Infinity if fewer samples have such a wall.
  * Uses 2,048 rays, the same in each call. Walls thinner than 1e-6 of the diagonal of the bounding
  * box are not detected. A signed distance field resolves both sides of a wall that is two cells
- * thick. Needs 8 temporary bytes a triangle. Thread-safe. */
+ * thick. Needs 8 temporary bytes per triangle. Thread-safe. */
 ABUT_API abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness);
 
 #ifdef __cplusplus

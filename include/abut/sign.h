@@ -36,7 +36,7 @@ typedef enum abut_sign_method {
                          * generalised winding number is at least one half; see
                          * abut_sign_winding() */
     ABUT_SIGN_NORMAL    /* by the pseudo-normal of the nearest feature. For closed surfaces with two
-                         * triangles an edge that do not touch or intersect themselves. All
+                         * triangles per edge that do not touch or intersect themselves. All
                          * components must face outwards (walls of cavities inwards), or all the
                          * other way. Same results there, and faster near the surface */
 } abut_sign_method;
@@ -60,9 +60,9 @@ ABUT_DEFAULT(abut_sign_options)
  * second call replaces it; on failure the previous one stays. `options` may be null. Returns
  * ABUT_ERROR_ARGUMENT if ABUT_SIGN_NORMAL is requested and an edge does not have two triangles in
  * opposite directions. Reports progress as stage "signs".
- * Memory: almost none for closed surfaces, 30 to 40 bytes a triangle for open ones and for those
- * that are closed only after coincident vertices are merged, 110 for pseudo-normals; see
- * abut_sign_get_info().
+ * Memory: almost none for closed surfaces, 30 to 40 bytes per triangle for open ones, 110 for
+ * pseudo-normals; see abut_sign_get_info(). Surfaces that are closed only after coincident vertices
+ * are merged need as much as open ones.
  * Devices: pseudo-normals download the tree here. For an open surface the first query that needs
  * winding numbers downloads the tree and allocates the memory, and may fail for either reason.
  * Not thread-safe: no other thread may use the BVH during the call. */

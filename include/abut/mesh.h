@@ -181,17 +181,17 @@ ABUT_API abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
 typedef struct abut_topology abut_topology;
 
 /* The arrays of an abut_topology. "Begin" arrays have one element more than there are items: the
- * members of item i are [begin[i], begin[i+1]). Pointers are valid as long as the topology. A
- * collapsed triangle has the same vertex twice. It has no area and is not a face of its edges. */
+ * members of item i are [begin[i], begin[i+1]). Pointers are valid as long as the topology. The
+ * faces of an edge are its triangles, except those with a repeated vertex, which have no area. */
 typedef struct abut_topology_arrays {
     uint32_t vertex_count, triangle_count, edge_count;
     const uint32_t *edges;           /* 2 per edge: lower, higher vertex; sorted by higher, then
-                                      * lower. A collapsed triangle makes an edge (v, w) only if v
-                                      * and w differ */
+                                      * lower. A triangle with a repeated vertex has an edge (v, w)
+                                      * only if v and w differ */
     const uint32_t *triangle_edges;  /* 3 per triangle: the edge of corners k and k+1 mod 3;
                                       * ABUT_NONE if these are the same vertex */
-    const uint32_t *edge_face_begin; /* faces of an edge, ascending; none if only collapsed
-                                      * triangles have it */
+    const uint32_t *edge_face_begin; /* faces of an edge, ascending; none if all its triangles have
+                                      * a repeated vertex */
     const uint32_t *edge_faces;
     const uint32_t *vertex_face_begin; /* faces of a vertex, ascending, each once */
     const uint32_t *vertex_faces;

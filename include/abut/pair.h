@@ -28,8 +28,8 @@
  * Each result has an abut_reliability. If surfaces intersect, or if no part of one mesh is in the
  * bounding box of the other, every result is exact for any mesh. If containment decides, the level
  * is guaranteed    on closed surfaces, also inward-facing or self-intersecting ones; and on sheets,
- *                 which have no interior by definition: the reason says so
- *   limited       on surfaces with small holes, because the interior is a guess near the holes
+ *                 which have no interior by definition: the reason states this
+ *   limited       on surfaces with small holes, because the interior is an estimate near the holes
  *   unreliable    if neighbouring triangles face opposite ways, because these cancel each other
  *
  * Results do not depend on the number of threads, the processor, the device or the content of a

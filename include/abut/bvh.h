@@ -1,28 +1,34 @@
-/* Bounding volume hierarchy of a mesh, on which all questions about meshes stand: <abut/nearest.h>,
- * <abut/sign.h>, <abut/ray.h>, <abut/pair.h>; and the triangles in a box.
+/* BVH of a mesh: a tree of bounding boxes (AABBs) over its triangles, which all other queries use:
+ * <abut/nearest.h>, <abut/sign.h>, <abut/ray.h>, <abut/pair.h>, <abut/field.h>. This header also
+ * has range queries: all triangles that intersect a box.
  *
- * Answers are those of a search through all triangles with the functions of <abut/geom.h>, only
- * faster: yes and no are exact, distances are accurate as there, and where several triangles are
- * equally near the one of lowest index is given. They depend neither on the number of threads nor
- * on the processor. Points, rays and boxes are in absolute coordinates, as the mesh came in.
+ * Method: top-down build by the surface area heuristic with bins (Wald 2007), nodes with four
+ * children, leaves with four triangles.
  *
- * Queries only read, so any number of threads may ask the same hierarchy at once.
+ * Guarantee: results equal those of a loop over all triangles with the functions of <abut/geom.h>.
+ * Yes-or-no results are exact, and distances are as accurate as there. If several triangles are
+ * equally near, the one with the lowest index is returned. Results do not depend on the number of
+ * threads or on the processor. Points, rays and boxes are in the absolute coordinates of the input
+ * mesh.
  *
- * A hierarchy may be on a device, with a queue and scratch memory of its own: it is built there and
- * stays there. Batches (functions that end in _batch) then run on the device, one at a time for one
- * hierarchy. Their answers are those of the CPU, bit for bit, except for winding numbers of
- * surfaces with a border, which depend on the tree (<abut/sign.h>). Single questions run on the CPU
- * all the same: it gets a copy of the tree when it is first asked, also while a batch runs. Where
- * an answer depends on the tree (distances of bodies that touch, contacts, common volumes, rigid
- * sweeps), the CPU builds its own at the first such question, and the hierarchy keeps it. Batches
- * that need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails
- * half-way through a batch, part of the answers has been written, and the hierarchy may still be
- * asked.
+ * Queries only read a BVH, so any number of threads may query it at once.
  *
- * Questions and answers of a batch are arrays (abut_array): memory of the host, or buffers on the
- * device of the hierarchy, in any combination. What is in a buffer stays there, but for winding
- * numbers of surfaces with a border, which end on the host. A buffer is refused where the hierarchy
- * is on the CPU or on another device, and with ABUT_ERROR_BUFFER where it is too small.
+ * Devices: a BVH can be built and kept on a device, with its own queue and scratch memory.
+ *  - Batches (functions that end in _batch) run on the device, one at a time for each BVH. Results
+ *    equal those of the CPU bit for bit, except winding numbers of open surfaces, which depend on
+ *    the tree (<abut/sign.h>).
+ *  - Single queries run on the CPU. The first one downloads the tree, also while a batch runs.
+ *  - Some results depend on the tree: distances of overlapping bodies, contacts, intersection
+ *    volumes and rigid sweeps. For these the CPU builds its own tree at the first such query, and
+ *    the BVH keeps it.
+ *  - On a device without doubles, batches return ABUT_ERROR_DEVICE, except those of <abut/pair.h>
+ *    and abut_nearest_point_batch() with arrays of the host.
+ *  - If a device fails during a batch, some results have been written. The BVH stays valid.
+ *
+ * Inputs and outputs of a batch are arrays (abut_array): host memory or buffers on the device of
+ * the BVH, in any combination. Data in buffers stays on the device. A buffer is rejected with
+ * ABUT_ERROR_ARGUMENT if the BVH is on the CPU or on another device, and with ABUT_ERROR_BUFFER if
+ * it is too small.
  */
 #ifndef ABUT_BVH_H
 #define ABUT_BVH_H
@@ -40,66 +46,68 @@ typedef struct abut_bvh abut_bvh;
 
 typedef struct abut_bvh_options {
     size_t size;
-    abut_device *device; /* where it is, and where batches run; null = the CPU */
+    abut_device *device; /* the device that builds and keeps the BVH and runs batches; null = CPU */
 } abut_bvh_options;
 
 ABUT_DEFAULT(abut_bvh_options)
 
-/* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
- * triangle when done. `options` may be null. On a device the tree is another one of about the same
- * quality, the same on every device, and answers are the same except those documented to depend on
- * the hierarchy; the caller's hold on the device is not needed any longer. Fails with
- * ABUT_ERROR_DEVICE where the device does. Uses the context of the mesh; reports progress as stage
+/* Builds the BVH of a mesh and keeps a reference to the mesh. The time is O(n log n) for any input,
+ * and the BVH has at most 40 bytes per triangle. `options` may be null. A device builds another
+ * tree of about the same quality, the same on every device. Results are the same, except those that
+ * are documented to depend on the tree. The BVH keeps a reference to the device. Returns
+ * ABUT_ERROR_DEVICE if the device fails. Uses the context of the mesh. Reports progress as stage
  * "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
                                      abut_bvh **bvh);
-/* Releases the caller's reference; worlds and maps that use the hierarchy keep it alive. Null is
- * allowed. Thread-safe when no one else uses the caller's reference. */
+/* Releases the caller's reference. Worlds and maps that use the BVH keep it alive. Null is allowed.
+ * Thread-safe if no other thread uses the caller's reference. */
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 
-/* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,
- * and fits all boxes to it, in about a tenth of the time of a build. Answers are as exact as
- * after a build; speed suffers when triangles that were together move apart: see abut_bvh_info.
- * On failure the hierarchy is as before; but if a device fails half-way, it answers no more until a
- * refit succeeds. Not thread-safe: no one may ask it meanwhile. */
+/* Refits the BVH to a mesh with the same triangles (equal indices) and new positions, in about a
+ * tenth of the time of a build. Results are as exact as after a build. Queries become slower if
+ * triangles that were close to each other move apart: see abut_bvh_info. Returns
+ * ABUT_ERROR_ARGUMENT if the triangles differ; the BVH is then unchanged. Returns ABUT_ERROR_MEMORY
+ * if data that other queries keep with the BVH cannot be updated; the BVH is then refitted and
+ * valid, and that data is created again when it is needed. If a device fails during a refit, all
+ * queries return ABUT_ERROR_DEVICE until a refit succeeds. Not thread-safe: no other thread may use
+ * the BVH during the call. */
 ABUT_API abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh);
 
 typedef struct abut_bvh_info {
     uint32_t triangle_count;
-    uint32_t node_count, depth; /* nodes of four children; nodes from the root to the deepest */
-    uint64_t bytes;             /* beyond the mesh */
-    double cost;       /* expected work of a random ray, in visits (surface area heuristic):
-                        * the sum of the areas of all boxes over that of the root */
-    double built_cost; /* as it was after the build; on a device, when first told */
-    bool should_rebuild;      /* cost has grown by more than half: building anew will pay */
+    uint32_t node_count, depth; /* nodes with four children; nodes from the root to the deepest */
+    uint64_t bytes;             /* without the mesh */
+    double cost;         /* expected number of node visits of a random ray (surface area heuristic):
+                          * the sum of the surface areas of all boxes over that of the root */
+    double built_cost;   /* cost after the build; on a device, when the CPU first copied the tree */
+    bool should_rebuild; /* cost exceeds 1.5 times built_cost: a new build pays */
 } abut_bvh_info;
 
-/* Tells size and quality; of one on a device from the CPU's copy, whose cost is 0 where it cannot
- * be made. Null gives zeros. Thread-safe. */
+/* Returns size and quality. For a BVH on a device it uses the copy on the CPU; if that copy cannot
+ * be made, cost is 0. Null returns zeros. Thread-safe. */
 ABUT_API abut_bvh_info abut_bvh_get_info(const abut_bvh *bvh);
 
-/* The mesh that answers are about; null for null. It lives as long as the hierarchy keeps it.
- * Thread-safe. */
+/* Returns the mesh of the BVH; null for null. The pointer is valid as long as the BVH refers to
+ * that mesh. Thread-safe. */
 ABUT_API abut_mesh *abut_bvh_mesh(const abut_bvh *bvh);
 
 /* ---- points ---- */
 
-/* Points in the caller's memory, or in a buffer. */
+/* Points in host memory or in a buffer. */
 typedef struct abut_points {
     size_t size;
-    const void *points;    /* three scalars each; any alignment */
-    abut_scalar_type type; /* must be said, unless there are none */
-    size_t stride;         /* bytes from point to point; 0 = packed, as in a buffer always */
+    const void *points;    /* three scalars per point, with any alignment */
+    abut_scalar_type type; /* required, unless count is 0 */
+    size_t stride;         /* bytes from point to point; 0 = packed. Buffers must be packed */
     size_t count;
-    const abut_buffer *buffer; /* instead of `points`: on the device of the hierarchy; else null */
-    bool is_sorted; /* points that follow each other lie close together, as along a surface or in rows
-                   * of a grid: batches need not sort them. Answers are the same, only the time is
-                   * not */
+    const abut_buffer *buffer; /* instead of `points`: a buffer on the device of the BVH; or null */
+    bool is_sorted; /* consecutive points are close together, as along a surface or in the rows of
+                     * a grid, so that batches do not sort them. It changes the time, not results */
 } abut_points;
 
 ABUT_DEFAULT(abut_points)
 
-/* Packed points of doubles (also an array of abut_vec3) or of floats. */
+/* Return packed points of doubles (also an array of abut_vec3) or of floats. Thread-safe. */
 static inline abut_points abut_points_doubles(const void *points, size_t count) {
     abut_points made = abut_points_default();
     made.points = points;
@@ -115,19 +123,20 @@ static inline abut_points abut_points_floats(const void *points, size_t count) {
 
 /* ---- boxes ---- */
 
-/* Finds all triangles that meet a box (lo <= hi on every axis), exactly; ascending. Writes them if
- * there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
- * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
-                                  uint32_t *triangles, uint64_t *count);
+/* Finds all triangles that intersect a box, exactly, in ascending order. Writes them if there are
+ * at most `capacity`; otherwise returns ABUT_ERROR_BUFFER. Sets `count` to their number in both
+ * cases. `triangles` may be null if the capacity is 0. Returns ABUT_ERROR_ARGUMENT if lo exceeds hi
+ * on an axis. Thread-safe. */
+ABUT_API abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box,
+                                          uint64_t capacity, uint32_t *triangles, uint64_t *count);
 
-/* The same for many boxes on all threads: of `count` abut_box to offsets (uint64_t) and triangles
- * (uint32_t), with their total and errors as abut_ray_all_batch(); the triangles of box i begin at
- * triangles[offsets[i]]. Reports progress as stage "boxes". Thread-safe; on a device one batch at a
- * time. */
+/* The same for `count` boxes (abut_box), on all threads. The triangles (uint32_t) of box i are
+ * triangles[offsets[i]] up to but not including triangles[offsets[i + 1]]; `offsets` (uint64_t) has
+ * count + 1 elements. `total` and errors are as in abut_ray_all_batch(). Reports progress as stage
+ * "boxes". Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
-                                        uint64_t capacity, abut_array offsets, abut_array triangles,
-                                        uint64_t *total);
+                                                uint64_t capacity, abut_array offsets,
+                                                abut_array triangles, uint64_t *total);
 
 #ifdef __cplusplus
 }

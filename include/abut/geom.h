@@ -1,18 +1,20 @@
-/* Geometric primitives: closest points, intersections, solid angles.
+/* Geometric primitives: closest points, exact intersection tests, signed distances to simple
+ * solids, poses, solid angles and orientation predicates.
  *
- * A triangle is the point set spanned by its three corners, in any shape: needles, slivers, and
- * triangles that are only a segment or a point are legal everywhere and answer for the set that
- * they are. Sets are closed: touching counts.
+ * A triangle is the convex hull of its three corners. Degenerate triangles, which are only a
+ * segment or a point, and arbitrarily thin ones are valid in every function. Sets are closed:
+ * touching counts as an intersection.
  *
- * Yes/no answers are exact for coordinates that are floats, and for doubles that are 0 or between
- * 1e-91 and 1e90 in magnitude: floating-point filters first, exact expansions (Shewchuk 1997) when
- * a filter cannot tell.
- * Distances are accurate to 4 units in the last place of the largest coordinate difference of the
- * input, for every shape of triangle. Points are as accurate, but no more than their own
- * coordinates can express: far from the origin those are coarser than the differences.
+ * Guarantees:
+ *  - Yes-or-no results are exact for coordinates that are floats, and for doubles that are 0 or
+ *    between 1e-91 and 1e90 in magnitude. Floating-point filters decide most cases, exact
+ *    expansions (Shewchuk 1997) the others.
+ *  - Distances have an error of at most 4 ulp of the largest coordinate difference of the input,
+ *    for triangles of any shape. Points are as accurate, and then rounded to their coordinates,
+ *    which are coarser far from the origin.
  *
- * Every function refuses coordinates that are not finite or beyond ABUT_COORDINATE_MAX with
- * ABUT_ERROR_ARGUMENT, takes no memory, and is thread-safe.
+ * Every function returns ABUT_ERROR_ARGUMENT for coordinates that are not finite or beyond
+ * ABUT_COORDINATE_MAX, allocates no memory, and is thread-safe.
  */
 #ifndef ABUT_GEOM_H
 #define ABUT_GEOM_H
@@ -31,7 +33,7 @@ typedef struct abut_segment {
     abut_vec3 end[2];
 } abut_segment;
 
-/* The part of a triangle that a point lies on. Edge k joins corners k and k+1 mod 3. */
+/* The feature of a triangle that contains a point. Edge k connects corners k and k+1 mod 3. */
 typedef enum abut_feature {
     ABUT_FEATURE_FACE = 0,
     ABUT_FEATURE_EDGE_0,
@@ -42,8 +44,10 @@ typedef enum abut_feature {
     ABUT_FEATURE_VERTEX_2
 } abut_feature;
 
-/* "face", "edge-0", "vertex-2". */
+/* Returns "face", "edge-0" to "edge-2" or "vertex-0" to "vertex-2". Thread-safe. */
 ABUT_API const char *abut_feature_name(abut_feature feature);
+
+/* ---- closest points ---- */
 
 typedef struct abut_closest_on_segment {
     double distance;
@@ -51,172 +55,198 @@ typedef struct abut_closest_on_segment {
     double parameter; /* point = end[0] + parameter (end[1] - end[0]), from 0 to 1 */
 } abut_closest_on_segment;
 
-/* Finds the point of a segment closest to `point`. */
+/* Finds the closest point of a segment to `point`. Thread-safe. */
 ABUT_API abut_status abut_segment_closest_point(const abut_segment *segment, abut_vec3 point,
                                                 abut_closest_on_segment *closest);
 
 typedef struct abut_closest_on_triangle {
     double distance;
     abut_vec3 point;
-    double barycentric[3]; /* weights of the corners, none negative, sum 1 */
-    abut_feature feature;  /* the lowest-dimensional part that holds the point */
+    double barycentric[3]; /* weights of the corners, 0 or more, with sum 1 */
+    abut_feature feature;  /* the lowest-dimensional feature that contains the point */
 } abut_closest_on_triangle;
 
-/* Finds the point of a triangle closest to `point`, with its region (7 of them). */
+/* Finds the closest point of a triangle to `point`, and its feature. Thread-safe. */
 ABUT_API abut_status abut_triangle_closest_point(const abut_triangle *triangle, abut_vec3 point,
                                                  abut_closest_on_triangle *closest);
 
 typedef struct abut_closest_pair {
-    double distance; /* 0 where the sets meet, and then both points are one common point */
+    double distance; /* 0 if the sets intersect; both points are then one common point */
     abut_vec3 point_a, point_b;
 } abut_closest_pair;
 
-/* Finds closest points of two segments; one pair of them where there are many. Distance 0 exactly
- * when they intersect. */
+/* Finds a pair of closest points of two segments. The distance is 0 if and only if they intersect.
+ * Thread-safe. */
 ABUT_API abut_status abut_segment_segment_closest(const abut_segment *a, const abut_segment *b,
                                                   abut_closest_pair *closest);
 
-/* Finds closest points of two triangles; distance 0 exactly when they intersect. */
+/* Finds a pair of closest points of two triangles. The distance is 0 if and only if they intersect.
+ * Thread-safe. */
 ABUT_API abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_triangle *b,
                                                     abut_closest_pair *closest);
 
+/* ---- intersections ---- */
+
 typedef enum abut_intersection {
     ABUT_INTERSECTION_NONE = 0,
-    ABUT_INTERSECTION_POINT,   /* one point; both ends of the segment are it */
+    ABUT_INTERSECTION_POINT,   /* one point: both ends of the segment */
     ABUT_INTERSECTION_SEGMENT, /* a segment of positive length */
-    ABUT_INTERSECTION_COPLANAR /* an area; the segment is the longest extent found in it */
+    ABUT_INTERSECTION_COPLANAR /* an area; the segment is the longest one found in it */
 } abut_intersection;
 
+/* Returns "none", "point", "segment" or "coplanar". Thread-safe. */
 ABUT_API const char *abut_intersection_name(abut_intersection meeting);
 
-/* Tells whether two triangles intersect, and along which segment. `segment` may be null, and is
- * left alone where they do not meet. The answer is exact, the segment rounded. */
-ABUT_API abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
-                                                 abut_intersection *meeting, abut_segment *segment);
+/* Computes the kind of the intersection of two triangles, exactly, and its segment, rounded.
+ * `segment` may be null, and is unchanged if the triangles do not intersect. Thread-safe. */
+ABUT_API abut_status abut_triangle_triangle_intersect(const abut_triangle *a,
+                                                      const abut_triangle *b,
+                                                      abut_intersection *meeting,
+                                                      abut_segment *segment);
 
-/* Tells whether a segment and a triangle intersect (exact), and a common point: the one nearest to
- * end[0]. `point` may be null, and is left alone where they do not meet. */
+/* Tests exactly whether a segment and a triangle intersect. `point` gets the common point nearest
+ * to end[0]. It may be null, and is unchanged if they do not intersect. Thread-safe. */
 ABUT_API abut_status abut_segment_triangle_intersect(const abut_segment *segment,
-                                                const abut_triangle *triangle, bool *meet,
-                                                abut_vec3 *point);
+                                                     const abut_triangle *triangle, bool *meet,
+                                                     abut_vec3 *point);
 
 typedef struct abut_ray {
-    abut_vec3 origin, direction; /* direction of any length but 0 */
+    abut_vec3 origin, direction; /* the direction has any length except 0 */
 } abut_ray;
 
 typedef struct abut_ray_triangle_hit {
-    double parameter; /* hit = origin + parameter direction, from 0 on */
+    double parameter; /* hit = origin + parameter direction; 0 or more */
     double barycentric[3];
 } abut_ray_triangle_hit;
 
-/* Tells whether a ray hits a triangle (exact, hence watertight: a ray through a shared edge or
- * vertex hits at least one of the triangles around it) and where first. A ray inside the
- * triangle's plane hits where it enters. `hit` may be null, and is left alone on a miss. */
+/* Tests exactly whether a ray hits a triangle, and computes the first hit. The test is watertight:
+ * a ray through a shared edge or vertex hits at least one of the triangles around it. A ray in the
+ * plane of the triangle hits where it enters. `hit` may be null, and is unchanged on a miss.
+ * Returns ABUT_ERROR_ARGUMENT if the direction is zero. Thread-safe. */
 ABUT_API abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
-                                            bool *meet, abut_ray_triangle_hit *hit);
+                                                 bool *meet, abut_ray_triangle_hit *hit);
 
-/* Tells whether a box (lo <= hi on every axis) and a triangle intersect; exact. */
+/* Tests exactly whether a box and a triangle intersect. Returns ABUT_ERROR_ARGUMENT if lo exceeds
+ * hi on an axis. Thread-safe. */
 ABUT_API abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
-                                            bool *meet);
+                                                 bool *meet);
 
-/* Signed distances from a point; negative inside, with the closest surface point. */
+/* ---- solids ---- */
+
+/* A signed distance, negative inside, and the closest point of the surface. */
 typedef struct abut_signed_closest {
     double distance;
     abut_vec3 point;
 } abut_signed_closest;
 
-/* The half-space normal . x <= offset; the normal may have any length but 0, and offset counts in
- * that length. The plane must pass the origin within ABUT_COORDINATE_MAX. */
+/* The half-space normal . x <= offset. The normal has any length except 0, and the offset is a
+ * multiple of that length. The offset divided by the largest component of the normal must not
+ * exceed ABUT_COORDINATE_MAX in magnitude. */
 typedef struct abut_plane {
     abut_vec3 normal;
     double offset;
 } abut_plane;
 
-/* A ball; radius >= 0. */
+/* A ball; the radius is 0 or more. */
 typedef struct abut_sphere {
     abut_vec3 centre;
     double radius;
 } abut_sphere;
 
-/* All within `radius` (>= 0) of a segment, which may be a point. */
+/* All points within `radius` (0 or more) of a segment, which may be a point. */
 typedef struct abut_capsule {
     abut_vec3 end[2];
     double radius;
 } abut_capsule;
 
-/* All within `radius` (>= 0) of the axis between two different ends, which are flat. */
+/* A circular cylinder with flat ends: all points within `radius` (0 or more) of the axis between
+ * two different points. */
 typedef struct abut_cylinder {
     abut_vec3 end[2];
     double radius;
 } abut_cylinder;
 
-/* A box about the origin of its pose. */
+/* A box centred at the origin of its pose. */
 typedef struct abut_oriented_box {
-    abut_vec3 half; /* sizes, none of them negative */
+    abut_vec3 half; /* half extents, 0 or more */
     abut_pose pose;
 } abut_oriented_box;
 
+/* Computes the signed distance to a plane. Returns ABUT_ERROR_ARGUMENT if the normal is zero.
+ * Thread-safe. */
 ABUT_API abut_status abut_plane_closest_point(const abut_plane *plane, abut_vec3 point,
                                               abut_signed_closest *closest);
-/* At the centre the surface point is the one in +x. */
+/* Computes the signed distance to a sphere. At the centre the closest point is the one in direction
+ * +x. Thread-safe. */
 ABUT_API abut_status abut_sphere_closest_point(const abut_sphere *sphere, abut_vec3 point,
                                                abut_signed_closest *closest);
-/* On the axis the surface point is one beside it. */
+/* Computes the signed distance to a capsule. On the axis the closest point is in a direction
+ * perpendicular to the axis. Thread-safe. */
 ABUT_API abut_status abut_capsule_closest_point(const abut_capsule *capsule, abut_vec3 point,
                                                 abut_signed_closest *closest);
-/* lo <= hi on every axis. Inside, the surface point is on the nearest face. */
+/* Computes the signed distance to a box. Inside, the closest point is on the nearest face; among
+ * equally near faces it is on the first of low x, high x, low y, high y, low z, high z. Returns
+ * ABUT_ERROR_ARGUMENT if lo exceeds hi on an axis. Thread-safe. */
 ABUT_API abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point,
                                             abut_signed_closest *closest);
 
 /* ---- poses ---- */
 
-/* Makes the pose of a matrix of three rows of four numbers, row after row: the rotation and, last
- * in each row, the translation. A matrix of four rows begins with the same twelve. Refused: rows of
- * the rotation that are not unit and perpendicular within 1e-5, which leaves room for matrices of
- * floats (their scale belongs into abut_mesh_transform), and mirrors. Entries of the
- * rotation are off by at most four times what those of the matrix are, and 8e-16. */
+/* Converts a row-major matrix of three rows and four columns to a pose. The first three columns are
+ * the rotation, the last is the translation. A matrix of four rows begins with the same twelve
+ * numbers. Returns ABUT_ERROR_ARGUMENT if the matrix is a reflection, or if the rows of the
+ * rotation are not orthonormal within 1e-5. That tolerance allows matrices of floats. A scale
+ * belongs in abut_mesh_transform(). The error of the rotation is at most four times that of the
+ * matrix, plus 8e-16. Thread-safe. */
 ABUT_API abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *pose);
-/* The same for `count` matrices, `stride` numbers from one to the next, at least 12. With a stride
- * of 16 matrices have four rows, and the last must be 0 0 0 1 within 1e-9. Returns
- * ABUT_ERROR_ARGUMENT before anything is written if a matrix is refused; the message names the
- * first. `poses` may not overlap `matrices`. Thread-safe. */
+/* The same for `count` matrices. `stride` is the number of doubles from one to the next, at least
+ * 12. With a stride of 16 the matrices have four rows, and the last row must be 0 0 0 1 within
+ * 1e-9. All matrices are validated before any pose is written; the message names the first invalid
+ * one. `poses` must not overlap `matrices`. Thread-safe. */
 ABUT_API abut_status abut_pose_from_matrices(const double *matrices, size_t stride, size_t count,
                                              abut_pose *poses);
-/* The other way, within 2e-15. */
+/* Converts a pose to a row-major matrix of three rows and four columns, with an error of at most
+ * 2e-15. Thread-safe. */
 ABUT_API abut_status abut_pose_to_matrix(const abut_pose *pose, double matrix[12]);
-/* Makes the rotation by `angle` radians about an axis through the origin, of any length but 0,
- * counterclockwise for who looks against it, and then the translation; within 8e-16. */
+/* Creates the pose that rotates by `angle` radians about an axis through the origin, then
+ * translates. The rotation is counterclockwise if the axis points towards the viewer (right-hand
+ * rule). Returns ABUT_ERROR_ARGUMENT if the axis is zero; it may have any other length. The error
+ * of the rotation is at most 8e-16. Thread-safe. */
 ABUT_API abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 translation,
                                                abut_pose *pose);
-/* Makes the pose that moves first by `inner`, then by `outer`: that of a part in the world from the
- * part in its body (inner) and the body in the world (outer). The result may be one of them. */
+/* Computes the pose that applies `inner` first, then `outer`. Example: `inner` is a part in its
+ * body, `outer` the body in the world; the result is the part in the world. `composed` may be one
+ * of the inputs. Thread-safe. */
 ABUT_API abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner,
                                        abut_pose *composed);
-/* Makes the pose that moves back. Moving there and back ends within 2e-15 of the largest coordinate
- * on the way, as does composing against moving twice. */
+/* Computes the inverse of a pose. A point that is moved by a pose and by its inverse returns within
+ * 2e-15 of the largest coordinate on the way. Moving by a composed pose and moving twice differ by
+ * at most as much. Thread-safe. */
 ABUT_API abut_status abut_pose_invert(const abut_pose *pose, abut_pose *inverse);
-/* Moves a point, rounded as abut_mesh_transform() and all questions about posed meshes do. */
+/* Moves a point by a pose. It rounds as abut_mesh_transform() and all queries on posed meshes do.
+ * Thread-safe. */
 ABUT_API abut_status abut_pose_apply(const abut_pose *pose, abut_vec3 point, abut_vec3 *moved);
 
-/* From one pose to the other at constant speed, at times 0 to 1: the origin of the body's
- * coordinates along a straight line, with a rotation about a fixed axis the short way round. */
+/* A motion with constant velocity from one pose to another, at times 0 to 1. The origin of the body
+ * moves along a straight line. The rotation has a fixed axis and takes the shorter way. */
 typedef struct abut_path {
     abut_pose from, to;
 } abut_path;
 
-/* Gives the pose at a time from 0 to 1. */
+/* Computes the pose of a path at a time from 0 to 1. Returns ABUT_ERROR_ARGUMENT for other times.
+ * Thread-safe. */
 ABUT_API abut_status abut_path_at(const abut_path *path, double time, abut_pose *pose);
 
 /* ---- angles and orientations ---- */
 
-/* Gives the signed solid angle of a triangle seen from `point`, from -2 pi to 2 pi, positive where
- * the point lies behind the face (inside, for outward triangles: the angles of a closed mesh sum
- * to 4 pi inside and 0 outside). In the triangle's own plane, so on the triangle too, and for
- * degenerate ones, 0; the sign is exact (Van Oosterom & Strackee 1983). */
+/* Computes the signed solid angle of a triangle from `point`, from -2 pi to 2 pi (Van Oosterom and
+ * Strackee 1983). It is positive if the point is behind the triangle. So the angles of a closed,
+ * outward-facing mesh sum to 4 pi inside and to 0 outside. It is 0 in the plane of the triangle,
+ * also on the triangle itself, and for degenerate triangles. The sign is exact. Thread-safe. */
 ABUT_API abut_status abut_triangle_solid_angle(const abut_triangle *triangle, abut_vec3 point,
                                                double *angle);
 
-/* Exact sign of the volume spanned by b-a, c-a, d-a: +1, 0 or -1. */
+/* Computes the exact sign of the determinant of b-a, c-a, d-a: +1, 0 or -1. Thread-safe. */
 ABUT_API abut_status abut_orient3d(abut_vec3 a, abut_vec3 b, abut_vec3 c, abut_vec3 d, int *sign);
 
 #ifdef __cplusplus

@@ -240,8 +240,8 @@ ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 typedef struct abut_world_pair_info {
     abut_world_method method; /* AUTO: the pair is never tested */
     abut_world_guarantee guarantee;
-    double error;       /* error bound of the deepest contact, a length: 0 = rounding errors only,
-                         * infinity       = no bound. The meshes are taken as the true surfaces */
+    double error;       /* error bound of the deepest contact, a length; infinity = no bound, 0 =
+                         * rounding errors only. The meshes are taken as the true surfaces */
     const char *reason; /* static: what may be missed, or why the pair is never tested */
 } abut_world_pair_info;
 
@@ -259,7 +259,7 @@ typedef struct abut_world_pair {
 /* Lists the candidate pairs: those whose bounding boxes overlap, sorted by a, then b. A bounding
  * box contains the mesh, the grid of the field, all samples, and half the margin, so that no pair
  * that touches is missed. If the capacity is too small, returns ABUT_ERROR_BUFFER and writes
- * nothing but *count, which is set in either case. Not thread-safe. */
+ * only *count, which is set in either case. Not thread-safe. */
 ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
                                       uint64_t *count);
 
@@ -275,10 +275,10 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  *  - Map: patch by patch; of two maps, patches of a, then patches of b.
  *  - Layers: one contact (ABUT_CONTACT_OVERLAP) at the centre of the overlap.
  *  - Radial: features of a character are the samples of all its fields (ABUT_CONTACT_POINT).
- *    Features of spheres and capsules are points (ABUT_CONTACT_SOLID) whose elements are the parts
- * of abut_radial_contacts(). Features of other primitives are vertices, then edges of their meshes.
- *    Features of bodies are samples or vertices, and, unless options.skip_edges is set, deepest
- *    points of edges longer than a cell.
+ *    Features of spheres and capsules are points (ABUT_CONTACT_SOLID), whose elements are the
+ *    parts of abut_radial_contacts(). Features of other primitives are vertices, then edges of
+ *    their meshes. Features of bodies are samples or vertices, and, unless options.skip_edges is
+ *    set, deepest points of edges longer than a cell.
  *
  * The exact method is warm started. The hint of abut_contact_patches() is the normal of the deepest
  * contact of the pair in the previous computation, or else the reversed motion of a relative to b
@@ -334,7 +334,7 @@ ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
  * shapes, options and ignored pairs. Computes the contacts if they are not up to date. The size is
  * 72 bytes, 8 for each id and 24 for each candidate pair. It is 120 bytes more for each reported
  * pair if abut_world_events() was not called since the contacts were computed. If the capacity is
- * too small, returns ABUT_ERROR_BUFFER and writes nothing but *bytes, which is set in either case.
+ * too small, returns ABUT_ERROR_BUFFER and sets only *bytes, which is set in either case.
  * Not thread-safe. */
 ABUT_API abut_status abut_world_save(abut_world *world, size_t capacity, void *state,
                                      size_t *bytes);

@@ -11,7 +11,16 @@ import sys
 
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
+    "docs/choosing.md",
+    "docs/contact.md",
     "docs/glossary.md",
+    "docs/limits.md",
+    "docs/ode.md",
+    "docs/sweep.md",
+    "docs/world.md",
+    "include/abut/contact.h",
+    "include/abut/sweep.h",
+    "include/abut/world.h",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -18,8 +18,8 @@
  *  - A narrow-band field stores no larger distances: a point deeper than the band has a depth of at
  *    least the band width.
  *  - Contacts of fields are sorted by feature: features of a, then features of b.
- *  - If a list is too short, the function returns ABUT_ERROR_BUFFER and sets only the counts.
- * Counts are set in either case. A list may be null if its capacity is 0.
+ *  - Counts of lists are always set. If a list is too short, the function returns
+ *    ABUT_ERROR_BUFFER and sets nothing else. A list may be null if its capacity is 0.
  *
  * All functions read the bodies only, so any number of threads may call them at the same time.
  * Results depend neither on the number of threads nor on the processor.

@@ -39,8 +39,8 @@ extern "C" {
 
 /* ---- samples ----
  *
- * Samples are points with normals on the surface of a mesh, at which the field of another body is
- * evaluated (Sundholm 2010, section 5.1.1, after Erleben 2005).
+ * Samples are points with normals on the surface of a mesh. The field of another body is evaluated
+ * at the samples (Sundholm 2010, section 5.1.1, after Erleben 2005).
  *
  * Feature samples are:
  *  - every vertex that is not flat;
@@ -245,7 +245,7 @@ typedef struct abut_patch {
                        * walls, that of its own triangles. 0 for a gap and for a component that is
                        * completely inside the other body */
     double volume;    /* volume of the overlap. One wall of a region has the volume of the region,
-                       * the others have 0, so that the sum over all patches is the volume of the
+                       * the others have 0. So the sum over all patches is the volume of the
                        * overlap. 0 wherever the area is 0 */
     uint64_t first;   /* index of its first contact */
     uint32_t count;   /* number of its contacts, deepest first */
@@ -378,9 +378,9 @@ ABUT_API abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b
 /* ---- two bodies, by fields ---- */
 
 /* Computes the contacts of two bodies: samples and long edges of each in the field of the other. At
- * least one body must have a field. If the test of the normals would reject every contact, as for a
- * small body in the middle of a large one, returns the contacts that leave in one common direction.
- * Thread-safe. */
+ * least one body must have a field. The test of normals
+ * may reject every contact, as for a small body in the middle of a large one. Then the contacts
+ * that leave in one common direction are returned. Thread-safe. */
 ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
                                          const abut_contact_options *options,
                                          abut_contacts *contacts);
@@ -403,8 +403,9 @@ ABUT_API abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *
 ABUT_API abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule,
                                           const abut_contact_options *options,
                                           abut_contacts *contacts);
-/* Computes the contacts of a body and a box: the samples of a inside the box, and corners (elements
- * 0 to 7), face centres (8 to 13) and deepest points of edges (14 to 25) of the box in the field.
+/* Computes the contacts of a body and a box. Features are the samples of a inside the box. Features
+ * of the box in the field are corners (elements 0 to 7), face centres (8 to 13) and deepest points
+ * of edges (14 to 25).
  * Thread-safe. */
 ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                                       const abut_contact_options *options, abut_contacts *contacts);

@@ -128,9 +128,9 @@ ABUT_API void abut_sweep_destroy(abut_sweep *motion);
  * device, in a buffer of that device, which validates and copies it there. Results are equal.
  *
  * Returns ABUT_ERROR_ARGUMENT for coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
- * for a bounding box of all vertices whose longest side is below ABUT_MESH_SIZE_MIN but not 0, and
- * for arrays on another device. Returns ABUT_ERROR_BUFFER if a buffer is too small. On failure
- * nothing changes. Only one thread at a time may use a sweep. */
+ * and for arrays on another device. It also does if the longest side of the bounding box of all
+ * vertices is below ABUT_MESH_SIZE_MIN but not 0. Returns ABUT_ERROR_BUFFER if a buffer is too
+ * small. On failure nothing changes. Only one thread at a time may use a sweep. */
 ABUT_API abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end);
 
 typedef struct abut_sweep_counts {
@@ -141,9 +141,9 @@ typedef struct abut_sweep_counts {
 
 /* Finds the impacts of the step. Pairs of features that share a vertex are skipped, since they
  * always touch. A tolerance of 0 is 1e-10 of the longest side of the bounding box of all start
- * positions, or of start and end positions if that is 0. `options` may be null. `counts` may be
- * null; it receives the number of tested pairs: all candidate pairs for ALL, fewer for the other
- * modes.
+ * positions. If that side is 0, the box of start and end positions counts. `options` may be null.
+ * `counts` may be null; it receives the number of tested pairs: all candidate pairs for ALL, fewer
+ * for the other modes.
  *
  * On the CPU memory grows with the capacity, not with the number of impacts. A device stores all
  * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. If the
@@ -190,7 +190,7 @@ typedef struct abut_sweep_rigid_result {
  * time is early by no more than the tolerance allows. Bodies that touch at the start, or of which
  * one contains the other, have the time 0; a sheet (ABUT_SHEET_HOLE_FRACTION) contains nothing. If
  * separation or tolerance exceeds the size of the bodies, the distance at the time of impact may be
- * larger by 4e-4 of the size of the larger body.
+ * larger: by 4e-4 of the size of the larger body.
  *
  * Paths rotate about the origin of the coordinates of the mesh. A body far from its origin, or with
  * a large rotation, needs more intervals of time. `options` may be null. Allocates only as

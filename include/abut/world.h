@@ -167,8 +167,8 @@ ABUT_API void abut_world_destroy(abut_world *world);
 /* Adds an item and returns its id: the id that was freed last, or else the number of items so far.
  * For a mesh the world builds everything its method needs, at least a BVH and a mesh report.
  * Returns ABUT_ERROR_ARGUMENT for a pose or primitive that the functions of <abut/contact.h>
- * reject, for a character with a pose, for layers of a mesh that is not closed, and for fields of a
- * mesh that deforms. Not thread-safe. */
+ * reject, and for a character with a pose. It also does for layers of a mesh that is not closed and
+ * for fields of a mesh that deforms. Not thread-safe. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Removes an item. Its id becomes free, and its ignored pairs are deleted. Not thread-safe. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
@@ -281,8 +281,8 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  *    set, deepest points of edges longer than a cell.
  *
  * The exact method is warm started. The hint of abut_contact_patches() is the normal of the deepest
- * contact of the pair in the previous computation, or else the reversed motion of a relative to b
- * since then.
+ * contact of the pair in the previous computation. If there was none, it is the reversed motion of
+ * a relative to b since then.
  *
  * A pair at rest keeps its contacts bit for bit, without computation: a pair whose items have had
  * the same pose, bit for bit, and the same shape since the previous computation. Pairs of layers
@@ -340,14 +340,14 @@ ABUT_API abut_status abut_world_save(abut_world *world, size_t capacity, void *s
                                      size_t *bytes);
 /* Restores a saved state. The items must be those of the saved world, with the same ids, shapes,
  * groups, options and ignored pairs, at the saved poses bit for bit. Recomputes all contacts with
- * the saved hints and compares them with a digest of the saved contacts, so it takes as long as a
+ * the saved hints and compares them with a digest of the saved contacts. So it takes as long as a
  * step in which all items move. Afterwards equal calls give the same contacts, ids and events as in
  * the saved world, bit for bit. Only the ids of items that are added later depend on the order in
  * which ids of this world were freed.
  *
- * Returns ABUT_ERROR_FORMAT if the bytes are damaged or not a state, ABUT_ERROR_UNSUPPORTED for
- * another version or byte order of the format, and ABUT_ERROR_ARGUMENT for a state of another world
- * or of other poses. On failure nothing changes. Not thread-safe. */
+ * Returns ABUT_ERROR_FORMAT if the bytes are damaged or not a state, and ABUT_ERROR_UNSUPPORTED for
+ * another version or byte order of the format. Returns ABUT_ERROR_ARGUMENT for a state of another
+ * world or of other poses. On failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_restore(abut_world *world, const void *state, size_t bytes);
 
 /* ---- continuous collision detection ---- */
@@ -386,12 +386,12 @@ typedef struct abut_world_impacts {
  *
  * Pairs that touch at the start are listed with time 0. They limit impacts->time only if they
  * become deeper: a resting body may slide along its support or leave it, but may not sink into it.
- * For this the sweep shifts the body out along the contact normals at the start, by its penetration
- * depth and a slack, and sweeps it from there. The slack is 1e-4 of the smaller item plus 0.004 of
- * the radii of spheres, capsules and cylinders, or four tolerances if that is larger. So before
+ * For this the sweep first shifts the body out along the contact normals, by its penetration depth
+ * and a slack. It then sweeps the body from there. The slack is 1e-4 of the smaller item plus 0.004
+ * of the radii of spheres, capsules and cylinders, or four tolerances if that is larger. So before
  * impacts->time no pair is deeper than at the start by more than the slack. The time is 0 if no
- * point moves by more than twice the slack until then, and if the shift does not separate the pair,
- * as for interlocked bodies.
+ * point moves by more than twice the slack until then. It is also 0 if the shift does not separate
+ * the pair, as for interlocked bodies.
  *
  * The list is sorted by a, then b, and equal on any number of threads. If the capacity is too
  * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */

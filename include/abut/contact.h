@@ -1,21 +1,28 @@
-/* Contacts: where bodies touch, which way out, and how deep.
+/* Contacts: contact points, contact normals and penetration depths of two bodies.
  *
- * Two meshes, and simple solids, by exact geometry: abut_contact_patches() and what follows it. Or
- * from distance fields: a body is a field, the samples of its mesh, and a pose. Two bodies are
- * tried both ways: the samples and long edges of each against the field of the other. Simple solids
- * and planes bring closed forms and points of their own. Depths are interpolated between cells,
- * never the value of a cell, and normals are the gradient of just that.
+ * Two methods:
+ *  - Exact geometry, for meshes and primitives: abut_contact_patches(), abut_contact_solids() and
+ *    abut_contact_solid(). Every overlap, and every gap within the margin, has a contact. An exact
+ *    test decides whether a shift by the depths separates the bodies.
+ *  - Signed distance fields: abut_contact_bodies() and the functions after it. A body is a field
+ *    with the samples of its mesh. The samples and long edges of each body are evaluated in the
+ *    field of the other. Depths are interpolated between cells, normals are the gradient of the
+ *    interpolation. A contact between samples may be missed.
  *
- * Everywhere: the normal is a unit vector that points from b to a, so that a shift of a by the
- * depth along it ends this contact; the point is on the surface of the body whose feature it is, of
- * exact patches halfway between both surfaces.
- * What is deep inside a field that is limited to a band has the band as its depth, or more.
+ * Conventions of all functions:
+ *  - The normal is a unit vector from b to a. A shift of a by the depth along the normal ends the
+ *    contact. docs/contact.md compares this with ODE, Bullet, Jolt and MuJoCo.
+ *  - The depth is the penetration depth. It is negative for a gap within the margin.
+ *  - Contact points of exact geometry are halfway between both surfaces. Contact points of fields
+ *    are on the surface of the body that has the feature.
+ *  - A narrow-band field stores no larger distances: a point deeper than the band has a depth of at
+ *    least the band width.
+ *  - Contacts of fields are sorted by feature: features of a, then features of b.
+ *  - Counts of lists are always set. If a list is too short, the function returns
+ *    ABUT_ERROR_BUFFER and sets nothing else. A list may be null if its capacity is 0.
  *
- * Contacts come in the order of features: those of a, then those of b. Where there are more than
- * contacts->capacity, ABUT_ERROR_BUFFER is returned and only contacts->count is set, which gets
- * their number in either case; contacts->list may be null with a capacity of 0. All
- * functions only read the bodies, so any number of threads may ask at once, and answers depend
- * neither on the number of threads nor on the processor.
+ * All functions read the bodies only, so any number of threads may call them at the same time.
+ * Results depend neither on the number of threads nor on the processor.
  */
 #ifndef ABUT_CONTACT_H
 #define ABUT_CONTACT_H
@@ -32,48 +39,52 @@ extern "C" {
 
 /* ---- samples ----
  *
- * The samples of a mesh: the few points, with normals, that stand for its surface where it is tried
- * against a distance field (Sundholm 2010, section 5.1.1, after Erleben 2005).
+ * Samples are points with normals on the surface of a mesh. The field of another body is evaluated
+ * at the samples (Sundholm 2010, section 5.1.1, after Erleben 2005).
  *
- * Features: every vertex that is not flat; points along every long edge that is not flat; of every
- * large flat region the middle, and up to eight points near its corners on which it can stand. Flat
- * parts need no more: what comes through them is found by samples of the other body. Even: points
- * spread over the whole surface by area, no two of them nearer than a radius, for smooth dense
- * meshes whose vertices would be too many.
+ * Feature samples are:
+ *  - every vertex that is not flat;
+ *  - points along every long edge that is not flat;
+ *  - the centre of every large flat region, and up to eight points near its corners.
+ * The interior of a flat region needs no more samples: samples of the other body find contacts
+ * there. Surface samples are distributed evenly over the area, with a minimum distance. They suit
+ * smooth, dense meshes with too many vertices.
  *
- * The same mesh and options give the same samples in the same order everywhere, and the kind,
- * element and part of a sample name it from frame to frame.
+ * Equal meshes and options give equal samples in the same order on every machine. Kind, element and
+ * part identify a sample from step to step.
  */
 
 typedef enum abut_sample_kind {
     ABUT_SAMPLE_VERTEX = 0, /* element: the vertex */
-    ABUT_SAMPLE_EDGE,       /* element: the edge, as the topology numbers it; part: which along it,
-                             * counted from 0, or ABUT_SAMPLE_DEEPEST */
-    ABUT_SAMPLE_FACE,       /* a flat region; element: its lowest triangle; part: 0 the middle, from
-                             * 1 on near its corners */
-    ABUT_SAMPLE_SURFACE        /* element: the triangle; part: which on it */
+    ABUT_SAMPLE_EDGE,       /* element: the edge, numbered as in abut_topology; part: the index of
+                             * the sample along the edge, from 0, or ABUT_SAMPLE_DEEPEST */
+    ABUT_SAMPLE_FACE,       /* of a flat region; element: its lowest triangle; part: 0 for the
+                             * centre, from 1 on for points near its corners */
+    ABUT_SAMPLE_SURFACE     /* element: the triangle; part: the index of the sample on it */
 } abut_sample_kind;
 
+/* Returns the name of a kind of sample, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_sample_kind_name(abut_sample_kind kind);
 
-/* The part of a contact at the deepest point of an edge, which is no sample. */
+/* The part of a contact at the deepest point of an edge, which is not a sample. */
 #define ABUT_SAMPLE_DEEPEST 0x3ffffffu
 
 typedef struct abut_sample {
     abut_vec3 point;  /* in the coordinates of the mesh */
-    abut_vec3 normal; /* unit pseudo-normal of the feature; zero where normals cancel */
+    abut_vec3 normal; /* unit pseudo-normal of the feature; zero if the normals around it cancel */
     abut_sample_kind kind;
     uint32_t element, part;
 } abut_sample;
 
-/* An edge that is not flat and longer than the spacing: colliders look for its deepest point. */
+/* An edge that is not flat and longer than the spacing. Contact functions search it for its deepest
+ * point. */
 typedef struct abut_sample_edge {
     abut_vec3 end[2];
-    abut_vec3 normal;
-    uint32_t edge;
+    abut_vec3 normal; /* unit pseudo-normal of the edge; zero if the normals around it cancel */
+    uint32_t edge;    /* numbered as in abut_topology */
 } abut_sample_edge;
 
-/* Which samples are made; see abut_samples_options. */
+/* Bits of abut_samples_options.kinds. */
 enum {
     ABUT_SAMPLES_VERTICES = 1,
     ABUT_SAMPLES_EDGES = 2,
@@ -83,287 +94,331 @@ enum {
 
 typedef struct abut_samples_options {
     size_t size;
-    uint32_t kinds;    /* a sum of the above; 0 = vertices, edges and faces */
-    double cell;       /* of the grid that they are for: edges are cut into equal parts no longer
-                        * than its diagonal, or than the threshold if that is more. 0 = a 64th of
-                        * the longest side of the mesh */
-    double threshold;  /* see there */
-    double flat_angle; /* radians between normals, up to which two faces are flat; 0 = 0.001 */
-    double face_area;  /* flat regions larger than this get samples; 0 = four faces of a cell */
-    double radius;     /* of even samples: no two on the same side are nearer. 0 = the spacing of
-                        * edges, unless a count is given */
-    uint32_t count;    /* of even samples: exactly so many, spread as far as they go; 0 = by the
-                        * radius */
-    uint32_t max_count;    /* keep at most so many of all, and those that are spread best; 0 = all */
-    bool face_middles; /* only the middle of a flat region, as Sundholm has it */
-    const char *cache; /* keeps samples in a folder that nobody else can write, as in
-                        * abut_field_options; null = none, "" = the user's own */
+    uint32_t kinds;     /* sum of the bits above; 0 = surface samples if `radius` or `count` is set,
+                         * otherwise vertices, edges and faces */
+    double cell;        /* cell size of the field that the samples are for. Edges are divided into
+                         * equal parts no longer than the spacing: the diagonal of a cell, or
+                         * `threshold` if that is larger. 0 = 1/64 of the longest side of the
+                         * bounding box of the mesh */
+    double threshold;   /* minimum of the spacing along edges */
+    double flat_angle;  /* radians. An edge is flat if the normals of its faces differ by no more
+                         * than this; below 1.5. 0 = 0.001 */
+    double face_area;   /* flat regions larger than this have samples; 0 = four times the area of a
+                         * face of a cell */
+    double radius;      /* minimum distance of surface samples on the same side of the surface.
+                         * 0 = the spacing along edges, unless `count` is set */
+    uint32_t count;     /* number of surface samples, distributed as evenly as possible; 0 = by
+                         * `radius`. Not together with `radius` */
+    uint32_t max_count; /* maximum number of samples. If there are more, those that are distributed
+                         * best are kept; 0 = all */
+    bool face_middles;  /* sample only the centre of a flat region, as Sundholm does */
+    const char *cache;  /* folder of cached samples, with the access rules of abut_field_options;
+                         * null = no cache, "" = the default folder of the user */
 } abut_samples_options;
 
 ABUT_DEFAULT(abut_samples_options)
 
 typedef struct abut_samples abut_samples;
 
-/* What an abut_samples holds: vertices, edges, faces and even ones one after the other, each by
- * element, then by part. Pointers live as long as the samples. */
+/* The arrays of an abut_samples. Samples are ordered by kind, then by element, then by part.
+ * Pointers are valid until the samples are destroyed. */
 typedef struct abut_samples_arrays {
     uint32_t count, edge_count;
     const abut_sample *samples;
-    const abut_sample_edge *edges; /* none where edges are not asked for */
-    uint32_t kind_count[4];        /* by abut_sample_kind */
-    double spacing;                /* along edges */
-    double area;                   /* of the mesh */
+    const abut_sample_edge *edges; /* empty if ABUT_SAMPLES_EDGES was not requested */
+    uint32_t kind_count[4];        /* number of samples of each abut_sample_kind */
+    double spacing;                /* largest distance of samples along an edge */
+    double area;                   /* area of the mesh */
 } abut_samples_arrays;
 
-/* Finds the samples of a mesh. `options` may be null. Fails with ABUT_ERROR_LIMIT where there would
- * be too many. Vertices of equal places count as different ones: weld the mesh first. Uses the
- * context of the mesh. Thread-safe. */
+/* Computes the samples of a mesh. `options` may be null. Vertices with equal coordinates are
+ * different vertices here: weld the mesh first. Uses the context of the mesh. Returns
+ * ABUT_ERROR_LIMIT if there are more than 2^28 samples. Thread-safe. */
 ABUT_API abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *options,
                                          abut_samples **samples);
-/* Releases the caller's reference; worlds that use the samples keep them alive. Null is allowed.
- * Thread-safe when no one else uses the caller's reference. */
+/* Releases the caller's reference. Worlds that use the samples keep them alive. Null is allowed.
+ * Thread-safe if no other thread uses the caller's reference. */
 ABUT_API void abut_samples_destroy(abut_samples *samples);
-/* Null gives an empty view. Thread-safe. */
+/* Returns the arrays of samples. Null has empty arrays. Thread-safe. */
 ABUT_API abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples);
 
-/* Samples in a folder of abut_samples_options.cache, or what is wrong with a file there. */
+/* A file of a samples cache, see abut_samples_options.cache. */
 typedef struct abut_samples_cache_entry {
-    const char *path;           /* of the file: one for each mesh and options */
-    char mesh[65];              /* SHA-256 of the mesh, 64 hexadecimal digits; empty = not known */
+    const char *path;           /* one file for each mesh and options */
+    char mesh[65];              /* SHA-256 of the mesh, 64 hexadecimal digits; empty = unknown */
     uint32_t count, edge_count; /* as in abut_samples_arrays */
-    uint64_t stored_bytes;      /* on disk */
-    double age;                 /* seconds since they were last used */
-    const char *problem;        /* a sentence; null = none was found */
+    uint64_t stored_bytes;      /* size on disk */
+    double age;                 /* seconds since the last use */
+    const char *problem;        /* what is wrong with the file; null = nothing was found */
 } abut_samples_cache_entry;
 
-/* Gets one entry after the other, which is there until it returns; false ends the listing. */
+/* Receives one entry of a cache. The entry is valid until the callback returns. Returning false
+ * ends the listing. */
 typedef bool abut_samples_cache_visit(void *user, const abut_samples_cache_entry *entry);
 
-/* Lists the samples that a folder keeps, by the names of their files, and reads all of them to tell
- * damage; "" = the user's own folder. One that is not there has none. Thread-safe. */
+/* Calls `visit` for each file of a cache folder, sorted by file name. Reads each file completely,
+ * to detect damage. `folder`: "" = the default folder of the user. A folder that does not exist has
+ * no entries. Thread-safe. */
 ABUT_API abut_status abut_samples_cache_list(abut_context *context, const char *folder,
                                              abut_samples_cache_visit *visit, void *user);
-/* As abut_field_cache_clear(), for files of samples alone. Thread-safe. */
+/* Removes files of samples from a cache folder, with the parameters of abut_field_cache_clear().
+ * Thread-safe. */
 ABUT_API abut_status abut_samples_cache_clear(abut_context *context, const char *folder, double age,
                                               uint64_t *files, uint64_t *bytes);
 
 /* ---- bodies ---- */
 
-/* A field at a pose. The pose of zeros leaves it where it is. */
+/* A signed distance field at a pose. A zeroed pose is the identity. */
 typedef struct abut_body {
-    const abut_field *field; /* may be null where samples are enough: against planes, and for one
-                              * of two bodies */
-    const abut_samples *samples; /* of the same mesh; null = none: only the other side's count */
+    const abut_field *field;     /* may be null against a plane, and for one of two bodies */
+    const abut_samples *samples; /* of the same mesh; null = none: only features of the other body
+                                  * have contacts */
     abut_pose pose;
 } abut_body;
 
-/* What a contact is a feature of. The first four are abut_sample_kind. */
+/* The feature that a contact belongs to. The first four values equal abut_sample_kind. */
 typedef enum abut_contact_kind {
     ABUT_CONTACT_VERTEX = 0,
     ABUT_CONTACT_EDGE,
     ABUT_CONTACT_FACE,
     ABUT_CONTACT_SURFACE,
-    ABUT_CONTACT_SOLID,    /* a place of a solid, as its corner; element: which */
-    ABUT_CONTACT_POINT,    /* of a cloud; element: its number */
-    ABUT_CONTACT_CROSSING, /* where an edge goes through a triangle of the other body; element: the
-                            * edge; part: the lowest 26 bits of the triangle. Of two solids: where
-                            * two edges cross as seen along the normal; part: of the other edge */
-    ABUT_CONTACT_OVERLAP   /* the middle of all that two bodies have in common: of layers */
+    ABUT_CONTACT_SOLID,    /* a point of a primitive, such as a corner; element: its index */
+    ABUT_CONTACT_POINT,    /* a point of a point cloud; element: its index */
+    ABUT_CONTACT_CROSSING, /* an edge that intersects a triangle of the other body; element: the
+                            * edge; part: the lowest 26 bits of the triangle. Of two primitives: two
+                            * edges that cross in the projection along the normal; element and
+                            * part: the edges */
+    ABUT_CONTACT_OVERLAP   /* the centre of the overlap of two bodies, from layers */
 } abut_contact_kind;
 
+/* Returns the name of a kind of contact, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_contact_kind_name(abut_contact_kind kind);
 
 typedef struct abut_contact {
     abut_vec3 point;
-    abut_vec3 normal;
-    double depth;           /* above 0 where the bodies overlap; from minus the margin on */
-    uint64_t id;            /* of side, kind, element and part: the same for the same feature from
-                             * frame to frame. Different within the list of a pair: contacts of one
-                             * feature, as of a corner at several walls, are numbered, in the order
-                             * of their normals */
-    uint32_t pair;          /* as in the options */
-    uint32_t side;          /* 0: the feature is of a; 1: of b */
-    abut_contact_kind kind; /* with element and part as abut_sample has them */
+    abut_vec3 normal;       /* unit, from b to a */
+    double depth;           /* penetration depth; negative for a gap, at least minus the margin */
+    uint64_t id;            /* made from side, kind, element and part: the same for the same feature
+                             * from step to step. Unique in the list of a pair: several contacts of
+                             * one feature, such as of a corner at several walls, are numbered by
+                             * their normals */
+    uint32_t pair;          /* copied from the options */
+    uint32_t side;          /* 0 if the feature belongs to a, 1 if it belongs to b */
+    abut_contact_kind kind; /* with element and part as in abut_sample */
     uint32_t element, part;
 } abut_contact;
 
 typedef struct abut_contact_options {
     size_t size;
-    double margin; /* contacts are also features that are this near; the band of a field, if less */
-    uint32_t pair; /* given to every contact */
-    bool skip_edges;  /* only samples, no deepest points of edges */
-    bool keep_backfacing; /* keep contacts whose normal points along the normal of their own feature,
-                      * which are the wrong way out */
+    double margin;        /* features within this distance have contacts too, with negative depths.
+                           * Limited by the width of a narrow band */
+    uint32_t pair;        /* copied to every contact */
+    bool skip_edges;      /* evaluate samples only; do not search edges for their deepest points */
+    bool keep_backfacing; /* keep contacts whose normal points along the normal of their own
+                           * feature. There the nearest surface is not the one that the feature
+                           * entered through */
 } abut_contact_options;
 
 ABUT_DEFAULT(abut_contact_options)
 
-/* Room for contacts. */
+/* Output list of contacts. */
 typedef struct abut_contacts {
     abut_contact *list;
     uint64_t capacity;
-    uint64_t count;     /* that were found */
-    abut_reliability reliability; /* what the inside of the bodies is worth: the worst that the fields which
-                         * were asked say of their signs (see abut_field_info) */
+    uint64_t count;               /* number of contacts found */
+    abut_reliability reliability; /* of inside and outside: the lowest level of the fields that were
+                                   * evaluated, see abut_field_info */
 } abut_contacts;
 
 /* ---- two meshes, by exact geometry ---- */
 
-/* A contact patch: a connected region of the overlap of two bodies, or one wall of it, or one wall
- * within the margin. A wall is a connected part of both surfaces whose triangles face each other
- * along one normal: a peg in a hole has four, a box in a corner two. */
+/* A contact patch (contact manifold): a connected region of the overlap of two bodies, or one wall
+ * of it, or one wall within the margin. A wall is a connected part of both surfaces whose triangles
+ * face each other along one normal. A square peg in a hole has four walls, a box between two walls
+ * of a corner has two. */
 typedef struct abut_patch {
     abut_vec3 normal; /* unit, from b to a: a shift of a along it reduces the overlap */
-    abut_vec3 centre; /* of the contour in which the surfaces intersect; of a gap, the midpoint
-                       * between its closest points */
+    abut_vec3 centre; /* centre of the intersection contour; of a gap, the midpoint of its closest
+                       * points */
     double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
-    double area;      /* of the overlap as seen along the normal; of one of several walls, that of
-                       * its own triangles. 0 for a gap and for a part that is wholly inside */
-    double volume;    /* of the overlap. One wall of a region has the volume of the region, the
-                       * others have 0, so that volumes of patches add up. 0 as the area */
+    double area;      /* area of the overlap in the projection along the normal; of one of several
+                       * walls, that of its own triangles. 0 for a gap and for a component that is
+                       * completely inside the other body */
+    double volume;    /* volume of the overlap. One wall of a region has the volume of the region,
+                       * the others have 0. So the sum over all patches is the volume of the
+                       * overlap. 0 wherever the area is 0 */
     uint64_t first;   /* index of its first contact */
-    uint32_t count;   /* of its contacts, the deepest first */
+    uint32_t count;   /* number of its contacts, deepest first */
 } abut_patch;
 
 typedef struct abut_patch_options {
     size_t size;
-    double margin;  /* surfaces within this distance have contacts too, with negative depths: one
-                     * patch for each wall. If the margin is more than 5% of the size of the smaller
-                     * body (the longest side of its bounding box), walls further away than the
-                     * nearest gap plus 5% of that size are left out; the nearest one never is */
-    uint32_t max_contacts;  /* maximum of contacts for each patch; 0 = 4, at most 8 */
-    uint32_t pair;  /* copied to every contact */
-    abut_vec3 hint; /* direction, of any length: the normal of the last step, or the motion of a
-                     * relative to b, reversed. It is one of the normals that are tried, and it
-                     * chooses the side to which a body that has gone through the other is pushed.
-                     * Shallow opposite walls, as of a press fit, need none. Zero = none */
-    bool skip_verification; /* skip the exact tests that depths separate: faster; `is_verified` is false for
-                     * bodies that overlap, and a region has one patch along its best normal,
-                     * without walls. Gaps are the same */
+    double margin;         /* surfaces within this distance have contacts too, with negative depths:
+                            * one patch for each wall. Let s be the longest side of the bounding box
+                            * of the smaller body. If the margin exceeds 5% of s, walls further away
+                            * than the nearest gap plus 5% of s are omitted. The nearest wall is
+                            * never omitted */
+    uint32_t max_contacts; /* maximum number of contacts in a patch; 0 = 4, at most 8 */
+    uint32_t pair;         /* copied to every contact */
+    abut_vec3 hint;        /* direction of any length; zero = none. Pass the normal of the previous
+                            * step, or the reversed motion of a relative to b. The search evaluates
+                            * the hint as one of its normals. If a body has passed through the
+                            * other, the hint selects the side to which it is pushed. Shallow
+                            * opposite walls, as of a press fit, need no hint */
+    bool skip_verification; /* skip the exact tests that the depths separate the bodies, which is
+                             * faster. `is_verified` is then false for bodies that overlap, and each
+                             * region has one patch along its best normal instead of one for each
+                             * wall. Gaps do not change */
 } abut_patch_options;
 
 ABUT_DEFAULT(abut_patch_options)
 
-/* Output lists for patches and their contacts. If either is too short, ABUT_ERROR_BUFFER is
- * returned and neither is written; the counts are set in either case. */
+/* Output lists of patches and of their contacts. If either is too short, the function returns
+ * ABUT_ERROR_BUFFER, writes neither list, and sets both counts. */
 typedef struct abut_patches {
     abut_patch *list; /* deepest first */
     uint64_t capacity, count;
-    abut_contact *contacts; /* of the first patch, then of the second ... */
+    abut_contact *contacts; /* contacts of the first patch, then of the second, and so on */
     uint64_t contact_capacity, contact_count;
-    bool is_verified; /* an exact test has found the bodies apart after the shortest shift of a that
-                     * goes by at least the depth of every overlapping patch along its normal; gaps
-                     * do not limit this shift. True if there is no overlap. False if no shift
-                     * satisfies all patches, as between opposite walls of a press fit, or if none
-                     * was found, or with options->skip_verification */
-    abut_reliability reliability; /* reliability: guaranteed for closed meshes. For others too if no surfaces
-                         * touch within the margin and, as in <abut/pair.h>, no boundary edge
-                         * decides what is inside. Otherwise limited for a mesh with boundary edges,
-                         * unreliable for one whose neighbouring triangles face opposite ways */
+    bool is_verified;             /* true if the joint shift separates the bodies: the shortest
+                                   * shift of a that moves by at least the depth of every
+                                   * overlapping patch along its normal. An exact test has found the
+                                   * bodies apart after it. Gaps do not limit the shift. True if
+                                   * there is no overlap. False if no shift satisfies all patches,
+                                   * as in a press fit, if the search found none, and with
+                                   * options->skip_verification */
+    abut_reliability reliability; /* guaranteed for closed meshes. Guaranteed for other meshes too
+                                   * if no surfaces touch within the margin and no boundary edge
+                                   * decides what is inside, as in <abut/pair.h>. Otherwise limited
+                                   * for a mesh with boundary edges, and unreliable for a mesh whose
+                                   * neighbouring triangles face opposite ways */
 } abut_patches;
 
-/* Finds the contacts of two posed meshes by exact geometry, without fields and samples. Bodies that
- * overlap have a contact, however thin they are, and also if one is inside the other; nothing is
- * inside a sheet, as in <abut/pair.h>. Bodies within the margin have one too, and the deepest
- * contact of bodies that are apart is minus their distance. Overlaps come from the contours in
- * which the surfaces intersect, gaps from local minima of the distance between them (Johnson and
- * Cohen 2001). Depths of several walls are those by which a shift separates all of them. Opposite
- * walls that are less than 5% of the smaller body deep keep their own depths, and `is_verified` is
- * false; a longer way through a body is reported only if the bodies have gone through each other.
- * Swapping a and b swaps sides and reverses normals. Lists may be null with a capacity of 0. The
- * first call with a mesh computes its topology, which the hierarchy keeps (about 100 bytes for each
- * triangle). Small queries allocate nothing and use about 100 KiB of stack. Thread-safe. */
+/* Computes the contact patches of two posed meshes by exact geometry, without fields and samples.
+ *
+ * Guarantee: bodies that overlap have a contact, however thin they are, and also if one contains
+ * the other. A sheet contains nothing, as in <abut/pair.h>. Bodies within the margin have a
+ * contact, and the deepest contact of separate bodies is minus their distance. Exchanging a and b
+ * exchanges the sides and reverses the normals.
+ *
+ * Method: overlaps come from the intersection contours of both surfaces, gaps from local minima of
+ * the distance between them (Johnson and Cohen 2001). If a region has several walls, a joint shift
+ * by their depths separates all of them. Opposite walls that are less deep than 5% of the smaller
+ * body keep their local depths, and `is_verified` is false. A longer shift through a body is
+ * reported only if the bodies have passed through each other.
+ *
+ * The first call with a mesh computes its topology, which the BVH keeps: about 100 bytes for each
+ * triangle. Small queries allocate nothing and use about 100 KiB of stack. The progress callback of
+ * the context can cancel the call. Thread-safe. */
 ABUT_API abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                           const abut_patch_options *options, abut_patches *patches);
 
-/* ---- simple solids, by exact geometry ---- */
+/* ---- primitives, by exact geometry ---- */
 
-/* What a solid is. */
+/* The kind of a primitive. */
 typedef enum abut_solid_kind {
-    ABUT_SOLID_PLANE = 0, /* all below it */
+    ABUT_SOLID_PLANE = 0, /* a half-space: everything below the plane is solid */
     ABUT_SOLID_SPHERE,
     ABUT_SOLID_CAPSULE,
-    ABUT_SOLID_BOX, /* about the origin of its pose */
+    ABUT_SOLID_BOX, /* centred at the origin of its pose */
     ABUT_SOLID_CYLINDER,
     ABUT_SOLID_HULL /* a closed convex mesh */
 } abut_solid_kind;
 
+/* Returns the name of a kind of primitive, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_solid_kind_name(abut_solid_kind kind);
 
+/* A primitive at a pose. */
 typedef struct abut_solid {
     abut_solid_kind kind;
-    abut_pose pose; /* of zeros: where it is */
-    union {         /* by kind, in coordinates that the pose moves */
+    abut_pose pose; /* zeroed = the identity */
+    union {         /* by kind, in local coordinates */
         abut_plane plane;
         abut_sphere sphere;
         abut_capsule capsule;
-        abut_vec3 half; /* sizes of a box */
+        abut_vec3 half; /* half extents of a box */
         abut_cylinder cylinder;
-        const abut_bvh *hull; /* lives as long as the solid; see abut_mesh_create_hull() */
+        const abut_bvh
+            *hull; /* must stay valid as long as the solid; see abut_mesh_create_hull() */
     } shape;
 } abut_solid;
 
-/* Finds the contacts of two solids: one patch, or none. Its depth is the least by which a shift of
- * a, along the normal, separates them: exact but for rounding, and for a cylinder against a
- * capsule, box, cylinder or hull no more than a millionth of their size above the least. With a
- * hint, shifts against it are not looked at where there are others. With a margin the contacts of
- * solids that are apart are where they are nearest. Contacts are halfway between both surfaces; the
- * area of a patch is that of the polygon around them before all but options.keep are dropped, its
- * volume 0. Ids do not depend on which body's face is the reference: points within 1% of the
- * smaller face from a vertex have its id, and faces that are parallel within 2e-4 keep the same
- * points while they tremble; then the first contact has the patch's depth, at most 0.1% of the face
- * more than its own. Swapping a and b swaps the sides. Two planes have none. The first question
- * about a hull checks that it is closed and convex, which its hierarchy keeps. Nothing else takes
- * memory. Thread-safe. */
+/* Computes the contact patch of two primitives: one patch or none. Two planes have none.
+ *
+ * The depth is the length of the shortest shift of a that separates them, and the normal is its
+ * direction. It is exact up to rounding errors. For a cylinder against a capsule, box, cylinder or
+ * hull it exceeds the shortest shift by at most 1e-6 of their size. A hint excludes shifts against
+ * it, unless there is no other shift.
+ *
+ * With a margin, separate primitives have contacts at their closest points. `area` is that of the
+ * contact polygon before it is reduced to options->max_contacts points. `volume` is 0. Ids do not
+ * depend on which body has the reference face: a point within 1% of the smaller face from a vertex
+ * has the id of that vertex. Faces that are parallel within 2e-4 radians keep the same points when
+ * they move slightly. The first contact then has the depth of the patch, at most 0.1% of the face
+ * more than its own depth. Exchanging a and b exchanges the sides.
+ *
+ * The first call with a hull verifies that it is closed and convex; its BVH keeps the result.
+ * Nothing else allocates memory. Returns ABUT_ERROR_ARGUMENT if a hull is not closed and convex,
+ * and ABUT_ERROR_LIMIT if it has more than 65,536 triangles. Thread-safe. */
 ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
                                          const abut_patch_options *options, abut_patches *patches);
 
-/* Finds the contacts of a posed mesh and a solid, in the same way. A plane has a patch for each
- * connected part of the mesh below it, with exact depths, areas and volumes. A sphere or capsule
- * has one for each wall that it touches, with exact depths and without areas; a capsule whose axis
- * meets the mesh is taken as a mesh, within 0.3% of its radius. Boxes and hulls are as meshes in
- * abut_contact_patches(), and so are cylinders, within 0.1% of their radius. `is_verified` is checked
- * as there. The first question about a mesh makes its topology. Thread-safe. */
+/* Computes the contact patches of a posed mesh and a primitive.
+ *  - Plane: one patch for each connected part of the mesh below it, with exact depths, areas and
+ *    volumes.
+ *  - Sphere, capsule: one patch for each wall that it touches, with exact depths and without areas.
+ *    A capsule whose axis intersects the mesh is approximated by a mesh within 0.3% of its radius.
+ *  - Box, hull: as meshes in abut_contact_patches().
+ *  - Cylinder: the same, approximated by a mesh within 0.1% of its radius.
+ * `is_verified` has the meaning of abut_contact_patches(). The first call with a mesh computes its
+ * topology. Thread-safe. */
 ABUT_API abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
                                         const abut_patch_options *options, abut_patches *patches);
 
-/* ---- two bodies ---- */
+/* ---- two bodies, by fields ---- */
 
-/* Finds contacts of two bodies. Where all would be rejected for their normals, as
- * for a small body in the middle of a large one, those are given that leave in one common
- * direction. Thread-safe. */
+/* Computes the contacts of two bodies: samples and long edges of each in the field of the other. At
+ * least one body must have a field. The test of normals
+ * may reject every contact, as for a small body in the middle of a large one. Then the contacts
+ * that leave in one common direction are returned. Thread-safe. */
 ABUT_API abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
                                          const abut_contact_options *options,
                                          abut_contacts *contacts);
 
-/* ---- a body and simple things, which are b ---- */
+/* ---- a body by its field, and a primitive, point cloud or mesh as b ---- */
 
-/* All that is below a plane. Needs samples of a, whose vertices give exact depths. */
+/* Computes the contacts of a body and a half-space: everything below the plane is solid. Needs
+ * samples of a. Depths are exact if vertices are among the samples. Thread-safe. */
 ABUT_API abut_status abut_contact_plane(const abut_body *a, const abut_plane *plane,
                                         const abut_contact_options *options,
                                         abut_contacts *contacts);
-/* Finds the samples of a inside a sphere, and all places of the sphere itself that are deepest
- * among those around them: one on a large flat face, where no sample may be; two in a groove. */
+/* Computes the contacts of a body and a sphere: the samples of a inside the sphere, and all points
+ * of the sphere at which the depth has a local maximum. The latter find one contact on a large flat
+ * face without samples, and two in a groove. Thread-safe. */
 ABUT_API abut_status abut_contact_sphere(const abut_body *a, const abut_sphere *sphere,
                                          const abut_contact_options *options,
                                          abut_contacts *contacts);
-/* The same for a capsule: at both of its ends and where its axis is deepest. */
+/* Computes the contacts of a body and a capsule, as abut_contact_sphere() at both ends of the
+ * capsule and at the deepest point of its axis. Thread-safe. */
 ABUT_API abut_status abut_contact_capsule(const abut_body *a, const abut_capsule *capsule,
                                           const abut_contact_options *options,
                                           abut_contacts *contacts);
-/* The samples of a inside a box; corners, middles of faces and deepest points of edges of the box
- * (elements 0 to 7, 8 to 13 and 14 to 25). */
+/* Computes the contacts of a body and a box. Features are the samples of a inside the box. Features
+ * of the box in the field are corners (elements 0 to 7), face centres (8 to 13) and deepest points
+ * of edges (14 to 25).
+ * Thread-safe. */
 ABUT_API abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                                       const abut_contact_options *options, abut_contacts *contacts);
-/* Points of the world, such as those of a scan or of a liquid, as balls of `radius`. On all
- * threads. Refused: a point that is not legal. */
+/* Computes the contacts of a body and points in world coordinates, such as a scan or the particles
+ * of a liquid. Each point is a ball of `radius`. Runs on all threads of the context. Returns
+ * ABUT_ERROR_ARGUMENT if a point is not finite or beyond ABUT_COORDINATE_MAX. Thread-safe. */
 ABUT_API abut_status abut_contact_points(const abut_body *a, const abut_points *points,
                                          double radius, const abut_contact_options *options,
                                          abut_contacts *contacts);
-/* A mesh that deforms: its vertices, and the deepest points of its edges as far as they are longer
- * than a cell. It has no inside here, as cloth has none, so no contact is rejected for its normal.
- * `topology` may be that of an earlier state of the mesh, with the same triangles. On all threads.
- */
+/* Computes the contacts of a body and a deforming mesh: its vertices, and the deepest points of its
+ * edges that are longer than a cell. The mesh has no inside here, as cloth has none, so no contact
+ * is rejected for its normal. `topology` may belong to an earlier shape of the mesh with the same
+ * triangles. Runs on all threads of the context. Thread-safe. */
 ABUT_API abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
                                        const abut_topology *topology, const abut_pose *pose,
                                        const abut_contact_options *options,
@@ -372,40 +427,41 @@ ABUT_API abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh
 /* ---- rays ---- */
 
 typedef enum abut_contact_ray_method {
-    ABUT_CONTACT_RAY_TRACE = 0, /* to the first zero of the interpolated distance, by steps that
-                                 * cannot pass it, and halving at the end */
-    ABUT_CONTACT_RAY_CELLS /* Sundholm 2010, section 5.3: the middle of the first cell along the way
-                            * whose value is negative */
+    ABUT_CONTACT_RAY_TRACE = 0, /* sphere tracing to the first zero of the interpolated distance, by
+                                 * steps that cannot pass it, then bisection (Hart 1996) */
+    ABUT_CONTACT_RAY_CELLS /* the centre of the first cell along the ray whose value is negative
+                            * (Sundholm 2010, section 5.3) */
 } abut_contact_ray_method;
 
+/* Returns the name of a method, or null if there is no such method. Thread-safe. */
 ABUT_API const char *abut_contact_ray_method_name(abut_contact_ray_method method);
 
 typedef struct abut_field_hit {
-    double parameter; /* point = origin + parameter direction; infinity on a miss, when only the
-                       * reliability is set beside it */
+    double parameter; /* point = origin + parameter * direction; infinity for a miss. A miss sets
+                       * only this and the reliability */
     abut_vec3 point;
-    abut_vec3 normal; /* outward; by cells: against the direction */
-    double depth;     /* how deep the point is: 0 but for a ray that begins inside; by cells: of the
-                       * cell */
-    abut_reliability reliability; /* as that of abut_contacts */
+    abut_vec3 normal;             /* outward; for CELLS, the reversed direction of the ray */
+    double depth;                 /* penetration depth of the point: 0 unless the ray starts inside;
+                                   * for CELLS, that of the cell */
+    abut_reliability reliability; /* as in abut_contacts */
 } abut_field_hit;
 
-/* Finds where a ray enters a body at a parameter of at most `limit` (1 = a segment, HUGE_VAL = no
- * end). One that begins inside hits at once. What is less than a thousandth of a cell deep may be
- * passed. Thread-safe. */
+/* Finds the first point at which a ray enters a body, at a parameter of at most `limit` (1 for a
+ * segment, HUGE_VAL for no limit). A ray that starts inside hits at its origin. A feature less than
+ * 0.001 of a cell deep along the ray may be missed. Thread-safe. */
 ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
                                       abut_contact_ray_method method, abut_field_hit *hit);
 
-/* ---- fewer contacts ---- */
+/* ---- reduction ---- */
 
-/* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`
- * radians (0 = 0.5, at most 3) with the deepest of them make a patch; of each patch `keep` stay
- * (0 = 4, at most 64), those that make the largest support: the deepest, the one furthest from it,
- * the two that make the largest area with both, then what is furthest from all that stay. Of
- * contacts as deep as the deepest, but for a ten-thousandth of the way to it, the furthest takes
- * its place, so that the middle of a face gives way to its corners. Sorts the list: patches by
- * their deepest contact, and in each the first is that one or as deep. Returns how many stay.
- * Thread-safe. */
+/* Reduces the contacts of a pair to those that a solver needs, in place, and returns their number.
+ * Contacts whose normals differ by at most `angle` radians (0 = 0.5, at most 3) from the deepest
+ * remaining contact form a patch. Each patch keeps `keep` contacts (0 = 4, at most 64): the
+ * deepest, the one furthest from it, the two that add the largest area, then those furthest from
+ * all that are kept. Contacts whose depths differ by at most 1e-4 of their distance count as
+ * equally deep; then the one furthest out replaces the deepest. So the corners of a face are kept
+ * instead of its centre. Sorts patches by depth; the first contact of a patch is its deepest, or as
+ * deep within this tolerance. Thread-safe. */
 ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
                                       double angle);
 

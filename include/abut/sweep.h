@@ -1,12 +1,18 @@
-/* When do moving triangle meshes first touch? Over a time step, in which every vertex goes from its
- * start to its end along a straight line at constant speed, at times 0 to 1.
+/* Continuous collision detection (CCD): the time of impact (TOI) of moving triangle meshes.
  *
- * Promise: "no" means no. A collision that exists is never missed, whatever the rounding, and a
- * time is never later than the true one. What may happen instead is a hit, or a time, that is too
- * early by no more than the tolerance; with `exact`, hits are exactly the true ones.
+ * Problem: find the first time at which two features touch during a time step. Every vertex moves
+ * from its start to its end position along a straight line at constant speed, at times 0 to 1. Two
+ * meshes, or two parts of one mesh, first touch where a vertex touches a face or an edge touches an
+ * edge. abut_sweep_vertex_face() and abut_sweep_edge_edge() test one pair of features, an
+ * abut_sweep tests whole meshes, and abut_sweep_rigid() tests two rigid bodies that also rotate.
  *
- * Two meshes, or two parts of one, first touch where a vertex meets a face or an edge an edge. The
- * elementary functions answer for one such pair; a motion searches whole meshes for them.
+ * Guarantee: conservative. No collision is missed and no time is late, whatever the rounding
+ * errors. A hit may be a false positive within the tolerance, and a time may be early within the
+ * tolerance. With `exact` there are no false positives.
+ *
+ * Method: for a fixed direction, the gap between two vertices is linear in time. So a direction
+ * that separates the features proves them apart over an interval of time. The search advances from
+ * interval to interval. docs/sweep.md describes it.
  */
 #ifndef ABUT_SWEEP_H
 #define ABUT_SWEEP_H
@@ -21,43 +27,45 @@
 extern "C" {
 #endif
 
-/* ---- one pair ---- */
+/* ---- one pair of features ---- */
 
 typedef struct abut_sweep_find_options {
     size_t size;
-    double separation; /* features that come this near hit, as for cloth with a thickness; 0: that
-                        * touch. Not negative */
-    double tolerance;  /* a length: at the time of a hit features are nearer than separation and
-                        * tolerance together, and may come no nearer later; but what is easily
-                        * proven to pass without a touch is no hit. 0 = 1e-10 of the extent of the
-                        * positions. What rounding leaves, some 1e-14 of the extent of the pair,
-                        * comes on top */
-    bool exact;        /* decide by exact arithmetic what the tolerance leaves open, so that yes
-                        * and no are the truth; only without a separation */
-    uint32_t steps;    /* of the search for one pair; where they are spent, the answer is a hit at
-                        * the earliest time that is open. 0 = 1,000,000 */
+    double separation; /* features within this distance hit, such as for cloth with a thickness; a
+                        * length, 0 = features that touch */
+    double tolerance;  /* a length. At the time of a hit the distance is at most separation plus
+                        * tolerance. Features that pass within the tolerance without touching may be
+                        * a false positive, unless a proof of separation is found. 0 = 1e-10 of the
+                        * extent of the positions. Rounding errors add about 1e-14 of the extent of
+                        * the pair */
+    bool exact;        /* decide hits within the tolerance by exact arithmetic, so that there are no
+                        * false positives; only with a separation of 0 */
+    uint32_t steps;    /* maximum number of steps of the search for one pair. If it is reached, the
+                        * result is a hit at the earliest time that is undecided. 0 = 1,000,000 */
 } abut_sweep_find_options;
 
 ABUT_DEFAULT(abut_sweep_find_options)
 
 typedef struct abut_sweep_result {
     bool hit;
-    double time;       /* 0 to 1; 1 where there is no hit */
-    abut_vec3 point;   /* where, at that time: between the nearest points of the two features */
-    abut_vec3 normal;  /* unit, from the second feature to the first just before; zero where the
-                        * features touch from the start in a way that has no direction */
-    double weights[3]; /* vertex-face: of the corners of the face; edge-edge: how far along the
-                        * first and along the second edge, and 0 */
-    uint32_t steps;    /* taken */
+    double time;      /* time of impact, 0 to 1; 1 if there is no hit */
+    abut_vec3 point;  /* at that time, the midpoint of the closest points of both features */
+    abut_vec3 normal; /* unit, from the second feature to the first, just before the impact; zero if
+                       * the features touch at the start and no direction is defined */
+    double weights[3]; /* vertex-face: barycentric coordinates on the face; edge-edge: parameters
+                        * along the first and the second edge, 0 to 1, and 0 */
+    uint32_t steps;    /* number of steps of the search */
 } abut_sweep_result;
 
-/* A vertex against a face: vertex, then the three corners, at the start and at the end. Any
- * positions are legal: degenerate, coplanar, touching, not moving. A null `options` gives the
- * defaults. On failure `sweep` is untouched. Thread-safe. */
+/* Computes the time of impact of a vertex and a face. `start` and `end` have the vertex, then the
+ * three corners of the face. All finite positions are valid: degenerate, coplanar, touching or at
+ * rest. `options` may be null. Returns ABUT_ERROR_ARGUMENT if a coordinate is not finite; `sweep`
+ * is then not changed. Thread-safe. */
 ABUT_API abut_status abut_sweep_vertex_face(const abut_vec3 start[4], const abut_vec3 end[4],
                                             const abut_sweep_find_options *options,
                                             abut_sweep_result *sweep);
-/* An edge against an edge: the two ends of the first, then of the second. As above. */
+/* Computes the time of impact of two edges. `start` and `end` have both ends of the first edge,
+ * then both ends of the second. Otherwise as abut_sweep_vertex_face(). Thread-safe. */
 ABUT_API abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4],
                                           const abut_sweep_find_options *options,
                                           abut_sweep_result *sweep);
@@ -65,8 +73,8 @@ ABUT_API abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_v
 /* ---- whole meshes ---- */
 
 typedef enum abut_impact_kind {
-    ABUT_IMPACT_VERTEX_FACE = 0, /* elements: a vertex, a triangle */
-    ABUT_IMPACT_EDGE_EDGE        /* elements: two edges, as the topologies number them */
+    ABUT_IMPACT_VERTEX_FACE = 0, /* elements: a vertex and a triangle */
+    ABUT_IMPACT_EDGE_EDGE        /* elements: two edges, numbered as in abut_topology */
 } abut_impact_kind;
 
 typedef struct abut_impact {
@@ -74,78 +82,81 @@ typedef struct abut_impact {
     abut_vec3 point, normal; /* as in abut_sweep_result */
     double weights[3];
     abut_impact_kind kind;
-    uint32_t mesh[2], element[2]; /* of the first and of the second feature. Of two edges the first
-                                   * is that of the lower mesh and index */
+    uint32_t mesh[2], element[2]; /* of the first and of the second feature. Of two edges, the first
+                                   * has the lower mesh and index */
 } abut_impact;
 
-/* Room for impacts of the caller's. `count` is how many there are; with more than `capacity` that
- * is told by ABUT_ERROR_BUFFER, and none is written. */
+/* Output list of impacts. If there are more than `capacity`, the function returns ABUT_ERROR_BUFFER
+ * and sets only `count`. */
 typedef struct abut_impacts {
-    abut_impact *list; /* may be null with capacity 0 */
+    abut_impact *list; /* may be null if the capacity is 0 */
     uint64_t capacity, count;
 } abut_impacts;
 
 typedef enum abut_sweep_mode {
-    ABUT_SWEEP_ANY = 0,  /* some impact, or none: the quickest. Which one it is depends neither on
-                          * threads nor on SIMD, but on the device and on the steps before */
-    ABUT_SWEEP_EARLIEST, /* the first of ALL; an impact that is only told since the steps were
-                          * spent may be passed over for a true one */
-    ABUT_SWEEP_ALL       /* all, by time, then kind, then first feature (mesh, element), then
-                          * second */
+    ABUT_SWEEP_ANY = 0,  /* one impact, or none; the fastest mode. Which one depends on the device
+                          * and on previous steps, but not on threads or SIMD width */
+    ABUT_SWEEP_EARLIEST, /* the first impact of ALL. An impact that is undecided because the maximum
+                          * of steps was reached may be skipped in favour of a true one */
+    ABUT_SWEEP_ALL       /* all impacts, sorted by time, then kind, then first feature (mesh,
+                          * element), then second feature */
 } abut_sweep_mode;
 
-/* Meshes that move, with what is kept from step to step. */
+/* Moving meshes, with the accelerators that are kept from step to step. */
 typedef struct abut_sweep abut_sweep;
 
 typedef struct abut_sweep_options {
     size_t size;
-    bool skip_self;        /* leave out pairs within a mesh */
-    bool skip_pairs;      /* leave out pairs of two meshes */
-    abut_device *device; /* where it is searched; null = the CPU. Impacts are the same */
+    bool skip_self;      /* skip pairs within one mesh */
+    bool skip_pairs;     /* skip pairs of two meshes */
+    abut_device *device; /* that computes the impacts; null = the CPU. Impacts are equal */
 } abut_sweep_options;
 
 ABUT_DEFAULT(abut_sweep_options)
 
-/* Prepares for the steps of some meshes, of which it keeps the triangles; all have the same
- * context. A null `options` gives the defaults. Vertices that no triangle has take no part.
- * Thread-safe; a motion itself belongs to one thread at a time. */
+/* Creates a sweep of meshes, which must have the same context. Copies their triangles. Vertices
+ * that no triangle uses are ignored. `options` may be null. Returns ABUT_ERROR_DEVICE if the device
+ * has no doubles or rounds differently from the CPU. Thread-safe. */
 ABUT_API abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
                                        const abut_sweep_options *options, abut_sweep **motion);
-/* Null is allowed. */
+/* Destroys a sweep. Null is allowed. Thread-safe if no other thread uses the sweep. */
 ABUT_API void abut_sweep_destroy(abut_sweep *motion);
 
-/* Takes the next step: where all vertices are at its start and at its end, in absolute
- * coordinates, an abut_vec3 a vertex, mesh after mesh. No `start` means the end of the last step,
- * or at first the meshes as they came. Copies what it is given. Arrays are here or, for a motion
- * with a device, on it, each as the caller likes; what is there is checked and copied there, and
- * the answers are the same. Refused: coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
- * a bounding box of all vertices whose longest side is below ABUT_MESH_SIZE_MIN and not 0, arrays
- * on a device that is not the motion's, and those that are too small (ABUT_ERROR_BUFFER). On
- * failure the motion is as before. */
+/* Sets the positions of the next step: one abut_vec3 for each vertex, mesh after mesh, in absolute
+ * coordinates. An empty `start` is the end of the previous step, or in the first step the positions
+ * of the meshes. The arrays are copied. Each array may be on the host or, for a sweep with a
+ * device, in a buffer of that device, which validates and copies it there. Results are equal.
+ *
+ * Returns ABUT_ERROR_ARGUMENT for coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
+ * and for arrays on another device. It also does if the longest side of the bounding box of all
+ * vertices is below ABUT_MESH_SIZE_MIN but not 0. Returns ABUT_ERROR_BUFFER if a buffer is too
+ * small. On failure nothing changes. Only one thread at a time may use a sweep. */
 ABUT_API abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_array end);
 
 typedef struct abut_sweep_counts {
-    uint64_t vertex_face, edge_edge; /* candidates: pairs whose swept boxes, grown by half the
-                                      * separation each and then rounded outwards, overlap, and
-                                      * that share no vertex */
+    uint64_t vertex_face, edge_edge; /* candidate pairs: pairs whose swept bounding boxes overlap
+                                      * and that share no vertex. The boxes are enlarged by half the
+                                      * separation and rounded outwards */
 } abut_sweep_counts;
 
-/* Searches the step. Pairs that share a vertex touch all the time and are left out. A tolerance of
- * 0 is 1e-10 of the longest side of the box of all starts (of starts and ends where that is 0).
- * `counts` may be null, and counts what was tried: all candidates for ALL, fewer for the other
- * modes. On failure both are untouched, but that ABUT_ERROR_BUFFER tells impacts->count. Reports
- * progress as stage "sweep". On the CPU memory grows with the capacity, not with what is found; a
- * device keeps all impacts of ALL, and fails with ABUT_ERROR_LIMIT where an eighth of its memory
- * cannot hold them.
- */
+/* Finds the impacts of the step. Pairs of features that share a vertex are skipped, since they
+ * always touch. A tolerance of 0 is 1e-10 of the longest side of the bounding box of all start
+ * positions. If that side is 0, the box of start and end positions counts. `options` may be null.
+ * `counts` may be null; it receives the number of tested pairs: all candidate pairs for ALL, fewer
+ * for the other modes.
+ *
+ * On the CPU memory grows with the capacity, not with the number of impacts. A device stores all
+ * impacts of ALL, and returns ABUT_ERROR_LIMIT if they exceed an eighth of its memory. If the
+ * capacity is too small, returns ABUT_ERROR_BUFFER and sets impacts->count. On failure nothing else
+ * changes. Reports progress as stage "sweep". Only one thread at a time may use a sweep. */
 ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                                      const abut_sweep_find_options *options, abut_impacts *impacts,
                                      abut_sweep_counts *counts);
 
 /* ---- names ---- */
 
-/* Names for people and programs, such as "edge-edge" or "earliest"; null beyond the last.
- * Thread-safe. */
+/* Return a name such as "edge-edge" or "earliest", or null if there is no such value. Thread-safe.
+ */
 ABUT_API const char *abut_impact_kind_name(abut_impact_kind kind);
 ABUT_API const char *abut_sweep_mode_name(abut_sweep_mode mode);
 
@@ -153,32 +164,37 @@ ABUT_API const char *abut_sweep_mode_name(abut_sweep_mode mode);
 
 typedef struct abut_sweep_rigid_options {
     size_t size;
-    double separation; /* bodies that come this near touch */
-    double tolerance;  /* at the time of a touch they are no further apart than separation and
-                        * tolerance; 0 = 1e-6 of the smaller body */
+    double separation; /* bodies within this distance touch; a length */
+    double tolerance;  /* a length. At the time of impact the distance is at most separation plus
+                        * tolerance. 0 = 1e-6 of the smaller body */
 } abut_sweep_rigid_options;
 
 ABUT_DEFAULT(abut_sweep_rigid_options)
 
 typedef struct abut_sweep_rigid_result {
     bool hit;
-    double time;             /* 0 to 1; 1 where there is no hit */
-    abut_vec3 point, normal; /* as in abut_sweep_result: from b to a. No normal where they touch or
-                              * contain each other from the start */
+    double time;             /* time of impact, 0 to 1; 1 if there is no hit */
+    abut_vec3 point, normal; /* as in abut_sweep_result, from b to a. The normal is zero if the
+                              * bodies touch, or one contains the other, at the start */
     abut_impact_kind kind;
-    uint32_t triangle[2]; /* of a and of b, that touch; ABUT_NONE for one around the other */
-    abut_reliability reliability;   /* reliability: not guaranteed only where containment at the start
-                           * decides, as in <abut/pair.h> */
+    uint32_t triangle[2];         /* the triangles of a and of b that touch; ABUT_NONE if one body
+                                   * contains the other */
+    abut_reliability reliability; /* guaranteed unless containment at the start decides, as in
+                                   * <abut/pair.h> */
 } abut_sweep_rigid_result;
 
-/* Finds when two rigid bodies first touch, each along its own path, however fast and thin they are.
- * **"No" means no**, and a time is never late; it is early by no more than the tolerance allows.
- * Bodies that touch or contain each other at the start do so at time 0; a sheet
- * (ABUT_SHEET_HOLE_FRACTION) contains nothing. Paths turn about the origin
- * of the mesh's coordinates: far from it, or turning by much, they take more pieces. Where
- * separation or tolerance are larger than the bodies, it may be early by 4e-4 of the larger body's
- * size. `options` may be null. Takes no memory but what abut_pair_overlap does, and can be
- * cancelled as that. Thread-safe. */
+/* Computes the time of impact of two rigid bodies, each on its own path, by conservative
+ * advancement.
+ *
+ * Guarantee: no impact is missed and no time is late, however fast and thin the bodies are. The
+ * time is early by no more than the tolerance allows. Bodies that touch at the start, or of which
+ * one contains the other, have the time 0; a sheet (ABUT_SHEET_HOLE_FRACTION) contains nothing. If
+ * separation or tolerance exceeds the size of the bodies, the distance at the time of impact may be
+ * larger: by 4e-4 of the size of the larger body.
+ *
+ * Paths rotate about the origin of the coordinates of the mesh. A body far from its origin, or with
+ * a large rotation, needs more intervals of time. `options` may be null. Allocates only as
+ * abut_pair_overlap() does, and can be cancelled as that. Thread-safe. */
 ABUT_API abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
                                       const abut_path *path_b,
                                       const abut_sweep_rigid_options *options,

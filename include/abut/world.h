@@ -1,36 +1,40 @@
-/* Worlds: many bodies of all kinds, and the contacts of all of them in one call each step.
+/* Worlds: broad phase, narrow phase and contact events for many bodies of all kinds.
  *
- * Bodies, simple solids and characters are items under small numbers. A hierarchy of their boxes
- * finds the pairs that may touch, a rule says how the contacts of each are found, and the contacts
- * of all pairs come in one list, the same on any number of threads and on a device.
+ * A world holds items: meshes, primitives and characters at poses. Each item has a small integer
+ * id. A step sets new poses or shapes and then computes the contacts of all pairs in one call. The
+ * broad phase finds candidate pairs by their bounding boxes. The narrow phase computes the contacts
+ * of each candidate pair by a pair method:
  *
- * The simplest way in is ABUT_WORLD_MESH: a mesh, rigid or deforming. The world looks at it, makes
- * what suits it, and tells what and why (abut_world_get_item_info). Who has hierarchies, fields or
- * samples already brings them as ABUT_WORLD_BODY, and radial fields as ABUT_WORLD_CHARACTER.
- *
- *              mesh or body                       solid          character
+ *              mesh or body                       primitive      character
  * mesh, body   exact, field, map or layers        exact, field   radial
- * solid                                           exact          radial
+ * primitive                                       exact          radial
  * character                                                      radial
  *
- * Every two kinds have a method but two planes, which have nothing to tell; abut_world_get_pair_info() tells
- * which one, what it cannot miss, and how far depths may be off.
+ *  - exact: abut_contact_patches(), abut_contact_solid(), abut_contact_solids()
+ *  - field: samples of one body in the signed distance field of the other, by
+ *    abut_contact_bodies() and similar functions; vertices and edges of a mesh without an inside,
+ *    by abut_contact_mesh()
+ *  - map: samples on one surface with their exact signed distances, by abut_map_compute_distance()
+ *  - layers: rays through both bodies, by abut_layers_find(); one contact for each pair
+ *  - radial: vertices, samples and long edges of the other item in the radial fields, and samples
+ *    of the radial fields against the other item, by abut_radial_contacts()
  *
- *   exact   abut_contact_patches() of two hierarchies, abut_contact_solid(), abut_contact_solids()
- *   field   samples of one body against the field of the other, abut_contact_bodies() and so on;
- *           of a mesh without an inside, its vertices and edges (abut_contact_mesh)
- *   map     samples all over one surface, the exact signed distance at each (abut_map_compute_distance)
- *   layers  rays through both (abut_layers_find): one contact a pair
- *   radial  abut_radial_contacts(), both ways: vertices, samples and long edges of the other
- *           against radial fields, and samples of radial fields against the other
+ * The simplest item is ABUT_WORLD_MESH, a rigid or deforming mesh. The world examines the mesh and
+ * selects a method; abut_world_get_item_info() returns the method and the reason. Callers that
+ * already have a BVH, fields or samples pass them as ABUT_WORLD_BODY, and radial fields as
+ * ABUT_WORLD_CHARACTER.
  *
- * Where maps and layers find nothing, the pair is asked exactly, so that no overlap is missed.
+ * Guarantee: no candidate pair is missed. abut_world_get_pair_info() returns the method of a pair,
+ * which contacts it is guaranteed to find, and the error bound of its depths. If maps or layers
+ * find no contact, the exact method is used, so that they miss no overlap either. Contacts are
+ * sorted and equal on any number of threads; those of fields are equal on a device too.
  *
- * A world is for one user at a time. It keeps references to the objects of its items, which may be
- * destroyed in any order. Its work uses the threads, the progress callback and the cancellation of
- * its own context, whatever the contexts of its meshes are. A progress callback that is called by a
- * function of a world must not use that world: every function of it fails with ABUT_ERROR_ARGUMENT
- * there, and it must not be destroyed.
+ * Lifetime and threads: a world keeps references to the objects of its items, so these may be
+ * destroyed in any order. Only one thread at a time may use a world; functions below that are "not
+ * thread-safe" have this restriction. A world uses the threads, the progress callback and the
+ * cancellation of its own context, whatever the contexts of its meshes are. A progress callback
+ * that is called by a function of a world must not use that world: its functions then return
+ * ABUT_ERROR_ARGUMENT, and it must not be destroyed.
  */
 #ifndef ABUT_WORLD_H
 #define ABUT_WORLD_H
@@ -50,78 +54,86 @@ extern "C" {
 
 typedef struct abut_world abut_world;
 
-/* How the contacts of a pair are found. */
+/* The pair method: how the contacts of a pair are computed. */
 typedef enum abut_world_method {
-    ABUT_WORLD_AUTO = 0, /* by the rule: docs/choosing.md */
-    ABUT_WORLD_EXACT,    /* from exact geometry, on the CPU */
-    ABUT_WORLD_FIELD,    /* samples against distance fields */
+    ABUT_WORLD_AUTO = 0, /* selected by the rule in docs/choosing.md */
+    ABUT_WORLD_EXACT,    /* exact geometry, on the CPU */
+    ABUT_WORLD_FIELD,    /* samples in signed distance fields */
     ABUT_WORLD_MAP,      /* surface distance maps */
     ABUT_WORLD_RADIAL,   /* radial fields of characters */
-    ABUT_WORLD_LAYERS    /* images */
+    ABUT_WORLD_LAYERS    /* depth intervals along rays */
 } abut_world_method;
 
-/* "auto", "exact", "field", "map", "radial", "layers". */
+/* Returns "auto", "exact", "field", "map", "radial" or "layers", or null if there is no such
+ * method. Thread-safe. */
 ABUT_API const char *abut_world_method_name(abut_world_method method);
 
 typedef struct abut_world_options {
     size_t size;
-    double margin;            /* contacts are also features that are this near */
-    uint32_t max_patch_contacts;  /* how many are kept of each patch of a pair. Fields: as by
-                               * abut_contact_reduce(); 0 = all contacts. Exact: 0 = 4, at most 8 */
-    double patch_angle;             /* of patches; 0 = 0.5 radians */
-    bool skip_edges;             /* only samples, no deepest points of edges */
-    bool keep_backfacing;          /* as in abut_contact_options */
-    uint64_t pair_limit;      /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
-    abut_device *device;      /* where pairs of bodies are tried; null = the CPU. Contacts are the
-                               * same */
-    abut_world_method method; /* AUTO: each pair by its items; where exact and field are both
-                               * possible, exact, but with a device field. EXACT, FIELD: only this,
-                               * and pairs that lack what it needs are not tried, but two solids,
-                               * always exact. EXACT is not for a device. Others are refused */
-    bool skip_verification;           /* as in abut_patch_options: exact depths are not checked */
+    double margin;               /* bodies within this distance have contacts too, with negative
+                                  * depths; a length */
+    uint32_t max_patch_contacts; /* maximum number of contacts in a patch. Exact: 0 = 4, at most 8.
+                                  * Fields: reduced by abut_contact_reduce(); 0 = no reduction */
+    double patch_angle;          /* radians: `angle` of abut_contact_reduce(); 0 = 0.5, at most 3 */
+    bool skip_edges;             /* as in abut_contact_options */
+    bool keep_backfacing;        /* as in abut_contact_options; radial fields ignore it */
+    uint64_t pair_limit;         /* maximum number of candidate pairs; 0 = 2^24. A step with more
+                                  * returns ABUT_ERROR_LIMIT */
+    abut_device *device;         /* computes pairs of bodies by fields; null = the CPU. Contacts are
+                                  * equal */
+    abut_world_method method;    /* AUTO: each pair by its items. If both exact and field are
+                                  * possible, exact without a device and field with one. EXACT or
+                                  * FIELD: this method only. Pairs that lack what it needs are
+                                  * skipped, except pairs of primitives, which are always exact.
+                                  * EXACT must not be combined with a device. Other methods return
+                                  * ABUT_ERROR_ARGUMENT */
+    bool skip_verification;      /* as in abut_patch_options: do not verify exact depths */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
 
-/* What an item of a world is. */
+/* The kind of an item. */
 typedef enum abut_world_kind {
-    ABUT_WORLD_BODY = 0, /* a hierarchy; a field, samples, or both; or all three */
-    ABUT_WORLD_PLANE,
+    ABUT_WORLD_BODY = 0, /* a BVH, a field or samples, in any combination */
+    ABUT_WORLD_PLANE,    /* a half-space: everything below the plane is solid */
     ABUT_WORLD_SPHERE,
     ABUT_WORLD_CAPSULE,
-    ABUT_WORLD_BOX, /* about the origin of its pose */
+    ABUT_WORLD_BOX, /* centred at the origin of its pose */
     ABUT_WORLD_CYLINDER,
     ABUT_WORLD_HULL,      /* a closed convex mesh */
-    ABUT_WORLD_CHARACTER, /* radial fields. Its pose is the identity: it is where they are */
-    ABUT_WORLD_MESH       /* a mesh, from which the world makes what suits it */
+    ABUT_WORLD_CHARACTER, /* radial fields, in world coordinates: the pose is the identity */
+    ABUT_WORLD_MESH       /* a mesh; the world builds the accelerators of its method */
 } abut_world_kind;
 
+/* Returns the name of a kind of item, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
 
-/* What moves an item. A pair is tried where one of them is dynamic; or where one of them is a
- * sensor and they are not both static. */
+/* What moves an item. A pair is tested if at least one item is dynamic. A pair with a sensor is
+ * tested unless both items are static. */
 typedef enum abut_world_motion {
-    ABUT_WORLD_DYNAMIC = 0, /* forces */
-    ABUT_WORLD_KINEMATIC,   /* the user, whatever is in the way */
-    ABUT_WORLD_STATIC       /* nothing */
+    ABUT_WORLD_DYNAMIC = 0, /* moved by forces */
+    ABUT_WORLD_KINEMATIC,   /* moved by the caller, regardless of contacts */
+    ABUT_WORLD_STATIC       /* does not move */
 } abut_world_motion;
 
+/* Returns the name of a kind of motion, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_world_motion_name(abut_world_motion motion);
 
 typedef struct abut_world_item {
     abut_world_kind kind;
     abut_world_motion motion;
-    uint32_t group; /* a bit for each group that it belongs to; 0 = the first alone */
-    uint32_t mask;  /* a bit for each group that it collides with; 0 = all. Two items are tried if
-                     * each is of a group that the other collides with */
-    bool is_sensor;    /* its pairs have events, and no contacts */
-    abut_world_method method; /* how its pairs are tried where that is possible; AUTO = by the rule.
-                               * Meshes: not RADIAL. Bodies: EXACT or FIELD, which they must have
-                               * what it takes for. Others have one way */
-    abut_pose pose;           /* of zeros: where it is */
-    union {                   /* by kind, in coordinates that the pose moves */
+    uint32_t
+        group; /* filter: one bit for each group that the item belongs to; 0 = the first group */
+    uint32_t mask;  /* filter: one bit for each group that it collides with; 0 = all groups. A pair
+                     * is tested if each item is in a group that the other collides with */
+    bool is_sensor; /* its pairs have events and no contacts */
+    abut_world_method method; /* preferred method of its pairs; AUTO = by the rule. Meshes: all
+                               * except RADIAL. Bodies: EXACT needs a BVH, FIELD needs a field or
+                               * samples. Other kinds have one method */
+    abut_pose pose;           /* zeroed = the identity */
+    union {                   /* by kind, in local coordinates */
         struct {
-            /* The item keeps references to them. They must not be updated or refitted. */
+            /* The item keeps references to these objects. They must not be refitted or updated. */
             const abut_field *field;
             const abut_samples *samples;
             const abut_bvh *bvh; /* of the same mesh */
@@ -129,255 +141,282 @@ typedef struct abut_world_item {
         abut_plane plane;
         abut_sphere sphere;
         abut_capsule capsule;
-        abut_vec3 half; /* sizes of a box */
+        abut_vec3 half; /* half extents of a box */
         abut_cylinder cylinder;
         const abut_bvh *hull;   /* referenced; must not be refitted */
-        abut_radial *character; /* referenced; abut_world_set_positions() poses it. Nobody else uses it
-                                 * during a call of the world */
+        abut_radial *character; /* referenced; abut_world_set_positions() sets its pose. No other
+                                 * thread may use it during a call of the world */
         struct {
-            abut_mesh *mesh;     /* held. What is made of it is shared by all items that have the
-                                  * same mesh, method and resolution, but for those that deform */
-            bool deforms;        /* abut_world_set_positions() will give it other positions */
-            uint32_t resolution; /* cells of a field along the longest side, 0 = 64; texels along
-                                  * each side of a map, 0 = 128; pixels of layers, 0 = 1024: the
-                                  * greatest of all items */
+            abut_mesh *mesh; /* referenced. Rigid items with the same mesh, method and resolution
+                              * share their accelerators */
+            bool deforms;    /* abut_world_set_positions() will change its positions */
+            uint32_t resolution; /* field: cells along the longest side, 0 = 64. Map: texels along
+                                  * each side, 0 = 128. Layers: pixels, 0 = 1024; the maximum of all
+                                  * items is used */
         } mesh;
     } shape;
 } abut_world_item;
 
-/* Creates an empty world. `options` may be null. Fails with ABUT_ERROR_DEVICE for a device that
- * rounds floats otherwise than the CPU. Thread-safe. */
+/* Creates an empty world. `options` may be null. Returns ABUT_ERROR_DEVICE if the device rounds
+ * floats differently from the CPU or has no doubles. Thread-safe. */
 ABUT_API abut_status abut_world_create(abut_context *context, const abut_world_options *options,
                                        abut_world **world);
-/* Null is allowed. */
+/* Destroys a world and releases its references. Null is allowed. Not thread-safe. */
 ABUT_API void abut_world_destroy(abut_world *world);
 
-/* Adds an item. Its id is the one that became free last, or else the number of items so far.
- * Refused, here and by abut_world_set_poses(): poses that abut_contact_bodies() refuses, solids that its
- * companions refuse where they are, and characters at a pose. Of a mesh the world makes all it
- * needs here: a hierarchy and a health report at least. Refused: layers of a mesh that is not
- * closed, fields of one that deforms. */
+/* Adds an item and returns its id: the id that was freed last, or else the number of items so far.
+ * For a mesh the world builds everything its method needs, at least a BVH and a mesh report.
+ * Returns ABUT_ERROR_ARGUMENT for a pose or primitive that the functions of <abut/contact.h>
+ * reject, and for a character with a pose. It also does for layers of a mesh that is not closed and
+ * for fields of a mesh that deforms. Not thread-safe. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
-/* Takes an item out. Its id is free for another. What it was to be ignored with is forgotten. */
+/* Removes an item. Its id becomes free, and its ignored pairs are deleted. Not thread-safe. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
-/* Makes an item what `item` says, in place: other groups, motion or method, another pose, another
- * shape or kind. Its id stays, and so does what it is to be ignored with. With another shape its
- * pairs end and begin anew; with the same they go on. On failure all is as before. */
+/* Replaces an item in place: groups, motion, method, pose, shape or kind. Its id and its ignored
+ * pairs are kept. With another shape its pairs end and begin again; with the same shape they
+ * persist. Returns the errors of abut_world_add(); on failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
-/* Gives a body that is not rigid its shape: a mesh that deforms its positions (abut_vec3, all
- * vertices, absolute as those of abut_mesh_create(), before the pose), with null bones; a character
- * its bones and positions, by abut_radial_set_positions(). Positions of meshes are on the host. Refused:
- * other items, positions that abut_mesh_create() refuses. On failure all is as before. */
+/* Sets the shape of an item that is not rigid.
+ *  - A mesh with shape.mesh.deforms: `positions` has one abut_vec3 for each vertex, on the host, in
+ *    absolute coordinates as for abut_mesh_create(), before the pose. `bones` is null.
+ *  - A character: `bones` and `positions` as for abut_radial_set_positions().
+ * Returns ABUT_ERROR_ARGUMENT for other items and for positions that abut_mesh_create() rejects. On
+ * failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
-                                       const abut_character_matrix *bones, abut_array positions);
-/* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
- * failure, none. Of an id that comes twice the last pose stays. An item that gets the pose that it
- * has, bit for bit, does not move; a character always counts as moved. Poses in a buffer are for a
- * world on its device, and stay there as long as only abut_world_get_device_contacts() is asked; where
- * solids are among the items, they come to the host. */
+                                              const abut_character_matrix *bones,
+                                              abut_array positions);
+/* Sets the poses (abut_pose) of `count` items. Null ids are 0 to count - 1. If an id occurs twice,
+ * its last pose counts. An item whose pose is equal bit for bit does not move; a character always
+ * counts as moved. If one pose is rejected, as in abut_world_add(), nothing changes. A buffer of
+ * poses needs a world with this device. They are downloaded only if the host needs them: for
+ * functions other than abut_world_get_device_contacts(), or if an item is a primitive. Not
+ * thread-safe. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
-                                     size_t count);
+                                          size_t count);
 
-/* Sets whether two items are never tried, whatever their groups: joints, parts of one machine, a
- * robot's allowed collisions. Of different items that are there; it lasts until one is removed. */
+/* Sets whether a pair is ignored: never tested, whatever its groups. Use it for bodies that a joint
+ * connects, parts of one machine, and allowed collisions of a robot. The items must be different.
+ * The setting lasts until one of them is removed. Not thread-safe. */
 ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore);
 
-/* ---- what was chosen ---- */
+/* ---- methods and guarantees ---- */
 
-/* How an item takes part. */
+/* The method of an item. */
 typedef struct abut_world_item_info {
-    abut_world_method method; /* of a body that has several ways: AUTO, each pair by itself */
-    bool is_forced;              /* the item or the world said so; else the rule */
-    const char *reason;       /* one static sentence */
-    abut_reliability reliability; /* what the inside of its mesh is worth as it is now; of meshes alone */
-    double cell;        /* of its field or radial fields, or the reach of its map; or 0 */
-    double hole_fraction;       /* of a mesh as it is now: abut_mesh_report.hole_fraction */
-    double thin_fraction;        /* of a mesh that may get a field: the share of its surface with less
-                         * than two cells of wall behind it */
+    abut_world_method method;     /* AUTO for a body with several methods: each pair selects one */
+    bool is_forced;               /* set by the item or the world; otherwise selected by the rule */
+    const char *reason;           /* one static sentence */
+    abut_reliability reliability; /* meshes only: reliability of inside and outside, for the current
+                                   * shape */
+    double cell;                  /* cell size of its field or radial fields, or the reach of its
+                                   * map; otherwise 0 */
+    double hole_fraction; /* meshes only: abut_mesh_report.hole_fraction of the current shape */
+    double thin_fraction; /* meshes that may get a field: fraction of the surface where the
+                           * wall is thinner than two cells */
 } abut_world_item_info;
 
-/* Gets how an item takes part. The method is chosen when the item is added, and stays when its mesh
- * deforms; the first call after that examines the mesh. For one user at a time. */
+/* Returns the method of an item. The method is selected when the item is added, and is kept when
+ * its mesh deforms. The first call after a deformation examines the mesh. Not thread-safe. */
 ABUT_API abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
-                                           abut_world_item_info *choice);
+                                              abut_world_item_info *choice);
 
-/* What cannot be missed of a pair. */
+/* Which overlaps of a pair are guaranteed to have a contact. */
 typedef enum abut_world_guarantee {
-    ABUT_WORLD_GUARANTEE_NONE = 0, /* all: it is never tried */
-    ABUT_WORLD_GUARANTEE_SAMPLED,   /* what lies between samples may be missed */
-    ABUT_WORLD_GUARANTEE_COMPLETE,     /* nothing: every overlap has a contact, whatever its size */
-    ABUT_WORLD_GUARANTEE_LIMITED /* no intersection of surfaces; but a mesh has small holes, or neighbouring
-                        * triangles that face opposite ways, so what lies wholly inside it is a
-                        * guess: contacts follow abut_pair_overlap() there, and depths have no
-                        * bound */
+    ABUT_WORLD_GUARANTEE_NONE = 0, /* none: the pair is never tested */
+    ABUT_WORLD_GUARANTEE_SAMPLED,  /* overlaps between samples may be missed */
+    ABUT_WORLD_GUARANTEE_COMPLETE, /* every overlap, whatever its size */
+    ABUT_WORLD_GUARANTEE_LIMITED   /* every intersection of surfaces. A mesh has small holes, or
+                                    * neighbouring triangles that face opposite ways, so containment
+                                    * in it is an estimate: abut_pair_overlap() decides, and depths
+                                    * have no bound */
 } abut_world_guarantee;
 
-/* "never", "sampled", "every", "limited". */
+/* Returns "never", "sampled", "every" or "limited", or null if there is no such guarantee.
+ * Thread-safe. */
 ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 
-/* How a pair is tried. */
+/* The method of a pair. */
 typedef struct abut_world_pair_info {
-    abut_world_method method; /* AUTO: never */
+    abut_world_method method; /* AUTO: the pair is never tested */
     abut_world_guarantee guarantee;
-    double error; /* the deepest contact is too shallow or too deep by no more than this, as far as
-                   * surfaces are what meshes say; 0 = by rounding alone; infinity = no bound */
-    const char *reason; /* static: what is missed, or why it is never tried */
+    double error;       /* error bound of the deepest contact, a length; infinity = no bound, 0 =
+                         * rounding errors only. The meshes are taken as the true surfaces */
+    const char *reason; /* static: what may be missed, or why the pair is never tested */
 } abut_world_pair_info;
 
-/* Tells how two different items are tried where their boxes overlap. */
+/* Returns the method of two different items, for poses at which their bounding boxes overlap. Not
+ * thread-safe. */
 ABUT_API abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
-                                    abut_world_pair_info *manner);
+                                              abut_world_pair_info *manner);
 
-/* ---- pairs ---- */
+/* ---- broad phase ---- */
 
 typedef struct abut_world_pair {
     uint32_t a, b; /* a < b */
 } abut_world_pair;
 
-/* Lists the pairs that are tried: those whose boxes overlap, sorted by a, then b. A box holds the
- * mesh, the grid of the field, all samples, and half the margin more, so nothing that touches is
- * missed. With a capacity that is
- * too small nothing is written, and ABUT_ERROR_BUFFER is returned; *count is set in either case. */
+/* Lists the candidate pairs: those whose bounding boxes overlap, sorted by a, then b. A bounding
+ * box contains the mesh, the grid of the field, all samples, and half the margin, so that no pair
+ * that touches is missed. If the capacity is too small, returns ABUT_ERROR_BUFFER and writes
+ * only *count, which is set in either case. Not thread-safe. */
 ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
                                       uint64_t *count);
 
 /* ---- contacts ---- */
 
-/* Finds all contacts of all pairs but those of sensors, in the order of abut_world_pairs(); `pair`
- * of a contact is the place in that list. Normals point from b to a. Within a pair they are those
- * of its method. Fields: features of a, then those of b; or, with options.max_patch_contacts, as
- * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
- * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
- * contacts were found, or else against the motion of a relative to b since then.
- * A pair at rest keeps its contacts bit for bit, and nothing is computed for it: one of which both
- * items have had the same pose, bit for bit, and the same shape since contacts were last found.
- * Layers are the exception, whose images show all items.
- * Maps: patch by patch; of two maps, those of a, then those of b. Layers: one
- * (ABUT_CONTACT_OVERLAP), the middle of what both have in common.
- * Radial: features of characters are samples of all fields in order (ABUT_CONTACT_POINT). Features
- * of spheres and capsules are places (ABUT_CONTACT_SOLID, whose elements are the parts of
- * abut_radial_contacts()), those of other solids vertices and then edges of their meshes. Bodies
- * have samples or vertices, and deepest points of edges longer than a cell, unless options.samples
- * is set. options.keep_backfacing is not asked there.
- * The reliability is the worst of all pairs that were tried.
- * Where there are more than contacts->capacity, ABUT_ERROR_BUFFER is returned and only
- * contacts->count is set, which gets their number in either case. As long as nothing changes, a
- * second call only copies. */
+/* Computes the contacts of all pairs except those with sensors.
+ *
+ * Contacts are sorted by pair, in the order of abut_world_pairs(); `pair` of a contact is an index
+ * into that list. Normals point from b to a. Within a pair the order depends on the method:
+ *  - Exact: patch by patch, deepest first.
+ *  - Field: features of a, then features of b; with options.max_patch_contacts, the order of
+ *    abut_contact_reduce().
+ *  - Map: patch by patch; of two maps, patches of a, then patches of b.
+ *  - Layers: one contact (ABUT_CONTACT_OVERLAP) at the centre of the overlap.
+ *  - Radial: features of a character are the samples of all its fields (ABUT_CONTACT_POINT).
+ *    Features of spheres and capsules are points (ABUT_CONTACT_SOLID), whose elements are the
+ *    parts of abut_radial_contacts(). Features of other primitives are vertices, then edges of
+ *    their meshes. Features of bodies are samples or vertices, and, unless options.skip_edges is
+ *    set, deepest points of edges longer than a cell.
+ *
+ * The exact method is warm started. The hint of abut_contact_patches() is the normal of the deepest
+ * contact of the pair in the previous computation. If there was none, it is the reversed motion of
+ * a relative to b since then.
+ *
+ * A pair at rest keeps its contacts bit for bit, without computation: a pair whose items have had
+ * the same pose, bit for bit, and the same shape since the previous computation. Pairs of layers
+ * are the exception, since their images show all items. If nothing has changed, a call only copies.
+ *
+ * contacts->reliability is the lowest level of all pairs that were tested. If there are more than
+ * contacts->capacity, returns ABUT_ERROR_BUFFER and sets only contacts->count, which is set in
+ * either case. Not thread-safe. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
 
 /* ---- events ---- */
 
 typedef enum abut_world_event_kind {
-    ABUT_WORLD_EVENT_BEGIN = 0, /* the pair has contacts and had none at the last call */
-    ABUT_WORLD_EVENT_PERSIST,      /* it has, and had */
-    ABUT_WORLD_EVENT_END        /* it had; or an item of it was removed since then */
+    ABUT_WORLD_EVENT_BEGIN = 0, /* the pair has contacts and had none at the previous call */
+    ABUT_WORLD_EVENT_PERSIST,   /* it has contacts and had some */
+    ABUT_WORLD_EVENT_END        /* it had contacts and has none, or one of its items was removed */
 } abut_world_event_kind;
 
+/* Returns the name of a kind of event, or null if there is no such kind. Thread-safe. */
 ABUT_API const char *abut_world_event_kind_name(abut_world_event_kind change);
 
-/* What has become of a pair. */
+/* A pair that touches, or touched at the previous call. */
 typedef struct abut_world_event {
     abut_world_event_kind kind;
-    abut_world_method method; /* by which its contacts came */
+    abut_world_method method; /* that computed its contacts */
     abut_world_guarantee guarantee;
-    double error;          /* as in abut_world_pair_info, of that method */
-    uint32_t a, b;         /* a < b. At an end they may be free, or other items by now */
-    bool is_sensor;           /* one of them is */
-    bool is_verified;        /* as in abut_patches; exact alone */
-    uint64_t first, count; /* of its contacts, in the list of abut_world_contacts(); none of sensors
-                            * and at an end */
-    abut_contact deepest;  /* contact of the pair; at an end, as it was */
-    abut_reliability reliability;
+    double error;          /* error bound of this method, as in abut_world_pair_info */
+    uint32_t a, b;         /* a < b. At an end, these ids may be free or belong to other items */
+    bool is_sensor;        /* one of the items is a sensor */
+    bool is_verified;      /* exact method only: as in abut_patches */
+    uint64_t first, count; /* its contacts in the list of abut_world_contacts(); count = 0 for
+                            * sensors and at an end */
+    abut_contact deepest;  /* deepest contact of the pair; at an end, that of the previous call */
+    abut_reliability reliability; /* of this pair, for the current shapes */
 } abut_world_event;
 
-/* Tells what has become of pairs since the last call that succeeded: begin, stay and end, sorted by
- * a, then b; where an id went to another item, the end before the begin. A pair counts as touching
- * where it has a contact, also one within the margin; sensors too. With a capacity that is too
- * small nothing is written or forgotten, and ABUT_ERROR_BUFFER is returned; *count is set in either
- * case. */
+/* Returns what has changed since the previous successful call: pairs that begin to touch, persist
+ * and end, sorted by a, then b. If an id has been reused, the end precedes the begin. A pair
+ * touches if it has a contact, also one within the margin; pairs of sensors too. If the capacity is
+ * too small, returns ABUT_ERROR_BUFFER and sets only *count: no event is written or lost. *count is
+ * set in either case. Not thread-safe. */
 ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
                                        abut_world_event *events, uint64_t *count);
 
 /* ---- save and restore ---- */
 
-/* Writes what the world remembers between steps: the hint of each pair (abut_world_contacts) and
- * which pairs events were last reported for. Items, poses, shapes, options and ignored pairs are
- * the caller's to store. Contacts are found if they are not known. Takes 8 bytes for each id, 24
- * for each candidate pair and 72 more; 120 for each pair that was reported, if abut_world_events()
- * was not called since contacts were last found. With a capacity that is too small nothing is
- * written, and ABUT_ERROR_BUFFER is returned; *bytes is set in either case. For one user at a time.
- */
+/* Writes the state that a world keeps between steps: the hint of each pair (abut_world_contacts)
+ * and the pairs that the previous abut_world_events() reported. The caller stores items, poses,
+ * shapes, options and ignored pairs. Computes the contacts if they are not up to date. The size is
+ * 72 bytes, 8 for each id and 24 for each candidate pair. It is 120 bytes more for each reported
+ * pair if abut_world_events() was not called since the contacts were computed. If the capacity is
+ * too small, returns ABUT_ERROR_BUFFER and sets only *bytes, which is set in either case.
+ * Not thread-safe. */
 ABUT_API abut_status abut_world_save(abut_world *world, size_t capacity, void *state,
                                      size_t *bytes);
-/* Makes a world remember what was saved. Its items must be those of the world that was saved, under
- * the same ids, with the same shapes, groups, options and ignored pairs, and at the poses at which
- * it was saved, bit for bit. All contacts are computed with the hints of the state and compared
- * with those that were saved, so this takes as long as a step in which all items move. From then
- * on, the same calls give the same contacts, ids and events as after abut_world_save(), bit for
- * bit; only the ids of items that are added later depend on the order in which ids of this world
- * became free. Fails with ABUT_ERROR_FORMAT for bytes that are damaged or are no state,
- * ABUT_ERROR_UNSUPPORTED for a state of another format or byte order, and ABUT_ERROR_ARGUMENT for a
- * state of another world or of other poses. On failure all is as before. For one user at a time. */
+/* Restores a saved state. The items must be those of the saved world, with the same ids, shapes,
+ * groups, options and ignored pairs, at the saved poses bit for bit. Recomputes all contacts with
+ * the saved hints and compares them with a digest of the saved contacts. So it takes as long as a
+ * step in which all items move. Afterwards equal calls give the same contacts, ids and events as in
+ * the saved world, bit for bit. Only the ids of items that are added later depend on the order in
+ * which ids of this world were freed.
+ *
+ * Returns ABUT_ERROR_FORMAT if the bytes are damaged or not a state, and ABUT_ERROR_UNSUPPORTED for
+ * another version or byte order of the format. Returns ABUT_ERROR_ARGUMENT for a state of another
+ * world or of other poses. On failure nothing changes. Not thread-safe. */
 ABUT_API abut_status abut_world_restore(abut_world *world, const void *state, size_t bytes);
 
-/* ---- over a step ---- */
+/* ---- continuous collision detection ---- */
 
 /* Two items that touch within a step. */
 typedef struct abut_world_impact {
-    uint32_t a, b; /* a < b */
-    bool is_sensor;   /* one of them is, which stops nothing */
-    abut_sweep_rigid_result result;
+    uint32_t a, b;  /* a < b */
+    bool is_sensor; /* one of the items is a sensor, which does not limit the time */
+    abut_sweep_rigid_result result; /* time of impact, point and normal */
 } abut_world_impact;
 
 typedef struct abut_world_impacts {
     abut_world_impact *list;
     uint64_t capacity, count;
-    double time; /* the part of the step that is safe, 0 to 1, by all pairs without a sensor: up to
-                  * this time no pair that is apart at the start touches, and no pair that touches
-                  * at the start penetrates deeper than it did there; see abut_world_sweep() */
-    uint64_t unswept_count;   /* pairs whose boxes overlap on the way that cannot be swept */
-    abut_reliability reliability; /* the worst of all pairs that were swept; see abut_sweep_rigid_result */
+    double time;                  /* safe fraction of the step, 0 to 1, over all pairs without a
+                                   * sensor. Up to this time no pair that is separate at the start
+                                   * touches, and no pair that touches at the start becomes deeper;
+                                   * see abut_world_sweep() */
+    uint64_t unswept_count;       /* pairs whose swept bounding boxes overlap, but that cannot be
+                                   * swept */
+    abut_reliability reliability; /* lowest level of all pairs that were swept; see
+                                   * abut_sweep_rigid_result */
 } abut_world_impacts;
 
-/* Finds what `count` items touch if they go on to these poses in a step while all others stay
- * where they are: however fast and thin they are, **"no" means no**. Null ids mean 0 to count - 1;
- * of an id that comes twice the last pose counts. The world stays as it is. Items move along paths
- * as abut_path has them. Pairs are those that are tried, also of sensors. Bodies with hierarchies
- * go by abut_sweep_rigid(), and solids with them and with each other, early by less than 0.003 of
- * the radii of spheres, capsules and cylinders; but of hulls, their triangles are ABUT_NONE. Pairs
- * with a character, or a body that has no hierarchy, are counted as unknown. Pairs that touch at
- * the start have a touch of time 0 in the list, and limit impacts->time if they go deeper: a body
- * that rests may slide along its support or leave it, and may not sink into it. For this the sweep
- * moves the body out along the contact normals at the start by its penetration depth and a slack,
- * and sweeps it from there. The slack is 1e-4 of the smaller item plus 0.004 of the radii of
- * spheres, capsules and cylinders, or four tolerances if that is more. So no pair that touches at
- * the start is deeper than at the start by more than the slack before impacts->time. The time is 0
- * if no point moves by more than twice the slack until then, and also if the shift does not
- * separate the pair, as for bodies that clasp each other. `options` may be null; the margin of the
- * world is not used. Sorted by a, then b; the same on any number of threads. With a capacity that
- * is too small nothing but impacts->count is set, and ABUT_ERROR_BUFFER is returned. */
+/* Computes the times of impact if `count` items move to `ends` in a step while all others stay.
+ * Does not change the world. Null ids are 0 to count - 1; if an id occurs twice, its last pose
+ * counts. Items move along paths as described at abut_path. `options` may be null. The margin of
+ * the world is not used.
+ *
+ * Guarantee: conservative. No impact is missed and no time is late, however fast and thin the items
+ * are. Times of spheres, capsules and cylinders are early by less than 0.003 of their radii. Pairs
+ * are those of the narrow phase, sensors included. Bodies with a BVH and primitives are swept as by
+ * abut_sweep_rigid(). Triangles of primitives other than hulls are ABUT_NONE. Pairs with a
+ * character, or with a body without a BVH, are counted in impacts->unswept_count and have no
+ * guarantee.
+ *
+ * Pairs that touch at the start are listed with time 0. They limit impacts->time only if they
+ * become deeper: a resting body may slide along its support or leave it, but may not sink into it.
+ * For this the sweep first shifts the body out along the contact normals, by its penetration depth
+ * and a slack. It then sweeps the body from there. The slack is 1e-4 of the smaller item plus 0.004
+ * of the radii of spheres, capsules and cylinders, or four tolerances if that is larger. So before
+ * impacts->time no pair is deeper than at the start by more than the slack. The time is 0 if no
+ * point moves by more than twice the slack until then. It is also 0 if the shift does not separate
+ * the pair, as for interlocked bodies.
+ *
+ * The list is sorted by a, then b, and equal on any number of threads. If the capacity is too
+ * small, returns ABUT_ERROR_BUFFER and sets only impacts->count. Not thread-safe. */
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
                                       size_t count, const abut_sweep_rigid_options *options,
                                       abut_world_impacts *impacts);
 
-/* ---- contacts that stay on the device ---- */
+/* ---- contacts on the device ---- */
 
 typedef struct abut_world_device_contacts {
-    const abut_buffer *pairs; /* abut_world_pair: those of abut_world_pairs() that are two bodies,
-                               * and tried by fields */
-    const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has contacts begin[i] up
-                               * to but not including begin[i + 1] */
-    const abut_buffer *contacts; /* abut_contact; their `pair` is that of `pairs` */
+    const abut_buffer *pairs; /* abut_world_pair: the pairs of abut_world_pairs() of two bodies
+                               * that are computed by fields */
+    const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has the contacts begin[i]
+                               * up to, but not including, begin[i + 1] */
+    const abut_buffer *contacts; /* abut_contact; their `pair` is an index into `pairs` */
     uint64_t pair_count;
     uint64_t contact_count;
 } abut_world_device_contacts;
 
-/* Finds the pairs of bodies and their contacts on the device of the options, sensors too, and
- * leaves them there: those of abut_world_contacts() in the same order, bit for bit, also with
- * options.max_patch_contacts. Only the counts come to the host. Buffers belong to the world, and their
- * content stays until something changes. */
-ABUT_API abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records);
+/* Computes the candidate pairs of bodies and their contacts on the device of the options, sensors
+ * included, and leaves them in device memory. They are those of abut_world_contacts() in the same
+ * order, bit for bit, also with options.max_patch_contacts. Only the counts are downloaded. The
+ * world owns the buffers; their content is valid until the world changes. Not thread-safe. */
+ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
+                                                    abut_world_device_contacts *records);
 
 #ifdef __cplusplus
 }

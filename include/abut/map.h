@@ -1,12 +1,13 @@
 /* Surface distance maps: the distance from every point of a surface to other bodies, as a texture
  * on that surface.
  *
- * Method: Sud, Govindaraju, Gayle and Manocha (2006), "Surface Distance Maps". Each triangle of a
- * mesh has a region in a square atlas of texels, with one affine map for each triangle. The region
- * stays the same while the mesh deforms. The centre of each of its texels is a sample of the
- * surface. A query computes for each sample the distance to the nearest feature of other bodies,
- * the vector to the closest point, and the feature. Other queries compute self-proximity and wall
- * thickness.
+ * Method: surface distance maps (Sud, Govindaraju, Gayle and Manocha 2006, "Surface Distance
+ * Maps"). Each triangle of a mesh has a region in a square atlas of texels, with one affine map for
+ * each triangle. The region stays the same while the mesh deforms. The centre of each of its texels
+ * is a sample of the surface. A query computes for each sample the distance to the nearest feature
+ * of other bodies, the vector to the closest point, and the feature. It uses a closest-point search
+ * for each sample, where the paper rasterises distance functions. Other queries compute self-
+ * proximity and wall thickness.
  *
  * Guarantee at a sample: the distance of abut_nearest_point(), or of abut_sign_nearest() if signs
  * are prepared, rounded once to a float.

@@ -11,7 +11,22 @@ import sys
 
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
+    "docs/field.md",
     "docs/glossary.md",
+    "docs/layers.md",
+    "docs/map.md",
+    "docs/radial.md",
+    "docs/radial_table.md",
+    "docs/raster.md",
+    "docs/self.md",
+    "docs/sources.md",
+    "docs/sundholm.md",
+    "include/abut/field.h",
+    "include/abut/layers.h",
+    "include/abut/map.h",
+    "include/abut/radial.h",
+    "include/abut/raster.h",
+    "include/abut/self.h",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -75,9 +75,9 @@ typedef struct abut_field abut_field;
 
 /* Builds the field of a mesh and keeps a reference to the mesh. `options` may be null.
  *
- * Temporary memory: at most half the size of the result, 8 MiB for each thread (at least 32 MiB),
- * the BVH, and about 260 bytes for each triangle. A device needs more if feature lists are long;
- * see docs/field.md.
+ * Temporary memory: the BVH, about 260 bytes for each triangle, 8 MiB for each thread (at least 32
+ * MiB), and at most half the size of the result. A device needs more if feature lists are long; see
+ * docs/field.md.
  *
  * Returns ABUT_ERROR_ARGUMENT if an option is invalid, or if the mesh is a single point and no grid
  * is given. Returns ABUT_ERROR_LIMIT if the grid has too many cells; the message contains their
@@ -88,8 +88,8 @@ typedef struct abut_field abut_field;
 ABUT_API abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
                                        abut_field **field);
 /* Builds a field as abut_field_create() does, with an existing BVH. If options->device is null, the
- * field is built on the device of the BVH, if that device is suitable. The BVH keeps
- * intermediate data on the device for the next field.
+ * field is built on the device of the BVH, if that device is suitable. The BVH keeps intermediate
+ * data on the device for the next field.
  *
  * Prepares signs with abut_sign_prepare() if they are not prepared. Returns ABUT_ERROR_ARGUMENT if
  * the BVH is prepared for another method than options->sign.

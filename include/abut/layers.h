@@ -52,7 +52,8 @@ typedef struct abut_layers_options {
 
 ABUT_DEFAULT(abut_layers_options)
 
-/* Creates an empty set of solids. `options` may be null. Thread-safe. */
+/* Creates an empty set of solids. `options` may be null. Returns ABUT_ERROR_DEVICE if the device
+ * lacks doubles or rounds differently from the CPU. Thread-safe. */
 ABUT_API abut_status abut_layers_create(abut_context *context, const abut_layers_options *options,
                                         abut_layers **layers);
 /* Destroys a set of solids. Null is allowed. One thread at a time for each set. */

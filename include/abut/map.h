@@ -56,7 +56,8 @@ ABUT_DEFAULT(abut_map_options)
  *
  * Returns ABUT_ERROR_LIMIT if the atlas has too few texels; the message contains a sufficient
  * resolution. Returns ABUT_ERROR_ARGUMENT if a coordinate exceeds 1e30, or if the longest side of
- * the bounding box is below 1e-30 and not 0. Distances, which are floats, need these limits. Uses
+ * the bounding box is below 1e-30 and not 0. Distances, which are floats, need these limits.
+ * Returns ABUT_ERROR_DEVICE if the device lacks doubles or rounds differently from the CPU. Uses
  * the context of the mesh. Thread-safe. */
 ABUT_API abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options,
                                      abut_map **map);

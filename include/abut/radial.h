@@ -85,8 +85,9 @@ ABUT_DEFAULT(abut_radial_options)
  * sees the largest area of these triangles from inside is chosen.
  *
  * Returns ABUT_ERROR_ARGUMENT if an axis is not finite, or refers to a bone or triangle that does
- * not exist. Returns ABUT_ERROR_LIMIT if there are too many samples. Uses the context of the
- * character. Thread-safe. */
+ * not exist. Returns ABUT_ERROR_LIMIT if there are too many samples. Returns ABUT_ERROR_DEVICE if
+ * the device lacks doubles or rounds differently from the CPU. Uses the context of the character.
+ * Thread-safe. */
 ABUT_API abut_status abut_radial_create(const abut_character *character,
                                         const abut_radial_options *options, abut_radial **radial);
 /* Creates fields for a mesh without skeleton. options->axes must be given. Their bones are
@@ -131,7 +132,7 @@ typedef struct abut_radial_view {
 } abut_radial_view;
 
 /* Returns a field, or zeros if there is no such field or `radial` is null. Downloads the samples
- * from a device if necessary. One thread at a time for each object. */
+ * from a device if necessary; returns zeros if that fails. One thread at a time for each object. */
 ABUT_API abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field);
 
 /* Sets a pose: a matrix for each bone, and the positions of all vertices (abut_vec3, on the host or

@@ -151,8 +151,8 @@ typedef struct abut_self_result {
  *
  * Returns ABUT_ERROR_ARGUMENT if the step has no end, or if a coordinate is not finite or exceeds
  * ABUT_COORDINATE_MAX. Also returns it if the longest side of the bounding box is below
- * ABUT_MESH_SIZE_MIN and not 0, or if a buffer is not on the device of the view. Returns
- * ABUT_ERROR_BUFFER if a buffer is too small.
+ * ABUT_MESH_SIZE_MIN and not 0. The same holds if a buffer is not on the device of the view.
+ * Returns ABUT_ERROR_BUFFER if a buffer is too small.
  *
  * On failure `result` does not change, and the view keeps its state, except that abut_self_sets()
  * returns null. Reports progress as stage "view". One thread at a time for each view. */

@@ -126,7 +126,7 @@ def print_clock(lines, place, names):
             row += [f"{line['update_clock_ms']:.3f}", f"{line['collide_clock_ms']:.3f}",
                     f"{line['queued_frame_ms']:.3f}"] if line else ["–"] * COLUMNS
         rows.append(row)
-    print("By the device's own clock, and a frame where nothing is waited for until the sixth:\n")
+    print("By the clock of the device, and a frame with synchronisation after every sixth frame only:\n")
     table(["C."] + [word for name in names for word in (f"{name} upd.", "coll.", "frame")], rows)
 
 
@@ -142,7 +142,7 @@ def print_inside(lines, place, names):
             line = lines.get((condition, name, place))
             row.append(f"{1e3 * line['inside'] / line['of']:.1f} / {1e3 * line['deep'] / line['of']:.1f}" if line else "–")
         rows.append(row)
-    table(["C.", "wish to be inside", "by a cell"] + names, rows)
+    table(["C.", "target inside", "by a cell"] + names, rows)
 
 
 def main():
@@ -159,7 +159,7 @@ def main():
         print(f"### {place}: memory in MB, update and collide in ms\n")
         print_place(lines, place, here)
         print_clock(lines, place, here)
-        print(f"### {place}: of a thousand particles, inside by more than 1 mm / 1 cm in the end\n")
+        print(f"### {place}: of a thousand particles, inside by more than 1 mm / 1 cm at the end\n")
         print_inside(lines, place, here)
 
 

@@ -1,24 +1,32 @@
-/* Layers: which of many closed solids interpenetrate, and by how much: found in images of them, or
- * exactly from their triangles.
+/* Interference detection for many closed solids: which pairs interpenetrate, and by how much. The
+ * results come from images of the solids, or exactly from their triangles.
  *
- * Rays through the pixels of one or more views cross all surfaces; sorted by depth, the crossings
- * of a ray tell where it is inside of which solids: entered more often than left, so that nested
- * shells and cavities are right. Where it is inside two at once, they overlap. Nothing is prepared:
- * cost grows linearly with solids and triangles, whatever their shape and however they deform.
- * After CInDeR (Knott and Pai 2003; Malmsten and Klasen 2005), but for every pair along a ray
- * instead of one a pixel, and with lengths, volumes and normals.
+ * Method: rays through the pixels of one or more views intersect all surfaces. The crossings of a
+ * ray, sorted by depth, give the depth intervals in which it is inside each solid. A ray is inside
+ * a solid if it has entered it more often than left it, so that nested shells and cavities are
+ * handled. Two solids overlap where their depth intervals overlap. There is no preprocessing: the
+ * cost is linear in the number of solids and triangles, also for deforming solids. The method
+ * extends CInDeR (Knott and Pai 2003; Malmsten and Klasen 2005, "Practical Collision Detection on
+ * the GPU"). It finds every pair along a ray instead of one for each pixel, and computes lengths,
+ * volumes and normals.
  *
- * What a query promises
- *   plain     every pair that overlaps along a ray by more than the tolerance, and no other; an
- *             overlap smaller than a pixel may lie between the rays of all views
- *   exact     the pairs that overlap or touch, neither more nor fewer: candidate pairs, whose
- *             bounding boxes overlap, are decided by abut_pair_overlap(); measures are from images
- *   volume    the same pairs by abut_pair_measure(), with measures from the triangles. No image is
- *             drawn unless `exact`, `own`, `edges` or `hits` is set too
- * Answers of images are whole numbers until the end: they depend neither on threads nor on a
- * device.
+ * Guarantees of a query:
  *
- * An object of this type is for one user at a time; its work runs on all threads of its context.
+ * A plain query finds every pair that overlaps along a ray by more than the tolerance, and no
+ * other. It can miss an overlap smaller than a pixel, between the rays of all views.
+ *
+ * With `is_exact` a query finds exactly the pairs that overlap or touch. abut_pair_overlap()
+ * decides each candidate pair, whose bounding boxes overlap. Measures come from images.
+ *
+ * With `measure_volume` a query finds the same pairs by abut_pair_measure(), with measures from the
+ * triangles. It draws no image unless `is_exact`, `find_self`, `count_edges` or `find_hits` is set
+ * too.
+ *
+ * Images are evaluated in integer arithmetic until the final conversion: results do not depend on
+ * the number of threads or on the device.
+ *
+ * A set of layers must be used by one thread at a time. Its computations run on all threads of its
+ * context.
  */
 #ifndef ABUT_LAYERS_H
 #define ABUT_LAYERS_H
@@ -38,144 +46,161 @@ typedef struct abut_layers abut_layers;
 typedef struct abut_layers_options {
     size_t size;
     abut_device *device; /* null = the CPU */
-    bool cap;            /* holes of meshes are closed by fans; otherwise such meshes are refused */
+    bool cap;            /* close holes of meshes by triangle fans; otherwise meshes with holes are
+                          * rejected */
 } abut_layers_options;
 
 ABUT_DEFAULT(abut_layers_options)
 
-/* Creates an empty set of solids. `options` may be null. Thread-safe. */
+/* Creates an empty set of solids. `options` may be null. Returns ABUT_ERROR_DEVICE if the device
+ * lacks doubles or rounds differently from the CPU. Thread-safe. */
 ABUT_API abut_status abut_layers_create(abut_context *context, const abut_layers_options *options,
                                         abut_layers **layers);
-/* Null is allowed. */
+/* Destroys a set of solids. Null is allowed. One thread at a time for each set. */
 ABUT_API void abut_layers_destroy(abut_layers *layers);
 
 typedef struct abut_layers_item {
-    const abut_mesh *mesh; /* closed; held. Those that face inwards are turned. Many items may have
-                            * the same */
+    const abut_mesh *mesh; /* a closed mesh; the set keeps a reference. A mesh that faces inwards is
+                            * inverted. Items can share a mesh */
     abut_pose pose;
-    uint32_t group; /* as in abut_world_item: a bit for each group; 0 = the first alone */
-    uint32_t mask;  /* a bit for each group that it is tried with; 0 = all */
-    uint32_t value; /* goes into the hits of its edges */
+    uint32_t group; /* bit mask of the groups of this item, as in abut_world_item; 0 = the first
+                     * group */
+    uint32_t mask;  /* bit mask of the groups that it is tested against; 0 = all */
+    uint32_t value; /* user value, copied to the hits of its edges */
 } abut_layers_item;
 
-/* Adds a solid. Its id is the one that became free last, or else the number of items so far.
- * Refused: meshes with holes (see abut_layers_options.cap), or whose neighbours face opposite ways,
- * and poses that are not finite. `id` may be null. */
+/* Adds a solid. Its id is the one that became free last, or else the current number of items. `id`
+ * may be null. Returns ABUT_ERROR_ARGUMENT if the mesh has holes (see abut_layers_options.cap), if
+ * neighbouring triangles have opposite orientation, or if the pose is not finite. Returns
+ * ABUT_ERROR_LIMIT if there are more than 2^30 solids. One thread at a time for each set. */
 ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item,
                                      uint32_t *id);
-/* Takes a solid out. Its id is free for another. */
+/* Removes a solid. Its id becomes free. Returns ABUT_ERROR_ARGUMENT if there is no such item. One
+ * thread at a time for each set. */
 ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
-/* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
- * failure, none. Poses may be in a buffer of the device, from where they come to the host. */
-ABUT_API abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut_array poses,
-                                      size_t count);
-/* Gives the vertices of one item new positions (abut_vec3, absolute as those of
- * abut_mesh_create(), before the pose); null = those of its mesh again. Positions may be in a
- * buffer of the device: from the second time on they stay there, until a query needs them on the
- * host (exact, volume, hits, images). Refused: positions that abut_mesh_create() refuses. If the
- * device fails meanwhile, the item has the positions
- * from before or, where these had stayed on the device, those of its mesh. */
-ABUT_API abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_array positions);
+/* Sets the poses (abut_pose) of `count` items; null ids mean 0 to count - 1. On failure no pose
+ * changes. If an id occurs twice, the last pose counts. Poses can be in a buffer of the device,
+ * from which they are downloaded. One thread at a time for each set. */
+ABUT_API abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids,
+                                           abut_array poses, size_t count);
+/* Sets the positions (abut_vec3) of the vertices of one item, absolute as in abut_mesh_create(),
+ * before the pose. Null restores those of its mesh. Positions can be in a buffer of the device.
+ * From the second call on they stay there, until a query with `is_exact`, `measure_volume` or
+ * `find_hits`, or an image, needs them on the host.
+ *
+ * Returns ABUT_ERROR_ARGUMENT for positions that abut_mesh_create() rejects. If the device fails,
+ * the item keeps its previous positions; if these were only on the device, it gets those of its
+ * mesh. One thread at a time for each set. */
+ABUT_API abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id,
+                                               abut_array positions);
 
 /* ---- queries ---- */
 
 typedef struct abut_layers_query {
     size_t size;
-    const abut_raster_view *views; /* null = three parallel ones, along x, y and z. A view whose
-                                    * region is empty is fitted to all solids */
+    const abut_raster_view *views; /* null = three orthographic views, along x, y and z. A view with
+                                    * an empty region is fitted to all solids */
     uint32_t view_count;
-    uint32_t resolution; /* of the larger side where a view does not say; 0 = 1024 */
-    double tolerance;    /* overlaps along a ray that are no longer are none: flush contact. 0 = one
+    uint32_t resolution; /* pixels along the longer side of a view without its own size; 0 = 1024 */
+    double tolerance;    /* overlaps along a ray up to this length count as flush contact. 0 = one
                           * millionth of the depth of the view */
-    bool every_pixel;    /* draw all of every solid. Otherwise pixels over which no two boxes of
-                          * solids overlap cost nothing; pairs are the same */
-    bool find_self;            /* also solids that overlap themselves; draws every pixel */
-    bool count_edges;          /* also count edges that are inside another solid, as CInDeR does */
-    bool find_hits;           /* and list them */
-    bool is_exact;          /* decide each pair whose boxes overlap in all views by
-                          * abut_pair_overlap(): all that overlap or touch, and no other */
-    bool measure_volume;         /* the same by abut_pair_measure(): kind, volume, area, normal, centre and
-                          * box are from the triangles. Faces within the tolerance are flush.
-                          * Without `exact`, `own`, `edges` and `hits` no image is drawn, and what
-                          * images measure is 0: pixels, intervals, lengths and depth */
+    bool every_pixel;    /* draw every pixel of every solid. Otherwise pixels in which no two
+                          * bounding boxes overlap are skipped; the pairs are the same */
+    bool find_self;      /* also find solids that overlap themselves; draws every pixel */
+    bool count_edges;    /* also count edges inside another solid, as CInDeR does */
+    bool find_hits;      /* also list these edges */
+    bool is_exact;       /* decide each pair whose bounding boxes overlap in all views by
+                          * abut_pair_overlap(): all pairs that overlap or touch, and no other */
+    bool measure_volume; /* decide the same pairs by abut_pair_measure(): kind, volume, area,
+                          * normal, centre and box come from the triangles. Faces within the
+                          * tolerance are flush. If no other flag draws images, what they measure is
+                          * 0: pixels, intervals, lengths and depth */
 } abut_layers_query;
 
 ABUT_DEFAULT(abut_layers_query)
 
 /* Two solids that overlap. Lengths are along rays. */
 typedef struct abut_layers_pair {
-    uint32_t a, b;               /* a < b; equal where a solid overlaps itself */
-    abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_INTERSECTING */
-    abut_pair_kind kind;  /* with `volume`; else ABUT_PAIR_KIND_OVERLAP */
-    uint32_t view_count;         /* views whose rays are in both somewhere */
-    uint64_t pixels;             /* of all views */
-    uint64_t intervals;          /* more than pixels where rays are in both several times */
-    uint64_t edges_a;            /* pixels of edges of a inside b: a penetrates b. With `edges` */
+    uint32_t a, b;               /* a < b; a == b if a solid overlaps itself */
+    abut_pair_relation relation; /* with `is_exact`; otherwise ABUT_PAIR_INTERSECTING */
+    abut_pair_kind kind;         /* with `measure_volume`; otherwise ABUT_PAIR_KIND_OVERLAP */
+    uint32_t view_count;         /* views with a ray inside both solids */
+    uint64_t pixels;             /* pixels of all views whose rays are inside both */
+    uint64_t intervals;          /* depth intervals; more than `pixels` if rays are inside both
+                                  * several times */
+    uint64_t edges_a;            /* pixels of edges of a inside b: a penetrates b. With
+                                  * `count_edges` */
     uint64_t edges_b;
-    double length;       /* the greatest, of all views */
-    double depth;        /* the greatest of that view in which it is least */
-    double mean_length;  /* over pixels of that view */
-    double volume;       /* of the view that bounds its error best */
-    double volume_error; /* at most, where the overlap is convex: the pixel's size x (width +
-                          * height of the overlap in the image) x greatest length */
-    double flush_area;   /* of faces in contact; with `volume` */
-    double surface;      /* of the solid that they have in common; with `volume` */
-    double area;         /* of the part of a's surface inside b, as a vector: parallel views */
-    abut_vec3 normal;    /* against that vector: from b to a; zero = unknown, as where the
-                          * directions of views do not span space */
+    double length;       /* maximum length over all views */
+    double depth;        /* minimum over the views of the maximum length in a view */
+    double mean_length;  /* mean length over the pixels of that view */
+    double volume;       /* from the view with the smallest error bound */
+    double volume_error; /* error bound of the volume of a convex overlap: pixel size x (width +
+                          * height of the overlap in the image) x maximum length */
+    double flush_area;   /* area of flush faces; with `measure_volume` */
+    double surface;      /* surface area of the intersection of the solids; with `measure_volume` */
+    double area;         /* length of the area vector of the part of a's surface inside b; from
+                          * orthographic views */
+    abut_vec3 normal;    /* opposite to that vector: from b to a. Zero = unknown, for example if the
+                          * view directions do not span space */
     abut_vec3 centre;
-    abut_box box; /* holds the overlap but for less than a pixel. Where no ray is in both, what the
-                   * boxes of both have in common, and its centre */
+    abut_box box; /* bounding box of the overlap, with an error below one pixel. If no ray is inside
+                   * both, the intersection of their bounding boxes, and its centre */
 } abut_layers_pair;
 
-/* A pixel of an edge inside another solid. */
+/* A pixel of an edge that is inside another solid. */
 typedef struct abut_layers_hit {
-    uint32_t penetrating, penetrated; /* the item of the edge, and the one around it */
-    uint32_t triangle, edge;          /* of the edge: edge k joins corners k and k + 1 */
-    uint32_t value;                   /* of the item of the edge */
+    uint32_t penetrating, penetrated; /* the item with the edge, and the item that contains it */
+    uint32_t triangle, edge;          /* triangle and edge: edge k joins corners k and k + 1 */
+    uint32_t value;                   /* user value of the penetrating item */
     uint32_t view, x, y;
     abut_vec3 point;
-    abut_vec3 normal; /* of the triangle */
+    abut_vec3 normal; /* normal of the triangle */
 } abut_layers_hit;
 
-/* What a query found. Lists go into the caller's memory. */
+/* The result of a query. Lists are in the caller's memory. */
 typedef struct abut_layers_result {
-    abut_layers_pair *pairs; /* by a, then b */
+    abut_layers_pair *pairs; /* sorted by a, then b */
     uint64_t capacity, count;
-    abut_layers_pair *own; /* solids that overlap themselves, by id; a == b */
+    abut_layers_pair *own; /* solids that overlap themselves, sorted by id; a == b */
     uint64_t own_capacity, own_count;
-    abut_layers_hit *hits; /* by penetrating, penetrated, view, y, x and triangle */
+    abut_layers_hit *hits; /* sorted by penetrating, penetrated, view, y, x and triangle */
     uint64_t hit_capacity, hit_count;
-    uint64_t fragments;  /* crossings of rays and surfaces that were looked at */
-    uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
-    double tolerance;    /* that was used; the greatest of all views. As in the query where no image
-                          * was drawn */
-    abut_reliability reliability;  /* the worst of all meshes; with `volume` also where one cuts itself */
+    uint64_t fragments;  /* ray crossings that were processed */
+    uint64_t candidates; /* candidate pairs that were tested, with `is_exact` or `measure_volume` */
+    double tolerance;    /* tolerance that was used, the maximum over all views; that of the query
+                          * if no image was drawn */
+    abut_reliability reliability; /* the lowest of all meshes; with `measure_volume` also lowered
+                                   * if a mesh intersects itself */
 } abut_layers_result;
 
-/* Finds the pairs of solids that overlap. `query` may be null. Where a list has too little room
- * nothing is written but the counts, all of them, and ABUT_ERROR_BUFFER is returned. With `exact`
- * or `volume` pairs may have no pixels. */
+/* Finds the pairs of solids that overlap. `query` may be null. If a list is too short, returns
+ * ABUT_ERROR_BUFFER and writes only the counts, all of them. With `is_exact` or `measure_volume` a
+ * pair can have no pixels. Returns ABUT_ERROR_ARGUMENT if the tolerance is not a length, and
+ * ABUT_ERROR_LIMIT if the resolution exceeds ABUT_RASTER_MAX. One thread at a time for each set. */
 ABUT_API abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query,
                                       abut_layers_result *result);
 
-/* What an image shows; figures 9 to 13 of Malmsten and Klasen. */
+/* Content of an image; figures 9 to 13 of Malmsten and Klasen (2005). */
 typedef enum abut_layers_show {
-    ABUT_LAYERS_COUNT = 0, /* surfaces along the ray */
-    ABUT_LAYERS_NEAREST,   /* how far the first surface is; infinity = nothing */
-    ABUT_LAYERS_EDGES,     /* how far the nearest edge is */
-    ABUT_LAYERS_INSIDE,    /* solids that an edge is inside of: the most of all edges there */
-    ABUT_LAYERS_LENGTH,    /* sum of the overlaps along the ray */
-    ABUT_LAYERS_PAIRS,     /* pairs of solids that overlap along the ray */
+    ABUT_LAYERS_COUNT = 0, /* number of surfaces along the ray */
+    ABUT_LAYERS_NEAREST,   /* distance of the first surface; infinity = none */
+    ABUT_LAYERS_EDGES,     /* distance of the nearest edge; infinity = none */
+    ABUT_LAYERS_INSIDE,    /* number of solids that contain an edge: the maximum over the edges at
+                            * that pixel */
+    ABUT_LAYERS_LENGTH,    /* sum of the lengths of overlaps along the ray */
+    ABUT_LAYERS_PAIRS,     /* number of pairs of solids that overlap along the ray */
     ABUT_LAYERS_FIRST,     /* id of the first solid of the nearest overlap; -1 = none */
-    ABUT_LAYERS_SECOND     /* id of the second */
+    ABUT_LAYERS_SECOND     /* id of the second solid; -1 = none */
 } abut_layers_show;
 
+/* Returns the name of an image, or null if the enum lacks it. Thread-safe. */
 ABUT_API const char *abut_layers_show_name(abut_layers_show show);
 
-/* Makes an image of a view, row by row from the top. Sets width and height; fails with
- * ABUT_ERROR_BUFFER where the capacity is less than their product. `view` may be null. Refused: of
- * lengths (NEAREST, EDGES, LENGTH), depths that do not end between 1e-30 and 1e30. */
+/* Renders an image of a view, row by row from the top, and sets width and height. `view` may be
+ * null: a view of all solids. Returns ABUT_ERROR_BUFFER if the capacity is smaller than width x
+ * height. For images of lengths (NEAREST, EDGES, LENGTH), returns ABUT_ERROR_ARGUMENT if the depth
+ * of the view is not between 1e-30 and 1e30. One thread at a time for each set. */
 ABUT_API abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
                                        abut_layers_show show, uint64_t capacity, float *pixels,
                                        uint32_t *width, uint32_t *height);

@@ -1,20 +1,24 @@
-/* Radial fields: how far the surface of a character is from the axes of its bones (Friston and
- * Steed, Real-time collision detection for deformable characters with radial fields, 2019).
+/* Radial fields: distances from the bone axes of a character to its surface, for collisions with
+ * cloth and other particles.
  *
- * A field is an axis that goes with a bone, and samples around and along it: the distance of the
- * nearest surface that faces outwards, seen from the axis. All samples are found anew for every
- * pose, from the positions of the vertices, so any skinning will do. Between four samples the
- * surface is two flat triangles; a cell with an empty sample is empty. What is nearer to the axis
- * is inside. The solid is the union of all fields.
+ * Method: Friston and Steed (2019), "Real-Time Collision Detection for Deformable Characters with
+ * Radial Fields". A field is an axis that moves with a bone, and a grid of samples around and along
+ * it. A sample is the distance from the axis to the nearest surface that faces outwards. All
+ * samples are recomputed for every pose from vertex positions, so that any skinning method can be
+ * used. Four neighbouring samples span a cell of two flat triangles. A cell with an empty sample is
+ * empty. Points nearer to the axis than the surface are inside. The solid is the union of all
+ * fields.
  *
- * Space of a field is rigid: whatever scale, shear or mirror its bone has, radii and distances are
- * those of the world. Only the axis is stretched with its bone.
+ * The space of a field is rigid: radii and distances are those of the world for any scale, shear or
+ * mirroring of the bone. Only the axis is stretched with its bone.
  *
- * What it cannot see: surface behind other surface, as seen from its axis, and what is finer than
- * its cells. abut_radial_measure() tells how much that is.
+ * Guarantee: polar samples are exact up to rounding. Signs and distances between samples are
+ * estimates; abut_radial_answer.within bounds the distance. A field does not contain surface that
+ * is hidden behind other surface, as seen from its axis, or details finer than its cells.
+ * abut_radial_measure() measures this error. Results do not depend on the number of threads or on
+ * the device.
  *
- * An object of this type is for one user at a time; its work runs on all threads of its context.
- * Answers depend neither on threads nor on a device.
+ * Fields must be used by one thread at a time. Computations run on all threads of the context.
  */
 #ifndef ABUT_RADIAL_H
 #define ABUT_RADIAL_H
@@ -32,127 +36,152 @@ extern "C" {
 
 typedef struct abut_radial abut_radial;
 
-/* How radii are found. */
+/* How radii are computed. */
 typedef enum abut_radial_distance {
-    ABUT_RADIAL_DISTANCE_POLAR = 0, /* each half-plane of samples cuts triangles in segments: exact
-                                     * at samples, ends around the axis are closed */
-    ABUT_RADIAL_DISTANCE_PLANE      /* triangles straight in angle and z, rays against their planes,
-                                     * kept within distances of corners: as the paper has it */
+    ABUT_RADIAL_DISTANCE_POLAR = 0, /* intersects each triangle with the half-plane of each column
+                                     * of samples: exact at samples, closed at the ends of the axis
+                                     */
+    ABUT_RADIAL_DISTANCE_PLANE      /* the method of the paper: triangles are linear in angle and z;
+                                     * rays intersect their planes, clamped to the distances of the
+                                     * corners */
 } abut_radial_distance;
 
-/* "polar", "plane". */
+/* Returns the name of a method ("polar", "plane"), or null if the enum lacks it. Thread-safe. */
 ABUT_API const char *abut_radial_distance_name(abut_radial_distance distance);
 
-/* At most so many samples around an axis, or along it. */
+/* Maximum number of samples around an axis, and along it. */
 #define ABUT_RADIAL_SAMPLES_MAX 8192
 
 /* The axis of a field. */
 typedef struct abut_radial_axis {
     uint32_t bone;
-    abut_vec3 begin, end;      /* in the space of the bone; samples from one to the other */
-    abut_vec3 normal;          /* where angles begin; zero = anywhere */
-    uint32_t around, along;    /* samples, at least 4 and 2; 0 = by the size of cells */
-    const uint32_t *triangles; /* that it sees, each once; null = by weights, of a mesh all */
+    abut_vec3 begin, end;      /* in the space of the bone; samples are from begin to end */
+    abut_vec3 normal;          /* direction of angle 0; zero = any */
+    uint32_t around, along;    /* numbers of samples, at least 4 and 2; 0 = by the cell size */
+    const uint32_t *triangles; /* triangles of this field, each once; null = by skin weights (all
+                                * for a mesh) */
     uint32_t triangle_count;
 } abut_radial_axis;
 
 typedef struct abut_radial_options {
     size_t size;
-    double cell; /* sides of cells at rest, about; 0 = 1/160 of the longest side of the mesh */
-    double
-        weight; /* a field sees triangles with a corner that has so much weight of its bone, from
-                 * 0 to 1, and always those with a corner that no bone weighs more for; 0 = 0.2 */
+    double cell;   /* approximate cell size at rest; 0 = 1/160 of the longest side of the mesh */
+    double weight; /* a field contains triangles that have a corner with at least this weight of its
+                    * bone, from 0 to 1; 0 = 0.2. It always contains triangles with a corner for
+                    * which its bone has the largest weight */
     abut_radial_distance distance;
-    const abut_radial_axis *axes; /* null = one for each bone that has triangles, fitted to them */
+    const abut_radial_axis *axes; /* null = one fitted axis for each bone that has triangles */
     uint32_t axis_count;
     abut_device *device; /* null = the CPU */
 } abut_radial_options;
 
 ABUT_DEFAULT(abut_radial_options)
 
-/* Makes fields for a character, which need not live on. They are empty until the first update.
- * `options` may be null. Fitted axes go along the bone to a child, from the parent or along a
- * principal axis, through the bone or the middle of its triangles: whichever line sees most of
- * their area from inside. Refused: bones and triangles that do not exist, axes that are not finite,
- * too many samples. Uses the context of the character. Thread-safe. */
+/* Creates fields for a character. They keep no reference to it. They are empty until the first
+ * abut_radial_set_positions(). `options` may be null.
+ *
+ * Candidates for a fitted axis are lines along the bone to a child, from the parent, and along a
+ * principal axis. They pass through the bone or through the centre of its triangles. The line that
+ * sees the largest area of these triangles from inside is chosen.
+ *
+ * Returns ABUT_ERROR_ARGUMENT if an axis is not finite, or refers to a bone or triangle that does
+ * not exist. Returns ABUT_ERROR_LIMIT if there are too many samples. Returns ABUT_ERROR_DEVICE if
+ * the device lacks doubles or rounds differently from the CPU. Uses the context of the character.
+ * Thread-safe. */
 ABUT_API abut_status abut_radial_create(const abut_character *character,
                                         const abut_radial_options *options, abut_radial **radial);
-/* The same for a mesh without skeleton: options->axes must be given, whose bones are the caller's
- * own matrices, `bone_count` of them, all of them the identity at rest. */
+/* Creates fields for a mesh without skeleton. options->axes must be given. Their bones are
+ * `bone_count` matrices of the caller, all of them the identity at rest. Errors are those of
+ * abut_radial_create(). Uses the context of the mesh. Thread-safe. */
 ABUT_API abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
                                              const abut_radial_options *options,
                                              abut_radial **radial);
-/* Releases the caller's reference; worlds that use the fields keep them alive. Null is allowed. */
+/* Releases the caller's reference. Worlds that use the fields keep them alive. Null is allowed. One
+ * thread at a time for each object. */
 ABUT_API void abut_radial_destroy(abut_radial *radial);
 
 typedef struct abut_radial_info {
     uint32_t field_count, bone_count;
     uint32_t vertex_count, triangle_count; /* of the mesh */
-    uint64_t sample_count;                 /* of all fields */
-    uint64_t pair_count;                   /* triangles, as often as fields see them */
-    uint32_t unseen_count;                 /* triangles that no field sees */
-    uint64_t bytes;                        /* of samples */
-    double cell;                           /* as used */
+    uint64_t sample_count;                 /* samples of all fields */
+    uint64_t pair_count;                   /* sum of the triangle counts of all fields */
+    uint32_t unseen_count;                 /* triangles that belong to no field */
+    uint64_t bytes;                        /* size of the samples */
+    double cell;                           /* cell size that was used */
     abut_radial_distance distance;
-    bool has_samples; /* there was an update */
+    bool has_samples; /* positions were set at least once */
 } abut_radial_info;
 
-/* Null gives zeros. */
+/* Returns the properties of the fields, or zeros if `radial` is null. One thread at a time for each
+ * object. */
 ABUT_API abut_radial_info abut_radial_get_info(const abut_radial *radial);
 
-/* A field as it is. Point (i, j) of its surface, i below around and j below along, is
+/* The current state of a field. Point (i, j) of its surface, i below around and j below along, is
  *     begin + j step axis + unit radii[j around + i] (cos a normal + sin a tangent),
- * with a = 2 pi i / around. What it points to lives until the next update. */
+ * with a = 2 pi i / around. Pointers are valid until the next update. */
 typedef struct abut_radial_view {
     uint32_t bone;
     uint32_t around, along;
-    uint32_t triangle_count;         /* that it sees */
-    abut_vec3 begin, end;            /* of the axis, in the world */
+    uint32_t triangle_count;         /* triangles of the field */
+    abut_vec3 begin, end;            /* ends of the axis in world space */
     abut_vec3 normal, tangent, axis; /* unit vectors, right-handed */
-    double step;        /* between rows; 0 where the axis has no length: all is empty */
-    double reach;       /* no surface is farther from the axis */
-    double unit;        /* of radii: 1, or a power of two for meshes of odd sizes */
+    double step;        /* distance of rows; 0 if the axis has no length: all samples are empty */
+    double reach;       /* upper bound of the radii */
+    double unit;        /* scale of radii: 1, or a power of two for very large or small meshes */
     const float *radii; /* infinity = empty. Null before the first update */
 } abut_radial_view;
 
-/* Gives a field. All zeros for a number that is too high, and for null. */
+/* Returns a field, or zeros if there is no such field or `radial` is null. Downloads the samples
+ * from a device if necessary; returns zeros if that fails. One thread at a time for each object. */
 ABUT_API abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field);
 
-/* Follows a pose: a matrix for each bone, and where all vertices are (abut_vec3, on the host or on
- * the device of the fields). Positions must be finite and no larger than ABUT_COORDINATE_MAX; those
- * on a device are not checked. The frames before are kept: particles move relative to them. On
- * failure all is as before. */
-ABUT_API abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,
-                                        abut_array positions);
+/* Sets a pose: a matrix for each bone, and the positions of all vertices (abut_vec3, on the host or
+ * on the device of the fields). Recomputes all samples. The previous frames of the fields are kept,
+ * since particles move relative to them.
+ *
+ * Returns ABUT_ERROR_ARGUMENT if a matrix or position is not finite or exceeds ABUT_COORDINATE_MAX;
+ * positions on a device are not validated. On failure the fields do not change. One thread at a
+ * time for each object. */
+ABUT_API abut_status abut_radial_set_positions(abut_radial *radial,
+                                               const abut_character_matrix *bones,
+                                               abut_array positions);
 
 /* ---- points ---- */
 
-/* What fields say of a point. */
+/* The result of fields at a point. */
 typedef struct abut_radial_answer {
-    double distance; /* an estimate of the signed distance, negative inside, from -within to within;
-                      * infinity where no field has a surface near */
-    abut_vec3 normal; /* which way is out: of the nearest triangle between samples; zero if none */
-    abut_vec3 point;  /* on it */
-    uint32_t field;   /* whose it is; ABUT_NONE if none */
-    double within;    /* no farther away is the surface of the mesh, to either side: how far the
-                       * nearest sample is that was looked at, since samples are on the mesh. So the
-                       * true distance is from -within to within. Infinity where none was looked at,
-                       * and with distances of planes, which are only near the mesh */
+    double distance;  /* estimate of the signed distance, negative inside, from -within to within;
+                       * infinity if no field has a surface near the point */
+    abut_vec3 normal; /* outward normal of the nearest triangle between samples; zero if none */
+    abut_vec3 point;  /* nearest point on that triangle */
+    uint32_t field;   /* field of that triangle; ABUT_NONE if none */
+    double within;    /* upper bound of the magnitude of the true distance: the distance of the
+                       * nearest sample that was examined, since samples are on the mesh. Infinity
+                       * if none was examined, and for the plane method, whose samples are not
+                       * exactly on the mesh */
 } abut_radial_answer;
 
-/* Estimates the signed distance of points (abut_vec3) from the surface between samples: over all
- * fields the least. A point beside the rows of a field, or at an empty cell of it, is outside of
- * it. Outside and within `limit` (0 = any) the nearest triangle is looked for from the cell below
- * the point on, as long as neighbours are nearer; inside the same. Points that are not finite get
- * infinity. Answers before the first update are those of empty fields. */
+/* Estimates the signed distance of points (abut_vec3) to the surface between samples: the minimum
+ * over all fields. A point outside the rows of a field, or at an empty cell, is outside that field.
+ * The search for the nearest triangle starts at the cell below the point and continues while a
+ * neighbouring cell is nearer. Outside it is limited to `limit`; 0 = no limit. Points that are not
+ * finite get infinity. Before the first update all fields are empty.
+ *
+ * Points and answers (abut_radial_answer) are on the host. Returns ABUT_ERROR_ARGUMENT otherwise,
+ * or if the limit is negative. One thread at a time for each object. */
 ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points,
-                                    double limit, abut_array answers);
+                                          double limit, abut_array answers);
 
-/* Finds the contacts of capsules, b, with the character, a: spheres are capsules without length,
- * points and vertices of a mesh those without radius too. Each has up to three, of kind
- * ABUT_CONTACT_POINT: at its ends (parts 0 and 1) and where its axis is deepest, if that is between
- * them (part 2), to a cell. The element is its number, the point is on the capsule. Depths are as
- * good as abut_radial_evaluate() is, without its bound. Refused: capsules that are not finite. */
+/* Computes the contacts of capsules (body b) with the character (body a). A sphere is a capsule of
+ * length 0, a point one of radius 0 too. Each capsule has up to three contacts of kind
+ * ABUT_CONTACT_POINT. Parts 0 and 1 are its ends. Part 2 is the deepest point of its axis, to the
+ * accuracy of a cell, if that is between the ends. The element is the index of the capsule, and the
+ * contact point is on the capsule. Depths are estimates as those of abut_radial_evaluate(), without
+ * a bound.
+ *
+ * Returns ABUT_ERROR_ARGUMENT if a capsule is not finite or its radius is negative. Returns
+ * ABUT_ERROR_BUFFER and the required count if the capacity is too small. One thread at a time for
+ * each object. */
 ABUT_API abut_status abut_radial_contacts(abut_radial *radial, size_t count,
                                           const abut_capsule *capsules,
                                           const abut_contact_options *options,
@@ -160,77 +189,86 @@ ABUT_API abut_status abut_radial_contacts(abut_radial *radial, size_t count,
 
 /* ---- particles ---- */
 
-/* How the way of a particle is tried. */
+/* How the path of a particle is tested. */
 typedef enum abut_radial_walk {
-    ABUT_RADIAL_WALK_STEPS = 0, /* at a few places of it, as the paper has it */
-    ABUT_RADIAL_WALK_EVERY_CELL /* in every cell: whatever its speed, none gets through */
+    ABUT_RADIAL_WALK_STEPS = 0, /* at a few points, as in the paper */
+    ABUT_RADIAL_WALK_EVERY_CELL /* in every cell: no particle passes through a cell at any speed */
 } abut_radial_walk;
 
-/* "steps", "every-cell". */
+/* Returns the name of a method ("steps", "every-cell"), or null if the enum lacks it. Thread-safe.
+ */
 ABUT_API const char *abut_radial_walk_name(abut_radial_walk walk);
 
-/* What became of a particle. */
+/* The result for one particle. */
 typedef struct abut_radial_hit {
-    uint32_t field;  /* that it met first; ABUT_NONE = none */
-    float time;      /* when, from 0 to 1 */
-    float normal[3]; /* there */
-    float left;      /* how deep inside it still is, where overlapping fields leave no way out */
+    uint32_t field;  /* first field that it hits; ABUT_NONE = none */
+    float time;      /* time of impact, from 0 to 1 */
+    float normal[3]; /* surface normal at the impact */
+    float left;      /* remaining penetration depth, if overlapping fields leave no separating
+                      * direction */
 } abut_radial_hit;
 
 typedef struct abut_radial_particles {
     size_t size;
     size_t count;
-    abut_array from;       /* abut_vec3: where they are before the step */
-    abut_array to;         /* abut_vec3: where they would be after it; changed in place */
-    abut_array hits;       /* abut_radial_hit; none = not wanted */
-    double radius;         /* particles are kept so far from the surface */
-    double friction;       /* mu of equations 7 and 10, from 0 to 1 */
-    abut_radial_walk walk; /* STEPS = */
-    uint32_t steps;        /* so many; 0 = 8 */
-    uint64_t hit_count;    /* result: particles that met a field */
-    uint64_t odd_count;    /* result: particles that are not finite or beyond ABUT_COORDINATE_MAX,
-                            * which stay as they are */
+    abut_array from;       /* abut_vec3: positions before the step */
+    abut_array to;         /* abut_vec3: positions after the step; changed in place */
+    abut_array hits;       /* abut_radial_hit; null = not requested */
+    double radius;         /* distance that particles keep from the surface */
+    double friction;       /* mu of equations 7 and 10 of the paper, from 0 to 1 */
+    abut_radial_walk walk; /* how paths are tested */
+    uint32_t steps;        /* steps of ABUT_RADIAL_WALK_STEPS, at most 4096; 0 = 8 */
+    uint64_t hit_count;    /* result: number of particles that hit a field */
+    uint64_t odd_count;    /* result: number of particles that are not finite or exceed
+                            * ABUT_COORDINATE_MAX; they do not change */
 } abut_radial_particles;
 
 ABUT_DEFAULT(abut_radial_particles)
 
-/* Moves particles out of the fields: each goes straight, relative to a field from its frame before
- * the last update to that of now; where it first meets one it is put back on the surface, by
- * equations 5 to 11 of the paper; then again for others in its way. What is inside in the end is
- * moved out the shortest way that cells know. Particles do not know each other. On failure all is
- * as before. */
+/* Moves particles out of the fields. Each particle moves along a straight line relative to a field,
+ * from the field's frame before the last update to its current frame. At the first impact it is
+ * placed on the surface by equations 5 to 11 of the paper. Its path is then tested again for other
+ * fields. Particles that are inside at the end are moved out along the shortest direction of nearby
+ * cells. Particles do not interact with each other.
+ *
+ * Returns ABUT_ERROR_ARGUMENT if the radius is negative or the friction is not from 0 to 1. Also
+ * returns it if arrays are on a device and the fields on the CPU. On failure no particle moves. One
+ * thread at a time for each object. */
 ABUT_API abut_status abut_radial_collide(abut_radial *radial, abut_radial_particles *particles);
-/* abut_radial_set_positions() and abut_radial_collide() in one call, with the same answers. On a device
- * both are queued together and waited for once. On failure all is as before; particles in a buffer
- * may have been moved if the device itself failed. */
-ABUT_API abut_status abut_radial_step(abut_radial *radial,
-                                                const abut_character_matrix *bones,
-                                                abut_array positions,
-                                                abut_radial_particles *particles);
+/* Calls abut_radial_set_positions() and abut_radial_collide() in one step, with the same results.
+ * On a device both are queued together and waited for once. On failure neither changes anything; if
+ * the device itself failed, particles in a buffer may have moved. One thread at a time for each
+ * object. */
+ABUT_API abut_status abut_radial_step(abut_radial *radial, const abut_character_matrix *bones,
+                                      abut_array positions, abut_radial_particles *particles);
 
 /* ---- surface ---- */
 
-/* Makes a mesh of the surface between samples, two triangles a cell; ABUT_NONE = of all fields, one
- * after the other. Refused: fields without surface. */
+/* Creates a mesh of the surface between samples, with two triangles for each cell. ABUT_NONE = all
+ * fields, one after the other. Returns ABUT_ERROR_ARGUMENT if there is no such field or all cells
+ * are empty. One thread at a time for each object. */
 ABUT_API abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh **mesh);
 
 /* ---- accuracy ---- */
 
-/* Errors are distances that fields give where the true one is 0, by area. */
+/* Errors of fields by area. An error is the distance that the fields return at a point of the true
+ * surface, where it should be 0. */
 typedef struct abut_radial_measures {
-    double area;                   /* of the surface */
-    double seen_area;              /* with an error of one cell at most */
-    double missing_area;           /* more than a cell outside of all fields: no field has it */
-    double buried_area;            /* more than a cell inside of one: folds, armpits, ears */
-    double mean, rms;              /* of errors of what is seen, without sign */
-    double p50, p90, p99; /* 50, 90 and 99 percent of all area have no greater error */
-    double max;               /* of all; infinity where there is no field near */
-    uint32_t max_triangle;                /* the triangle that has it; ABUT_NONE if there is none */
+    double area;           /* area of the surface */
+    double seen_area;      /* area with an error of at most one cell */
+    double missing_area;   /* area more than a cell outside all fields */
+    double buried_area;    /* area more than a cell inside a field: folds, armpits, ears */
+    double mean, rms;      /* magnitude of the errors of the seen area */
+    double p50, p90, p99;  /* percentiles of the magnitude over the whole area */
+    double max;            /* maximum magnitude; infinity if there is no field near */
+    uint32_t max_triangle; /* triangle with the maximum; ABUT_NONE if there is none
+                            */
 } abut_radial_measures;
 
-/* Measures fields against the true surface: at the middle of every triangle of `mesh`, the posed
- * character of the last update. `errors` may be null; else it gets one a triangle, with sign:
- * negative where the field is too large. Refused: a mesh with another number of triangles. */
+/* Measures the error of fields at the centre of every triangle of `mesh`, the character in the pose
+ * of the last update. `errors` may be null; otherwise it receives one signed error for each
+ * triangle, negative if the field is too large. Returns ABUT_ERROR_ARGUMENT if the mesh has another
+ * number of triangles. One thread at a time for each object. */
 ABUT_API abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, double *errors,
                                          abut_radial_measures *measures);
 

@@ -1,17 +1,18 @@
-/* When does a deforming mesh first touch itself? Much faster than a complete search, since most of
- * the mesh cannot take part.
+/* Continuous self-collision detection with view-based culling: the first time of impact at which a
+ * deforming mesh touches itself.
  *
- * A ray from a point inside a closed surface, the view-point, leaves it, enters it, leaves it again
- * and so on. So the first contact of a step is one of a triangle by which rays leave and one by
- * which they enter, or of one that is neither all the time; two by which they leave all the time
- * need no look at each other (Cheng, "View-based Continuous Self-Collision Detection with Graphics
- * Hardware Acceleration", 2011). A segment, the view-line, instead of the point suits long objects.
- * Holes are closed by ghost triangles, and what touches one of these is looked at in full.
+ * Method: Cheng (2011), "View-based Continuous Self-Collision Detection with Graphics Hardware
+ * Acceleration". Along a ray from a point inside a closed surface, the view-point, exits and
+ * entries alternate. The first contact of a step is therefore between an exit triangle and an entry
+ * triangle. Otherwise one of its triangles is neither during the whole step. Pairs of triangles
+ * that are both exits during the whole step are culled. A segment, the view-line, replaces the
+ * point for long objects. Ghost triangles close holes, and triangles that touch a ghost are not
+ * culled.
  *
- * Promise: from a start without self-intersections, "free" means free, and the time of the impact
- * is never later than that of the first one. Both are those of abut_sweep_find() in the mode
- * EARLIEST, which docs/self.md says more precisely. Where the scheme cannot be used the complete
- * search takes its place, and the result says why.
+ * Guarantee, for a start without self-intersections: "free" is correct, and the reported time is
+ * never later than the first impact. Both agree with abut_sweep_find() in the mode EARLIEST;
+ * docs/self.md states the differences within the tolerance. If the scheme cannot be used, the
+ * complete search replaces it, and the result contains the reason.
  */
 #ifndef ABUT_SELF_H
 #define ABUT_SELF_H
@@ -25,19 +26,19 @@
 extern "C" {
 #endif
 
-/* A mesh that deforms, seen from inside, with what is kept from step to step. */
+/* A deforming mesh, with the state that is kept from step to step. */
 typedef struct abut_self abut_self;
 
 typedef enum abut_self_scheme {
-    ABUT_SELF_AUTO = 0, /* point or line, whichever left fewer triangles in doubt of late, or every
-                         * triangle against every other where that takes less: docs/self.md */
+    ABUT_SELF_AUTO = 0, /* point or line, whichever recently left fewer triangles in doubt; or the
+                         * complete search, if that is cheaper: docs/self.md */
     ABUT_SELF_POINT,
     ABUT_SELF_LINE,
-    ABUT_SELF_COMPLETE /* every triangle against every other: for comparison */
+    ABUT_SELF_COMPLETE /* all pairs of triangles over the same BVH: for comparison */
 } abut_self_scheme;
 
 typedef enum abut_self_bounds {
-    ABUT_SELF_DOP16 = 0, /* of swept triangles: 8 slabs */
+    ABUT_SELF_DOP16 = 0, /* 16-DOPs of swept triangles: 8 slabs */
     ABUT_SELF_AABB
 } abut_self_bounds;
 
@@ -45,149 +46,159 @@ typedef struct abut_self_options {
     size_t size;
     abut_self_scheme scheme;
     abut_self_bounds bounds;
-    bool box_boundary;   /* take a triangle for one that touches a ghost where their bounds overlap:
-                          * quicker to find, but more of them */
-    abut_device *device; /* where it is searched; null = the CPU. The promise is the same */
+    bool box_boundary;   /* treat a triangle as touching a ghost if their bounds overlap: faster to
+                          * compute, but more triangles are affected */
+    abut_device *device; /* null = the CPU. The guarantee is the same */
 } abut_self_options;
 
 ABUT_DEFAULT(abut_self_options)
 
-/* Prepares for the steps of a mesh, which it keeps. A null `options` gives the defaults. Any mesh
- * is legal; the scheme works for those whose edges have one face, or two that run opposite ways.
- * Thread-safe. */
+/* Creates the state for the steps of a mesh and keeps a reference to the mesh. `options` may be
+ * null. Any mesh is allowed. Culling needs edges with one triangle, or with two of consistent
+ * orientation. Returns ABUT_ERROR_LIMIT if triangles and ghosts are more than 2^30 - 1. Returns
+ * ABUT_ERROR_DEVICE if the device lacks doubles or rounds differently from the CPU. Thread-safe. */
 ABUT_API abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options,
                                       abut_self **view);
-/* Null is allowed. */
+/* Destroys the state. Null is allowed. One thread at a time for each view. */
 ABUT_API void abut_self_destroy(abut_self *view);
 
 /* ---- a step ---- */
 
-/* Where the view-line is at the start and at the end of a step; its ends move along straight lines.
- * The view-point is halfway between them: give the same place twice for a point of your own. It may
- * be anywhere, at best deep inside and in a companion that the mesh does not pass through, as the
- * bone of a limb. */
+/* The view-line at the start and at the end of a step. Its ends move along straight lines. The
+ * view-point is its midpoint; set both ends to the same point to choose a view-point. It may be
+ * anywhere. Culling is most effective if it is deep inside. The best place is a companion that the
+ * mesh does not penetrate, such as the bone of a limb. */
 typedef struct abut_self_line {
     abut_vec3 start[2], end[2];
 } abut_self_line;
 
-/* The line of a companion, such as the rod in a sleeve or the bones of a limb: along the longest
- * axis of its vertices at the start through their mean, over three fifths of their extent. It moves
- * with them: rigidly with a rigid companion. Refused: a count of 0, coordinates that are not finite
- * or beyond ABUT_COORDINATE_MAX. Thread-safe. */
-ABUT_API abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
-                                       abut_self_line *line);
+/* Computes the view-line of a companion, such as the rod in a sleeve or the bones of a limb. It is
+ * along the longest axis of the vertices at the start, through their mean, over three fifths of
+ * their extent. It moves with the vertices: rigidly with a rigid companion. Returns
+ * ABUT_ERROR_ARGUMENT if the count is 0, or if a coordinate is not finite or exceeds
+ * ABUT_COORDINATE_MAX. Thread-safe. */
+ABUT_API abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end,
+                                        uint32_t count, abut_self_line *line);
 
 typedef struct abut_self_step {
     size_t size;
-    /* Where all vertices are, an abut_vec3 each, absolute: here or, for a view with a device, on
-     * it, each as the caller likes. They are copied; the answers are the same. No start: the end of
-     * the last step, at first the mesh as it came. */
+    /* Absolute positions of all vertices, an abut_vec3 each, on the host or on the device of the
+     * view; start and end may differ in that. They are copied. If start is null, it is the end of
+     * the last step, or the initial mesh. */
     abut_array start, end;
-    const abut_self_line *line; /* null: that of abut_self_fit_line() for the mesh itself */
-    bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
-                                 * Else this is known from the last step where that was free and
-                                 * ended here, and looked for by an exact test otherwise */
-    bool partial_separation;    /* a separation counts for the pairs that the sets let through. Two
-                                 * triangles that are both V+, or both V-, may come nearer to each
-                                 * other than that, but do not touch: docs/self.md. Else a step with
-                                 * a separation is searched completely */
+    const abut_self_line *line; /* null = that of abut_self_fit_line() for the mesh */
+    bool start_is_free;         /* the caller guarantees that the mesh has no self-intersection at
+                                 * the start. Otherwise this is known if the last step was free and
+                                 * ended here; if not, an exact test decides */
+    bool partial_separation;    /* apply the separation only to pairs that are not culled. Two
+                                 * triangles that are both V+, or both V-, may come nearer, but do
+                                 * not touch: docs/self.md. Otherwise a step with a separation is
+                                 * searched completely */
 } abut_self_step;
 
 ABUT_DEFAULT(abut_self_step)
 
-/* Why the complete search was made. */
+/* Why the complete search was used. */
 typedef enum abut_self_fallback {
-    ABUT_SELF_NOT_NEEDED = 0, /* or it was asked for */
-    ABUT_SELF_TOPOLOGY,       /* an edge has more than two faces, or two that run the same way */
-    ABUT_SELF_START,          /* the mesh meets itself at the start */
-    ABUT_SELF_SEPARATION,     /* a separation was asked for: triangles on the same side of a sheet
-                               * come near each other without anything in between */
-    ABUT_SELF_BOUNDARY,       /* too much is near ghost triangles to be worth it */
-    ABUT_SELF_COST            /* AUTO: sets take more work than all pairs, now or in one of the last
-                               * steps; on a device, the mesh is open and small, or much of it is in
-                               * doubt: docs/self.md */
+    ABUT_SELF_NOT_NEEDED = 0, /* not used, or requested */
+    ABUT_SELF_TOPOLOGY,       /* an edge has more than two triangles, or two with opposite
+                               * orientation; or a triangle has a vertex twice */
+    ABUT_SELF_START,          /* the mesh has a self-intersection at the start */
+    ABUT_SELF_SEPARATION,     /* a separation was requested: triangles on the same side of a sheet
+                               * can come near each other with no other triangle between */
+    ABUT_SELF_BOUNDARY,       /* too many triangles are near ghosts */
+    ABUT_SELF_COST            /* AUTO: culling costs more than all pairs, in this step or in one of
+                               * the last; on a device, the mesh is open and small, or much of it is
+                               * in doubt: docs/self.md */
 } abut_self_fallback;
 
-/* Sets of triangles. */
+/* View sets of triangles. */
 typedef enum abut_self_set {
-    ABUT_SELF_POSITIVE = 0, /* V+: rays from the view primitive leave by it during all the step */
-    ABUT_SELF_NEGATIVE,     /* V-: they enter by it during all the step */
+    ABUT_SELF_POSITIVE = 0, /* V+: rays from the view primitive exit through it during the whole
+                             * step */
+    ABUT_SELF_NEGATIVE,     /* V-: they enter through it during the whole step */
     ABUT_SELF_GRAZING,      /* V0: neither */
     ABUT_SELF_VIOLATED      /* Vv: touches a ghost, or may be beyond one */
 } abut_self_set;
 
 typedef struct abut_self_times { /* in seconds */
-    double bounds;               /* of the hierarchy */
-    double start;                /* whether the start is free */
-    double view;                 /* tests, and finding the view-line where none was given */
+    double bounds;               /* refit of the BVH */
+    double start;                /* test of the start for self-intersections */
+    double view;                 /* view tests, and fitting the view-line if none is given */
     double boundary, marks, traversal, elementary;
 } abut_self_times;
 
 typedef struct abut_self_result {
     bool hit;
-    abut_impact impact;              /* where hit */
-    abut_self_scheme scheme;         /* what was used: POINT, LINE or COMPLETE */
+    abut_impact impact;              /* valid if `hit` */
+    abut_self_scheme scheme;         /* scheme that was used: POINT, LINE or COMPLETE */
     abut_self_fallback reason;       /* for COMPLETE */
-    uint32_t sets[4];                /* triangles in each abut_self_set; zeros for COMPLETE */
-    uint32_t entered[4], left[4];    /* triangles that came into and that left each since the step
-                                      * before */
-    uint32_t regions[5];             /* LINE: vertices that stay before, beyond and beside the line,
-                                      * that pass between before and beside, and between beyond and
-                                      * beside */
-    uint64_t node_pairs;             /* pairs of bounds that were compared */
-    uint64_t triangle_pairs;         /* whose bounds overlap and that the sets let through */
-    uint64_t vertex_face, edge_edge; /* pairs of features that were swept */
+    uint32_t sets[4];                /* number of triangles in each abut_self_set; zeros for
+                                      * COMPLETE */
+    uint32_t entered[4], left[4];    /* triangles that entered and that left each set in this step
+                                      */
+    uint32_t regions[5];             /* LINE: vertices that stay before, beyond and beside the line;
+                                      * that change between before and beside, and between beyond
+                                      * and beside */
+    uint64_t node_pairs;             /* number of compared pairs of bounds */
+    uint64_t triangle_pairs;         /* pairs that are not culled and whose bounds overlap */
+    uint64_t vertex_face, edge_edge; /* pairs of features in elementary tests */
     abut_self_times times;
 } abut_self_result;
 
-/* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
- * tolerance, exact and steps count as for abut_sweep_find(); null gives the defaults. Refused: a
- * step without an end, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, positions
- * whose bounding box has a longest side below ABUT_MESH_SIZE_MIN that is not 0, buffers that are
- * too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is
- * untouched and the view as before, but that abut_self_sets() gives null. Reports progress as stage
- * "view". One thread at a time may use a view. */
+/* Finds the first impact of the mesh with itself in the next step. Of `options`, separation,
+ * tolerance, exact and steps apply as in abut_sweep_find(); null gives the defaults.
+ *
+ * Returns ABUT_ERROR_ARGUMENT if the step has no end, or if a coordinate is not finite or exceeds
+ * ABUT_COORDINATE_MAX. Also returns it if the longest side of the bounding box is below
+ * ABUT_MESH_SIZE_MIN and not 0. The same holds if a buffer is not on the device of the view.
+ * Returns ABUT_ERROR_BUFFER if a buffer is too small.
+ *
+ * On failure `result` does not change, and the view keeps its state, except that abut_self_sets()
+ * returns null. Reports progress as stage "view". One thread at a time for each view. */
 ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
                                     const abut_sweep_find_options *options,
                                     abut_self_result *result);
 
-/* The same, and gives all impacts among the pairs of features that are looked at, as
- * abut_sweep_find() does in the mode ALL, in its order, bit for bit. They are all impacts of the
- * step where result->scheme is COMPLETE; else the first is among them, and there is none only where
- * the step is free. So whoever moves vertices until none is left ends with a mesh that does not
- * meet itself. The impact of `result` is the first. With too little room ABUT_ERROR_BUFFER, which
- * tells impacts->count; on failure what else is in `impacts` means nothing, and the view is as
- * before, so that the step can be made again. One thread at a time may use a view. */
+/* Finds impacts as abut_self_find() does, and lists all impacts among the pairs of features that
+ * are not culled. Order and bits are those of abut_sweep_find() in the mode ALL. If result->scheme
+ * is COMPLETE, the list contains all impacts of the step. Otherwise it contains the first impact,
+ * and is empty only if the step is free. A solver that moves vertices until the list is empty
+ * therefore ends with a mesh without self-intersections. The impact of `result` is the first.
+ *
+ * Returns ABUT_ERROR_BUFFER and impacts->count if the list is too short. On failure the other
+ * contents of `impacts` are undefined, and the view keeps its state, so that the step can be
+ * repeated. One thread at a time for each view. */
 ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
                                         const abut_sweep_find_options *options,
                                         abut_impacts *impacts, abut_self_result *result);
 
-/* The set of each triangle in the last step, as abut_self_set; null where there is none, or it was
- * searched completely. A device is asked for them now; null where that fails too. Valid until the
- * next step. One thread at a time. */
+/* Returns the abut_self_set of each triangle in the last step, or null if there was no step or it
+ * was searched completely. Downloads the sets from a device; returns null if that fails. Valid
+ * until the next step. One thread at a time for each view. */
 ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 
 typedef struct abut_self_info {
     uint32_t triangle_count, vertex_count, edge_count;
-    uint32_t hole_count, ghost_count; /* ghost triangles */
-    uint32_t part_count;              /* connected through edges */
-    bool usable;                      /* the topology allows the scheme */
-    uint64_t bytes;                   /* about, beyond the mesh; on the host */
+    uint32_t hole_count, ghost_count; /* boundary loops, and ghost triangles that close them */
+    uint32_t part_count;              /* components that are connected through edges */
+    bool usable;                      /* the topology allows culling */
+    uint64_t bytes;                   /* approximate host memory, without the mesh */
 } abut_self_info;
 
-/* Null gives zeros. Thread-safe. */
+/* Returns the properties of a view, or zeros if `view` is null. Thread-safe. */
 ABUT_API abut_self_info abut_self_get_info(const abut_self *view);
 
 /* ---- names ---- */
 
-/* Names for people and programs, such as "line" or "violated"; null beyond the last. Thread-safe.
- */
+/* Return the name of a value, such as "line" or "violated", or null if the enum lacks it.
+ * Thread-safe. */
 ABUT_API const char *abut_self_scheme_name(abut_self_scheme scheme);
 ABUT_API const char *abut_self_bounds_name(abut_self_bounds bounds);
 ABUT_API const char *abut_self_fallback_name(abut_self_fallback reason);
 ABUT_API const char *abut_self_set_name(abut_self_set set);
 
-/* Tells what the view test promises on a mesh, and why. Thread-safe. */
+/* Returns the reliability of view-based culling on a mesh, with a reason. Thread-safe. */
 ABUT_API abut_reliability abut_self_reliability(const abut_mesh_report *report);
 
 #ifdef __cplusplus

@@ -11,7 +11,16 @@ import sys
 
 # Files that are written in the language of docs/glossary.md.
 REWRITTEN = [
+    "README.md",
+    "docs/README.md",
+    "docs/benchmarks.md",
+    "docs/cookbook/*.md",
     "docs/glossary.md",
+    "docs/performance.md",
+    "docs/python.md",
+    "docs/testing.md",
+    "docs/tutorial.md",
+    "python/src/abut/*.py",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

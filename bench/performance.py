@@ -384,7 +384,7 @@ def page(results, pictures):
              "- Both libraries run on the same vertices and queries, alternately in one process. Their results are compared.",
              "- Times are of the best round. On one thread they are processor times, which other load does not affect.",
              "- The bar of abut in a plot is the median of its runs against all peers.",
-             "- [Benchmarks](benchmarks.md#beside-other-libraries) lists where the tasks differ, and how to repeat the measurements.",
+             "- [Benchmarks](benchmarks.md#comparison-with-other-libraries) lists where the tasks differ, and how to repeat the measurements.",
              "",
              *wrap("`bench/performance.py` generates this page from the files of `bench/results`. Do not edit it."), ""]
     for section in SECTIONS:

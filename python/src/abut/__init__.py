@@ -2,7 +2,7 @@
 
 Arguments and results are NumPy arrays. Points are (n, 3) of float64 or float32. Poses are (7,): x y z, then the
 quaternion x y z w; or (4, 4). Signed distances are negative inside. Results do not depend on the number of threads
-or on the device, except winding numbers of meshes with boundary, which differ by less than 0.02 between devices.
+or on the device. Only winding numbers of meshes with boundary differ between devices, by less than 0.02.
 
 >>> import abut
 >>> ball = abut.shape("icosphere", radius=1, segments=16)

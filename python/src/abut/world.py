@@ -1,7 +1,7 @@
 """Worlds: contacts of many bodies of all kinds in one call per step.
 
 A world contains rigid and deforming meshes, primitives and characters. It chooses a method for each body by a rule
-(docs/choosing.md), and reports the guarantee and the error bound of the penetration depth for every pair.
+(docs/choosing.md). For every pair it reports the guarantee and the error bound of the penetration depth.
 """
 
 from __future__ import annotations
@@ -190,9 +190,9 @@ class Sweep(NamedTuple):
     """The first touches of moving bodies."""
 
     time: float
-    """The safe part of the step, from 0 to 1. Until then, bodies that are separate at the start do not touch, and
-    bodies that touch at the start do not penetrate each other by more than 1e-4 of the smaller one. A body that rests
-    on another may slide and leave; if it moves into the other, the time is 0."""
+    """The safe part of the step, from 0 to 1. Until then, bodies that are separate at the start do not touch. Bodies
+    that touch at the start penetrate each other by at most 1e-4 of the smaller one. A body that rests on another may
+    slide and leave; if it moves into the other, the time is 0."""
     a: Array
     b: Array
     """(n,): the bodies of each touch, a < b."""

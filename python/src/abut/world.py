@@ -190,8 +190,8 @@ class Sweep(NamedTuple):
     """The first touches of moving bodies."""
 
     time: float
-    """The safe part of the step, from 0 to 1. Until then, bodies that are separate at the start do not touch. Bodies
-    that touch at the start penetrate each other by at most 1e-4 of the smaller one. A body that rests on another may
+    """The safe part of the step, from 0 to 1. Until then, bodies that are separate at the start do not touch. The
+    depth of bodies that touch at the start grows by at most 1e-4 of the smaller one. A body that rests on another may
     slide and leave; if it moves into the other, the time is 0."""
     a: Array
     b: Array

@@ -1,6 +1,6 @@
 """CollisionManager, with the methods of trimesh.collision.CollisionManager.
 
-Differences to trimesh: a body inside another collides with it, whatever their shape (trimesh: convex meshes only),
+Differences from trimesh: a body inside another collides with it, whatever their shape (trimesh: convex meshes only),
 unless solids=False. Distances are 0 if bodies touch, never negative. Contacts are a few per patch, with verified
 penetration depths, instead of one per pair of triangles.
 """

@@ -1,91 +1,94 @@
 #!/usr/bin/env python3
-"""docs/performance.md and its plots, from the files of bench/results.
+"""Generates docs/performance.md and its plots from the files of bench/results.
 
     python3 bench/performance.py [SOURCE]
 
-SOURCE is the root of the tree, by default the one of this file. Of several measurements of one thing the latest counts.
-The test bench_performance fails where the page is not what this gives. Needs nothing but python3.
+SOURCE is the root of the tree, by default that of this file. The latest measurement of each case is used. The test
+bench_performance fails if the page differs from the output of this script. Needs only python3.
 """
 import json
 import math
 import pathlib
+import re
 import statistics
 import sys
 from html import escape
 
-# Title, plot, what a bar is, what the page says before, rows: label, cases that end so, model. Peers come from the cases.
+# Title, plot, unit of a bar, introduction, rows: label, end of the case name, model. Peers come from the cases.
 SECTIONS = [
-    ("Two meshes", "performance-pairs", "a question about two bunnies of 69,451 triangles, one thread",
-     "The Stanford bunny against itself at 100 to 500 random poses, half of which overlap; mean of all poses. ODE and "
-     "Bullet make contacts where yes or no is asked; FCL, ODE and Bullet do not see a body inside another.",
-     [("do they overlap?", "overlap-mean", "stanford-bunny"),
-      ("how far apart?", "distance-mean", "stanford-bunny"),
+    ("Two meshes", "performance-pairs", "a query on two bunnies of 69,451 triangles, one thread",
+     "The Stanford bunny against itself at 100 to 500 random poses, half of which overlap. Times are the mean of all "
+     "poses. ODE and Bullet compute all contacts for an overlap test. FCL, ODE and Bullet do not detect containment.",
+     [("overlap", "overlap-mean", "stanford-bunny"),
+      ("distance", "distance-mean", "stanford-bunny"),
       ("all contacts", "contacts-mean", "stanford-bunny"),
-      ("volume in common of two balls", "common-mean", "icosphere")]),
+      ("common volume of two balls", "common-mean", "icosphere")]),
     ("Points and rays", "performance-points", "a point or ray, one thread",
-     "200,000 points or rays around the bunny, and a million points. Embree's rays are floats; whether ours hit is exact.",
-     [("nearest point, one by one", "nearest-uniform-single", "stanford-bunny"),
-      ("nearest point, as a batch", "nearest-uniform", "stanford-bunny"),
-      ("nearest of a million", "nearest-million", "stanford-bunny"),
+     "200,000 points or rays around the bunny, and a million points. Embree computes ray hits in floats; abut's hits are "
+     "exact.",
+     [("closest point, single", "nearest-uniform-single", "stanford-bunny"),
+      ("closest point, batch", "nearest-uniform", "stanford-bunny"),
+      ("closest point, batch of a million", "nearest-million", "stanford-bunny"),
       ("first hit of a random ray", "ray-first-uniform", "stanford-bunny"),
       ("first hit of a camera's ray", "ray-first-coherent", "stanford-bunny"),
       ("any hit of a random ray", "ray-any-uniform", "stanford-bunny"),
       ("any hit of a camera's ray", "ray-any-coherent", "stanford-bunny"),
       ("all hits of a random ray", "ray-all-uniform", "stanford-bunny"),
       ("all hits of a camera's ray", "ray-all-coherent", "stanford-bunny")]),
-    ("Hierarchies", "performance-build", "a triangle of the bunny, one thread",
-     "What all questions stand on: built once, and fitted anew where vertices move.",
+    ("BVH", "performance-build", "a triangle of the bunny, one thread",
+     "All queries on meshes use a BVH. It is built once, and refitted when vertices move.",
      [("build", "build", "stanford-bunny"), ("refit", "refit", "stanford-bunny")]),
     ("Distance fields", "performance-field", "a whole field of 256 cells a side, one thread",
-     "Exact signed distances of all cells against Embree's point queries without signs; a band of three cells against "
-     "OpenVDB, whose distances are approximate.",
-     [("all cells", "field", "stanford-bunny"), ("a band of 3 cells", "band-dense", "stanford-bunny"),
+     "Exact signed distances of all cells, compared with Embree's point queries, which have no signs; and a narrow band of "
+     "three cells, compared with OpenVDB, whose distances are approximate.",
+     [("all cells", "field", "stanford-bunny"), ("narrow band of 3 cells", "band-dense", "stanford-bunny"),
       ("the same, sparse", "band-sparse", "stanford-bunny")]),
-    ("A value of a field", "performance-value", "a point, one thread",
-     "Value and gradient in a field of 64 cells a side, against Bullet's `btMiniSDF` with exact nodes.",
+    ("Evaluation of a field", "performance-value", "a point, one thread",
+     "Value and gradient in a field of 64 cells a side, compared with Bullet's `btMiniSDF` with exact values at its nodes.",
      [("linear", "field-value", "stanford-bunny"), ("cubic", "field-value-cubic", "stanford-bunny")]),
-    ("Rigid bodies that move", "performance-sweep", "a path, one thread",
-     "When two bodies first touch, mean of 200 random paths, 10 of the teapot of 70,000. Ours misses nothing and is never late. Conservative "
-     "advancement on FCL's distances is as safe; its own advancement misses most touches, and samples of time are late.",
-     [("ball, across; advancement on distances", "sweep-across-distance-mean", "ball"),
+    ("Moving rigid bodies", "performance-sweep", "a path, one thread",
+     "The time of impact of two rigid bodies, mean of 200 random paths, or of 10 paths of the teapot of 70,000 triangles. "
+     "abut misses no touch and is never late. Conservative advancement on FCL's distances is equally safe. FCL's own "
+     "advancement misses most touches, and sampling in time is late.",
+     [("ball, across; FCL, advancement on distances", "sweep-across-distance-mean", "ball"),
       ("ball, across; FCL's own advancement", "sweep-across-advancement-mean", "ball"),
-      ("ball, across; 100 samples of time", "sweep-across-sampled-mean", "ball"),
-      ("ball, a step; advancement on distances", "sweep-step-distance-mean", "ball"),
-      ("teapot of 70,000, across; on distances", "sweep-across-distance-mean", "teapot70k"),
+      ("ball, across; FCL, 100 samples of time", "sweep-across-sampled-mean", "ball"),
+      ("ball, a step; FCL, advancement on distances", "sweep-step-distance-mean", "ball"),
+      ("teapot of 70,000, across; FCL, on distances", "sweep-across-distance-mean", "teapot70k"),
       ("ball, across; Bullet, static mesh", "sweep-across-static-mean", "ball"),
       ("ball of 320, across; Bullet, hull", "sweep-across-convex-mean", "icosphere")]),
 ]
 COLOURS = {"abut": "#2f6fae", "Embree": "#b3472f", "FCL": "#e0a030", "CGAL": "#7a5195", "Bullet": "#6b8e4e",
            "ODE": "#9a8c7c", "OpenVDB": "#c2698c", "Open3D": "#b3472f", "MeshLab": "#e0a030"}
 OTHER = "#8a919c"
-RIVALS_DAY = "2026-11-17"  # of the last run: its lines do not tell
-RIVALS = {"radial": "radial fields", "band": "bands of distances", "field": "whole fields", "hash": "spatial hash",
-          "tree": "eight-wide tree", "nearest": "nearest points", "sweep": "sweeps"}
+RIVALS_DAY = "2026-11-17"  # of the last run: its records have no date
+RIVALS = {"radial": "radial fields", "band": "narrow-band fields", "field": "dense fields", "hash": "spatial hash",
+          "tree": "eight-wide BVH", "nearest": "closest points", "sweep": "sweeps (CCD)"}
 DEVICE = [("field/device-256-teapot", "signed distance field of 256^3 cells"),
-          ("nearest/device-random-teapot", "nearest point of 10 million random points"),
+          ("nearest/device-random-teapot", "closest point of 10 million random points"),
           ("ray/device-first", "first hit of 10 million random rays"),
           ("ray/device-ordered", "the same rays, sorted"),
-          ("ray/device-any", "whether they hit anything"),
-          ("sign/device-signed", "signed distance of 10 million points, with the nearest point"),
+          ("ray/device-any", "any hit of the same rays"),
+          ("sign/device-signed", "signed distance and closest point of 10 million points"),
           ("sign/device-inside", "inside or outside, 10 million points, from and to the host"),
           ("pair/device-overlap-teapot", "overlap of two teapots at 100,000 poses"),
           ("pair/device-distance-teapot", "distance of two teapots at 100,000 poses, one thread of the host"),
           ("pair/device-distance-teapot", "the same, 16 threads", 16),
-          ("bvh/device-build-teapot", "hierarchy of 69,396 triangles"),
+          ("bvh/device-build-teapot", "BVH of 69,396 triangles"),
           ("world/device-teapots", "world of 3,000 teapots: contacts of 10,330 pairs"),
-          ("sweep/device-earliest-balls", "first impact of 81,920 triangles that move"),
-          ("layers/device-stairs-5000", "which of 5,011 solids overlap"),
-          ("map/device-letters", "distance maps of two bodies, 498,593 samples")]
+          ("sweep/device-earliest-balls", "first impact of 81,920 moving triangles"),
+          ("layers/device-stairs-5000", "overlaps of 5,011 solids"),
+          ("map/device-letters", "surface distance maps of two bodies, 498,593 samples")]
 CPU = [("mesh/read-ply-binary", "read a binary PLY"), ("mesh/topology", "topology"), ("mesh/examine", "health report"),
-       ("mesh/weld", "weld"), ("bvh/build-teapot", "build a hierarchy"), ("bvh/refit-teapot", "refit it"),
-       ("nearest/uniform-teapot", "nearest points anywhere, batch"), ("nearest/near-teapot", "near the surface, batch"),
-       ("layers/stairs-5000", "which of 5,011 solids overlap"), ("map/field-letters", "distances of samples by fields")]
+       ("mesh/weld", "weld"), ("bvh/build-teapot", "build a BVH"), ("bvh/refit-teapot", "refit a BVH"),
+       ("nearest/uniform-teapot", "closest points, uniform, batch"), ("nearest/near-teapot", "closest points, near the surface, batch"),
+       ("layers/stairs-5000", "overlaps of 5,011 solids"), ("map/field-letters", "surface distance map with fields")]
 
 
 # ---- results ----
 
 class Results:
-    """Cases of all files, the latest of each: by name, threads and machine (a device or none)."""
+    """The latest result of each case in all files, by name, threads and machine (a device or none)."""
 
     def __init__(self, folder):
         self.peers, self.device, self.cpu, self.rivals, self.deviation = {}, {}, {}, {}, {}
@@ -128,7 +131,7 @@ def keep(cases, key, case):
 # ---- text ----
 
 def time_of(ns):
-    """A time as people say it, three digits."""
+    """Formats a time with three digits."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1)):
         if ns >= size or unit == "ns":
             value = ns / size
@@ -141,15 +144,33 @@ def times(ratio):
 
 
 def measured(cases):
-    """The line under a plot: machine and day."""
+    """Returns the line below a plot: machine and date."""
     days = sorted({case["date"][:10] for case in cases})
     commits = sorted({case["commit"] for case in cases})
     return (f"Intel Xeon (Sapphire Rapids, virtual, 2 cores), {cases[0]['compiler']} -O3; "
             f"{' and '.join(days)}, commit {', '.join(commits)}")
 
 
+def note_of(case):
+    """Returns the remark of a case in the words of the page."""
+    note = case.get("note", "")
+    swept = re.match(r"it misses (\d+) of (\d+), tells (\d+) late, by up to ([^;]+); (\d+) alarms", note)
+    if swept:
+        missed, of, late, by, alarms = swept.groups()
+        late = f"{late} late by up to {by}" if int(late) else "0 late"
+        return f"{missed} of {of} missed, {late}, {alarms} false positives"
+    band = re.match(r"its worst distance is (\S+) cells off, (\d+) of (\d+) signs are wrong", note)
+    if band:
+        return f"its maximum error is {band[1]} cells; {int(band[2]):,} of {int(band[3]):,} signs are wrong"
+    return {"it makes all contacts": "computes all contacts",
+            "it makes the solid; ours has areas and centroid as well": "constructs the solid; abut also returns areas and centroid",
+            "every 16th layer of its cells; no signs": "Embree: every 16th layer of cells, without signs",
+            "floats; a filter notes hits, then they are sorted": "floats; a filter function collects the hits, then they are sorted",
+            }.get(note, note)
+
+
 def table(head, rows):
-    """Columns of numbers stand to the right."""
+    """Aligns columns of numbers to the right."""
     numbers = [all(row[i][:1].isdigit() and len(row[i]) < 12 for row in rows) for i in range(len(head))]
     lines = ["| " + " | ".join(head) + " |", "|" + "".join("---:|" if number else "---|" for number in numbers)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
@@ -161,7 +182,7 @@ WIDTH, LEFT, RIGHT, TOP, BAR, GAP = 940, 370, 120, 62, 19, 14
 
 
 def plot(path, title, unit, groups, note):
-    """Bars of times on a logarithmic scale: groups are (label, [(name, ns, remark)])."""
+    """Plots bars on a logarithmic scale. Groups are (label, [(name, ns, remark)])."""
     values = [ns for _, bars in groups for _, ns, _ in bars]
     low = 10 ** math.floor(math.log10(min(values)) - 0.15)
     high = 10 ** math.ceil(math.log10(max(values)) + 0.05)
@@ -176,7 +197,7 @@ def plot(path, title, unit, groups, note):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" '
              'fill="#222831">', f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>']
     text(16, 26, title, size=17, more=' font-weight="bold"')
-    text(16, 46, f"time for {unit}; each line is ten times the one before; in brackets: its time over ours", size=12, more=' fill="#5b6470"')
+    text(16, 46, f"time for {unit}, logarithmic scale; in brackets: time relative to abut", size=12, more=' fill="#5b6470"')
     power = low
     while power <= high * 1.0001:
         parts.append(f'<line x1="{place(power):.1f}" y1="{TOP}" x2="{place(power):.1f}" y2="{height - 50}" stroke="#d5d9e0"/>')
@@ -201,7 +222,7 @@ def plot(path, title, unit, groups, note):
 # ---- sections ----
 
 def each(case, whose):
-    """Nanoseconds of an element; of a field, of all of it."""
+    """Returns nanoseconds per element; for a field, of the whole field."""
     return case[whose + "minimum_ms"] * 1e6 / (1 if case["unit"] == "cell" else case["elements"])
 
 
@@ -218,15 +239,15 @@ def peers_section(results, section, pictures):
             used.append(case)
             bars.append((case["peer"], each(case, "peer_"), f"  ({times(case['ratio'])}x)"))
             lines.append([label, case["peer"], time_of(each(case, "")), time_of(each(case, "peer_")), times(case["ratio"]),
-                          f"{case['disagreements']:,}", case.get("note", "")])
+                          f"{case['disagreements']:,}", note_of(case)])
         groups.append((label, bars))
     if not groups:
         return []
     plot(pictures / f"{name}.svg", title, unit, groups, measured(used))
     files = sorted({case["name"] for case in used})
     return [f"## {title}", "", *wrap(words), "", f"![Bars of times: {escape(title.lower())}](pictures/{name}.svg)", "",
-            *table(["question", "library", "abut", "its", "ratio", "answers that differ", "note"], lines),
-            *wrap(f"Time for {unit}. Measured on {measured(used)}; in {quoted(files)}."), ""]
+            *table(["query", "library", "abut", "library's time", "ratio", "differing results", "note"], lines),
+            *wrap(f"Times are for {unit}. Measured on {measured(used)}. Data: {quoted(files)}."), ""]
 
 
 def quoted(names):
@@ -258,10 +279,10 @@ def deviation_section(results, pictures):
     rows = [[name, time_of(1e6 * data[key]["ms"]), time_of(1e6 * data[key]["cpu_ms"]), times(data[key]["times_ms"])]
             for key, name in names.items()]
     return ["## Deviation of two scans", "",
-            *wrap("A million samples of one scan and their distances to the other. Ours makes hierarchy, atlas and samples "
-                  "in that time; Open3D gets its points, in floats."), "",
+            *wrap("Distances from a million samples of one scan to the other. The time of abut includes the construction of "
+                  "BVH, atlas and samples. Open3D receives its points, in floats."), "",
             "![Bars of times: deviation](pictures/performance-deviation.svg)", "",
-            *table(["program", "time", "processor time", "ratio"], rows), *wrap(f"{note} In `{data['name']}`."), ""]
+            *table(["program", "time", "processor time", "ratio"], rows), *wrap(f"Measured on {note} Data: `{data['name']}`."), ""]
 
 
 def rivals_section(results, pictures):
@@ -293,14 +314,13 @@ def rivals_section(results, pictures):
     plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
          groups, note)
     return ["## Cloth against a character", "",
-            *wrap(f"{sample['particles']:,} particles of clothes are kept out of a body of {sample['triangles']:,} triangles "
-                  "that does gymnastics (condition 8 of Friston and Steed). All techniques are ours, written for this "
-                  "comparison as others do it; [all conditions](radial_table.md)."), "",
-            "![Bars of times: radial fields and their rivals](pictures/performance-cloth.svg)", "",
-            *table(["where", "technique", "a frame", "ratio", "particles left deep inside", "memory"], lines),
-            *wrap(f"Measured on {note}; in {quoted(files)}. Fields and refits have become faster since: at commit 05dd4d6c "
-                  "(2026-11-17, another H200) whole fields took 3.2 ms a frame there (22 times) and nearest points 1.6 ms "
-                  "(11 times)."), ""]
+            *wrap(f"Collision of {sample['particles']:,} cloth particles with a body of {sample['triangles']:,} triangles that "
+                  "does gymnastics (condition 8 of Friston and Steed 2019). We implemented all techniques for this "
+                  "comparison. [Comparison of radial fields](radial_table.md) has all conditions."), "",
+            "![Bars of times: radial fields and other techniques](pictures/performance-cloth.svg)", "",
+            *table(["machine", "technique", "time per frame", "ratio", "particles left deep inside", "memory"], lines),
+            *wrap(f"Measured on {note}. Data: {quoted(files)}. At commit 05dd4d6c (2026-11-17, another H200), dense "
+                  "fields took 3.2 ms a frame (22 times radial fields), and closest points 1.6 ms (11 times)."), ""]
 
 
 def device_section(results):
@@ -310,10 +330,10 @@ def device_section(results):
         if case:
             rows.append([words, time_of(1e6 * case["median_ms"]), time_of(1e6 * case["median_ms"] / case["elements"]),
                          case["unit"], case["date"][:10]])
-    return ["## On a GPU", "", *wrap("One NVIDIA H200, by OpenCL, median. Data stays on the device unless a row says "
-                                     "otherwise, and answers are those of the CPU bit for bit. No peer was run beside these; "
-                                     "[benchmarks](benchmarks.md#on-a-gpu) has published times of others."), "",
-            *table(["what", "time", "for each", "unit", "day"], rows)]
+    return ["## On a GPU", "", *wrap("Medians on one NVIDIA H200 with OpenCL. Data stays on the device unless a row states "
+                                     "otherwise. Results have the bits of the CPU. No other library was measured here; "
+                                     "[benchmarks](benchmarks.md#on-a-gpu) quotes published times."), "",
+            *table(["computation", "time", "per unit", "unit", "date"], rows)]
 
 
 def cpu_section(results):
@@ -324,24 +344,25 @@ def cpu_section(results):
         if first:
             rows.append([f"{words} (`{name}`)"] + [time_of(1e6 * case["median_ms"] / case["elements"]) if case else "–"
                                                    for case in cases] + [first["unit"], first["date"][:10]])
-    return ["## Ours alone", "", *wrap("Medians on an Intel Xeon (Sapphire Rapids, virtual); `abut bench` measures yours, "
-                                       "and [choosing](choosing.md) has the order of magnitude of every call."), "",
-            *table(["what", "one thread", "two threads", "for each", "day"], rows)]
+    return ["## Other measurements", "", *wrap("Medians on an Intel Xeon (Sapphire Rapids, virtual). `abut bench` measures your "
+                                               "machine. [Choosing a function](choosing.md) has the order of magnitude of "
+                                               "every call."), "",
+            *table(["computation", "one thread", "two threads", "per", "date"], rows)]
 
 
 def python_section(results):
-    """Twelve calls of the Python package beside its peers, by processor time, and on a device."""
+    """Returns the table of twelve calls of the Python package and its peers: processor time, and time on a device."""
     if "peers" not in results.python:
         return []
     data, device = results.python["peers"], results.python.get("device")
     lines = ["## From Python", "",
-             *wrap("Twelve calls beside those of other packages, by `bench/peers/python.py`, in milliseconds of processor time: the "
-                   "machine was busy. [Python](python.md#beside-other-packages) says what each call is about, and where they "
-                   "are not quite the same; with ipctk's rescaling of steps off, the ratio of `motion` is 16. "
-                   f"From `{data['name']}`"
-                   + (f"; on one H200 by the clock, beside 16 threads of the processor there, from `{device['name']}`."
-                      if device else ".")), "",
-             "| call | ours | best peer | its time | ratio |" + (" 16 threads | H200 |" if device else ""),
+             *wrap("Twelve calls, compared with the fastest of other packages by `bench/peers/python.py`. Times are processor time, "
+                   "because the machine was busy. [Python](python.md#beside-other-packages) describes the calls and their "
+                   "differences. Without ipctk's rescaling of steps, the ratio of `motion` is 16. "
+                   f"Data: `{data['name']}`."
+                   + (f" The last two columns are wall time on 16 threads and on one H200. Data: `{device['name']}`."
+                      if device else "")), "",
+             "| call | abut | best peer | peer's time | ratio |" + (" 16 threads | H200 |" if device else ""),
              "|---|---|---|---|---|" + ("---|---|" if device else "")]
     rows = []
     for call, found in data["results"].items():
@@ -357,14 +378,15 @@ def python_section(results):
 
 
 def page(results, pictures):
-    lines = ["# How fast it is", "",
-             *wrap("Made by `bench/performance.py` from the files of `bench/results`; do not edit it by hand. Both sides get "
-                   "the same vertices and questions in one process, in turns, and their answers are compared. A ratio is "
-                   "**their time over ours**, of the best round of each: above 1 ours is faster. With one thread times are "
-                   "those of the processor, so that other work on the machine does not count. Our bar is the median of the runs beside "
-                   "all peers. "
-                   "[Benchmarks](benchmarks.md#beside-other-libraries) says where the work is not quite the same, which "
-                   "goals were missed, and how to repeat all of it."), ""]
+    lines = ["# Performance", "",
+             *wrap("Times of abut and of other libraries for the same task. A ratio is the **time of the library divided by the "
+                   "time of abut**: above 1, abut is faster."), "",
+             "- Both libraries run on the same vertices and queries, alternately in one process. Their results are compared.",
+             "- Times are of the best round. On one thread they are processor times, which other load does not affect.",
+             "- The bar of abut in a plot is the median of its runs against all peers.",
+             "- [Benchmarks](benchmarks.md#comparison-with-other-libraries) lists where the tasks differ, and how to repeat the measurements.",
+             "",
+             *wrap("`bench/performance.py` generates this page from the files of `bench/results`. Do not edit it."), ""]
     for section in SECTIONS:
         lines += peers_section(results, section, pictures)
     lines += deviation_section(results, pictures) + rivals_section(results, pictures)

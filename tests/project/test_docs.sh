@@ -82,9 +82,9 @@ for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path '
     grep -q "($page)" "$index" || { echo "$index does not list $page"; exit 1; }
 done
 
-# The page of a method tells at a glance what it is for, what it promises, costs and stands on, and shows it.
+# The first table of a method's page states its purpose, guarantee, cost and method.
 for page in bvh nearest sign ray pair sweep self field contact layers map radial character raster world; do
-    for row in 'take it for' promise cost method; do
+    for row in 'use it for' guarantee cost method; do
         grep -q "^| $row | ." "$source/docs/$page.md" || { echo "docs/$page.md: there is no row '$row'"; exit 1; }
     done
     [ $page = bvh ] || grep -q '](pictures/' "$source/docs/$page.md" || { echo "docs/$page.md has no picture"; exit 1; }

@@ -1,9 +1,8 @@
-"""abut: whether triangle meshes touch, where, how deep, how far apart, and when.
+"""abut: collision queries between triangle meshes: overlap, distance, contacts and time of impact.
 
-numpy in, numpy out. Points are (n, 3) of float64 or float32; poses are (7,): x y z, then the
-quaternion x y z w, or (4, 4); signed distances are negative inside. Answers do not depend on the
-number of threads, nor on the device, except for winding numbers of meshes with a border (less than
-0.02 apart).
+Arguments and results are NumPy arrays. Points are (n, 3) of float64 or float32. Poses are (7,): x y z, then the
+quaternion x y z w; or (4, 4). Signed distances are negative inside. Results do not depend on the number of threads
+or on the device. Only winding numbers of meshes with boundary differ between devices, by less than 0.02.
 
 >>> import abut
 >>> ball = abut.shape("icosphere", radius=1, segments=16)

@@ -1,6 +1,6 @@
-"""Arrays in and out: numpy, whatever has __array__, DLPack or __cuda_array_interface__; poses; records.
+"""Conversion of arrays: NumPy, objects with __array__, DLPack or __cuda_array_interface__; poses; records.
 
-What is float64 or float32 with numbers of a point side by side is passed as it is, without a copy.
+Arrays of float64 or float32 with contiguous rows are passed without a copy.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.uint32]
 Rows = Union[bool, "tuple[int, ...]"]
-"""How answers are arranged: True: one alone; False: in a row; otherwise in an array of this shape."""
+"""The shape of results. True: a single one; False: one axis; otherwise the leading shape."""
 
 NONE = 0xFFFFFFFF
-"""Instead of an index: no such element."""
+"""The index of a missing element."""
 
 _DOUBLE = np.dtype(np.float64)
 _CHAR = ctypes.c_char
@@ -34,7 +34,7 @@ _warned = False
 
 
 def to_host(value: ArrayLike) -> Any:
-    """What numpy can take: arrays of a GPU are copied to the host, with one warning."""
+    """Returns an object that NumPy accepts. Arrays in GPU memory are copied to the host, with one warning."""
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             raise ArgumentError("an array has masked values: fill them, or leave their rows out")
@@ -53,7 +53,7 @@ def to_host(value: ArrayLike) -> Any:
             if copy is not None:
                 return to_host(copy())
         raise ArgumentError(f"an array of type {type(value).__name__} on a GPU cannot be copied to the host")
-    if hasattr(value, "detach"):  # a tensor of PyTorch that has a gradient
+    if hasattr(value, "detach"):  # a PyTorch tensor with a gradient
         value = value.detach()
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         return np.from_dlpack(value)
@@ -64,15 +64,15 @@ def _on_device(value: Any) -> bool:
     if hasattr(type(value), "__dlpack_device__"):
         kind = value.__dlpack_device__()[0]
         kind = getattr(kind, "value", kind)  # Open3D has an enum
-        return int(kind) not in (1, 3, 9, 11)  # the CPU's, or pinned memory of it
+        return int(kind) not in (1, 3, 9, 11)  # memory of the CPU, or pinned memory
     try:
         return hasattr(value, "__cuda_array_interface__")
-    except Exception:  # PyTorch raises for tensors on the CPU that want a gradient
+    except Exception:  # PyTorch raises for CPU tensors with a gradient
         return False
 
 
 def floats(value: ArrayLike, what: str) -> Array:
-    """An array of float64 or float32, copied only where it is of another type."""
+    """Returns an array of float64 or float32. Other types are converted."""
     try:
         array = np.asarray(to_host(value))
         if array.dtype.kind in "OUSMmV":
@@ -89,12 +89,12 @@ def floats(value: ArrayLike, what: str) -> Array:
 
 
 def _in_short(value: Any) -> str:
-    """A value in a message: a text as it is, else its type."""
+    """Formats a value for a message: a string itself, otherwise its type."""
     return repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:
-    """vectors() of an array of points of any shape (..., 3), and how answers are arranged, for one()."""
+    """Returns vectors() of points of any shape (..., 3), and the shape of results for one()."""
     array = floats(value, what)
     if array.ndim < 3:
         return vectors(array, what)
@@ -105,7 +105,7 @@ def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:
 
 
 def vectors(value: ArrayLike, what: str) -> tuple[Array, bool]:
-    """Points as (n, 3), and whether it was one alone, of shape (3,)."""
+    """Returns points as (n, 3), and whether the input was a single point of shape (3,)."""
     array = floats(value, what)
     if array.size == 0 and array.ndim == 1:
         array = array.reshape(0, 3)
@@ -126,7 +126,7 @@ def _shape(value: Any, array: Array, single: bool) -> tuple[int, ...]:
 
 
 def doubles(value: ArrayLike, what: str) -> tuple[Floats, bool]:
-    """Points as (n, 3) of packed doubles."""
+    """Returns points as (n, 3) of packed doubles."""
     array, single = vectors(value, what)
     return np.ascontiguousarray(array, dtype=np.float64), single
 
@@ -136,7 +136,7 @@ def scalar_type(array: Array) -> int:
 
 
 def points(array: Array, ordered: bool = False) -> Any:
-    """The structure that stands for an array of vectors()."""
+    """Returns the abut_points structure of an array from vectors()."""
     return options(
         _c.abut_points,
         points=pointer(array),
@@ -150,17 +150,17 @@ def points(array: Array, ordered: bool = False) -> Any:
 def pointer(array: Array) -> int:
     try:
         return ctypes.addressof(_CHAR.from_buffer(array))  # type: ignore[arg-type,unused-ignore] # five times as fast
-    except (TypeError, ValueError, BufferError):  # read only, empty or with gaps
+    except (TypeError, ValueError, BufferError):  # read-only, empty or not contiguous
         return int(array.ctypes.data)
 
 
 def host(array: Optional[Array]) -> Any:
-    """An abut_array in memory of the host."""
+    """Returns an abut_array in host memory."""
     return _c.abut_array(None if array is None else pointer(array), None)
 
 
 def indices(value: ArrayLike, what: str) -> Indices:
-    """Rows of three indices as packed uint32."""
+    """Returns rows of three indices as packed uint32."""
     try:
         array = np.asarray(to_host(value))
     except (TypeError, ValueError) as problem:
@@ -178,7 +178,7 @@ def indices(value: ArrayLike, what: str) -> Indices:
 
 
 def vector(value: ArrayLike, what: str) -> Any:
-    """One abut_vec3."""
+    """Returns one abut_vec3."""
     array, single = doubles(value, what)
     if len(array) != 1:
         raise ArgumentError(f"{what} must be one vector of three numbers")
@@ -189,11 +189,11 @@ def vector(value: ArrayLike, what: str) -> Any:
 
 
 def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
-    """Poses as (k, 7) in the order of the library (quaternion x y z w, then translation), and
-    whether it was one alone. None stays None.
+    """Returns poses as (k, 7) in the order of the library (quaternion x y z w, then translation), and whether the
+    input was a single pose. None stays None.
 
-    In the order of the caller: x y z, alone or with the quaternion x y z w; or matrices of four by four.
-    A rotation matrix of three by three is refused rather than read as three translations.
+    The order of the caller is x y z, alone or with the quaternion x y z w; or 4 x 4 matrices. A 3 x 3 rotation
+    matrix raises ArgumentError, since it has the shape of three translations.
     """
     if value is None:
         return None, True
@@ -220,12 +220,12 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
 
 
 def _is_rotation(array: Floats) -> bool:
-    """Whether three translations are rather the matrix of a rotation, given by mistake."""
+    """Tests whether three translations are a rotation matrix that was passed by mistake."""
     return array.shape == (3, 3) and bool(np.abs(array @ array.T - np.eye(3)).max() < 1e-5)
 
 
 POSE = ctypes.c_double * 7
-"""One pose in the order of the library."""
+"""The type of one pose in the order of the library."""
 
 
 _from_matrices_unchecked = unchecked("abut_pose_from_matrices")
@@ -234,15 +234,15 @@ _pack_pose = struct.Struct("7d").pack_into
 
 
 def one_pose(value: ArrayLike, what: str, finite: bool = False) -> Any:
-    """One pose as a POSE; None if there are many. See write_pose()."""
+    """Returns one pose as a POSE, or None if there are many. See write_pose()."""
     made = POSE()
     return made if write_pose(value, what, made, 0, finite) else None
 
 
 def write_pose(value: ArrayLike, what: str, room: Any, offset: int, finite: bool = False) -> bool:
-    """Writes one pose in the order of the library into an object of ctypes; False if there are many. Accepts the
-    same values as poses(), but makes no arrays, for calls that take microseconds. `finite`: numbers of (7,) and
-    (3,) are checked here; those of matrices always are."""
+    """Writes one pose in the order of the library into a ctypes object. Returns False if there are many poses.
+    Accepts the same values as poses(), but creates no arrays, for calls that take microseconds. `finite` also
+    checks that (7,) and (3,) are finite; matrices are always checked."""
     if type(value) is not np.ndarray or value.dtype != _DOUBLE:
         value = np.asarray(floats(value, what), dtype=np.float64)
     shape = value.shape
@@ -267,7 +267,7 @@ def _refused(what: str) -> ArgumentError:
 
 
 def _from_matrices(array: Floats, count: int, what: str) -> Floats:
-    """Rigid matrices (..., 4, 4) or (..., 3, 4) as (count, 7)."""
+    """Converts rigid matrices (..., 4, 4) or (..., 3, 4) to (count, 7)."""
     made = np.empty((count, 7))
     if lib.abut_pose_from_matrices(array.tobytes(), array.shape[-2] * 4, count, pointer(made)):
         raise _refused(what)
@@ -275,7 +275,7 @@ def _from_matrices(array: Floats, count: int, what: str) -> Floats:
 
 
 def grid_of_poses(value: ArrayLike, what: str, columns: int) -> Floats:
-    """Poses (k, columns, 7) in the order of the library, from (k, columns, 7), (k, columns, 3) or
+    """Returns poses (k, columns, 7) in the order of the library, from (k, columns, 7), (k, columns, 3) or
     (k, columns, 4, 4)."""
     array = np.asarray(floats(value, what), dtype=np.float64)
     last = array.shape[2:]
@@ -289,7 +289,7 @@ def grid_of_poses(value: ArrayLike, what: str, columns: int) -> Floats:
 
 
 def pose(value: ArrayLike, what: str) -> Any:
-    """One abut_pose; None is the identity."""
+    """Returns one abut_pose; None is the identity."""
     if value is None:
         return _c.abut_pose()
     found = one_pose(value, what)
@@ -302,8 +302,8 @@ def pose(value: ArrayLike, what: str) -> Any:
 
 
 def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[Optional[Indices], Floats]:
-    """Numbers of what is moved, or None for the first ones, and poses as poses() has them: from a dict
-    {number: pose}, or from poses of `which`."""
+    """Returns ids and their poses as from poses(). The input is a dict {id: pose}, or the poses of the ids `which`.
+    The ids are None if the poses belong to the first ids."""
     if isinstance(value, dict):
         if which is not None:
             raise ArgumentError("poses: a dict has the numbers itself")
@@ -329,9 +329,9 @@ def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[
 
 
 def matrices(value: Floats) -> Floats:
-    """(k, 7) in the order of the library to (k, 4, 4). As there, rotations have any length, and zeros are none."""
+    """Converts (k, 7) in the order of the library to (k, 4, 4). Quaternions have any length; zeros mean no rotation."""
     out, q = np.zeros((len(value), 4, 4)), value[:, :4]
-    q = q / np.where(q.any(axis=1), np.abs(q).max(axis=1, initial=0), 1)[:, None]  # squares of it stay in range
+    q = q / np.where(q.any(axis=1), np.abs(q).max(axis=1, initial=0), 1)[:, None]  # so that squares do not overflow
     q[~q.any(axis=1), 3] = 1
     q /= np.linalg.norm(q, axis=1, keepdims=True)
     x, y, z, w = q.T
@@ -356,7 +356,7 @@ _records: dict[Any, np.dtype[Any]] = {}
 
 
 def record(structure: Any) -> np.dtype[Any]:
-    """The dtype of a structure: its fields by name, vectors as three numbers."""
+    """Returns the dtype of a structure: its members by name, vectors as three numbers."""
     if structure not in _records:
         names, formats, offsets = [], [], []
         for name, kind in structure._fields_:
@@ -383,12 +383,12 @@ def _format(kind: Any) -> Any:
 
 
 def vec(value: Any) -> Floats:
-    """An abut_vec3 as an array."""
+    """Converts an abut_vec3 to an array."""
     return np.array((value.x, value.y, value.z))
 
 
 def one(array: Array, rows: Rows) -> Any:
-    """Answers as they were asked for. That to one question is a bool, an int, a float (of numpy) or a row."""
+    """Returns results in the shape of the query. A single result is a NumPy bool, int or float, or a row."""
     if rows is False:
         return array
     if rows is not True:

@@ -1,15 +1,14 @@
-"""The library itself: where it is, its functions, its errors as exceptions, threads and progress.
+"""Access to the shared library: its location, functions, errors as exceptions, threads and progress.
 
-ctypes releases the GIL during every call, so several threads may be inside the library at once. Objects
-are guarded here, for all classes: a Handle that is passed to call() or run() is locked for the time of
-the call (see Guard). The context of all objects calls back for progress on the thread that called; there
-Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised. Messages of the library go to the
-logger "abut" when the call is over.
+ctypes releases the GIL during every call, so several threads may run in the library concurrently. This module
+locks objects for all classes: a Handle that is passed to call() or run() is locked during the call (see Guard).
+The library calls the progress callback on the calling thread. The callback detects Ctrl-C and cancels the call,
+which then raises KeyboardInterrupt. Messages of the library go to the logger "abut" after the call.
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found,unused-ignore] # what signal wraps: enums take thirty times as long
+import _signal  # type: ignore[import-not-found,unused-ignore] # signal wraps it in enums, 30 times as slow
 import collections
 import ctypes
 import errno
@@ -28,52 +27,52 @@ from . import _c
 
 
 class Error(Exception):
-    """What the library refuses or fails at; the text is its own sentence."""
+    """The base class of all errors of the library. The text is the message of the library."""
 
 
 class ArgumentError(Error, ValueError):
-    """Something that the contract forbids."""
+    """An argument is invalid."""
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """There was not enough memory."""
+    """A memory allocation failed."""
 
 
 class FileError(Error, OSError):
-    """A file could not be opened, read, written or replaced; errno and filename say which and why."""
+    """A file cannot be opened, read, written or replaced. errno and filename give details."""
 
     def __str__(self) -> str:
         return str(self.strerror) if self.strerror else super().__str__()
 
 
 class MissingFileError(FileError, FileNotFoundError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class FormatError(Error, ValueError):
-    """A file does not hold what its format demands."""
+    """The content of a file does not conform to its format."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """This build lacks the part that could do it; see features()."""
+    """This build does not support the operation; see features()."""
 
 
 class LimitError(Error, OverflowError):
-    """More elements than can be counted, or than a limit allows."""
+    """A size exceeds a limit."""
 
 
 class CancelledError(Error):
-    """A progress callback asked to stop."""
+    """A progress callback cancelled the call."""
 
 
 class DeviceError(Error, RuntimeError):
-    """There is no such device, or it failed."""
+    """The device does not exist, or it failed."""
 
 
 class ReliabilityWarning(UserWarning):
-    """The meshes, or the method, do not allow a guaranteed answer; the text is the level and the reason. Issued
-    once per call, by worlds once per world and reason. warnings.simplefilter("error", abut.ReliabilityWarning) makes an
-    exception of it."""
+    """The meshes, or the method, do not allow a guaranteed result. The text is the level and the reason. Issued
+    once per call, by worlds once per world and reason. warnings.simplefilter("error", abut.ReliabilityWarning)
+    turns it into an exception."""
 
 
 _EXCEPTIONS: dict[int, Type[Error]] = {
@@ -91,8 +90,8 @@ _EXCEPTIONS: dict[int, Type[Error]] = {
 
 
 def find_file(*names: str) -> Optional[pathlib.Path]:
-    """The first of the files `names` in the folders of the package. An editable installation has two folders: the
-    sources, and site-packages with the files that the build makes."""
+    """Returns the first of the files `names` in the folders of the package. An editable installation has two folders:
+    the sources, and site-packages with the files from the build."""
     for folder in sys.modules[__package__].__path__:
         for name in names:
             path = pathlib.Path(folder, name)
@@ -133,13 +132,13 @@ byref = ctypes.byref
 
 
 def unchecked(name: str) -> Any:
-    """A function of the library whose arguments ctypes does not convert, which takes longer than a short call: all
-    must be objects of ctypes, bytes or None."""
+    """Returns a function whose arguments ctypes does not convert, since that is slower than a short call. All
+    arguments must be ctypes objects, bytes or None."""
     return lib[name]
 
 
 def version() -> str:
-    """The version of the library.
+    """Returns the version of the library.
 
     >>> import abut
     >>> abut.version() == abut.__version__
@@ -149,7 +148,7 @@ def version() -> str:
 
 
 def features() -> list[str]:
-    """The optional parts that this build has, such as "threads", "png", "gltf", "opencl", "zstd"."""
+    """Lists the optional features of this build, such as "threads", "png", "gltf", "opencl", "zstd"."""
     return str(lib.abut_features().decode()).split()
 
 
@@ -157,7 +156,7 @@ def last_error() -> str:
     return str(lib.abut_last_error().decode("utf-8", "replace"))
 
 
-# What messages of the library name that is called otherwise in Python.
+# Names in messages of the library, and the corresponding names in Python.
 _IN_PYTHON = tuple(
     (re.compile(pattern), text)
     for pattern, text in (
@@ -174,7 +173,7 @@ _ITEMS = {"abut_world": ("a body", "body", "bodies"), "abut_layers": ("a solid",
 
 
 def sentence(text: Optional[str] = None) -> str:
-    """A text, or the last error, in terms of Python: without the function of the library, its structures and
+    """Translates a message, or the last error, for Python: without the names of C functions, structures and
     constants."""
     text = last_error() if text is None else text
     named = re.match(r"(abut_[a-z]+)\w*: ", text)
@@ -188,7 +187,7 @@ def sentence(text: Optional[str] = None) -> str:
 
 
 def check(status: int, path: Optional[str] = None) -> None:
-    """Raises what a status stands for."""
+    """Raises the exception of a status."""
     if _messages:
         _log_messages()
     if status == _c.ABUT_OK:
@@ -207,7 +206,7 @@ def check(status: int, path: Optional[str] = None) -> None:
 
 
 def options(structure: Any, **values: Any) -> Any:
-    """A structure of options: all zero but for its size and what is given."""
+    """Returns an options structure: all zero except its size and the given values."""
     made = structure()
     made.size = ctypes.sizeof(structure)
     for name, value in values.items():
@@ -221,7 +220,7 @@ def options(structure: Any, **values: Any) -> Any:
 
 
 def number(value: Any, what: str, least: int = 0, most: int = 0xFFFFFFFF) -> int:
-    """A whole number within limits; ctypes would cut it to its lowest bits in silence."""
+    """Returns an integer within limits. ctypes would silently truncate it to its lowest bits."""
     try:
         whole = int(value.__index__())
     except AttributeError:
@@ -232,7 +231,7 @@ def number(value: Any, what: str, least: int = 0, most: int = 0xFFFFFFFF) -> int
 
 
 def need(value: Any, kind: Any, what: str) -> Any:
-    """The value, if it is of that kind: the library takes every pointer for what it should be."""
+    """Returns the value if it has that type, since the library cannot check the type of a pointer."""
     if not isinstance(value, kind):
         alike = kind.__name__ == "Mesh" and hasattr(value, "vertices") and hasattr(value, "faces")
         hint = "; abut.Mesh.from_trimesh() makes one" if alike else ""
@@ -241,7 +240,7 @@ def need(value: Any, kind: Any, what: str) -> Any:
 
 
 def path_bytes(path: Any) -> bytes:
-    """A path as the library takes it."""
+    """Encodes a path for the library."""
     text = os.fsencode(os.fspath(path))
     if b"\0" in text:
         raise ArgumentError("a path cannot have a null byte")
@@ -249,14 +248,14 @@ def path_bytes(path: Any) -> bytes:
 
 
 def name_of(enum: str, value: int) -> str:
-    """The word of a value of an enum."""
+    """Returns the name of an enumerator."""
     function = getattr(lib, f"{enum}_name")
     text = function(value)
     return str(text.decode()) if text else str(value)
 
 
 def value_of(enum: str, word: Any) -> int:
-    """The value of a word of an enum; the error lists all words."""
+    """Returns the value of an enumerator by name. The error lists all names."""
     function = getattr(lib, f"{enum}_name")
     words: list[str] = []
     while True:
@@ -275,7 +274,7 @@ Progress = Callable[[str, float], Any]
 
 
 class _State(threading.local):
-    """Of one thread: its callback, and what that raised; the guards that it holds, and its calls in progress."""
+    """State of one thread: its callback, the exception of the callback, the guards it holds, its running calls."""
 
     callback: Optional[Progress] = None
     problem: Optional[BaseException] = None
@@ -287,7 +286,7 @@ class _State(threading.local):
 
 _state = _State()
 _SIGINT = int(_signal.SIGINT)
-_interrupted = False  # Ctrl-C came during a call on the main thread
+_interrupted = False  # Ctrl-C was pressed during a call on the main thread
 
 
 def _note_interrupt(number: int, frame: Optional[types.FrameType]) -> None:
@@ -295,7 +294,7 @@ def _note_interrupt(number: int, frame: Optional[types.FrameType]) -> None:
     _interrupted = True
 
 
-def _asked(user: Any, stage: bytes, fraction: float) -> bool:
+def _report_progress(user: Any, stage: bytes, fraction: float) -> bool:
     if _interrupted and threading.get_ident() == threading.main_thread().ident:
         return False
     callback = _state.callback
@@ -303,18 +302,18 @@ def _asked(user: Any, stage: bytes, fraction: float) -> bool:
         return True
     try:
         return callback(stage.decode(), fraction) is not False
-    except BaseException as problem:  # comes out of the call that asked
+    except BaseException as problem:  # the cancelled call raises it
         _state.problem = problem
         return False
 
 
-_on_progress = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)(_asked)
+_on_progress = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)(_report_progress)
 
 
 # ---- log ----
 
-# The library calls back on any of its threads, in the middle of its work and perhaps with a lock. Handlers of
-# the user shall not run there: messages wait here until the call is over.
+# The library may report messages on any of its threads, possibly while it holds a lock. Handlers of the user must
+# not run there: this queue keeps messages until the call has returned.
 _messages: collections.deque[tuple[int, bytes]] = collections.deque()
 
 
@@ -326,18 +325,18 @@ _on_log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
 
 
 def _log_messages() -> None:
-    if _state.calls:  # a progress callback has used the package: the call around it is not over
+    if _state.calls:  # inside a progress callback: the outer call is still running
         return
-    import logging  # few programs need it, and it takes longer than the package
+    import logging  # slower to import than the package, and rarely needed
 
     logger = logging.getLogger("abut")
-    level, frame = 2, sys._getframe(1)  # the line that called the package
+    level, frame = 2, sys._getframe(1)  # the frame that called the package
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     while True:
         try:
             kind, message = _messages.popleft()
-        except IndexError:  # also if another thread was faster
+        except IndexError:  # empty, or another thread took the last message
             return
         grade = logging.WARNING if kind == _c.ABUT_LOG_WARNING else logging.INFO
         logger.log(grade, "%s", sentence(message.decode("utf-8", "replace")), stacklevel=level)
@@ -347,33 +346,33 @@ def _log_messages() -> None:
 
 
 class Guard:
-    """Makes calls on one object wait for each other, so that threads may share it.
+    """A reader-writer lock of one object, so that threads may share it.
 
-    A call that changes the object has it alone. Calls that only read it run together where the class
-    allows that (`shares`), otherwise also alone. Who waits for the object alone goes before readers that
-    come later, except those that hold another object: these would wait in a circle. A thread that has the
-    object alone may take it again, but not from a progress callback, while the library works on it.
+    A call that changes the object locks it exclusively. Calls that only read it run concurrently if the class
+    allows it (`shares`), otherwise exclusively. Waiting writers have priority over later readers, except readers
+    that hold another guard: these could deadlock. A thread with the exclusive lock may lock the object again, but
+    not from a progress callback during a call on the object.
     """
 
     __slots__ = ("shares", "order", "_lock", "_changed", "_readers", "_owner", "_depth", "_asleep", "_alone")
 
     def __init__(self, shares: bool = False, outer: bool = False) -> None:
-        """`outer`: of objects that call others while they are held, such as a world and its radial fields."""
+        """`outer`: the object locks others while it is locked, such as a world and its radial fields."""
         self.shares = shares
-        self.order = (0 if outer else 1, id(self))  # in which threads take several
-        # Of what follows; who has the object alone holds it all the time. An RLock: Ctrl-C between two instructions
-        # may leave it locked, and its own thread can still use the object.
+        self.order = (0 if outer else 1, id(self))  # the order in which threads lock several guards
+        # Protects the members below. The exclusive owner holds it all the time. An RLock: if Ctrl-C between two
+        # instructions leaves it locked, its own thread can still use the object.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
-        self._readers = 0  # calls that read the object now
-        self._owner = 0  # the thread that has it alone
-        self._depth = 0  # how many times after the first
-        self._asleep = 0  # threads that wait for a change of the readers
-        self._alone = 0  # those of them that want it alone
+        self._readers = 0  # running calls that read the object
+        self._owner = 0  # the thread with the exclusive lock
+        self._depth = 0  # recursive locks of the owner
+        self._asleep = 0  # threads that wait for readers
+        self._alone = 0  # those of them that wait for the exclusive lock
 
     def acquire(self, alone: bool, state: _State) -> None:
-        """Also notes it in state.held. Between the change of a counter and the note nothing checks for Ctrl-C, so that
-        state.held is exact whenever KeyboardInterrupt is raised."""
+        """Locks the object and appends it to state.held. No check for Ctrl-C happens between the change of a counter
+        and the append, so state.held is correct when KeyboardInterrupt is raised."""
         if self._owner and self._owner == _get_ident():
             if state.calls:
                 raise Error(_BUSY)
@@ -393,7 +392,7 @@ class Guard:
                 state.held.append(self)
 
     def _wait_alone(self, state: _State) -> None:
-        """Until there are no readers; on failure the lock is released."""
+        """Waits until there are no readers. On failure it releases the lock."""
         try:
             if self in state.held:
                 raise Error(_BUSY)
@@ -403,7 +402,7 @@ class Guard:
             finally:
                 self._alone -= 1
         except BaseException:
-            self._changed.notify_all()  # readers that waited for this thread
+            self._changed.notify_all()  # wake readers that waited for this thread
             self._lock.release()
             raise
 
@@ -415,7 +414,7 @@ class Guard:
             self._asleep -= 1
 
     def release(self) -> None:
-        """Of what this thread acquired last."""
+        """Releases the guard that this thread acquired last."""
         held = _state.held
         if not self._owner:
             with self._lock:
@@ -434,7 +433,7 @@ class Guard:
             self._lock.release()
 
     def __enter__(self) -> Guard:
-        """The object alone, for several calls in a row."""
+        """Locks the object exclusively, for several calls."""
         self.acquire(True, _state)
         return self
 
@@ -443,10 +442,9 @@ class Guard:
 
 
 class Room:
-    """A guard of many objects at once. Of two rooms only one has calls in it at a time, any number of them: one
-    is for calls that change one of the objects, which also hold its own guard; the other for calls that read
-    hundreds of them, whose guards would take longer than the call. A room is left to the other when calls wait
-    there."""
+    """A lock of many objects. Of two rooms, only one has running calls at a time, any number of them. One room is
+    for calls that change one object, which also hold its guard. The other is for calls that read hundreds of
+    objects, since locking each of them is slower than the call. A room yields when calls wait for the other."""
 
     __slots__ = ("shares", "order", "other", "_changed", "_inside", "_waiting", "_is_next")
 
@@ -455,9 +453,9 @@ class Room:
         self.order = (2, id(self))
         self.other: Room = self
         self._changed: threading.Condition = threading.Condition() if other is None else other._changed
-        self._inside = 0  # calls
+        self._inside = 0  # running calls
         self._waiting = 0
-        self._is_next = False  # the other was left to this one
+        self._is_next = False  # the other room has yielded
         if other is not None:
             self.other, other.other = other, self
 
@@ -465,7 +463,7 @@ class Room:
         other = self.other
         if other._inside:
             return False
-        # whoever holds something may be waited for, and does not wait in turn
+        # a thread that holds a lock does not wait for its turn, to avoid a deadlock
         return not (other._waiting and (self._inside or other._is_next)) or bool(state.held)
 
     def acquire(self, alone: bool, state: _State) -> None:
@@ -493,16 +491,16 @@ class Room:
 
 
 class Use:
-    """What stands for the objects of a room where a call takes handles."""
+    """Represents the objects of a room in the list of handles of a call."""
 
     def __init__(self, guard: Room) -> None:
         self.guard = guard
 
 
 MANY_MESHES = Use(Room())
-"""Used by calls that read the hierarchies of any number of meshes on the CPU."""
+"""Used by calls that read the BVHs of any number of meshes on the CPU."""
 A_REFIT = Use(Room(MANY_MESHES.guard))
-"""Used by calls that change one of them."""
+"""Used by calls that change one of these BVHs."""
 
 _BUSY = "this object is at work on this thread: a progress callback cannot use it"
 _get_ident = threading.get_ident
@@ -512,8 +510,8 @@ _order = operator.attrgetter("order")
 def guarded(
     function: Any, arguments: tuple[Any, ...], uses: Sequence[Union[Handle, Use]] = (), alone: bool = False
 ) -> int:
-    """Calls a function of the library with the objects locked that it is given. `alone`: the first of them is
-    changed. `uses`: objects that the function reaches through structures."""
+    """Calls a function of the library and locks its arguments. `alone`: the call changes the first of them.
+    `uses`: objects that the function accesses through structures."""
     guards: list[Union[Guard, Room]] = [
         each.guard for each in arguments if type(each) is Handle and each.guard is not None
     ]
@@ -521,7 +519,7 @@ def guarded(
     for each in uses:
         if each.guard is not None:
             guards.append(each.guard)
-    if len(guards) > 1:  # each once, in one order for all threads
+    if len(guards) > 1:  # each once, in the same order on all threads
         if len(guards) > 2 or guards[0].order >= guards[1].order:
             guards = sorted(set(guards), key=_order)
     return locked(function, arguments, guards, first)
@@ -533,7 +531,7 @@ def locked(
     guards: Sequence[Union[Guard, Room]],
     first: Union[Guard, Room, None] = None,
 ) -> int:
-    """Calls a function of the library with these guards held, in their order; `first` alone."""
+    """Calls a function of the library with these guards, locked in this order; `first` exclusively."""
     state = _state
     held = state.held
     before = len(held)
@@ -576,7 +574,7 @@ def call(
     alone: bool = False,
     path: Optional[str] = None,
 ) -> None:
-    """Calls what takes no time."""
+    """Calls a fast function."""
     status = guarded(function, arguments, uses, alone)
     if status:
         check(status, path)
@@ -589,10 +587,10 @@ def run(
     alone: bool = False,
     path: Optional[str] = None,
 ) -> None:
-    """Calls what may take long: Ctrl-C ends it.
+    """Calls a function that may be slow. Ctrl-C cancels it.
 
-    Python handles a signal when the main thread next runs Python code, which is the progress callback,
-    and there an exception would be lost. So for the time of the call the signal is only noted.
+    Python handles a signal when the main thread next runs Python code, here the progress callback, where an
+    exception would be lost. During the call a handler therefore only records the signal.
     """
     global _interrupted
     if _signal.getsignal(_SIGINT) is not _signal.default_int_handler or _get_ident() != threading.main_thread().ident:
@@ -613,24 +611,24 @@ def run(
 
 
 def fits(function: Any, *arguments: Any, uses: Sequence[Union[Handle, Use]] = ()) -> bool:
-    """run() for lists whose length is not known: False where the room was too small."""
+    """Runs a function that fills a list of unknown length. Returns False if the buffer was too small."""
     small = False
 
-    def ask(*given: Any) -> int:
+    def call_once(*given: Any) -> int:
         nonlocal small
         status = int(function(*given))
         small = status == _c.ABUT_ERROR_BUFFER
         return 0 if small else status
 
-    run(ask, *arguments, uses=uses)
+    run(call_once, *arguments, uses=uses)
     return not small
 
 
 class progress:
-    """Calls `callback(stage, fraction)` now and then while the library works, on this thread.
+    """Calls `callback(stage, fraction)` periodically during long calls, on this thread.
 
-    Where it returns False the call that is running raises CancelledError; what it raises comes out
-    of that call.
+    If the callback returns False, the running call raises CancelledError. If it raises an exception, the running
+    call raises the same exception.
 
     >>> import abut
     >>> stages = set()
@@ -668,14 +666,14 @@ _thread_count = 0
 
 
 def context() -> Any:
-    """What objects are made with from now on."""
+    """Returns the context for new objects."""
     return _contexts[_thread_count]
 
 
 def set_threads(count: int) -> None:
-    """Sets how many threads work for objects that are made from now on; 0 = as many as there are.
+    """Sets the number of threads for objects that are created later; 0 = all processors.
 
-    Answers are the same on any number of them.
+    Results do not depend on the number of threads.
     """
     global _thread_count
     count = number(count, "the number of threads", most=65536)
@@ -685,16 +683,16 @@ def set_threads(count: int) -> None:
 
 
 def thread_count() -> int:
-    """How many threads work for what is made now."""
+    """Returns the number of threads for new objects."""
     offered = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return _thread_count or offered
 
 
 class Handle:
-    """Owns one object of the library, and destroys it with itself; what it refers to, `keeps`, afterwards.
+    """Owns one object of the library and destroys it. `keeps` are objects that must outlive it.
 
-    `guard` is for objects that calls change, or that are for one thread at a time; None for the others. As
-    an argument of call() and run() a handle stands for the object, and stays alive during the call.
+    `guard` locks objects that calls change, or that only one thread may use at a time; otherwise it is None. As an
+    argument of call() and run(), a handle is passed as its object and stays alive during the call.
     """
 
     __slots__ = ("value", "_as_parameter_", "keeps", "guard", "_destroy")
@@ -707,7 +705,7 @@ class Handle:
 
     @property
     def out(self) -> Any:
-        """Where a create function stores the object."""
+        """The output argument of a create function."""
         return byref(self.value)
 
     @property
@@ -715,7 +713,7 @@ class Handle:
         return self.value.value
 
     def alone(self) -> Guard:
-        """For `with`: several calls in a row that no other thread comes between."""
+        """For `with`: several calls without interruption by other threads."""
         assert self.guard is not None
         return self.guard
 
@@ -728,7 +726,7 @@ class Handle:
 
 
 class Owner:
-    """A class whose objects hold what cannot be pickled or copied; it says what to do instead."""
+    """The base class of objects that cannot be pickled or copied. `_instead` explains the alternative."""
 
     _instead = ""
 

@@ -1,4 +1,4 @@
-"""Many files, resumed after any end: the command's `abut batch`, from Python."""
+"""Resumable jobs on many files: the command `abut batch` from Python."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def batch(
     threads: int = 0,
     base: Optional[Path] = None,
 ) -> dict[str, Any]:
-    """Does jobs, such as ("field --cells 64", "a.obj"), ("report", "a.obj") or {"do": ..., "input": ..., "output": ...},
-    into the folder `out`. What was finished before, by whatever process, is not done again; other runs may work on the
-    same folder. `shard` (i, n) takes the i-th of n parts, from 1. Gives folder, manifest, jobs, done, done_before,
-    failed and failures; jobs that fail do not stop the others."""
+    """Runs jobs such as ("field --cells 64", "a.obj"), ("report", "a.obj") or {"do": ..., "input": ..., "output": ...}
+    and writes the results to the folder `out`. Jobs that another run has finished are skipped; several runs may use
+    the same folder. `shard` (i, n) selects the i-th of n parts, counted from 1. Returns a dict with folder, manifest,
+    jobs, done, done_before, failed and failures. A failed job does not stop the others."""
     words = [_command(), "batch", "--jobs", "-", "--out", os.fspath(out), "--json", "--quiet"]
     if shard is not None:
         words += ["--shard", f"{int(shard[0])}/{int(shard[1])}"]
@@ -55,10 +55,10 @@ def batch(
     lines = "".join(_line(job) + "\n" for job in jobs)
     ended = subprocess.run(words, input=lines, capture_output=True, text=True)
     try:
-        told = json.loads(ended.stdout)
+        result = json.loads(ended.stdout)
     except ValueError:
-        told = {}
-    if ended.returncode not in (0, 1) or "jobs" not in told:
-        sentence = told.get("error", {}).get("message") or ended.stderr.strip() or f"exit code {ended.returncode}"
+        result = {}
+    if ended.returncode not in (0, 1) or "jobs" not in result:
+        sentence = result.get("error", {}).get("message") or ended.stderr.strip() or f"exit code {ended.returncode}"
         raise (ArgumentError if ended.returncode == 2 else Error)(sentence)
-    return dict(told)
+    return dict(result)

@@ -1,4 +1,4 @@
-"""Characters: a mesh that bones bend, and the radial fields around those bones."""
+"""Characters: skinned meshes with bones, and radial fields around the bones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Character(Owner):
     _instead = "load it again from its file"
 
     def __init__(self, path: Path, *, weld: bool = True) -> None:
-        """With `weld` seams that files have for normals and textures are closed."""
+        """Reads a character. `weld` merges vertices that the file duplicates for normals and textures."""
         text, handle = os.fspath(path), Handle(lib.abut_character_destroy)
         run(lib.abut_character_read, context(), path_bytes(text), handle.out, path=text)
         if weld:
@@ -67,7 +67,7 @@ class Character(Owner):
     def figure(
         cls, name: Literal["mannequin", "mannequin-female", "ogre"] = "mannequin", triangles: int = 0
     ) -> Character:
-        """A built-in character: "mannequin", "mannequin-female" or "ogre"."""
+        """Creates a built-in character: "mannequin", "mannequin-female" or "ogre"."""
         given = options(
             _c.abut_character_figure_options,
             figure=value_of("abut_character_figure", name),
@@ -80,8 +80,8 @@ class Character(Owner):
         return made
 
     def without(self, *bones: Union[str, int]) -> Character:
-        """The same character without what these bones move, and bones below them: a sword, a shield, a hat.
-        Bones and clips stay, so that poses of the one fit the other.
+        """Returns the character without the triangles of these bones and of the bones below them, such as a sword, a
+        shield or a hat. It keeps all bones and clips, so poses fit both characters.
 
         >>> import abut
         >>> figure = abut.Character.figure("mannequin")
@@ -116,8 +116,8 @@ class Character(Owner):
         return number(clip, "clip", most=len(self.clips) - 1)
 
     def pose(self, clip: Union[None, str, int] = None, time: float = 0, *, clamp: bool = False) -> Floats:
-        """Where the bones are: (bones, 3, 4), from the space of each bone to the world. Without a clip at
-        rest; clips are repeated, unless `clamp`."""
+        """Computes the bone matrices (bones, 3, 4) of a clip at a time, from bone space to world space. Without a clip
+        it returns the rest pose. Clips repeat, unless `clamp`."""
         given = options(_c.abut_character_pose_options, clip=self._clip(clip), time=time, clamp=clamp)
         made = np.empty((self.bone_count, 3, 4))
         run(lib.abut_character_pose, self._handle, byref(given), pointer(made))
@@ -130,7 +130,7 @@ class Character(Owner):
         return made
 
     def skin(self, pose: ArrayLike, skinning: Literal["linear", "dual"] = "linear") -> Floats:
-        """Where the vertices are: (n, 3); skinning: "linear" or "dual"."""
+        """Computes the vertex positions (n, 3) at a pose. skinning: "linear" or "dual" (dual quaternions)."""
         bones, made = self._matrices(pose), np.empty((self.vertex_count, 3))
         run(
             lib.abut_character_skin,
@@ -142,7 +142,7 @@ class Character(Owner):
         return made
 
     def mesh(self, pose: Optional[ArrayLike] = None, skinning: Literal["linear", "dual"] = "linear") -> Mesh:
-        """The mesh at a pose; without one at rest."""
+        """Creates the mesh at a pose, by default the rest pose."""
         bones, handle = self._matrices(self.pose() if pose is None else pose), Handle(lib.abut_mesh_destroy)
         run(
             lib.abut_character_mesh,
@@ -158,32 +158,32 @@ class Character(Owner):
 
 
 class RadialAnswer(NamedTuple):
-    """What radial fields say of points."""
+    """Estimated distances of points to radial fields."""
 
     distance: Array
-    """(n): an estimate, negative inside; infinity where no field has a surface near."""
+    """(n,): an estimate, negative inside; infinity if no field has a surface nearby."""
     normal: Array
     point: Array
     field: Array
-    """(n), uint32: whose it is; NONE if none."""
+    """(n,), uint32: the field; NONE if there is none."""
     within: Array
-    """(n): the surface is no farther away, to either side."""
+    """(n,): an upper bound of the unsigned distance to the surface."""
 
 
 class Collided(NamedTuple):
-    """What became of particles."""
+    """Particles after a step."""
 
     position: Floats
-    """(n, 3): where they are after the step, outside of the fields."""
+    """(n, 3): positions after the step, outside the fields."""
     hit: Array
-    """(n): whether a particle met a field."""
+    """(n,), bool: whether the particle hit a field."""
     hits: Array
-    """Records: field, time, normal, left (how deep it still is)."""
+    """Records: field, time, normal, left (the remaining penetration depth)."""
 
 
 class RadialField(Owner):
-    """Radial fields of a character: how far its surface is from the axes of its bones, found anew for
-    each pose. `cell` is the size of cells.
+    """Radial fields of a character: distances of its surface from the axes of its bones, computed for each pose.
+    `cell` is the size of a cell.
 
     >>> import abut, numpy
     >>> figure = abut.Character.figure("mannequin")
@@ -203,7 +203,7 @@ class RadialField(Owner):
         self._handle, self._character = handle, character
 
     def update(self, pose: ArrayLike, positions: Optional[ArrayLike] = None) -> RadialField:
-        """Follows a pose; without `positions` of vertices the character is skinned."""
+        """Computes the fields for a pose. Without `positions` of the vertices, the character is skinned."""
         bones = self._character._matrices(pose)
         if positions is None:
             array = self._character.skin(bones)
@@ -216,7 +216,7 @@ class RadialField(Owner):
 
     @property
     def field_count(self) -> int:
-        """How many fields there are."""
+        """The number of fields."""
         with self._handle.alone():
             return int(lib.abut_radial_get_info(self._handle).field_count)
 
@@ -227,14 +227,14 @@ class RadialField(Owner):
             return float(lib.abut_radial_get_info(self._handle).cell)
 
     def at(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
-        """Estimates signed distances of points (n, 3), or of one; outside only within `limit`, 0 = any."""
+        """Estimates the signed distances of points (n, 3), or of one point; outside up to `limit`, 0 = no limit."""
         array, single = doubles(p, "points")
         found = np.empty(len(array), record(_c.abut_radial_answer))
         run(lib.abut_radial_evaluate, self._handle, len(array), host(array), limit, host(found))
         return RadialAnswer(*(one(found[name], single) for name in ("distance", "normal", "point", "field", "within")))
 
     def surface(self, field: Optional[int] = None) -> Mesh:
-        """The surface between samples, of one field or of all."""
+        """Creates a mesh of the interpolated surface of one field or of all fields."""
         handle = Handle(lib.abut_mesh_destroy)
         run(lib.abut_radial_surface, self._handle, NONE if field is None else number(field, "field"), handle.out)
         return Mesh._of(handle)
@@ -249,8 +249,9 @@ class RadialField(Owner):
         walk: Literal["every-cell", "steps"] = "every-cell",
         steps: int = 0,
     ) -> Collided:
-        """Moves particles that would go from `start` to `end` out of the fields; walk: "every-cell", where
-        none gets through, or "steps", at so many places of the way, as the paper has it."""
+        """Moves particles from `start` towards `end` and keeps them out of the fields. walk: "every-cell" tests every
+        cell on the path, so no particle passes through; "steps" tests `steps` points of the path, as in Friston and
+        Steed (2019)."""
         before, _ = doubles(start, "start")
         after = np.array(doubles(end, "end")[0])
         if len(before) != len(after):

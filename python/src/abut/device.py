@@ -1,4 +1,4 @@
-"""OpenCL devices: what there is, and which one an object works on."""
+"""OpenCL devices: listing and selection."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Selector = Union[None, str, int, "Device"]
 
 
 class Device(Owner):
-    """An open device. Wherever `device=` is asked for, it or its selector may be given:
+    """An open device. Every parameter `device=` accepts a Device or a selector:
 
     None         the device of the mesh, otherwise the CPU
-    "cpu"        the CPU, by the library's own code, whatever the device of the mesh
+    "cpu"        the CPU, with the code of the library, even if the mesh has a device
     "gpu"        the fastest GPU
     "opencl-cpu" an OpenCL device that is a CPU, such as PoCL
-    a number     the place in devices()
-    other text   the first device with that text in its name or its platform's
+    a number     the index in devices()
+    other text   the first device with this text in its name or platform
     """
 
     _instead = "open it again with abut.Device(name)"
@@ -47,7 +47,7 @@ _lock = threading.Lock()
 
 
 def find(selector: Selector) -> Optional[Device]:
-    """The device of a selector, opened once; None for None and for the CPU."""
+    """Returns the device of a selector, which is opened once. Returns None for None and for the CPU."""
     if selector is None or isinstance(selector, Device):
         return selector
     if selector == "cpu":
@@ -61,12 +61,12 @@ def find(selector: Selector) -> Optional[Device]:
 
 
 def pointer(device: Optional[Device]) -> Any:
-    """For options: null where there is none."""
+    """Returns the pointer for options; null without a device."""
     return None if device is None else device._handle.value
 
 
 def devices() -> list[dict[str, Any]]:
-    """What OpenCL offers on this machine; an empty list where there is none.
+    """Lists the OpenCL devices of this machine; empty if there are none.
 
     >>> import abut
     >>> all("name" in device for device in abut.devices())

@@ -1,4 +1,4 @@
-"""Signed distance fields: the distance to a mesh at every cell of a grid, negative inside."""
+"""Signed distance fields: distances to a mesh on a grid, negative inside."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .mesh import Reliability, Mesh, Path, reliability, mesh_of
 
 
 class FieldValue(NamedTuple):
-    """What a field says of points."""
+    """Values of a field at points."""
 
     value: Array
-    """(n): distances, negative inside."""
+    """(n,): signed distances, negative inside."""
     gradient: Array
-    """(n, 3): of what is interpolated; about 1 long, pointing away from the mesh."""
+    """(n, 3): gradients of the interpolated field. They point away from the mesh, with a length near 1."""
 
 
 def _handle() -> Handle:
@@ -42,11 +42,12 @@ def _handle() -> Handle:
 
 
 class Field(Owner):
-    """The distances of a mesh on a grid of cubes, `cells` of them along its longest side, or of size
-    `cell`. Each is exact, then rounded once to float32; between centres of cells they are interpolated.
+    """A signed distance field of a mesh, with `cells` cubic cells along its longest side, or with cells of size
+    `cell`. Values at the centres of cells are exact distances, rounded once to float32. Between them the field is
+    interpolated.
 
-    `band` limits how far distances are looked for. layout: "dense" or "sparse"; type: "float" or "int16".
-    `cache` is a folder where fields are kept, "" = the user's own.
+    `band` limits the computed distances to a narrow band. layout: "dense" or "sparse"; type: "float" or "int16".
+    `cache` is a folder for computed fields; "" selects the cache folder of the user.
 
     >>> import abut
     >>> field = abut.Field(abut.shape("icosphere", segments=8), cells=32)
@@ -103,7 +104,7 @@ class Field(Owner):
 
     @classmethod
     def from_array(cls, values: ArrayLike, origin: ArrayLike = (0, 0, 0), cell: float = 1) -> Field:
-        """From distances [z, y, x] that came from elsewhere; `origin` is the centre of the first cell."""
+        """Creates a field from distances [z, y, x]. `origin` is the centre of the first cell."""
         array = np.ascontiguousarray(values, dtype=np.float32)
         if array.ndim != 3:
             raise ArgumentError(f"values must be of shape (z, y, x), not {array.shape}")
@@ -118,35 +119,35 @@ class Field(Owner):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Cells along z, y and x, as `array` has them."""
+        """The number of cells along z, y and x, as in `array`."""
         x, y, z = self._info.grid.count
         return z, y, x
 
     @property
     def origin(self) -> Floats:
-        """The centre of the first cell; cell [k, j, i] of `array` is at origin + cell (i, j, k)."""
+        """The centre of the first cell. Element [k, j, i] of `array` is at origin + cell * (i, j, k)."""
         return vec(self._info.grid.origin)
 
     @property
     def cell(self) -> float:
-        """Length of an edge."""
+        """The edge length of a cell."""
         return float(self._info.grid.cell)
 
     @property
     def reliability(self) -> Reliability:
-        """What the signs are worth."""
+        """The reliability of the signs."""
         return reliability(self._info.reliability)
 
     @property
     def array(self) -> Array:
-        """All values as a new float32 array [z, y, x]."""
+        """All values, copied to a float32 array [z, y, x]."""
         made = np.empty(self.shape, np.float32)
         begin, count = (ctypes.c_uint32 * 3)(), (ctypes.c_uint32 * 3)(*made.shape[::-1])
         run(lib.abut_field_copy, self._handle, begin, count, pointer(made))
         return made
 
     def at(self, p: ArrayLike, interpolation: Literal["linear", "cubic"] = "linear") -> FieldValue:
-        """Values and gradients at points (n, 3), or at one; interpolation: "linear" or "cubic"."""
+        """Interpolates values and gradients at points (n, 3), or at one point. interpolation: "linear" or "cubic"."""
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_field_value))
         run(
@@ -159,21 +160,21 @@ class Field(Owner):
         return FieldValue(one(found["distance"], single), one(found["gradient"], single))
 
     def surface(self, level: float = 0) -> Mesh:
-        """The isosurface at distance `level`, a closed mesh: an offset, outwards where that is above 0. Raises
-        ArgumentError, with the margin that the field needs, if the isosurface would leave the grid;
-        `Mesh.offset` chooses the margin itself."""
+        """Extracts the isosurface at distance `level` as a closed mesh: an offset surface, outwards if the level is
+        positive. Raises ArgumentError if the isosurface leaves the grid; the message has the margin that the field
+        needs. `Mesh.offset` chooses the margin automatically."""
         handle = Handle(lib.abut_mesh_destroy)
         run(lib.abut_field_isosurface, self._handle, level, handle.out)
         return Mesh._of(handle)
 
     def update(self, mesh: Mesh) -> int:
-        """Follows a mesh with the same triangles that has moved; returns how many blocks were computed."""
+        """Updates the field for a moved mesh with the same triangles. Returns the number of recomputed blocks."""
         count = ctypes.c_uint64()
         run(lib.abut_field_set_mesh, self._handle, mesh_of(mesh, "mesh")._handle, byref(count), alone=True)
         return count.value
 
     def combine(self, other: Field, how: Literal["union", "intersection", "difference"]) -> Field:
-        """ "union", "intersection" or "difference" with a field of the very same grid."""
+        """Combines the field with another on the same grid. how: "union", "intersection" or "difference"."""
         handle = _handle()
         run(
             lib.abut_field_combine,
@@ -185,7 +186,7 @@ class Field(Owner):
         return Field._of(handle)
 
     def save(self, path: Path) -> None:
-        """Writes .abutf, .vti, .npy, .raw or .dcache by the ending of the name."""
+        """Writes .abutf, .vti, .npy, .raw or .dcache, by the extension."""
         text = os.fspath(path)
         run(lib.abut_field_write, self._handle, path_bytes(text), None, path=text)
 

@@ -1,4 +1,4 @@
-"""Which of many closed solids interpenetrate, and by how much."""
+"""Interference of many closed solids: which pairs overlap, and their common volume."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .mesh import Mesh, reliability, listed, mesh_of, warn_unless_guaranteed
 
 
 class Interferences:
-    """Pairs of solids that overlap or touch, by a, then b.
+    """Pairs of solids that overlap or touch, sorted by a, then by b.
 
-    a, b (n)          numbers of the solids, a < b
-    depth (n)         the longest way of a ray through both, in the view in which it is least; NaN with
-                      method="volume", which draws no images
-    volume (n)        of the overlap: exact with method="volume", else within volume_error of the records
-    normal (n, 3)     from b to a; zero = unknown
+    a, b (n,)         ids of the solids, a < b
+    depth (n,)        the longest overlap along a ray, in the view in which it is shortest. It has no error bound. NaN
+                      with method="volume", which draws no images
+    volume (n,)       of the overlap: exact with method="volume", otherwise within volume_error of the records
+    normal (n, 3)     from b to a; zero if unknown
     centre (n, 3)     of the overlap
-    records           all that is known of each; see abut_layers_pair in docs/layers.md
-    reliability            what the answers are worth: the worst of all meshes
+    records           all measures of each pair; see docs/layers.md
+    reliability       the lowest reliability of all meshes
     """
 
     def __init__(self, records: Array, worth: Any) -> None:
@@ -49,7 +49,7 @@ class Interferences:
 
     @property
     def pairs(self) -> Array:
-        """(n, 2)."""
+        """(n, 2): ids of the solids of each pair."""
         return np.stack([self.a, self.b], axis=1)
 
     def __len__(self) -> int:
@@ -64,8 +64,8 @@ METHODS = ("volume", "exact", "images")
 
 
 class Layers(Owner):
-    """Closed solids that move from frame to frame, and which of them overlap. Nothing is prepared: poses
-    and shapes may change with every question. See interfere() for methods; `cap` closes holes by fans.
+    """Finds the overlaps of closed solids that move and deform. There is no preprocessing: poses and shapes may
+    change with every query. See interfere() for methods. `cap` closes holes with triangle fans.
 
     >>> import abut
     >>> layers = abut.Layers()
@@ -83,8 +83,8 @@ class Layers(Owner):
         self._counts: dict[int, int] = {}
 
     def add(self, mesh: Mesh, pose: ArrayLike = None, *, group: int = 0, mask: int = 0) -> int:
-        """Adds a solid and returns its number. Pairs are tried where each is of a group that is in the mask of
-        the other: a bit for each; 0 = the first group, and all."""
+        """Adds a solid and returns its id. A pair is tested if the group of each solid is in the mask of the other.
+        Each group is a bit; group 0 selects the first group, mask 0 selects all."""
         mesh = mesh_of(mesh, "mesh")
         handle = mesh._handle
         item = _c.abut_layers_item(
@@ -99,13 +99,13 @@ class Layers(Owner):
         return made.value
 
     def remove(self, solid: int) -> None:
-        """Takes a solid out. Its number is free for another."""
+        """Removes a solid. Its id may be used again."""
         call(lib.abut_layers_remove, self._handle, number(solid, "the number of a solid"))
         del self._counts[solid]
 
     def move(self, poses: ArrayLike, solids: Optional[Sequence[int]] = None) -> Layers:
-        """Gives solids new poses: a dict {solid: pose}, or (k, 7) or (k, 4, 4) for these `solids`; without these
-        for solids 0 to k - 1."""
+        """Sets new poses: a dict {solid: pose}, or (k, 7) or (k, 4, 4) for these `solids`, by default for solids 0 to
+        k - 1."""
         ids, placed = moves(poses, solids, "solid")
         if len(placed):
             where = None if ids is None else pointer(ids)
@@ -113,7 +113,7 @@ class Layers(Owner):
         return self
 
     def deform(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
-        """Gives the vertices of a solid new positions, (n, 3), before its pose; None = those of its mesh."""
+        """Sets new vertex positions (n, 3) of a solid, before its pose is applied. None restores those of its mesh."""
         array = None if positions is None else doubles(positions, "positions")[0]
         count = self._counts.get(number(solid, "the number of a solid"))
         if array is not None and count is not None and len(array) != count:
@@ -122,7 +122,7 @@ class Layers(Owner):
         return self
 
     def find(self, method: MethodName = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:
-        """Finds the pairs that overlap where all are now."""
+        """Finds the overlapping pairs at the current poses."""
         if method not in METHODS:
             raise ArgumentError(f"method {method!r} is none of {', '.join(map(repr, METHODS))}")
         query = options(
@@ -157,14 +157,14 @@ def interfere(
     cap: bool = False,
     device: _device.Selector = None,
 ) -> Interferences:
-    """Finds the pairs of closed solids that overlap, each at its pose where these are given.
+    """Finds the pairs of closed solids that overlap, at the given poses.
 
     method: "volume"  all pairs that overlap or touch and no others, with exact volumes, from the triangles
             "exact"   the same pairs, measured in images
-            "images"  pairs that overlap along a ray of the images: overlaps smaller than a pixel are
-                      missed. Cost grows linearly with solids and triangles
-    `resolution` is that of the images, 0 = 1,024 pixels.
-    Meshes with holes are refused, unless `cap` closes them by fans.
+            "images"  pairs that overlap along a ray of the images; overlaps smaller than a pixel can be missed. The
+                      cost is linear in the number of solids and triangles
+    `resolution` is the number of pixels of the images along the longer side; 0 = 1,024.
+    Meshes with holes are refused, unless `cap` closes them with triangle fans.
 
     >>> import abut
     >>> box = abut.shape("box")

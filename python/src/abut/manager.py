@@ -1,9 +1,8 @@
-"""CollisionManager, with the verbs of trimesh.collision.CollisionManager.
+"""CollisionManager, with the methods of trimesh.collision.CollisionManager.
 
-What is other than there: a body inside another collides with it whatever their shape (trimesh says so
-of convex meshes only), unless solids=False; distances are 0 where bodies touch, never negative; and
-contacts are a few for each patch, with depths by which a shift separates, instead of one for every
-pair of triangles.
+Differences from trimesh: a body inside another collides with it, whatever their shape (trimesh: convex meshes only),
+unless solids=False. Distances are 0 if bodies touch, never negative. Contacts are a few per patch, with verified
+penetration depths, instead of one per pair of triangles.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from .pair import Contacts, collect, worst, worst_of
 
 _ALL = (MANY_MESHES,)
 EXTERNAL = "__external"
-"""The name of a mesh that is asked about without being in the manager."""
+"""The name of a queried mesh that is not in the manager."""
 
 
 class ContactData:
@@ -44,7 +43,7 @@ class ContactData:
 
     def __init__(self, pair: tuple[Any, Any], triangles: tuple[int, int], contact: Any) -> None:
         self.pair = pair
-        """The names in order: the normal points from the second to the first."""
+        """The two names. The normal points from the second to the first object."""
         self.names = set(pair)
         self._triangles: dict[Any, int] = dict(zip(pair, triangles))
         self._contact = contact
@@ -62,7 +61,7 @@ class ContactData:
         return float(self._contact["depth"])
 
     def index(self, name: Any) -> int:
-        """The triangle of the object of that name that is nearest to the contact."""
+        """Returns the triangle of the named object that is nearest to the contact."""
         return self._triangles[name]
 
     def __repr__(self) -> str:
@@ -70,7 +69,7 @@ class ContactData:
 
 
 class DistanceData:
-    """How far two objects are apart."""
+    """The distance of two objects, with closest points."""
 
     def __init__(self, pair: tuple[Any, Any], found: Any) -> None:
         self.names = set(pair)
@@ -82,15 +81,14 @@ class DistanceData:
         return self._points[name]
 
     def index(self, name: Any) -> int:
-        """The triangle that holds the point; NONE for a body around the other."""
+        """Returns the triangle that contains the closest point; NONE for a body that contains the other."""
         return self._triangles[name]
 
 
 class CollisionManager:
-    """Named meshes at transforms, and which of them collide or how far apart they are. Meshes are of
-    abut or of trimesh; transforms are (4, 4), or (7,). After Mesh.refit() answers are those of the mesh as
-    it is then. Nothing is inside a sheet, such as a scanned room, and answers that the meshes do not allow to
-    guarantee come with a ReliabilityWarning, as those of overlap().
+    """Collision tests and distances of named meshes at transforms. Meshes are of abut or of trimesh; transforms are
+    (4, 4) or (7,). Queries use the current vertices, also after Mesh.refit(). A sheet, such as a scanned room, has no
+    interior. Results that the meshes do not guarantee issue a ReliabilityWarning, as those of overlap() do.
 
     >>> import abut, numpy
     >>> manager = abut.CollisionManager()
@@ -101,27 +99,27 @@ class CollisionManager:
     >>> round(manager.min_distance_single(abut.shape("box"), [7, 0, 0, 0, 0, 0, 1]), 6)
     1.0
 
-    Many configurations in one call, on all threads: here a and c stay, and b is at three places.
+    Test many configurations in one call, on all threads. Here a and c stay, and b has three poses.
 
     >>> manager.in_collision_many([[[x, 0, 0, 0, 0, 0, 1]] for x in (0.9, 2, 4.5)], ["b"])
     array([ True, False,  True])
     """
 
     def __init__(self, solids: bool = True) -> None:
-        """With solids=False only surfaces count: what is inside another does not collide with it."""
+        """With solids=False only surfaces count: a body inside another does not collide with it."""
         self._solids = bool(solids)
         self._names: list[Any] = []
         self._slots: dict[Any, int] = {}
         self._meshes: list[Mesh] = []
         self._poses = np.zeros((0, 7))  # in the order of the library
         self._ignored: set[tuple[Any, Any]] = set()
-        self._own: Optional[_Group] = None  # all objects, until one is added, removed or ignored
+        self._own: Optional[_Group] = None  # all objects; None after an object is added, removed or ignored
         self._guard = Guard(outer=True)
 
     # -- objects --
 
     def add_object(self, name: Hashable, mesh: Any, transform: ArrayLike = None) -> Mesh:
-        """Adds a mesh, in place of one that has the name already."""
+        """Adds a mesh. It replaces an object of the same name."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
             if name in self._slots:
@@ -133,7 +131,7 @@ class CollisionManager:
         return made
 
     def remove_object(self, name: Hashable) -> None:
-        """Removes an object, and what ignore() says of it."""
+        """Removes an object and its entries of ignore()."""
         with self._guard:
             slot = self._slot(name)
             del self._names[slot], self._meshes[slot]
@@ -142,14 +140,14 @@ class CollisionManager:
             self._ignored = {pair for pair in self._ignored if name not in pair}
 
     def set_transform(self, name: Hashable, transform: ArrayLike) -> None:
-        """Moves an object: (4, 4), (7,), or (3,) for x y z alone."""
+        """Sets the transform of an object: (4, 4), (7,), or (3,) for a translation."""
         pose = _pose(transform)
         with self._guard:
             self._all().rows[self._slot(name)] = pose
 
     def set_transforms(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> None:
-        """Moves many objects, all or, on failure, none: (n, 4, 4) or (n, 7) for these `names`, without them
-        for all objects in the order of `names`; or a dict {name: transform}."""
+        """Sets the transforms of many objects: (n, 4, 4) or (n, 7) for these `names`, by default for all objects in the
+        order of the property `names`; or a dict {name: transform}. On failure no object is changed."""
         if isinstance(transforms, dict):
             if names is not None:
                 raise ArgumentError("transforms: a dict has the names itself")
@@ -168,7 +166,7 @@ class CollisionManager:
             self._poses[slots] = placed
 
     def ignore(self, a: Hashable, b: Hashable, ignore: bool = True) -> None:
-        """Two objects that are never tested against each other, such as neighbours in a kinematic chain."""
+        """Excludes a pair of objects from all tests, such as neighbours in a kinematic chain."""
         with self._guard:
             self._slot(a), self._slot(b)
             self._own = None
@@ -189,7 +187,7 @@ class CollisionManager:
         return f"<abut.CollisionManager of {len(self)} objects>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Names, meshes and poses: all else is made anew."""
+        """Returns names, meshes and poses. Everything else is rebuilt."""
         with self._guard:
             kept = {name: copy.copy(value) for name, value in vars(self).items() if name not in ("_own", "_guard")}
             return {**kept, "_own": None}
@@ -228,7 +226,7 @@ class CollisionManager:
     def in_collision_internal(self, return_names: bool = ..., return_data: bool = ...) -> Any: ...
 
     def in_collision_internal(self, return_names: bool = False, return_data: bool = False) -> Any:
-        """Whether any two objects collide; with names a set of pairs, each sorted."""
+        """Tests whether any two objects collide. The names are a set of sorted pairs."""
         with self._guard:
             return self._all().collide(return_names, return_data, _sorted)
 
@@ -264,7 +262,7 @@ class CollisionManager:
     def in_collision_single(
         self, mesh: Any, transform: ArrayLike = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """Whether a mesh collides with any object; with names a set of them."""
+        """Tests whether a mesh collides with any object. The names are a set of objects."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
             return self._against(self._external(made, pose)).collide(return_names, return_data, lambda pair: pair[0])
@@ -297,28 +295,28 @@ class CollisionManager:
     def in_collision_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """Whether any object collides with one of another manager; with names pairs of both."""
+        """Tests whether any object collides with an object of another manager. The names are pairs of both."""
         with _both(self, other_manager):
             return self._against(other_manager._all()).collide(return_names, return_data, lambda pair: pair)
 
     def in_collision_many(
         self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None, *, margin: float = 0
     ) -> Bools:
-        """Whether any two objects collide in each of k configurations: (k,) of bool, on all threads.
+        """Tests in each of k configurations whether any two objects collide: (k,) of bool, on all threads.
 
-        transforms  (k, n, 4, 4), (k, n, 7) or (k, n, 3), of the n objects `names`; without these of all objects
-        margin      objects that are at most this far apart collide too
+        transforms  (k, n, 4, 4), (k, n, 7) or (k, n, 3), for the n objects `names`, by default for all objects
+        margin      objects with a distance of at most `margin` collide, too
 
-        Other objects stay where they are; pairs of which neither is among `names` are not tested, nor are
-        those of ignore(). What set_transform() said stays.
+        Other objects keep their transforms. Pairs without an object of `names`, and pairs of ignore(), are not tested.
+        The transforms of the manager do not change.
         """
         with self._guard:
             group = self._configurations(transforms, names)
             return group.any(margin)
 
     def min_distance_many(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> Floats:
-        """The least distance of two objects in each of k configurations: (k,), as in_collision_many();
-        infinity where no pair is tested."""
+        """Computes the smallest distance of two objects in each of k configurations: (k,), with the arguments of
+        in_collision_many(). Infinity if no pair is tested."""
         with self._guard:
             group = self._configurations(transforms, names)
             return np.ascontiguousarray(group.closest()["separation"]["distance"])
@@ -353,8 +351,8 @@ class CollisionManager:
     def min_distance_internal(
         self, name: Optional[Hashable] = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """The least distance between two objects, or of one of them from all others; infinity where there
-        are no two."""
+        """Computes the smallest distance between any two objects, or between one object and all others. Infinity if
+        there are fewer than two."""
         with self._guard:
             group = self._all()
             if name is not None:
@@ -394,7 +392,7 @@ class CollisionManager:
     def min_distance_single(
         self, mesh: Any, transform: ArrayLike = None, return_name: bool = False, return_data: bool = False
     ) -> Any:
-        """The least distance of a mesh from any object."""
+        """Computes the smallest distance between a mesh and any object."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
             return self._against(self._external(made, pose)).least(return_name, return_data, lambda pair: pair[0])
@@ -427,7 +425,7 @@ class CollisionManager:
     def min_distance_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
     ) -> Any:
-        """The least distance between an object and one of another manager."""
+        """Computes the smallest distance between an object and an object of another manager."""
         with _both(self, other_manager):
             return self._against(other_manager._all()).least(return_names, return_data, lambda pair: pair)
 
@@ -447,7 +445,7 @@ class CollisionManager:
         return self._own
 
     def _against(self, others: _Group) -> _Group:
-        """All objects of this manager, then others, which are tested against these alone."""
+        """Returns the objects of this manager, then others, which are tested only against the former."""
         return self._all().joined(others)
 
     def _configurations(self, transforms: ArrayLike, names: Optional[Sequence[Any]]) -> _Group:
@@ -461,7 +459,7 @@ class CollisionManager:
 
 
 class _Group:
-    """Objects and configurations as abut_pair_group has them. Poses are read where they are."""
+    """Objects and configurations of an abut_pair_group. Poses are not copied."""
 
     def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
         self.meshes, self.names, address = meshes, names, pointer(placed)
@@ -484,7 +482,7 @@ class _Group:
         )
 
     def joined(self, others: _Group) -> _Group:
-        """These objects and others: each of these is tested against each of those, and nothing else."""
+        """Returns these objects and others. Only pairs of one of these and one of the others are tested."""
         made = _Group.__new__(_Group)
         made.meshes, made.names = self.meshes + others.meshes, self.names + others.names
         made._handles, made._solids = self._handles + others._handles, self._solids
@@ -500,12 +498,12 @@ class _Group:
         self._given.ignored, self._given.ignored_count = pointer(listed), len(listed)
 
     def split(self, slots: Union[list[int], slice]) -> None:
-        """These are tested against all others, and nothing else is tested."""
+        """Restricts tests to pairs of one of these slots and one of the other slots."""
         self._objects["group"], self._objects["mask"] = 1, 2
         self._objects["group"][slots], self._objects["mask"][slots] = 2, 1
 
     def move(self, slots: list[int], moved: Floats) -> None:
-        """These move from configuration to configuration, (k, len(slots), 7); pairs of others are not tested."""
+        """Sets the poses (k, len(slots), 7) of these slots in k configurations. Pairs of other slots are not tested."""
         moved = np.ascontiguousarray(moved)
         self._kept.append(moved)
         self._objects["group"], self._objects["mask"] = 2, 1
@@ -572,7 +570,7 @@ class _Group:
         )
 
     def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Reliability]:
-        """The contacts of a pair with the triangles that are nearest to each, and their reliability."""
+        """Returns the contacts of a pair with the nearest triangles, and the reliability."""
         handles = self._handles[a], self._handles[b]
         placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
         posed = [_c.abut_posed(handle.value) for handle in handles]
@@ -594,7 +592,7 @@ class _Group:
 
 @contextlib.contextmanager
 def _both(first: CollisionManager, second: CollisionManager) -> Iterator[None]:
-    """Two managers for one question, in one order for all threads."""
+    """Locks two managers for one query, in the same order on all threads."""
     if not isinstance(second, CollisionManager):
         raise TypeError(f"other_manager must be an abut.CollisionManager, not {type(second).__name__}")
     one, other = sorted((first._guard, second._guard), key=lambda guard: guard.order)
@@ -603,7 +601,7 @@ def _both(first: CollisionManager, second: CollisionManager) -> Iterator[None]:
 
 
 def _answer(result: Any, names: Any, data: Any) -> Any:
-    """What the flags ask for; single things come in a tuple of one."""
+    """Returns the result with the names and data that the flags select."""
     more = [part[0] if isinstance(part, tuple) else part for part in (names, data) if part is not None]
     return (result, *more) if more else result
 
@@ -623,7 +621,7 @@ def _mesh(mesh: Any) -> Mesh:
 
 
 def _pose(transform: ArrayLike) -> Any:
-    """One pose, seven numbers."""
+    """Returns one pose of seven numbers."""
     found = one_pose((0, 0, 0) if transform is None else transform, "transform", finite=True)
     if found is None:
         raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")

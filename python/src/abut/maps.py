@@ -1,4 +1,4 @@
-"""Surface distance maps: how far every point of a surface is from other bodies."""
+"""Surface distance maps: distances from the samples of a surface to other bodies."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ from .pair import Contacts, gather
 
 
 class Measures(NamedTuple):
-    """What the distances of a map come to."""
+    """Statistics of the distances of a map."""
 
     min: float
     min_point: Floats
     min_other_point: Floats
     max: float
     mean: float
-    """By area, of what was found."""
+    """The mean of the finite distances, weighted by area."""
     rms: float
     area: float
     within_area: float
-    """Of the surface that is no farther than was asked."""
+    """The area of the surface within the distance `within`."""
     inside_area: float
     min_error: float
-    """The least distance over all the surface is no less than this below `min`. With `exact` it is 0,
-    unless bodies overlap: then it is the bound of samples."""
+    """The minimum over the whole surface is at least `min` - `min_error`. With `exact` it is 0, unless bodies overlap:
+    then it is the error bound of the samples."""
     quantiles: Floats
 
 
 class DistanceMap(Owner):
-    """A square of texels for a mesh, each a sample of its surface, with the distance to other bodies.
+    """A square atlas of a mesh. Its texels are samples of the surface with the distance to other bodies.
 
-    `resolution` is the number of texels along each side; 0 = 512, or as many as are needed for 4 a triangle.
-    Every triangle keeps its place while the mesh moves. At samples distances are exact but for the
-    rounding to float32; between them they differ by no more than `reach`. Coordinates beyond 1e30 and
-    meshes smaller than 1e-30 are refused.
+    `resolution` is the number of texels along each side; 0 = 512, or more if 4 texels per triangle need it. The atlas
+    does not change when the mesh moves. Distances at samples are exact, rounded to float32; between samples they differ
+    by at most `reach`. Coordinates beyond 1e30 and meshes smaller than 1e-30 raise ArgumentError.
 
     >>> import abut
     >>> distances = abut.DistanceMap(abut.shape("box"), resolution=64)
@@ -59,7 +58,7 @@ class DistanceMap(Owner):
         )
         run(lib.abut_map_create, mesh._handle, byref(given), handle.out)
         self._handle = handle
-        self._others: list[Handle] = []  # which exact measures read again
+        self._others: list[Handle] = []  # exact measures read them again
 
     @property
     def _info(self) -> Any:
@@ -68,60 +67,60 @@ class DistanceMap(Owner):
 
     @property
     def resolution(self) -> int:
-        """How many texels there are along each side."""
+        """The number of texels along each side."""
         return int(self._info.resolution)
 
     @property
     def sample_count(self) -> int:
-        """How many texels are samples of the surface."""
+        """The number of texels that are samples of the surface."""
         return int(self._info.sample_count)
 
     @property
     def reach(self) -> float:
-        """No point of the surface is farther from a sample."""
+        """The largest distance from a point of the surface to its nearest sample."""
         return float(self._info.reach)
 
     @property
     def reliability(self) -> Reliability:
-        """What the signs of the last question are worth."""
+        """The reliability of the signs of the last query."""
         return reliability(self._info.reliability)
 
     def move(self, mesh: Mesh) -> DistanceMap:
-        """Follows moved vertices: a mesh with the same triangles."""
+        """Sets a mesh with the same triangles and new vertex positions."""
         run(lib.abut_map_set_mesh, self._handle, mesh_of(mesh, "mesh")._handle)
         return self
 
     def find(self, others: Sequence[Mesh], poses_of: Optional[Sequence[Any]] = None, *, limit: float = 0) -> Array:
-        """Distances (r, r) of all samples to other bodies, negative inside them: float32, infinity where
-        nothing is within the limit, NaN where a texel is no sample."""
+        """Computes the distances (r, r) of all samples to other bodies, negative inside: float32. Infinity if no body
+        is within the limit; NaN if the texel is not a sample."""
         others = listed(others)
         if poses_of is not None and len(poses_of) != len(others):
             raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
         posed = (_c.abut_posed * max(len(others), 1))()
-        asked: list[Handle] = []
+        handles: list[Handle] = []
         for place, mesh in enumerate(others):
-            hierarchy = mesh_of(mesh, "each of the others")._built(self._device)
-            hierarchy.prepare()  # otherwise distances have no sign
-            asked.append(hierarchy.handle)
-            posed[place].bvh = hierarchy.handle.value
+            bvh = mesh_of(mesh, "each of the others")._built(self._device)
+            bvh.prepare()  # distances are signed only after this
+            handles.append(bvh.handle)
+            posed[place].bvh = bvh.handle.value
             if poses_of is not None:
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
-            run(lib.abut_map_compute_distance, self._handle, posed, len(others), byref(query), uses=asked)
-            self._others = asked
+            run(lib.abut_map_compute_distance, self._handle, posed, len(others), byref(query), uses=handles)
+            self._others = handles
             return self.distances
 
     def find_self(self, *, rings: int = 0, geodesic: float = 0, limit: float = 0) -> Array:
-        """Distances to the surface itself, but for what is around each sample: so many rings of
-        triangles, or what is nearer along the surface."""
+        """Computes distances to the surface itself. It ignores the neighbourhood of each sample: `rings` rings of
+        triangles, or the part within the distance `geodesic` along the surface."""
         query = options(_c.abut_map_query, limit=limit, rings=number(rings, "rings"), geodesic=geodesic)
         with self._handle.alone():
             run(lib.abut_map_compute_self_distance, self._handle, byref(query))
             return self.distances
 
     def find_thickness(self, kind: Literal["ray", "ball"] = "ray", *, limit: float = 0) -> Array:
-        """How thick the wall behind every sample is; kind: "ray" or "ball"."""
+        """Computes the wall thickness at every sample. kind: "ray" or "ball"."""
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
             run(lib.abut_map_compute_thickness, self._handle, value_of("abut_map_thickness", kind), byref(query))
@@ -137,14 +136,14 @@ class DistanceMap(Owner):
 
     @property
     def distances(self) -> Array:
-        """(r, r), float32: the distances of the last question."""
+        """(r, r), float32: the distances of the last query."""
         return np.ascontiguousarray(self.texels["distance"])
 
     def measure(self, within: float = 0, quantiles: Sequence[float] = (), *, exact: bool = False) -> Measures:
-        """Measures the answers of the last question; with `exact` the least distance is that of the meshes.
+        """Computes statistics of the last query. With `exact`, the minimum is the exact distance of the meshes.
 
-        If bodies overlap, `min` is the deepest sample also with `exact`, and `min_error` its bound.
-        Raises ArgumentError with `exact` if one of the others was refitted after find()."""
+        If bodies overlap, `min` is the deepest sample even with `exact`, and `min_error` is its error bound. With
+        `exact`, raises ArgumentError if one of the others was refitted after find()."""
         shares = np.ascontiguousarray(quantiles, dtype=np.float64)
         values = np.zeros(len(shares))
         given = options(
@@ -178,8 +177,8 @@ class DistanceMap(Owner):
         )
 
     def contacts(self, margin: float = 0, max_contacts: int = 0) -> Contacts:
-        """Texels no farther than the margin as patches with contacts; the map's mesh is a. Raises
-        ArgumentError if one of the others was refitted after find()."""
+        """Converts the texels within the margin to contact patches. The mesh of the map is body a. Raises ArgumentError
+        if one of the others was refitted after find()."""
         given = options(_c.abut_patch_options, margin=margin, max_contacts=number(max_contacts, "max_contacts", most=8))
         return gather(
             lambda place, room: lib.abut_map_contacts(self._handle, byref(given), room),

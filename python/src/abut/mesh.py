@@ -1,4 +1,4 @@
-"""Meshes: from arrays, files and other packages; what is wrong with them; questions about points and rays."""
+"""Triangle meshes: creation from arrays, files and other packages, health reports, point queries and ray casts."""
 
 from __future__ import annotations
 
@@ -77,47 +77,47 @@ ShapeName = Literal[
 
 
 class Nearest(NamedTuple):
-    """Nearest points of a mesh, one row for each point that was asked for."""
+    """Closest points on a mesh, one row per query point."""
 
     distance: Array
-    """(n): infinity where nothing is within the radius."""
+    """(n,): infinity if no triangle is within the radius."""
     point: Array
-    """(n, 3), on the mesh."""
+    """(n, 3): the closest points."""
     triangle: Array
-    """(n), uint32: NONE where nothing is found; the lowest of those that are equally near."""
+    """(n,), uint32: the triangle, NONE if there is none. Of several at the same distance, the lowest index."""
     barycentric: Array
-    """(n, 3): weights of the corners."""
+    """(n, 3): barycentric coordinates."""
 
 
 class RayHits(NamedTuple):
-    """Where rays hit a mesh: at origin + parameter direction."""
+    """Hits of rays with a mesh. The hit point is origin + parameter * direction."""
 
     parameter: Array
-    """(n): infinity on a miss."""
+    """(n,): infinity if the ray misses."""
     triangle: Array
-    """(n), uint32: NONE on a miss."""
+    """(n,), uint32: NONE if the ray misses."""
     barycentric: Array
-    """(n, 3)."""
+    """(n, 3): barycentric coordinates."""
 
     @property
     def hit(self) -> Array:
-        """(n), bool: whether there is a hit."""
+        """(n,), bool: whether the ray hits."""
         found: Array = self.triangle != NONE
         return found
 
 
 class AllRayHits(NamedTuple):
-    """All hits of many rays: those of ray i are offsets[i] up to but not including offsets[i + 1]."""
+    """All hits of many rays. Ray i has the hits offsets[i] to offsets[i + 1] - 1."""
 
     offsets: Array
-    """(n + 1), uint64."""
+    """(n + 1,), uint64."""
     parameter: Array
     triangle: Array
     barycentric: Array
 
 
 class Reliability(NamedTuple):
-    """What an answer is worth on these meshes."""
+    """The reliability of a result on these meshes."""
 
     level: str
     """ "guaranteed", "limited" or "unreliable"."""
@@ -130,7 +130,7 @@ def reliability(value: Any) -> Reliability:
 
 
 def warn_unless_guaranteed(said: Reliability) -> Reliability:
-    """Issues a ReliabilityWarning at the line that called the package, unless the answer is guaranteed."""
+    """Issues a ReliabilityWarning at the line that called the package, unless the result is guaranteed."""
     if said.level != "guaranteed":
         level, frame = 2, sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
@@ -140,15 +140,15 @@ def warn_unless_guaranteed(said: Reliability) -> Reliability:
 
 
 class Problem(NamedTuple):
-    """Elements of a mesh that are not as they should be."""
+    """Elements of a mesh with one kind of defect."""
 
     count: int  # type: ignore[assignment]
     first: Array
-    """The lowest of them, up to eight."""
+    """The lowest indices, up to eight."""
 
 
 class Report:
-    """The health of a mesh: counts, measures, and problems by name. See docs/mesh.md for each."""
+    """The health report of a mesh: counts, measures, and problems by name. docs/mesh.md describes each."""
 
     vertex_count: int
     triangle_count: int
@@ -197,7 +197,7 @@ class Report:
                 }
             setattr(self, name, value)
 
-    if not TYPE_CHECKING:  # checkers know what it has
+    if not TYPE_CHECKING:  # type checkers use the fields above
 
         def __getattr__(self, name: str) -> Any:
             raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
@@ -210,9 +210,9 @@ class Report:
         )
 
 
-class Hierarchy:
-    """The hierarchy of a mesh on the CPU or on one device. On the CPU signs are prepared with it, and
-    threads may ask at once; on a device one batch runs at a time."""
+class Bvh:
+    """The BVH of a mesh on the CPU or on one device. On the CPU, signs are prepared with it, and threads may
+    query it concurrently. On a device, one batch runs at a time."""
 
     def __init__(self, mesh: Handle, device: Optional[_device.Device]) -> None:
         self.guard = Guard(shares=device is None)
@@ -234,8 +234,8 @@ class Hierarchy:
             run(lib.abut_sign_prepare, self.handle, None, alone=True)
             self._prepared = True
 
-    def ask(self, function: Any, *arguments: Any, signs: bool = False) -> None:
-        """Calls a batch function with itself as the first argument."""
+    def run_batch(self, function: Any, *arguments: Any, signs: bool = False) -> None:
+        """Calls a batch function with this BVH as the first argument."""
         if signs and not self._prepared:
             with self.guard:
                 self.prepare()
@@ -243,12 +243,11 @@ class Hierarchy:
 
 
 class Mesh:
-    """A triangle mesh: vertices (n, 3) of float64 or float32, faces (m, 3) of whole numbers; or corners
-    (m, 3, 3) of triangles, without faces; or a mesh of trimesh.
+    """A triangle mesh. The arguments are vertices (n, 3) of float64 or float32 and faces (m, 3) of integers; or
+    corners (m, 3, 3) of triangles, without faces; or a mesh of trimesh.
 
-    Arrays are copied once, into the mesh. `device` says where questions run, unless they say
-    otherwise: see Device. Any number of threads may ask one mesh at once; refit() waits until they
-    have their answers.
+    The mesh stores copies of the arrays. `device` is the default device of queries; see Device. Threads may query
+    a mesh concurrently; refit() waits until running queries have finished.
 
     >>> import abut
     >>> mesh = abut.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -262,7 +261,7 @@ class Mesh:
     def __init__(
         self, vertices: ArrayLike, faces: Optional[ArrayLike] = None, *, device: _device.Selector = None
     ) -> None:
-        if faces is None and hasattr(vertices, "vertices"):  # of trimesh, or another Mesh
+        if faces is None and hasattr(vertices, "vertices"):  # a mesh of trimesh, or another Mesh
             vertices, faces = vertices.vertices, vertices.faces
         array, _ = grid(vertices, "vertices")
         if np.ndim(vertices) == 1 and len(array):
@@ -294,8 +293,8 @@ class Mesh:
     def _setup(self, handle: Handle, device: _device.Selector = None) -> None:
         self._handle = handle
         self._device = device
-        self._hierarchies: dict[Optional[_device.Device], Hierarchy] = {}
-        self._lock = threading.Lock()  # of the dictionary, and of refits
+        self._bvhs: dict[Optional[_device.Device], Bvh] = {}
+        self._lock = threading.Lock()  # guards the dictionary and refits
         self._vertices: Optional[Floats] = None
         self._faces: Optional[Indices] = None
 
@@ -307,7 +306,7 @@ class Mesh:
 
     @classmethod
     def from_trimesh(cls, mesh: Any, *, device: _device.Selector = None) -> Mesh:
-        """From a trimesh.Trimesh; of a Scene all of it, in its place."""
+        """Converts a trimesh.Trimesh, or all meshes of a Scene at their transforms."""
         if not hasattr(mesh, "faces") and hasattr(mesh, "to_mesh"):
             mesh = mesh.to_mesh()
         elif not hasattr(mesh, "faces") and hasattr(mesh, "dump"):
@@ -316,22 +315,22 @@ class Mesh:
 
     @classmethod
     def from_open3d(cls, mesh: Any, *, device: _device.Selector = None) -> Mesh:
-        """From an open3d.geometry.TriangleMesh, or one of open3d.t.geometry."""
+        """Converts a TriangleMesh of open3d.geometry or open3d.t.geometry."""
         if hasattr(mesh, "triangles"):
             return cls(np.asarray(mesh.vertices), np.asarray(mesh.triangles), device=device)
         return cls(mesh.vertex.positions.cpu().numpy(), mesh.triangle.indices.cpu().numpy(), device=device)
 
     def to_trimesh(self) -> Any:
-        """As a trimesh.Trimesh; vertices and faces keep their order."""
+        """Returns a trimesh.Trimesh with the same order of vertices and faces."""
         import trimesh  # type: ignore[import-not-found,import-untyped,unused-ignore] # an optional package
 
         return trimesh.Trimesh(self.vertices, self.faces.astype(np.int64), process=False)
 
-    # -- what it is --
+    # -- properties --
 
     @property
     def vertices(self) -> Floats:
-        """(n, 3), read only: bit for bit what came in, except that -0.0 becomes 0.0."""
+        """(n, 3), read-only: the bits of the input, except that -0.0 becomes 0.0."""
         if self._vertices is None:
             handle = self._handle
             made = view(lib.abut_mesh_local_positions(handle), (self.vertex_count, 3), np.float64, handle)
@@ -343,7 +342,7 @@ class Mesh:
 
     @property
     def faces(self) -> Indices:
-        """(m, 3) of uint32, read only: the mesh's own memory."""
+        """(m, 3), uint32, read-only: a view of the memory of the mesh."""
         if self._faces is None:
             handle = self._handle
             made = view(lib.abut_mesh_indices(handle), (self.triangle_count, 3), np.uint32, handle)
@@ -353,22 +352,22 @@ class Mesh:
 
     @property
     def vertex_count(self) -> int:
-        """How many vertices it has."""
+        """The number of vertices."""
         return int(lib.abut_mesh_vertex_count(self._handle))
 
     @property
     def triangle_count(self) -> int:
-        """How many triangles it has."""
+        """The number of triangles."""
         return int(lib.abut_mesh_triangle_count(self._handle))
 
     @property
     def bounds(self) -> Floats:
-        """(2, 3): lower and upper corner of the box of all triangles."""
+        """(2, 3): lower and upper corner of the bounding box of all triangles."""
         box = lib.abut_mesh_bounds(self._handle)
         return np.array((vec(box.lo), vec(box.hi)))
 
     def show(self, **how: Any) -> Page:
-        """A page of this mesh, which a notebook shows; see abut.show()."""
+        """Returns an interactive page of this mesh for a notebook; see abut.show()."""
         from .view import show
 
         return show(self, **how)
@@ -377,7 +376,7 @@ class Mesh:
         return f"<abut.Mesh of {self.vertex_count} vertices, {self.triangle_count} triangles>"
 
     def copy(self) -> Mesh:
-        """Another mesh of the same vertices and faces: a refit of one leaves the other as it is. Takes no time."""
+        """Returns a copy in constant time: both share vertices and faces until one of them is refitted."""
         return Mesh._of(self._handle, self._device)
 
     def __copy__(self) -> Mesh:
@@ -387,11 +386,11 @@ class Mesh:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        """Pickles vertices and faces. The device is left out: another process opens its own."""
+        """Pickles vertices and faces, but not the device."""
         return Mesh, (np.array(self.vertices), np.array(self.faces))
 
     def report(self, self_intersections: bool = False) -> Report:
-        """Examines the mesh: counts, measures and problems; with `self_intersections` also those.
+        """Examines the mesh: counts, measures and problems. `self_intersections` adds these to the problems.
 
         >>> import abut
         >>> report = abut.shape("box").report()
@@ -405,8 +404,8 @@ class Mesh:
         return Report(made)
 
     def self_intersections(self) -> Indices:
-        """(k, 2): pairs of triangles that meet although they need not, exactly; see Report for counts, and
-        SelfCollision for steps.
+        """Finds all pairs of triangles (k, 2) that intersect beyond the vertices and edges they share. Exact.
+        Report has the counts; SelfCollision tests moving meshes.
 
         >>> import abut
         >>> box = abut.shape("box", segments=1)
@@ -426,7 +425,7 @@ class Mesh:
         return topology
 
     def save(self, path: Path, ascii: bool = False) -> None:
-        """Writes OBJ, PLY, STL, OFF, glTF or GLB by the ending of the name, all or nothing."""
+        """Writes OBJ, PLY, STL, OFF, glTF or GLB, by the extension. On failure no file is written."""
         text = os.fspath(path)
         run(
             lib.abut_mesh_write,
@@ -436,30 +435,30 @@ class Mesh:
             path=text,
         )
 
-    # -- other meshes of it --
+    # -- derived meshes --
 
     def welded(self, tolerance: float = 0) -> Mesh:
-        """Vertices nearer than `tolerance` become one."""
+        """Returns a mesh in which vertices nearer than `tolerance` are merged."""
         handle = Handle(lib.abut_mesh_destroy)
         run(lib.abut_mesh_weld, self._handle, tolerance, handle.out)
         return Mesh._of(handle, self._device)
 
     def oriented(self) -> Mesh:
-        """Neighbours agree, and closed parts face outwards."""
+        """Returns a mesh whose neighbouring triangles face the same way and whose closed components face outwards."""
         topology, handle = self._topology(), Handle(lib.abut_mesh_destroy)
         run(lib.abut_mesh_orient, topology, handle.out, None)
         return Mesh._of(handle, self._device)
 
     def transformed(self, at: ArrayLike = None, scale: float = 1) -> Mesh:
-        """Scaled about the origin, then moved by a pose: (7,) or (4, 4)."""
+        """Returns a mesh that is scaled about the origin, then moved by a pose: (7,) or (4, 4)."""
         handle = Handle(lib.abut_mesh_destroy)
         run(lib.abut_mesh_transform, self._handle, scale, pose(at, "at"), handle.out)
         return Mesh._of(handle, self._device)
 
     def offset(self, distance: float, cells: int = 0, *, cell: float = 0, device: _device.Selector = None) -> Mesh:
-        """The offset surface: the closed mesh of all points at `distance`, outwards where that is above 0. It is
-        the isosurface of a distance field of `cells` cells along the longest side (0 = 64), or of size `cell`,
-        with the margin that it needs. Edges are rounded off by up to a cell.
+        """Returns the offset surface: the closed mesh at `distance`, outwards if it is positive. It is the
+        isosurface of a signed distance field with `cells` cells along the longest side (0 = 64), or with cells of
+        size `cell`. The margin of the field is chosen automatically. Edges are rounded off by up to a cell.
 
         >>> import abut
         >>> grown = abut.shape("torus").offset(0.05, cells=32)
@@ -477,8 +476,8 @@ class Mesh:
         return Mesh._of(handle, self._device)
 
     def refit(self, vertices: ArrayLike) -> Mesh:
-        """Moves the vertices, the same number of them, and fits what is kept for questions: some ten
-        times as fast as a new mesh. Changes this mesh and returns it.
+        """Sets new positions of all vertices and refits the BVH: about ten times as fast as a new mesh. Changes
+        this mesh and returns it.
 
         >>> import abut
         >>> mesh = abut.shape("icosphere")
@@ -501,45 +500,45 @@ class Mesh:
         handle = Handle(lib.abut_mesh_destroy)
         check(lib.abut_mesh_create(context(), byref(input), handle.out))
         with self._lock:
-            for hierarchy in self._hierarchies.values():
-                run(lib.abut_bvh_set_mesh, hierarchy.handle, handle, uses=(A_REFIT,), alone=True)
+            for bvh in self._bvhs.values():
+                run(lib.abut_bvh_set_mesh, bvh.handle, handle, uses=(A_REFIT,), alone=True)
             self._handle, self._vertices, self._faces = handle, None, None
         return self
 
-    # -- questions --
+    # -- queries --
 
-    def _hierarchy(self, device: _device.Selector) -> Hierarchy:
-        """What questions on a device go to, without one on that of the mesh; built by the first of them."""
+    def _bvh(self, device: _device.Selector) -> Bvh:
+        """The BVH on a device, by default on that of the mesh. The first query builds it."""
         return self._built(self._device_or_own(device))
 
-    def _on_cpu(self) -> Hierarchy:
-        """What questions go to that no device answers."""
+    def _on_cpu(self) -> Bvh:
+        """The BVH on the CPU, for queries that no device supports."""
         return self._built(None)
 
     def _device_or_own(self, device: _device.Selector) -> Optional[_device.Device]:
         return _device.find(device if device is not None else self._device)
 
-    def _built(self, device: Optional[_device.Device]) -> Hierarchy:
-        made = self._hierarchies.get(device)
+    def _built(self, device: Optional[_device.Device]) -> Bvh:
+        made = self._bvhs.get(device)
         if made is None:
             with self._lock:
-                made = self._hierarchies.get(device)
+                made = self._bvhs.get(device)
                 if made is None:
-                    made = self._hierarchies[device] = Hierarchy(self._handle, device)
+                    made = self._bvhs[device] = Bvh(self._handle, device)
         return made
 
     def prepare(self, device: _device.Selector = None) -> Mesh:
-        """Builds what questions need, which the first of them does otherwise."""
-        self._hierarchy(device)
+        """Builds the BVH now instead of in the first query."""
+        self._bvh(device)
         return self
 
     def nearest(
         self, p: ArrayLike, radius: float = np.inf, *, signed: bool = False, device: _device.Selector = None
     ) -> Nearest:
-        """Nearest points of the mesh to points (n, 3), or of any other shape (..., 3), such as those of a
-        depth image: answers then have that shape; of one point (3,) without the first axis.
+        """Finds the closest points on the mesh for points (n, 3), or of any shape (..., 3), such as a depth image.
+        Results have the same leading shape; the result for one point (3,) has no first axis.
 
-        Answers are views of one array of records. With `signed` distances are negative inside.
+        The results are views of one structured array. With `signed`, distances are negative inside.
 
         >>> import abut
         >>> distance, point, triangle, barycentric = abut.shape("box").nearest([[2, 0, 0], [0, 0, 9]])
@@ -558,7 +557,7 @@ class Mesh:
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_nearest))
         function = lib.abut_sign_nearest_batch if signed else lib.abut_nearest_point_batch
-        self._hierarchy(device).ask(function, byref(points(array)), radius, host(found), signs=signed)
+        self._bvh(device).run_batch(function, byref(points(array)), radius, host(found), signs=signed)
         return found, single
 
     @overload
@@ -568,10 +567,10 @@ class Mesh:
     def signed_distance(self, p: ArrayLike, radius: float = ..., *, device: _device.Selector = ...) -> Floats: ...
 
     def signed_distance(self, p: ArrayLike, radius: float = np.inf, *, device: _device.Selector = None) -> Any:
-        """Distances of points, negative inside (trimesh has it the other way round).
+        """Computes the signed distances of points, negative inside. trimesh uses the opposite sign.
 
-        Inside is where the surface winds around: exact for surfaces without border, also where they
-        cut themselves or face inwards; see inside_reliability().
+        The winding number determines the sign. It is exact for surfaces without boundary, also if they intersect
+        themselves or face inwards; see inside_reliability().
 
         >>> import abut
         >>> abut.shape("box").signed_distance([[0, 0, 0], [1, 0, 0]])
@@ -587,7 +586,7 @@ class Mesh:
     def inside(self, p: ArrayLike, *, device: _device.Selector = ...) -> Bools: ...
 
     def inside(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
-        """Whether points are inside; on the surface counts.
+        """Tests whether points are inside the mesh or on its surface.
 
         >>> import abut
         >>> abut.shape("box").inside([[0, 0, 0], [1, 0, 0]])
@@ -595,7 +594,7 @@ class Mesh:
         """
         array, single = grid(p, "points")
         found = np.empty(len(array), np.bool_)
-        self._hierarchy(device).ask(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
+        self._bvh(device).run_batch(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
         return one(found, single)
 
     @overload
@@ -605,24 +604,25 @@ class Mesh:
     def winding(self, p: ArrayLike, *, device: _device.Selector = ...) -> Floats: ...
 
     def winding(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
-        """Winding numbers: whole and exact without border, else generalised, within 0.01.
+        """Computes winding numbers. On a mesh without boundary they are exact integers, otherwise generalised
+        winding numbers with an error below 0.01.
 
-        With a border they depend on the hierarchy: on a device they are less than 0.02 apart from the CPU's.
+        On a mesh with boundary they depend on the BVH: those of a device differ by less than 0.02 from the CPU's.
         """
         array, single = grid(p, "points")
         found = np.empty(len(array), np.float64)
-        self._hierarchy(device).ask(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
+        self._bvh(device).run_batch(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
         return one(found, single)
 
     def inside_reliability(self) -> Reliability:
-        """What inside and signs are worth on this mesh."""
+        """Returns the reliability of inside tests and signs on this mesh."""
         return reliability(lib.abut_sign_get_info(self._on_cpu().handle).reliability)
 
     def ray(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
     ) -> RayHits:
-        """First hits of rays, at a parameter of at most `limit`. Origins and directions are (n, 3), or of
-        any shapes (..., 3) that numpy broadcasts.
+        """Finds the first hits of rays, at a parameter of at most `limit`. Origins and directions are (n, 3), or of
+        any shapes (..., 3) that NumPy can broadcast.
 
         >>> import abut
         >>> hits = abut.shape("box").ray([[0, 0, 5], [9, 0, 5]], [0, 0, -1])
@@ -631,7 +631,7 @@ class Mesh:
         """
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), record(_c.abut_ray_hit))
-        self._hierarchy(device).ask(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
+        self._bvh(device).run_batch(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
         return RayHits(
             one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single)
         )
@@ -654,14 +654,14 @@ class Mesh:
     def ray_any(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
     ) -> Any:
-        """Whether rays hit anything at a parameter of at most `limit`; faster than where."""
+        """Tests whether rays hit the mesh at a parameter of at most `limit`. Faster than ray()."""
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), np.bool_)
-        self._hierarchy(device).ask(lib.abut_ray_any_batch, host(rays), len(rays), limit, host(found))
+        self._bvh(device).run_batch(lib.abut_ray_any_batch, host(rays), len(rays), limit, host(found))
         return one(found, single)
 
     def ray_all(self, origins: ArrayLike, directions: ArrayLike, *, device: _device.Selector = None) -> AllRayHits:
-        """All hits of rays, by parameter, then triangle.
+        """Finds all hits of rays, sorted by parameter, then by triangle.
 
         >>> import abut
         >>> hits = abut.shape("box").ray_all([[0.1, 0.2, 5], [9, 0, 5]], [0, 0, -1])
@@ -670,13 +670,13 @@ class Mesh:
         """
         rays, _ = _rays(origins, directions)
         offsets, total = np.zeros(len(rays) + 1, np.uint64), ctypes.c_uint64(4 * len(rays) + 64)
-        hierarchy = self._hierarchy(device)
+        bvh = self._bvh(device)
         while True:
             room = total.value
             hits = np.empty(room, record(_c.abut_ray_hit))
             if fits(
                 lib.abut_ray_all_batch,
-                hierarchy.handle,
+                bvh.handle,
                 host(rays),
                 len(rays),
                 room,
@@ -688,7 +688,7 @@ class Mesh:
                 return AllRayHits(offsets, hits["parameter"], hits["triangle"], hits["barycentric"])
 
     def thickness(self) -> float:
-        """How thin a closed mesh gets, about: behind a hundredth of its surface the wall is no further."""
+        """Estimates the minimum wall thickness of a closed mesh: the 1% quantile over its surface."""
         made = ctypes.c_double()
         run(lib.abut_ray_thickness, self._on_cpu().handle, byref(made))
         return made.value
@@ -712,12 +712,12 @@ def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, Rows]:
 
 
 def listed(meshes: Any) -> list[Any]:
-    """A list of meshes; one alone is a list too."""
+    """Returns a list of meshes; a single mesh becomes a list of one."""
     return [meshes] if hasattr(meshes, "vertices") else list(meshes)
 
 
 def mesh_of(value: Any, what: str) -> Mesh:
-    """A Mesh as it is; one of trimesh is converted, each time: make a Mesh of it for many questions."""
+    """Returns a Mesh unchanged. A mesh of trimesh is converted in each call."""
     if isinstance(value, Mesh):
         return value
     if hasattr(value, "vertices") and hasattr(value, "faces"):
@@ -727,7 +727,7 @@ def mesh_of(value: Any, what: str) -> Mesh:
 
 
 def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
-    """Memory of the library as a read-only array that keeps its owner alive."""
+    """Wraps memory of the library as a read-only array that keeps its owner alive."""
     count = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if not count or not address:
         return np.zeros(shape, dtype)
@@ -739,7 +739,7 @@ def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
 
 
 def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -> Mesh:
-    """Reads OBJ, PLY, STL, OFF, glTF or GLB.
+    """Reads a mesh from OBJ, PLY, STL, OFF, glTF or GLB.
 
     >>> import abut, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "ball.ply")
@@ -770,8 +770,8 @@ def shape(
     segments: int = 0,
     rings: int = 0,
 ) -> Mesh:
-    """A generated model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
-    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". What is 0 has its default.
+    """Generates a model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
+    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". Parameters that are 0 have their default.
 
     >>> import abut
     >>> abut.shape("torus", segments=24, rings=12)
@@ -792,7 +792,7 @@ def shape(
 
 
 def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
-    """The convex hull of points (n, 3), or of the vertices of a mesh: closed, facing outwards.
+    """Computes the convex hull of points (n, 3), or of the vertices of a mesh: closed, facing outwards.
 
     >>> import abut
     >>> abut.hull(abut.shape("box", segments=1)).triangle_count
@@ -807,7 +807,7 @@ def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
 
 
 def join(meshes: Sequence[Mesh]) -> Mesh:
-    """Several meshes as one, in order; vertices are not merged."""
+    """Concatenates meshes in order. Vertices are not merged."""
     parts, addresses = handles(meshes)
     handle = Handle(lib.abut_mesh_destroy)
     run(lib.abut_mesh_join, addresses, len(parts), handle.out)
@@ -815,6 +815,6 @@ def join(meshes: Sequence[Mesh]) -> Mesh:
 
 
 def handles(meshes: Sequence[Mesh]) -> tuple[list[Handle], Any]:
-    """The objects of meshes, which must be kept for the time of a call, and the array of their addresses."""
+    """Returns the handles of meshes and the array of their addresses. Keep the handles during the call."""
     kept = [mesh_of(mesh, "each of the meshes")._handle for mesh in meshes]
     return kept, (ctypes.c_void_p * max(len(kept), 1))(*[each.address for each in kept])

@@ -1,4 +1,4 @@
-"""Meshes that move and deform: when do they first touch, each other or themselves?"""
+"""Continuous collision detection (CCD) of deforming meshes: impacts with each other and with themselves."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .mesh import Mesh, handles, listed, mesh_of
 
 
 class Impact(NamedTuple):
-    """Where and when two features first touch."""
+    """The first touch of two features."""
 
     time: float
-    """From 0 to 1; never late."""
+    """From 0 to 1; conservative: never later than the exact time of impact."""
     point: Floats
     normal: Floats
-    """From the second feature to the first."""
+    """A unit vector from the second feature to the first."""
     weights: Floats
-    """Vertex-face: of the corners; edge-edge: how far along each."""
+    """Vertex-face: barycentric coordinates; edge-edge: the parameter along each edge."""
     kind: str
     """ "vertex-face" or "edge-edge"."""
     mesh: tuple[int, int]
@@ -31,9 +31,9 @@ class Impact(NamedTuple):
 
 
 class Motion(Owner):
-    """Steps of meshes whose vertices go along straight lines from their start to their end.
+    """Time steps of meshes whose vertices move along straight lines from start to end.
 
-    A collision is never missed, and times are never late.
+    Conservative: no collision is missed, and no time of impact is too late.
 
     >>> import abut
     >>> box = abut.shape("box")
@@ -48,7 +48,7 @@ class Motion(Owner):
     def __init__(
         self, meshes: Sequence[Mesh], *, own: bool = True, others: bool = True, device: _device.Selector = None
     ) -> None:
-        """With own=False pairs within a mesh are left out, with others=False pairs of two meshes."""
+        """own=False excludes self-collisions, others=False excludes collisions of two meshes."""
         kept, addresses = handles(listed(meshes))
         self._counts = [int(lib.abut_mesh_vertex_count(each)) for each in kept]
         handle = Handle(lib.abut_sweep_destroy, guard=Guard())
@@ -62,7 +62,7 @@ class Motion(Owner):
         return f"<abut.Motion of {len(self._counts)} meshes, {sum(self._counts)} vertices>"
 
     def _positions(self, value: Any, what: str) -> Array:
-        """All vertices, mesh after mesh: from one array of them, or a list of one for each mesh."""
+        """Returns the vertices of all meshes in order, from one array or from a list with one array per mesh."""
         if isinstance(value, (list, tuple)) and len(value) == len(self._counts) and np.ndim(value[0]) == 2:
             value = np.concatenate([doubles(part, what)[0] for part in value])
         array, _ = doubles(value, what)
@@ -71,8 +71,8 @@ class Motion(Owner):
         return array
 
     def step(self, end: ArrayLike, start: Optional[ArrayLike] = None) -> Motion:
-        """Takes the next step: where vertices end, as one array for all meshes or a list of one for each.
-        Without `start` they begin where the last step ended."""
+        """Sets the next step. `end` has the positions at its end: one array for all meshes, or a list with one array
+        per mesh. Without `start`, the step starts at the end of the last one."""
         last = self._positions(end, "end")
         first = None if start is None else self._positions(start, "start")
         run(lib.abut_sweep_set_positions, self._handle, host(first), host(last))
@@ -85,18 +85,18 @@ class Motion(Owner):
         return int(impacts.count)
 
     def earliest(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> Optional[Impact]:
-        """The first impact of the step, or None. With `separation` features that come so near hit; with
-        `exact` hits are exactly the true ones."""
+        """Finds the first impact of the step, or None. Features hit if they come as near as `separation`. With `exact`
+        there are no false positives."""
         room = np.zeros(1, record(_c.abut_impact))
         return _impact(room[0]) if self._find(_c.ABUT_SWEEP_EARLIEST, room, exact, separation, tolerance) else None
 
     def any(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> bool:
-        """Whether there is an impact: the quickest."""
+        """Tests whether there is an impact. This is the fastest query."""
         room = np.zeros(1, record(_c.abut_impact))
         return self._find(_c.ABUT_SWEEP_ANY, room, exact, separation, tolerance) > 0
 
     def all(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> Array:
-        """All impacts by time, as records: time, point, normal, weights, kind, mesh, element."""
+        """Finds all impacts, sorted by time, as records: time, point, normal, weights, kind, mesh, element."""
         room = np.zeros(1024, record(_c.abut_impact))
         while True:
             count = self._find(_c.ABUT_SWEEP_ALL, room, exact, separation, tolerance)
@@ -106,31 +106,30 @@ class Motion(Owner):
 
 
 class SelfStep(NamedTuple):
-    """What became of a mesh in a step."""
+    """The result of one step of SelfCollision."""
 
     impact: Optional[Impact]
-    """The first contact of the mesh with itself, or None: the step is free."""
+    """The first contact of the mesh with itself, or None if there is none."""
     scheme: str
-    """What was used: "point", "line" or "complete"."""
+    """The scheme that was used: "point", "line" or "complete"."""
     reason: str
-    """Why all pairs were looked at, where they were, such as "cost" or "topology"."""
+    """The reason for a complete search, such as "cost" or "topology"."""
     sets: dict[str, int]
-    """How many triangles were "positive", "negative", "grazing" and "violated"."""
+    """The numbers of triangles in the sets "positive", "negative", "grazing" and "violated"."""
     triangle_pairs: int
-    """Pairs of triangles that were looked at closely."""
+    """The number of pairs of triangles that were tested."""
 
 
 class SelfCollision(Owner):
-    """When a deforming mesh first touches itself: much faster than Motion where most of it cannot take
-    part, since it is seen from inside (docs/self.md). As safe: a collision is never missed, and times are
-    never late.
+    """Self-collision of a deforming mesh by view-based culling (docs/self.md). It is faster than Motion if most of
+    the mesh can be culled, and has the same guarantee: no collision is missed, and no time of impact is too late.
 
     scheme: "auto", "point", "line" or "complete"; bounds: "dop16" or "aabb".
 
     >>> import abut
     >>> sheet = abut.shape("sheet", extent=2, segments=8, rings=8)
     >>> fold = sheet.vertices.copy()
-    >>> fold[:, 2] += abs(fold[:, 0])                    # half shut, like a book
+    >>> fold[:, 2] += abs(fold[:, 0])                    # half closed, like a book
     >>> shut = fold * [-0.01, 1, 1]
     >>> step = abut.SelfCollision(abut.Mesh(fold, sheet.faces)).step(shut)
     >>> step.impact is not None and step.impact.time < 1
@@ -175,9 +174,9 @@ class SelfCollision(Owner):
         separation: float = 0,
         tolerance: float = 0,
     ) -> SelfStep:
-        """Takes the next step and looks for the first impact. Without `start` it begins where the last step
-        ended. `line` is where the view-line is, (2, 2, 3): both of its ends at the start, then at the end.
-        With `free` the start is known not to touch itself."""
+        """Sets the next step and finds its first impact. Without `start`, the step starts at the end of the last one.
+        `line` (2, 2, 3) is the view-line: both endpoints at the start, then at the end of the step. `free` states that
+        the mesh has no self-intersection at the start."""
         last = self._positions(end, "end")
         first = None if start is None else self._positions(start, "start")
         step = options(_c.abut_self_step, start=host(first), end=host(last), start_is_free=free)
@@ -198,12 +197,12 @@ class SelfCollision(Owner):
         )
 
     def sets(self) -> Optional[Array]:
-        """(m): of each triangle the place in SelfStep.sets, in the last step; None where all pairs were
-        looked at."""
+        """(m,): for each triangle the index of its set in SelfStep.sets, in the last step. None after a complete
+        search."""
         with self._handle.alone():
-            told = lib.abut_self_sets(self._handle)
+            address = lib.abut_self_sets(self._handle)
             count = int(lib.abut_self_get_info(self._handle).triangle_count)
-            return np.frombuffer(ctypes.string_at(told, count), np.uint8) if told else None
+            return np.frombuffer(ctypes.string_at(address, count), np.uint8) if address else None
 
     def __repr__(self) -> str:
         return f"<abut.SelfCollision of {self._count} vertices>"

@@ -1,12 +1,12 @@
-"""Two meshes, each at a pose or at many: do they touch, how far apart, where and how deep, and when.
+"""Queries on two meshes at one or many poses: overlap, distance, contacts, time of impact, common volume.
 
-A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7),
-(k, 3) or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
+A pose is (7,): x y z, then the quaternion x y z w; or a translation (3,); or a matrix (4, 4). Many poses are (k, 7),
+(k, 3) or (k, 4, 4), and results then have k rows. None leaves a mesh where it is.
 
-What is inside a connected part of a mesh: of a closed one, what it winds around; of one with small holes, what
-it winds around by at least a half; of a sheet, whose holes exceed a tenth of its area, as of a scanned room,
-nothing. Where the meshes do not allow a guaranteed answer, functions issue a ReliabilityWarning, once per call,
-and results that are objects have it as `reliability`.
+The interior of a component of a mesh: if it is closed, the points that it winds around; if it has small holes, the
+points with a winding number of at least one half; if it is a sheet (holes above a tenth of its area, such as a scanned
+room), nothing. If the meshes do not allow a guaranteed result, functions issue one ReliabilityWarning per call, and
+result objects have it as `reliability`.
 """
 
 from __future__ import annotations
@@ -29,35 +29,34 @@ _POSE_OFFSET = _c.abut_posed.pose.offset
 
 
 class Separation(NamedTuple):
-    """How far two bodies are apart; one row for each pose."""
+    """Distance and closest points of two bodies, one row per pose."""
 
     distance: Array
-    """0 exactly where they touch, or one contains the other."""
+    """0 exactly if they touch or one contains the other."""
     point_a: Array
     point_b: Array
     triangle_a: Array
     triangle_b: Array
     relation: Array
-    """uint32: the place in abut.RELATIONS."""
+    """uint32: the index in abut.RELATIONS."""
     reliability: Reliability
-    """The reliability: the worst of all poses."""
+    """The lowest reliability of all poses."""
 
 
 class Contacts:
-    """Contacts of two bodies, and the patches that they belong to: one for each region of the overlap, or
-    for each wall of a region or within the margin. Normals point from b to a: a shift of a by the depth
-    along it ends the contact. Negative depths are gaps. Iterating gives the record of each contact, and
-    pose(i) those of one pose.
+    """Contacts of two bodies and their contact patches: one patch per region of the overlap, or per wall of a region
+    or within the margin. Normals point from b to a: a shift of a by the depth along the normal ends the contact.
+    Negative depths are gaps. Iteration yields the record of each contact; pose(i) returns those of one pose.
 
-    point (n, 3), normal (n, 3), depth (n), id (n)   of contacts
-    patch (n)                                        the patch of each contact
-    patches                                          records: normal, centre, depth, area, volume, first, count;
-                                                     area and volume of the overlap, 0 for a gap
-    offsets (k + 1)                                  contacts of pose i are offsets[i] up to offsets[i + 1]
-    patch_offsets (k + 1)                            the same for patches
-    is_verified (k)                                  whether an exact test found the bodies apart after a shift by
-                                                     all depths; False between opposite walls, as of a press fit
-    reliability                                           what the inside of the bodies is worth: the worst of all poses
+    point (n, 3), normal (n, 3), depth (n,), id (n,)  of contacts
+    patch (n,)                                        the patch of each contact
+    patches                                           records: normal, centre, depth, area, volume, first, count;
+                                                      area and volume of the overlap, 0 for a gap
+    offsets (k + 1,)                                  pose i has the contacts offsets[i] to offsets[i + 1] - 1
+    patch_offsets (k + 1,)                            the same for patches
+    is_verified (k,)                                  whether an exact test has shown that the shift by all depths
+                                                      separates the bodies; False for opposing walls of a press fit
+    reliability                                       the lowest reliability of all poses
     """
 
     def __init__(
@@ -74,14 +73,14 @@ class Contacts:
         return len(self.records)
 
     def __getitem__(self, place: Any) -> Any:
-        """Records of contacts: contacts[0].depth or contacts[0]["depth"]."""
+        """Returns records of contacts: contacts[0].depth or contacts[0]["depth"]."""
         return self.records.view(np.recarray)[place]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.records.view(np.recarray))
 
     def pose(self, place: int) -> Contacts:
-        """The contacts of one pose."""
+        """Returns the contacts of one pose."""
         count = len(self.is_verified)
         if not -count <= place < count:
             raise IndexError(f"there are {count} poses")
@@ -99,22 +98,22 @@ class Contacts:
 
 
 class Touch(NamedTuple):
-    """When bodies first touch on their way; one row for each path."""
+    """The first touch of two moving bodies, one row per path."""
 
     hit: Array
     time: Array
-    """From 0 to 1; 1 where there is no hit. Never late."""
+    """The time of impact from 0 to 1, never too late; 1 without a hit."""
     point: Array
     normal: Array
-    """From b to a; zero where they touch from the start."""
+    """From b to a; zero if they touch at the start."""
     triangle_a: Array
     triangle_b: Array
     reliability: Reliability
-    """The reliability of what is inside at the start: the worst of all paths."""
+    """The lowest reliability of the containment tests at the start, over all paths."""
 
 
 def worst_of(records: Array) -> Reliability:
-    """The worst of the reliabilities of all records, with a warning unless it is guaranteed."""
+    """Returns the lowest reliability of all records. Warns unless it is guaranteed."""
     if not len(records):
         return Reliability("guaranteed", "")
     said = records["reliability"][int(records["reliability"]["level"].argmax())]
@@ -126,8 +125,8 @@ def worst_of(records: Array) -> Reliability:
 def _ask_once(
     function: Any, a: Any, b: Any, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector, *arguments: Any
 ) -> bool:
-    """Calls a function of the library for one pose of each mesh on the CPU, which may take less time than arrays and
-    reports of progress. Returns False, and does nothing, if there are many poses or a device."""
+    """Calls a function of the library for one pose of each mesh on the CPU, without the overhead of arrays and
+    progress. Returns False, and does nothing, if there are many poses or a device."""
     a, b = mesh_of(a, "a"), mesh_of(b, "b")
     if device is not None or a._device is not None or b._device is not None:
         return False
@@ -151,12 +150,12 @@ def _ask_once(
 
 
 class _Poses:
-    """Hierarchies of two meshes and where they are each time."""
+    """The BVHs of two meshes and their poses."""
 
     def __init__(
         self, a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector, on_cpu: bool = False
     ) -> None:
-        """On the device that is given, or else on that of a, or of b; or on the CPU in any case."""
+        """Selects the given device, otherwise that of a, otherwise that of b; or always the CPU."""
         a, b = mesh_of(a, "a"), mesh_of(b, "b")
         found = a._device_or_own(device) or b._device_or_own(device)
         found = None if on_cpu else found
@@ -188,11 +187,11 @@ class _Poses:
             self.count,
         )
 
-    def ask(self, function: Any, *arguments: Any) -> None:
+    def run_batch(self, function: Any, *arguments: Any) -> None:
         run(function, *arguments, uses=self.uses)
 
     def posed(self, place: int) -> tuple[Any, Any]:
-        """abut_posed of both for one pose."""
+        """Returns the abut_posed of both meshes for one pose."""
         made = (_c.abut_posed(self.a.handle.value), _c.abut_posed(self.b.handle.value))
         for posed, given in zip(made, (self.at_a, self.at_b)):
             if given is not None:
@@ -201,7 +200,7 @@ class _Poses:
 
 
 def common(a: Optional[Floats], one_a: bool, b: Optional[Floats], one_b: bool, what: str) -> int:
-    """How many there are where one stands for all."""
+    """Returns the number of poses after a single one is repeated."""
     counts = {len(given) for given, single in ((a, one_a), (b, one_b)) if given is not None and not single}
     if len(counts) > 1:
         counts.discard(1)
@@ -225,8 +224,8 @@ def relation(
     surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Any:
-    """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surface_only` only
-    surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
+    """Computes the relation of two bodies as an index in abut.RELATIONS. Exact. With `surface_only`, a body inside
+    another does not touch it. A sheet contains nothing."""
     one_found = _c.abut_overlap()
     given = _OPTIONS[bool(surface_only)]
     if _ask_once(_overlap_unchecked, a, b, pose_a, pose_b, device, given, None, byref(one_found)):
@@ -236,7 +235,7 @@ def relation(
         both = _Poses(a, b, pose_a, pose_b, device)
         worth = _c.abut_reliability()
         found = np.zeros(both.count, np.uint32)
-        both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), given, pointer(found), byref(worth))
+        both.run_batch(lib.abut_pair_overlap_batch, byref(both.structure()), given, pointer(found), byref(worth))
         found = one(found, both.single)
     if worth.level:
         warn_unless_guaranteed(reliability(worth))
@@ -252,7 +251,7 @@ def overlap(
     surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Any:
-    """Whether two bodies touch, exactly: surfaces meet, or one contains a part of the other.
+    """Tests whether two bodies overlap: their surfaces intersect, or one contains a component of the other. Exact.
 
     >>> import abut
     >>> box, ball = abut.shape("box"), abut.shape("icosphere")
@@ -271,7 +270,7 @@ def distance(
     surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Separation:
-    """How far two bodies are apart, and their closest points.
+    """Computes the distance and the closest points of two bodies.
 
     >>> import abut
     >>> box = abut.shape("box")
@@ -284,7 +283,7 @@ def distance(
         both = _Poses(a, b, pose_a, pose_b, device)
         single = both.single
         found = np.zeros(both.count, found.dtype)
-        both.ask(lib.abut_pair_distance_batch, byref(both.structure()), given, pointer(found))
+        both.run_batch(lib.abut_pair_distance_batch, byref(both.structure()), given, pointer(found))
     return Separation(
         one(found["distance"], single),
         one(found["point_a"], single),
@@ -306,7 +305,7 @@ def within(
     surface_only: bool = False,
     device: _device.Selector = None,
 ) -> Any:
-    """Whether bodies touch or come as near as `margin`; faster than the distance."""
+    """Tests whether the distance of two bodies is at most `margin`. Faster than distance()."""
     one_found, worth = ctypes.c_bool(), _c.abut_reliability()
     given = _OPTIONS[bool(surface_only)]
     if _ask_once(
@@ -316,7 +315,7 @@ def within(
     else:
         both = _Poses(a, b, pose_a, pose_b, device)
         found = np.zeros(both.count, np.bool_)
-        both.ask(lib.abut_pair_within_batch, byref(both.structure()), margin, given, pointer(found), byref(worth))
+        both.run_batch(lib.abut_pair_within_batch, byref(both.structure()), margin, given, pointer(found), byref(worth))
         found = one(found, both.single)
     if worth.level:
         warn_unless_guaranteed(reliability(worth))
@@ -334,15 +333,15 @@ def contacts(
     hint: Optional[ArrayLike] = None,
     device: _device.Selector = None,
 ) -> Contacts:
-    """Contact points, normals and penetration depths of two bodies, by exact geometry.
+    """Computes contact points, contact normals and penetration depths of two bodies from exact geometry.
 
-    margin   surfaces within this distance have contacts too, with negative depths: one patch for each wall.
-             Walls more than 5% of the smaller body beyond the nearest one are left out
-    max_contacts  the maximum of contacts for each patch; 0 = 4, at most 8
-    hint     a direction: the normal of the last step, or the motion of a relative to b, reversed. It chooses
-             the side to which a body that has gone through the other is pushed
+    margin        surfaces within this distance have contacts, too, with negative depths: one patch per wall. Walls
+                  more than 5% of the smaller body beyond the nearest one have none
+    max_contacts  the maximum number of contacts per patch; 0 = 4, at most 8
+    hint          a direction: the normal of the last step, or the reversed motion of a relative to b. It selects the
+                  side to which a body that has passed through the other is pushed
 
-    The CPU finds them, whatever the `device`; World(method="field", device=...) has contacts of samples on a
+    This runs on the CPU, whatever the `device`. World(method="field", device=...) computes contacts of samples on a
     device.
 
     >>> import abut
@@ -351,7 +350,7 @@ def contacts(
     >>> len(found), found.depth.max().round(9).item(), found.normal[0].round(9).tolist()
     (4, 0.1, [0.0, 0.0, 1.0])
 
-    A peg in a square hole has a patch for each wall:
+    A peg in a square hole has one patch per wall:
 
     >>> peg = abut.shape("box", extent=[0.98, 0.98, 1.4])
     >>> hole = abut.shape("tube", radius=2 ** 0.5, radius2=0.5 ** 0.5, height=0.6, segments=4)
@@ -375,16 +374,16 @@ def contacts(
 
 
 class _Room:
-    """Room for the contacts of one question, which grows where it is too small. As plain bytes: numpy copies
-    records field by field."""
+    """A growing buffer for the contacts of one query. It has plain bytes, since NumPy copies records member by
+    member."""
 
     def __init__(self) -> None:
         self.contacts: Array = np.empty(64, f"V{ctypes.sizeof(_c.abut_contact)}")
         self.patches: Array = np.empty(16, f"V{ctypes.sizeof(_c.abut_patch)}")
         self.made = _c.abut_patches()
 
-    def ask(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Reliability]:
-        """The contacts and patches of one place, whether they separate, and the reliability."""
+    def find(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Reliability]:
+        """Returns the contacts and patches of one pose, whether they are verified, and the reliability."""
         while True:
             made = self.made
             made.list, made.capacity = pointer(self.patches), len(self.patches)
@@ -401,8 +400,8 @@ class _Room:
 
 
 def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
-    """Gives every number below `count` to one of the workers, as many as there are threads."""
-    numbers = iter(range(count))  # its next() is one step for all threads
+    """Distributes the numbers below `count` over worker threads."""
+    numbers = iter(range(count))  # next() is atomic
     workers = min(thread_count(), count // 4)
     if workers < 2:
         work(numbers)
@@ -413,25 +412,25 @@ def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
             for task in tasks:
                 task.result()
         finally:
-            for _ in numbers:  # after an error nothing is left to do
+            for _ in numbers:  # after an error, skip the remaining numbers
                 pass
 
 
-def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
-    """The same as collect(), with a warning unless the contacts are guaranteed."""
-    found = collect(ask, count, uses)
+def gather(question: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
+    """Calls collect() and warns unless the contacts are guaranteed."""
+    found = collect(question, count, uses)
     warn_unless_guaranteed(found.reliability)
     return found
 
 
-def collect(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
-    """Asks for the contacts of `count` places, which those objects have, and puts them together."""
+def collect(question: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
+    """Collects the contacts of `count` poses. `uses` are the objects that the query reads."""
     found: list[Any] = [None] * count
 
     def work(places: Iterator[int]) -> None:
         room = _Room()
         for place in places:
-            found[place] = room.ask(ask, place, uses)
+            found[place] = room.find(question, place, uses)
 
     on_threads(count, work)
     offsets, patch_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
@@ -454,7 +453,7 @@ _LEVELS = ("guaranteed", "limited", "unreliable")
 
 
 def worst(reliabilities: Iterable[Reliability]) -> Reliability:
-    """The first of those that are least reliable."""
+    """Returns the first of the lowest reliabilities."""
     return max(reliabilities, key=lambda said: _LEVELS.index(said.level), default=Reliability("guaranteed", ""))
 
 
@@ -468,9 +467,9 @@ def sweep(
     tolerance: float = 0,
     device: _device.Selector = None,
 ) -> Touch:
-    """When two rigid bodies first touch, each on its path from one pose to another at constant speed:
-    a pair (start, end) of poses, or of arrays of k poses. However fast and thin they are, no touch is missed.
-    The CPU finds them, whatever the `device`; steps of Motion run on one.
+    """Computes the time of impact of two rigid bodies. Each moves along a path at constant speed: a pair (start, end)
+    of poses, or of arrays of k poses. No touch is missed, however fast and thin the bodies are. This runs on the CPU,
+    whatever the `device`; Motion runs on a device.
 
     >>> import abut
     >>> box = abut.shape("box")
@@ -479,7 +478,7 @@ def sweep(
     (True, 1.0)
     """
     first, second = mesh_of(a, "a")._on_cpu().handle, mesh_of(b, "b")._on_cpu().handle
-    _device.find(device)  # refused where there is none
+    _device.find(device)  # raises if there is no such device
     paths_a, one_a = _paths(path_a, "path_a")
     paths_b, one_b = _paths(path_b, "path_b")
     count = common(paths_a, one_a, paths_b, one_b, "paths")
@@ -514,7 +513,7 @@ def sweep(
 
 
 def _paths(path: Optional[Sequence[Any]], what: str) -> tuple[Optional[Floats], bool]:
-    """Paths as (k, 14), and whether it was one alone."""
+    """Returns paths as (k, 14), and whether the input was a single path."""
     if path is None:
         return None, True
     if len(path) != 2:
@@ -538,7 +537,7 @@ class IntersectionMeasures(NamedTuple):
     volume: float
     area: float
     flush_area: float
-    """Of faces in contact that face opposite ways."""
+    """The area of coincident faces that face each other."""
     centroid: Floats
     reliability: Reliability
 
@@ -546,7 +545,7 @@ class IntersectionMeasures(NamedTuple):
 def intersection(
     a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, tolerance: float = 0
 ) -> IntersectionMeasures:
-    """Volume, surface and centroid of what two closed solids have in common, exactly but for rounding.
+    """Computes volume, surface area and centroid of the intersection of two closed solids, exact up to rounding.
 
     >>> import abut
     >>> box = abut.shape("box")
@@ -575,7 +574,7 @@ def intersection(
 
 
 def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
-    """Bounds (lower, upper) of the greatest distance of any point of a from b; one way only."""
+    """Computes bounds (lower, upper) of the one-sided Hausdorff distance from a to b."""
     made = _c.abut_map_hausdorff_result()
     run(
         lib.abut_map_hausdorff,

@@ -1,8 +1,7 @@
-"""Pages for browsers and notebooks: meshes, values in colour, contacts as arrows, points, fields, motion over time.
+"""Interactive pages for browsers and notebooks: meshes, colour maps, contacts as arrows, points, fields, motion.
 
-A page is one HTML file with the viewer inside; its format is in docs/viewer.md. The viewer is a
-file viewer.js that viewer/build makes and that the package contains if npm was there when it was built; otherwise
-ABUT_VIEWER names it.
+A page is one HTML file that contains the viewer; docs/viewer.md describes the format. The viewer is the file viewer.js
+from viewer/build. The package contains it if npm was available at build time; otherwise set ABUT_VIEWER to its path.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .world import Step
 
 _COLOURS = ((120, 168, 224), (240, 220, 130), (150, 205, 150), (225, 150, 130), (180, 160, 220), (150, 200, 205))
 _STOPS = ((0, 68, 1, 84), (0.25, 59, 82, 139), (0.5, 33, 145, 140), (0.75, 94, 201, 98), (1, 253, 231, 37))  # viridis
-_FIELD_CELLS = 192  # along a side: finer fields are shown by one of several cells
+_FIELD_CELLS = 192  # along a side: finer fields are subsampled
 
 
 def _viewer() -> str:
@@ -54,14 +53,14 @@ def _viewer() -> str:
 
 
 class Page:
-    """A page with a scene. A notebook shows it; save() writes it to a file."""
+    """An interactive page. A notebook displays it; save() writes it to a file."""
 
     def __init__(self, title: str, scene: bytes, height: int) -> None:
         self._title, self._scene, self._height = title, scene, height
 
     @property
     def html(self) -> str:
-        """The whole page."""
+        """Returns the page as HTML."""
         packed = base64.b64encode(zlib.compress(self._scene)).decode()
         return (
             '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
@@ -84,7 +83,7 @@ class Page:
 
 
 class _Scene:
-    """Arrays behind a head in JSON."""
+    """Arrays after a JSON header."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -111,11 +110,11 @@ def _values(values: ArrayLike, mesh: Mesh) -> Floats:
 
 
 def _ramp(list_: Array, what: str) -> dict[str, Any]:
-    """The scale of values: from the least that is finite to the greatest."""
+    """Returns the colour scale of values: from the smallest to the largest finite value."""
     finite = list_[np.isfinite(list_)]
     least, most = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     most = most if most - least > 1e-300 else least + max(1.0, abs(least))
-    if max(-least, most) > 1e38:  # pages have floats
+    if max(-least, most) > 1e38:  # pages store float32
         raise ArgumentError(f"values from {least:g} to {most:g} are too large to show")
     half = (most - least) / 2
     tenth = 10.0 ** np.floor(np.log10(half))
@@ -125,7 +124,7 @@ def _ramp(list_: Array, what: str) -> dict[str, Any]:
 
 
 def _film(given: ArrayLike, mesh: Mesh, what: str) -> Optional[Floats]:
-    """Positions of all vertices over time, (k, n, 3)."""
+    """Returns the positions of all vertices over time, (k, n, 3)."""
     if given is None:
         return None
     film = np.asarray(floats(given, what), np.float64)
@@ -138,7 +137,7 @@ def _film(given: ArrayLike, mesh: Mesh, what: str) -> Optional[Floats]:
 
 
 def _moving(film: Floats) -> tuple[Array, list[float], list[float]]:
-    """A film in steps of 1/65535 of its box, each frame as the difference from the one before; and that box."""
+    """Quantises positions to 1/65535 of their bounding box, as differences of frames. Returns them and the box."""
     low, high = film.min(axis=(0, 1)), film.max(axis=(0, 1))
     steps = np.rint((film - low) / np.where(high > low, high - low, 1) * 65535).astype(np.int64)
     return np.diff(steps, axis=0, prepend=0) % 65536, low.tolist(), high.tolist()
@@ -159,15 +158,15 @@ def show(
     up: Sequence[float] = (0, 0, 1),
     height: int = 480,
 ) -> Page:
-    """A page of meshes, for a notebook or for save().
+    """Creates an interactive page of meshes, for a notebook or for save().
 
-    names       one for each mesh, in the list of the page; those of one name are switched together
-    poses       one for each mesh: None, (7,) or (4, 4), or (k, 7) or (k, 4, 4) for k moments, `seconds` apart
-    vertices    for each mesh None, or where its vertices are at k moments: (k, n, 3)
-    values      one a vertex of the first mesh: its colours, called `what`
-    contacts    of contacts() or World.step(), as arrows
-    points      (n, 3), or (k, n, 3) for k moments
-    field       a Field: slices that can be moved, and surfaces of equal distance
+    names       one per mesh, for the list of the page; meshes of the same name are shown and hidden together
+    poses       one per mesh: None, (7,) or (4, 4), or (k, 7) or (k, 4, 4) for k frames, `seconds` apart
+    vertices    one per mesh: None, or the vertex positions of k frames (k, n, 3)
+    values      one per vertex of the first mesh, shown as colours with the label `what`
+    contacts    of contacts() or World.step(), shown as arrows
+    points      (n, 3), or (k, n, 3) for k frames
+    field       a Field, shown as movable slices and isosurfaces
 
     >>> import abut
     >>> page = abut.show(abut.shape("box"), abut.shape("torus"), poses=[None, [2, 0, 0, 0, 0, 0, 1]])
@@ -283,7 +282,7 @@ def show(
 def _moments(
     meshes: Sequence[Mesh], poses: Optional[Sequence[ArrayLike]], vertices: Optional[Sequence[ArrayLike]]
 ) -> tuple[list[Floats], list[Optional[Floats]]]:
-    """Of each mesh its poses, one at least, and the film of its vertices, or None."""
+    """Returns for each mesh its poses, at least one, and its vertex positions over time, or None."""
     given = {}
     for name, list_ in (("poses", poses), ("vertices", vertices)):
         given[name] = [None] * len(meshes) if list_ is None else list(list_)
@@ -296,14 +295,14 @@ def _moments(
         at = np.zeros((1, 7)) if at is None else np.array(at)
         if not len(at) or not np.isfinite(at).all():
             raise ArgumentError(f"poses[{i}]: there are none, or not all numbers are finite")
-        at[~at[:, :4].any(axis=1), 3] = 1  # no rotation, as for the library
+        at[~at[:, :4].any(axis=1), 3] = 1  # zeros mean no rotation, as in the library
         moves.append(at)
         films.append(_film(given["vertices"][i], mesh, f"vertices[{i}]"))
     return moves, films
 
 
 def _box(places: Floats) -> Floats:
-    """(2, 3) of any number of places."""
+    """Returns the bounding box (2, 3) of points."""
     flat = places.reshape(-1, 3)
     return np.array((flat.min(axis=0), flat.max(axis=0)))
 
@@ -326,6 +325,6 @@ def _arrows(
 
 
 def at_of(moves: Floats, point: Array) -> Floats:
-    """Where poses (k, 7), in the order of the library, take a point."""
+    """Transforms a point by poses (k, 7) in the order of the library."""
     at = matrices(moves)
     return np.asarray(at[:, :3, :3] @ point + at[:, :3, 3])

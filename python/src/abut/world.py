@@ -1,8 +1,7 @@
-"""Worlds: many bodies of all kinds, and the contacts of all of them in one call each step.
+"""Worlds: contacts of many bodies of all kinds in one call per step.
 
-A world takes meshes, rigid or deforming, simple solids and characters, chooses for each the method that
-suits it by a rule (docs/choosing.md), and tells of every pair what cannot be missed and how far depths may
-be off.
+A world contains rigid and deforming meshes, primitives and characters. It chooses a method for each body by a rule
+(docs/choosing.md). For every pair it reports the guarantee and the error bound of the penetration depth.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Reliability, Hierarchy, Mesh, reliability, mesh_of, warn_unless_guaranteed
+from .mesh import Reliability, Bvh, Mesh, reliability, mesh_of, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -40,21 +39,21 @@ MethodName = Literal["auto", "exact", "field", "map", "layers"]
 
 
 class Plane(NamedTuple):
-    """All that is below a plane: normal . x <= offset."""
+    """A half-space: normal . x <= offset."""
 
     normal: ArrayLike = (0, 0, 1)
     offset: float = 0
 
 
 class Sphere(NamedTuple):
-    """A ball."""
+    """A solid sphere."""
 
     radius: float
     centre: ArrayLike = (0, 0, 0)
 
 
 class Capsule(NamedTuple):
-    """All within the radius of the segment between two ends."""
+    """A capsule: all points within the radius of a segment."""
 
     a: ArrayLike
     b: ArrayLike
@@ -62,7 +61,7 @@ class Capsule(NamedTuple):
 
 
 class Cylinder(NamedTuple):
-    """All within the radius of the axis between two ends, which are flat."""
+    """A cylinder with flat ends: all points within the radius of the axis."""
 
     a: ArrayLike
     b: ArrayLike
@@ -70,7 +69,7 @@ class Cylinder(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A box about the origin of its pose: lengths of its sides, or one for all."""
+    """A box, centred at the origin of its pose. `extent` has the lengths of its sides, or one length for all."""
 
     extent: ArrayLike = 1
 
@@ -85,37 +84,37 @@ Shape = Union[Mesh, RadialField, Plane, Sphere, Capsule, Cylinder, Box, Hull]
 
 
 class Choice(NamedTuple):
-    """How a body takes part."""
+    """The method of a body, and the reason for the choice."""
 
     method: str
     is_forced: bool
-    """Whether it was told to; else the rule chose."""
+    """Whether the caller selected the method; otherwise the rule did."""
     reason: str
     reliability: Reliability
-    """What the inside of a mesh is worth."""
+    """The reliability of containment in a mesh."""
     cell: float
-    """Of its field or radial fields, or the reach of its map; or 0."""
+    """The cell size of its field or radial fields, or the reach of its map; otherwise 0."""
     hole_fraction: float
-    """Of a mesh: the area that would close it, about, over its own. From 0.1 on it has no inside."""
+    """The estimated area of the holes of a mesh, divided by its own area. From 0.1 on it has no interior."""
     thin_fraction: float
-    """Of a mesh that may get a field: the share of its surface with less than two cells of wall behind it."""
+    """The fraction of the surface with a wall thinner than two cells, if the mesh may have a field."""
 
 
 class Manner(NamedTuple):
-    """How a pair is tried."""
+    """The method of a pair, with its guarantee."""
 
     method: str
-    """ "auto" where it is never tried."""
+    """The method; "auto" if the pair is never tested."""
     guarantee: str
-    """ "every": no overlap is missed; "limited": the same, except that what lies wholly inside a mesh with holes is a
-    guess; "sampled": what lies between samples may be missed; "never": it is not tried."""
+    """ "every": no overlap is missed; "limited": the same, but containment in a mesh with holes is an estimate;
+    "sampled": overlaps between samples may be missed; "never": the pair is not tested."""
     error: float
-    """The deepest contact is off by no more than this; 0 = by rounding alone."""
+    """The error bound of the deepest contact; 0 = rounding errors only."""
     reason: str
 
 
 class Pair(NamedTuple):
-    """Two bodies that touch, their contacts, and what these are worth."""
+    """Two bodies in contact, their contacts and the guarantee."""
 
     a: int
     b: int
@@ -124,25 +123,24 @@ class Pair(NamedTuple):
     method: str
     guarantee: str
     error: float
-    """The deepest contact is off by no more than this; infinity = no bound."""
+    """The error bound of the deepest contact; infinity = no bound."""
     sensor: bool
     depth: float
-    """Of the deepest contact."""
+    """The depth of the deepest contact."""
     contacts: Array
     """Records: point, normal, depth, id, side, kind, element, part; contacts[0].depth or contacts["depth"].
     Normals point from b to a."""
 
 
 class Step:
-    """All contacts of a step, sorted by the bodies a, then b; a < b. Iterating gives a Pair for each two
-    bodies that touch.
+    """All contacts of a step, sorted by the bodies a, then b; a < b. Iteration yields a Pair for each pair in contact.
 
-    point (n, 3), normal (n, 3), depth (n), id (n)   of contacts; normals point from b to a
-    a (n), b (n)                                     the bodies of each contact
-    records                                          all that is known of contacts
-    pairs (k, 2), ended (m, 2)                       bodies that touch, and those that touch no more
-    events                                           records: change, method, guarantee, error, a, b, first, count ...
-    reliability                                           what the inside of the bodies is worth: the worst of all pairs
+    point (n, 3), normal (n, 3), depth (n,), id (n,)  of contacts; normals point from b to a
+    a (n,), b (n,)                                    the bodies of each contact
+    records                                           all members of each contact
+    pairs (k, 2), ended (m, 2)                        pairs in contact, and pairs that no longer touch
+    events                                            records: change, method, guarantee, error, a, b, first, count ...
+    reliability                                       the lowest reliability of all pairs
     """
 
     def __init__(self, contacts: Array, events: Array, worth: Reliability) -> None:
@@ -153,12 +151,12 @@ class Step:
 
     @property
     def pairs(self) -> Array:
-        """(k, 2): the bodies that touch."""
+        """(k, 2): the pairs in contact."""
         return self._two(self.events["kind"] != _c.ABUT_WORLD_EVENT_END)
 
     @property
     def ended(self) -> Array:
-        """(m, 2): the bodies that touch no more."""
+        """(m, 2): the pairs that no longer touch."""
         return self._two(self.events["kind"] == _c.ABUT_WORLD_EVENT_END)
 
     def _two(self, which: Array) -> Array:
@@ -189,36 +187,36 @@ class Step:
 
 
 class Sweep(NamedTuple):
-    """What bodies touch on their way."""
+    """The first touches of moving bodies."""
 
     time: float
-    """The part of the way that is safe, from 0 to 1: until then no bodies that are apart at the start touch, and none
-    that touch at the start go deeper, by more than 1e-4 of the smaller one. A body that rests on another may slide
-    and leave; if it is moved into the other, the time is 0."""
+    """The safe part of the step, from 0 to 1. Until then, bodies that are separate at the start do not touch. The
+    depth of bodies that touch at the start grows by at most 1e-4 of the smaller one. A body that rests on another may
+    slide and leave; if it moves into the other, the time is 0."""
     a: Array
     b: Array
-    """(n): the bodies of each touch, a < b."""
+    """(n,): the bodies of each touch, a < b."""
     touches: Array
-    """(n) records: hit, time, point, normal, triangle."""
+    """(n,) records: hit, time, point, normal, triangle."""
     unswept_count: int
-    """Pairs that come near and cannot be swept, such as those of characters."""
+    """The number of near pairs that cannot be swept, such as those of characters."""
     reliability: Reliability
-    """The reliability of what is inside at the start: the worst of all pairs."""
+    """The lowest reliability of the containment tests at the start, over all pairs."""
 
 
 class World(Owner):
-    """Bodies, and the contacts of all of them in one call each step.
+    """A set of bodies. step() computes all their contacts in one call.
 
-    margin      bodies that come this near have contacts too, of negative depth
-    method      "auto", "exact" or "field": how pairs are tried, where bodies do not say
-    max_contacts  contacts that are kept of each patch of a pair; 0 = 4 where it is exact, else all
-    skip_edges  contacts by fields omit the deepest points of edges
-    skip_verification  skip the exact test that depths separate: about twice as fast
-    device      where pairs are tried by fields; contacts are the same
+    margin             bodies nearer than this have contacts, too, with negative depth
+    method             "auto", "exact" or "field": the default method of bodies
+    max_contacts       the maximum number of contacts per patch; 0 = 4 for exact pairs, otherwise all
+    skip_edges         contacts from fields omit the deepest points of edges
+    skip_verification  skip the exact test that the depths separate the bodies: about twice as fast
+    device             the device for pairs with fields; contacts are the same
 
-    Where the bodies do not allow a guaranteed answer, step() and sweep() issue a ReliabilityWarning, once per
-    world and reason; answers have it as `reliability` each time. A filter that makes an exception of the warning
-    raises it each time, and what has begun and ended stays for the next step().
+    If the bodies do not allow a guaranteed result, step() and sweep() issue a ReliabilityWarning, once per world and
+    reason. Results always have it as `reliability`. A filter that turns the warning into an exception raises it each
+    time; the events of that step are then reported by the next step().
 
     >>> import abut
     >>> world = abut.World()
@@ -247,7 +245,7 @@ class World(Owner):
     ) -> None:
         self._shapes: dict[int, Shape] = {}
         self._handle = Handle(lib.abut_world_destroy, keeps=self._shapes, guard=Guard(outer=True))
-        self._fields: list[Handle] = []  # radial fields of its characters, which it reads and changes
+        self._fields: list[Handle] = []  # radial fields of its characters; calls read and change them
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
         self._warned: set[Reliability] = set()
@@ -277,15 +275,15 @@ class World(Owner):
         group: int = 0,
         mask: int = 0,
     ) -> int:
-        """Adds a body and returns its number. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule,
-        Cylinder, Box or Hull.
+        """Adds a body and returns its id. `shape` is a Mesh, a RadialField, or a Plane, Sphere, Capsule, Cylinder, Box
+        or Hull.
 
-        motion      "dynamic", "kinematic" or "static": pairs of which none is dynamic are not tried
-        method      "auto", "exact", "field", "map" or "layers": how pairs of a mesh are tried
-        deforms     whether deform() will give a mesh other positions
+        motion      "dynamic", "kinematic" or "static": pairs without a dynamic body are not tested
+        method      "auto", "exact", "field", "map" or "layers": the method of a mesh
+        deforms     whether deform() will set new positions of a mesh
         resolution  cells of a field along the longest side (64), texels of a map (128), pixels of layers (1024)
-        sensor      its pairs are told, and have no contacts
-        group, mask a bit for each group that it belongs to, and collides with; 0 = the first, and all
+        sensor      its pairs are reported without contacts
+        group, mask one bit per group that it belongs to, and that it collides with; 0 = the first group, and all
         """
         item, kept = _item(
             shape,
@@ -312,33 +310,33 @@ class World(Owner):
         self._fields = _fields(self._shapes.values())
 
     def replace(self, body: int, shape: Shape, pose: ArrayLike = None, **how: Any) -> None:
-        """Makes a body what this says, with all that add() has; its number stays, and so does what it ignores."""
+        """Replaces a body, with the arguments of add(). It keeps its id and the pairs of ignore()."""
         item, kept = _item(shape, pose, **how)
         with self._handle.alone():
             run(lib.abut_world_replace, self._handle, _number(body), byref(item), uses=_fields([kept]))
             self._keep(body, kept)
 
     def remove(self, body: int) -> None:
-        """Takes a body out. Its number is free for another."""
+        """Removes a body. Its id may be used again."""
         with self._handle.alone():
             call(lib.abut_world_remove, self._handle, _number(body))
             self._keep(body, None)
 
     def ignore(self, a: int, b: int, ignore: bool = True) -> None:
-        """Pairs that are never tried: parts of one machine, bodies at a joint."""
+        """Excludes a pair from all tests, such as the parts of a machine, or bodies that share a joint."""
         call(lib.abut_world_ignore, self._handle, _number(a), _number(b), ignore)
 
     def move(self, poses: ArrayLike, bodies: Optional[Sequence[int]] = None) -> World:
-        """Gives bodies new poses, all of them or, on failure, none: a dict {body: pose}, or (k, 7) or (k, 4, 4)
-        for these `bodies`; without these for bodies 0 to k - 1."""
+        """Sets new poses: a dict {body: pose}, or (k, 7) or (k, 4, 4) for these `bodies`, by default for bodies 0 to
+        k - 1. On failure no body is changed."""
         ids, placed = moves(poses, bodies, "body")
         if len(placed):
             call(lib.abut_world_set_poses, self._handle, _address(ids), host(placed), len(placed))
         return self
 
     def deform(self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None) -> World:
-        """Gives a mesh that deforms the positions of its vertices, (n, 3); or a character the `pose` of its
-        bones, (bones, 3, 4), with positions where it shall not be skinned."""
+        """Sets the vertex positions (n, 3) of a deforming mesh; or the `pose` (bones, 3, 4) of a character, which is
+        skinned unless `positions` are given, too."""
         shape = self._shapes.get(_number(body))
         bones = None
         if isinstance(shape, RadialField):
@@ -360,16 +358,16 @@ class World(Owner):
 
     @property
     def bodies(self) -> list[int]:
-        """The numbers of all bodies."""
+        """The ids of all bodies."""
         return sorted(self._shapes)
 
     def __len__(self) -> int:
         return len(self._shapes)
 
-    # -- what was chosen --
+    # -- methods --
 
     def choice(self, body: int) -> Choice:
-        """By which method a body takes part, and why."""
+        """Returns the method of a body and the reason."""
         made = _c.abut_world_item_info()
         call(lib.abut_world_get_item_info, self._handle, _number(body), byref(made))
         return Choice(
@@ -383,7 +381,7 @@ class World(Owner):
         )
 
     def how(self, a: int, b: int) -> Manner:
-        """How two bodies are tried where they come near each other, and what cannot be missed."""
+        """Returns the method of a pair and its guarantee."""
         made = _c.abut_world_pair_info()
         call(lib.abut_world_get_pair_info, self._handle, _number(a), _number(b), byref(made))
         return Manner(
@@ -393,11 +391,11 @@ class World(Owner):
             made.reason.decode() if made.reason else "",
         )
 
-    # -- a step --
+    # -- steps --
 
     def step(self, poses: ArrayLike = None, bodies: Optional[Sequence[int]] = None) -> Step:
-        """Moves bodies, if poses are given, as move() does; then finds all contacts, and what has begun and ended
-        since the last step."""
+        """Sets poses, if given, as move() does. Then computes all contacts, and the pairs that have begun or ended to
+        touch since the last step."""
         with self._handle.alone():
             if poses is not None:
                 self.move(poses, bodies)
@@ -416,11 +414,11 @@ class World(Owner):
     def _warn(self, said: Reliability) -> Reliability:
         if said not in self._warned:
             warn_unless_guaranteed(said)
-            self._warned.add(said)  # unless that raised
+            self._warned.add(said)  # only if the warning did not raise
         return said
 
     def pairs(self) -> Array:
-        """(k, 2): the pairs that are tried, since their boxes overlap; nothing that touches is missed."""
+        """Returns the candidate pairs (k, 2) of the broad phase. They include every pair that touches."""
         room, count = np.empty((64, 2), np.uint32), ctypes.c_uint64()
         while not fits(lib.abut_world_pairs, self._handle, len(room), pointer(room), byref(count)):
             room = np.empty((count.value, 2), np.uint32)
@@ -434,9 +432,9 @@ class World(Owner):
         separation: float = 0,
         tolerance: float = 0,
     ) -> Sweep:
-        """What bodies touch if they go on to these poses, given as for move(), while all others stay: however
-        fast and thin they are, nothing is missed. `time` of the answer is the part of the way that is safe, also
-        for bodies that touch at the start. The world stays as it is."""
+        """Finds the touches of bodies that move to these poses, with the arguments of move(), while all others stay.
+        No touch is missed, however fast and thin the bodies are. `time` of the result is the safe part of the step,
+        also for bodies that touch at the start. The world does not change."""
         ids, ends = moves(poses, bodies, "body")
         given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
         found = _c.abut_world_impacts()
@@ -461,8 +459,8 @@ class World(Owner):
     # -- save and restore --
 
     def save(self) -> bytes:
-        """What the world remembers between steps: 24 bytes for each pair whose boxes overlap, and 8 for each body.
-        Bodies, poses and positions are yours to store.
+        """Returns the state of the world between steps: 24 bytes per candidate pair and 8 bytes per body. It does not
+        contain bodies, poses and positions.
 
         >>> import abut
         >>> def build(height):
@@ -474,7 +472,7 @@ class World(Owner):
         >>> for height in 0.5, 0.3, 0.1, -0.1:                            # through the plate, from above
         ...     step = world.step({1: [0, 0, height, 0, 0, 0, 1]})
         >>> state, other = world.save(), build(-0.1)
-        >>> other.restore(state).step().normal[0].round(3).tolist()       # pushed back to where it came from
+        >>> other.restore(state).step().normal[0].round(3).tolist()       # pushed back to the side it came from
         [0.0, 0.0, -1.0]
         """
         room, count = np.empty(0, np.uint8), ctypes.c_size_t()
@@ -485,10 +483,10 @@ class World(Owner):
         return room[: count.value].tobytes()
 
     def restore(self, state: Union[bytes, bytearray, memoryview]) -> World:
-        """Makes the world remember what save() of another one returned. It must have the same bodies with the same
-        numbers, at the poses at which the other was saved, bit for bit; the world stays as it is where that is not
-        so. From then on both give the same contacts and events, byte for byte. Takes as long as a step in which all
-        bodies move."""
+        """Restores the state that save() of this or another world returned. The world must have the same bodies with
+        the same ids, at the saved poses, bit for bit; otherwise the call raises and does not change the world. After
+        it, both worlds compute the same contacts and events, bit for bit. The call costs as much as a step in which
+        all bodies move."""
         try:
             given = np.frombuffer(state, np.uint8)
         except (TypeError, BufferError, AttributeError):
@@ -503,7 +501,7 @@ class World(Owner):
 
 
 def _fields(shapes: Iterable[Any]) -> list[Handle]:
-    """What a world shares with others, and changes."""
+    """Returns the handles of shared shapes that the world changes."""
     return [shape._handle for shape in shapes if isinstance(shape, RadialField)]
 
 
@@ -541,7 +539,7 @@ def _item(
     group: int = 0,
     mask: int = 0,
 ) -> tuple[Any, Any]:
-    """An item of the library, and what has to live as long."""
+    """Returns an item of the library, and the objects that must outlive it."""
     item = _c.abut_world_item(
         motion=value_of("abut_world_motion", motion),
         group=number(group, "group"),
@@ -557,7 +555,7 @@ def _item(
     kept: Any = shape
     if isinstance(shape, Mesh):
         item.kind = _c.ABUT_WORLD_MESH
-        item.handle = shape._handle  # kept for the time of the call: a refit drops it
+        item.handle = shape._handle  # keep it during the call: a refit releases it
         item.shape.mesh.mesh = item.handle.value
         item.shape.mesh.deforms = deforms
         item.shape.mesh.resolution = number(resolution, "resolution")
@@ -585,7 +583,7 @@ def _item(
         item.shape.half = _c.abut_vec3(*(_length(side, "extent") / 2 for side in np.broadcast_to(sides, 3)))
     elif isinstance(shape, Hull):
         item.kind = _c.ABUT_WORLD_HULL
-        kept = Hierarchy(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)
+        kept = Bvh(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)
         item.shape.hull = kept.handle.value
     else:
         raise TypeError(f"a body is a Mesh, a RadialField or a solid such as abut.Box, not {type(shape).__name__}")

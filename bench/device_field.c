@@ -198,8 +198,8 @@ static abut_status run_whole(bench_state *state) {
     abut_field_options options = data->options;
     const uint32_t zero[3] = {0, 0, 0}, *count = options.grid.count;
     abut_mesh_input input =
-        abut_mesh_input_doubles(abut_mesh_local_positions(data->mesh), abut_mesh_vertex_count(data->mesh),
-                                abut_mesh_indices(data->mesh),
+        abut_mesh_input_doubles(abut_mesh_local_positions(data->mesh),
+                                abut_mesh_vertex_count(data->mesh), abut_mesh_indices(data->mesh),
                                 abut_mesh_triangle_count(data->mesh));
     abut_bvh_options tree = abut_bvh_options_default();
     abut_mesh *mesh = NULL;

@@ -101,7 +101,8 @@ static abut_status run_points(growth_data *data, bool single) {
     abut_points points = abut_points_doubles(data->points, data->count);
     abut_status status = ABUT_OK;
     if (!single)
-        return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
+        return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL,
+                                        abut_array_host(data->nearest));
     for (uint32_t i = 0; i < data->count && !status; i++) {
         const double *p = data->points[i];
         status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,

@@ -156,8 +156,10 @@ static abut_status run_maps(bench_state *state, map_data *data) {
             status = abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[first + i]);
     time = note(data, REFIT, time);
     for (uint32_t i = 0; i < count && !status; i++)
-        status = count == 1 ? abut_map_compute_self_distance(data->maps[i], &query)
-                            : abut_map_compute_distance(data->maps[i],
+        status =
+            count == 1
+                ? abut_map_compute_self_distance(data->maps[i], &query)
+                : abut_map_compute_distance(data->maps[i],
                                             data->scene.others + (size_t)(first + i) * (count - 1),
                                             count - 1, &query);
     time = note(data, FIND, time);
@@ -206,10 +208,10 @@ static abut_status hash_maps(map_data *data) {
     data->hash = 1;
     for (uint32_t i = 0; i < data->scene.count && data->maps[i] && !status; i++) {
         const abut_map_measures *m = &data->measures[i];
-        const double lengths[] = {m->min.distance, m->min_error, m->max.distance,
-                                  m->max_error, m->mean,        m->rms,
-                                  m->within_area,    m->inside_area, m->found_area};
-        const uint64_t counts[] = {m->samples, m->found,          m->within,
+        const double lengths[] = {m->min.distance, m->min_error,   m->max.distance,
+                                  m->max_error,    m->mean,        m->rms,
+                                  m->within_area,  m->inside_area, m->found_area};
+        const uint64_t counts[] = {m->samples, m->found,        m->within,
                                    m->inside,  m->min.triangle, m->max.triangle};
         uint64_t side = abut_map_get_info(data->maps[i]).resolution;
         status = abut_map_texels(data->maps[i], side * side, data->texels);
@@ -318,7 +320,8 @@ typedef struct placing {
 
 static void place(void *user, size_t chunk, size_t begin, size_t end) {
     const placing *p = user;
-    const abut_vec3 origin = abut_mesh_local_origin(p->mesh), *at = abut_mesh_local_positions(p->mesh);
+    const abut_vec3 origin = abut_mesh_local_origin(p->mesh),
+                    *at = abut_mesh_local_positions(p->mesh);
     const uint32_t *indices = abut_mesh_indices(p->mesh);
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -368,7 +371,7 @@ static abut_status run_fields(bench_state *state, map_data *data) {
         points_ms += now_ms() - start;
         abut_points points = abut_points_doubles(data->points, data->anchor_count[i]);
         status = abut_field_evaluate_batch(data->fields[1 - i], &points, ABUT_INTERPOLATION_LINEAR,
-                                     data->values);
+                                           data->values);
         if (!status)
             measure_values(state, data, i);
     }

@@ -260,8 +260,9 @@ static abut_status count_inside(const rival_state *c, const abut_vec3 *const *wh
     const rival_scene *s = c->scene;
     abut_nearest *nearest = malloc(s->particles * sizeof *nearest);
     abut_bvh *bvh = NULL;
-    abut_status status = nearest ? abut_bvh_create(abut_character_rest_mesh(s->character), NULL, &bvh)
-                                 : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = nearest
+                             ? abut_bvh_create(abut_character_rest_mesh(s->character), NULL, &bvh)
+                             : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     status = status ? status : abut_sign_prepare(bvh, NULL);
     *some = *deep = 0;
     for (int f = 0; f < RIVAL_FRAMES && !status; f++) {

@@ -87,7 +87,7 @@ static uint64_t hash_normals(const topology_data *data) {
 static uint64_t hash_report(const abut_mesh_report *report) {
     const uint32_t counts[] = {report->vertex_count,    report->triangle_count, report->edge_count,
                                report->component_count, report->loop_count,     report->is_closed,
-                               report->is_manifold,        report->is_oriented,       report->is_solid};
+                               report->is_manifold,     report->is_oriented,    report->is_solid};
     uint64_t hash = bench_hash(0, counts, sizeof counts);
     hash = bench_hash(hash, &report->euler_number, sizeof report->euler_number);
     hash = bench_hash(hash, &report->bounds, sizeof report->bounds);
@@ -103,9 +103,10 @@ static uint64_t hash_report(const abut_mesh_report *report) {
         hash = hash_indices(hash, problem->first, listed);
     }
     const abut_reliability reliability[] = {abut_nearest_reliability(report),
-                                  abut_sign_reliability(report, ABUT_SIGN_NORMAL),
-                                  abut_sign_reliability(report, ABUT_SIGN_WINDING),
-                                  abut_pair_reliability(report), abut_self_reliability(report)};
+                                            abut_sign_reliability(report, ABUT_SIGN_NORMAL),
+                                            abut_sign_reliability(report, ABUT_SIGN_WINDING),
+                                            abut_pair_reliability(report),
+                                            abut_self_reliability(report)};
     for (size_t i = 0; i < sizeof reliability / sizeof *reliability; i++) {
         uint32_t level = (uint32_t)reliability[i].level;
         hash = bench_hash(hash, &level, sizeof level);

@@ -264,10 +264,11 @@ static int run_command(tool_run *tool, attempt *a) {
     if (line && words_split(line, &words, &count))
         code = run_words(tool, a, words, count);
     if (a->job->kind->product == PRODUCT_JSON && code == CODE_FINE) {
-        abut_status status = tool->out.text.failed
-                                 ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the report")
-                                 : abut_context_write_file(tool->context, a->staged.data,
-                                                      tool->out.text.data, tool->out.text.used);
+        abut_status status =
+            tool->out.text.failed
+                ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the report")
+                : abut_context_write_file(tool->context, a->staged.data, tool->out.text.data,
+                                          tool->out.text.used);
         code = status ? tool_fail(tool, status) : code;
     }
     view_close(tool->view);
@@ -554,7 +555,8 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
     else
         text_print(&path, "%s/manifest.jsonl", b->folder);
     if (path.failed)
-        return tool_fail(b->tool, abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a name"));
+        return tool_fail(b->tool,
+                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a name"));
     if (!look_only && !make_folders(path.data)) {
         int error = errno;
         text_free(&path);

@@ -51,7 +51,8 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
         c->answers[k].cut = true;
         abut_posed other = {.bvh = c->surfaces[1 - k].bvh};
         code = surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
-        abut_status status = code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
+        abut_status status =
+            code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
         code = status ? tool_fail(tool, status) : code;
     }
     for (int round = 0; round < 2 && !code; round++) /* the second with one scale for both */

@@ -530,7 +530,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         say_fact(out, "patches", "%zu; %s", b->patch_count,
                  b->list[deepest].depth < 0 ? "there are only gaps"
                  : b->is_verified ? "shifts by the depths along the normals end the overlap"
-                                : "shifts by the depths along the normals do not end it all");
+                                  : "shifts by the depths along the normals do not end it all");
     }
     if (b->exact && out->json)
         tell_patches(out, b);

@@ -49,7 +49,8 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
     uint32_t base = 0, *corner = indices;
     abut_status status = positions && indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; !status && i < count; i++) {
-        const abut_vec3 o = abut_mesh_local_origin(meshes[i]), *p = abut_mesh_local_positions(meshes[i]);
+        const abut_vec3 o = abut_mesh_local_origin(meshes[i]),
+                        *p = abut_mesh_local_positions(meshes[i]);
         const uint32_t *from = abut_mesh_indices(meshes[i]);
         uint32_t own = abut_mesh_vertex_count(meshes[i]);
         for (uint32_t k = 0; k < own; k++)

@@ -43,7 +43,8 @@ static int find(tool_run *tool, const tool_arguments *arguments, deviation *d) {
         d->answers[k].limits[0] = d->tolerance;
         d->answers[k].limits[1] = -d->tolerance;
         code = surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
-        abut_status status = code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
+        abut_status status =
+            code ? ABUT_OK : abut_map_compute_distance(d->surfaces[k].map, &other, 1, NULL);
         progress_start(tool->progress, d->surfaces[k].path);
         if (!status && !code)
             status = abut_map_hausdorff(d->surfaces[k].bvh, other.bvh, NULL, &d->farthest[k]);

@@ -34,7 +34,8 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     bool within;
     abut_reliability reliability;
-    abut_status status = abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
+    abut_status status =
+        abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
     if (status)
         return tool_fail(tool, status);
     tool_advise(tool, &reliability);

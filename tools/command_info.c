@@ -148,8 +148,9 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
                  report->volume < 0 ? " (negative: wound inside out)" : "");
     else
         say_fact(out, "volume", "none: the surface %s%s",
-                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is " : "",
-                 report->is_closed                                       ? "not consistently oriented"
+                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is "
+                                                                                         : "",
+                 report->is_closed                                    ? "not consistently oriented"
                  : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
                                                                       : "has extra faces");
     if (isfinite(thickness))
@@ -288,8 +289,9 @@ static void tell_reliability(tool_output *out, const abut_mesh_report *report) {
     static const char *const marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "\u2713",
                                         [ABUT_RELIABILITY_LIMITED] = "~",
                                         [ABUT_RELIABILITY_UNRELIABLE] = "\u2717"};
-    static const char *const plain_marks[] = {
-        [ABUT_RELIABILITY_GUARANTEED] = "+", [ABUT_RELIABILITY_LIMITED] = "~", [ABUT_RELIABILITY_UNRELIABLE] = "x"};
+    static const char *const plain_marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "+",
+                                              [ABUT_RELIABILITY_LIMITED] = "~",
+                                              [ABUT_RELIABILITY_UNRELIABLE] = "x"};
     out_table(out, "reliability");
     const struct {
         const char *method;

@@ -81,9 +81,10 @@ static int by_badness(const void *a, const void *b) {
 static void say_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
     const char *key = options->query.measure_volume ? "thickness" : "depth";
     double size = clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH ? 0
-                  : options->query.measure_volume && clash->kind != CLASH_ITSELF   ? clash_thickness(clash)
-                  : has_depth(clash)                                       ? clash->pair.depth
-                                                                           : NAN;
+                  : options->query.measure_volume && clash->kind != CLASH_ITSELF
+                      ? clash_thickness(clash)
+                  : has_depth(clash) ? clash->pair.depth
+                                     : NAN;
     if (clash->kind == CLASH_NEAR)
         say_fact(out, key, "gap %.4g", clash->distance);
     else if (isfinite(size))
@@ -126,7 +127,8 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
     abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
-    say_vector(out, "place", true, pair->centre, (options->query.measure_volume ? 1e-9 : 1e-3) * size);
+    say_vector(out, "place", true, pair->centre,
+               (options->query.measure_volume ? 1e-9 : 1e-3) * size);
     if (options->query.count_edges)
         say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
                  (unsigned long long)pair->edges_b);
@@ -322,8 +324,8 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     abut_layers_query *query = &options->query;
     for (int i = 0; i < VIEWS_MOST; i++)
         views[i] = abut_raster_view_default();
-    if (resolution && (!read_count(resolution->words, &query->resolution) ||
-                       query->resolution > ABUT_RASTER_MAX))
+    if (resolution &&
+        (!read_count(resolution->words, &query->resolution) || query->resolution > ABUT_RASTER_MAX))
         return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
                            ABUT_RASTER_MAX, resolution->words);
     if (beyond_lengths(tolerance) || beyond_lengths(clearance))
@@ -343,8 +345,8 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     options->touching = option_given(arguments, "touching") || clearance;
     query->count_edges = option_given(arguments, "edges") != NULL;
     query->find_self = option_given(arguments, "own") != NULL;
-    if ((directions || resolution) && query->measure_volume && !query->count_edges && !query->find_self &&
-        !option_given(arguments, "images"))
+    if ((directions || resolution) && query->measure_volume && !query->count_edges &&
+        !query->find_self && !option_given(arguments, "images"))
         return tool_refuse(tool, "--views and --resolution belong to --method images, --own, "
                                  "--edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;

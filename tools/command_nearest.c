@@ -108,7 +108,7 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     int code = counts && a->nearest ? 0 : no_memory(tool);
     if (!code &&
         (status = abut_nearest_k_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
-                                          abut_array_host(counts))))
+                                       abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
         code = no_memory(tool);

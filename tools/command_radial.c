@@ -88,13 +88,14 @@ static abut_reliability reliability_of(const radial_subject *s) {
         volume += a.x * (b.y * c.z - b.z * c.y) + a.y * (b.z * c.x - b.x * c.z) +
                   a.z * (b.x * c.y - b.y * c.x);
     }
-    return volume < 0
-               ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                               "The surface faces inwards on the whole, and fields see only what "
-                               "faces outwards: turn its triangles round first."}
-               : (abut_reliability){ABUT_RELIABILITY_LIMITED,
-                               "Fields do not see surface behind other surface, seen from a bone: "
-                               "--report tells how much that is."};
+    return volume < 0 ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+                                           "The surface faces inwards on the whole, and fields see "
+                                           "only what "
+                                           "faces outwards: turn its triangles round first."}
+                      : (abut_reliability){
+                            ABUT_RELIABILITY_LIMITED,
+                            "Fields do not see surface behind other surface, seen from a bone: "
+                            "--report tells how much that is."};
 }
 
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
@@ -176,8 +177,8 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
             continue;
         const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
         abut_radial_answer answer;
-        abut_status status =
-            abut_radial_evaluate(s->radial, 1, abut_array_host(&point), 0, abut_array_host(&answer));
+        abut_status status = abut_radial_evaluate(s->radial, 1, abut_array_host(&point), 0,
+                                                  abut_array_host(&answer));
         if (status)
             return tool_fail(tool, status);
         out_object(out, NULL);

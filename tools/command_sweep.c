@@ -200,7 +200,8 @@ enum { WAYS_MOST = 64 };
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
     abut_vec3 at[2];
     for (int k = 0; k < 2; k++) {
-        abut_vec3 o = abut_mesh_local_origin(mesh[k]), p = abut_mesh_local_positions(mesh[k])[vertex];
+        abut_vec3 o = abut_mesh_local_origin(mesh[k]),
+                  p = abut_mesh_local_positions(mesh[k])[vertex];
         at[k] = (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
     }
     return (abut_vec3){at[0].x + time * (at[1].x - at[0].x), at[0].y + time * (at[1].y - at[0].y),

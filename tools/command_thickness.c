@@ -13,17 +13,20 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reli
     if (status)
         return tool_fail(tool, status);
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
-        *reliability = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                                "It faces inwards, so that the room around is taken for the wall: "
-                                "'abut convert --orient' turns it."};
+        *reliability =
+            (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+                               "It faces inwards, so that the room around is taken for the wall: "
+                               "'abut convert --orient' turns it."};
     return 0;
 }
 
 /* A sheet has no far side anywhere: then nothing is known to be thick enough. */
-static void check_found(const abut_map_measures *measures, bool limited, abut_reliability *reliability) {
+static void check_found(const abut_map_measures *measures, bool limited,
+                        abut_reliability *reliability) {
     if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
-        *reliability = (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                                "No sample has a far side, so that there is no wall to measure."};
+        *reliability =
+            (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
+                               "No sample has a far side, so that there is no wall to measure."};
 }
 
 static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surface *surface,

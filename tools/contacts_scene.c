@@ -70,9 +70,9 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
     abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
-    abut_status status = bones && positions
-                             ? abut_radial_create(body->character, NULL, radial)
-                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a character");
+    abut_status status = bones && positions ? abut_radial_create(body->character, NULL, radial)
+                                            : abut_set_error(ABUT_ERROR_MEMORY,
+                                                             "there is no memory for a character");
     rows_of(body->pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count && !status; i++)
         for (int column = 0; column < 4; column++) {
@@ -89,7 +89,8 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
         const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
         positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
     }
-    status = status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
+    status =
+        status ? status : abut_radial_set_positions(*radial, bones, abut_array_host(positions));
     free(bones);
     free(positions);
     return status;

@@ -168,7 +168,7 @@ typedef struct levels {
 } levels;
 
 static levels check(const tool_assembly *assembly, const tool_clashes *clashes, const known *list,
-                      uint32_t count) {
+                    uint32_t count) {
     levels v = {.known = (size_t)count * (assembly->count / PARTS)};
     for (size_t i = 0; i < clashes->count; i++) {
         const tool_clash *clash = &clashes->list[i];

@@ -183,7 +183,8 @@ static abut_status field_frame(letters *l, letter_row *row) {
         double start = seconds_now();
         status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
         status = status ? status
-                        : abut_field_evaluate_batch(field, &points, ABUT_INTERPOLATION_LINEAR, l->values);
+                        : abut_field_evaluate_batch(field, &points, ABUT_INTERPOLATION_LINEAR,
+                                                    l->values);
         row->field_ms += 1e3 * (seconds_now() - start);
         row->cells += (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
         for (size_t i = 0; i < count && !status; i++)

@@ -65,8 +65,9 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
     tool_text words = {0};
     text_safe(&words, surface->path);
     text_print(&words, ": %s and so no inside: distances to it have no sign",
-               info.reliability.level == ABUT_RELIABILITY_UNRELIABLE ? "has neighbours that face opposite ways"
-                                                         : "has a border");
+               info.reliability.level == ABUT_RELIABILITY_UNRELIABLE
+                   ? "has neighbours that face opposite ways"
+                   : "has a border");
     if (!tool->out.json && words.data)
         tool_log(tool, ABUT_LOG_INFO, words.data);
     text_free(&words);
@@ -346,11 +347,10 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         return;
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
-        apart = apart || map_shown(m->min.distance, m) != 0 ||
-                map_shown(m->max.distance, m) != 0;
+        apart = apart || map_shown(m->min.distance, m) != 0 || map_shown(m->max.distance, m) != 0;
         less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
-        more = more ||
-               (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
+        more =
+            more || (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }

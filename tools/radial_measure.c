@@ -179,8 +179,8 @@ static abut_status ask(const radial_subject *s, const abut_vec3 *points, const d
     abut_radial_answer *answers = malloc((count + 1) * sizeof *answers);
     if (!answers)
         return no_memory();
-    abut_status status =
-        abut_radial_evaluate(s->radial, count, abut_array_host(points), 0, abut_array_host(answers));
+    abut_status status = abut_radial_evaluate(s->radial, count, abut_array_host(points), 0,
+                                              abut_array_host(answers));
     for (size_t i = 0; i < count && !status; i++)
         errors[i] = answers[i].distance - (exact ? exact[i] : 0);
     free(answers);

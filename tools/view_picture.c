@@ -372,7 +372,8 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->count++;
     if (film->count > FRAMES_MOST || (film->bytes > BYTES_MOST && film->count > 2))
         thin(film);
-    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page")
+                        : ABUT_OK;
 }
 
 abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend) {

@@ -382,8 +382,9 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     view_place(view, (abut_box){o, {o.x + cell * n[0], o.y + cell * n[1], o.z + cell * n[2]}});
     size_t plane = (size_t)n[0] * n[1], count = (size_t)m[0] * m[1] * m[2];
     float *values = malloc(count * sizeof *values), *layer = malloc(plane * sizeof *layer);
-    abut_status status =
-        values && layer ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    abut_status status = values && layer
+                             ? ABUT_OK
+                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     float *to = values;
     for (uint32_t z = 0; z < m[2] && !status; z++) {
         const uint32_t begin[3] = {0, 0, z * step}, size[3] = {n[0], n[1], 1};

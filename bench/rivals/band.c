@@ -202,7 +202,8 @@ static void make_pairs(band_rival *b, const uint32_t *owner, const uint32_t *gri
                        const abut_character_matrix *bones, band_pair *pairs) {
     const rival *r = &b->base;
     const uint32_t *indices = abut_mesh_indices(r->rest);
-    const abut_vec3 *positions = abut_mesh_local_positions(r->rest), origin = abut_mesh_local_origin(r->rest);
+    const abut_vec3 *positions = abut_mesh_local_positions(r->rest),
+                    origin = abut_mesh_local_origin(r->rest);
     for (uint32_t i = 0; i < r->triangle_count; i++) {
         const uint32_t *c = indices + 3 * (size_t)i;
         uint32_t grids[3];

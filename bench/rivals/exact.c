@@ -178,8 +178,8 @@ static void field_range(void *user, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         abut_field_value at;
-        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) || !at.within ||
-            !(at.distance < 0))
+        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) ||
+            !at.within || !(at.distance < 0))
             continue;
         vec3 normal = v3_normalise(rival_near(at.gradient));
         if (v3_dot(normal, normal) > REAL(0.0))
@@ -194,7 +194,8 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
     if (!values) {
         exact_work work = {e, p};
         if (r->there)
-            return abut_set_error(ABUT_ERROR_DEVICE, "rival_collide: the field is not on the device");
+            return abut_set_error(ABUT_ERROR_DEVICE,
+                                  "rival_collide: the field is not on the device");
         abut_context_parallel_for(r->context, p->count, 1024, field_range, &work);
         return ABUT_OK;
     }

@@ -141,7 +141,7 @@ static abut_status find(sweep_rival *s) {
     s->found.list = abut_context_allocate(context, (size_t)room, sizeof *s->found.list);
     s->found.capacity = s->found.list ? room : 0;
     return s->found.list ? abut_sweep_find(s->motion, ABUT_SWEEP_ALL, NULL, &s->found, NULL)
-                            : ABUT_ERROR_MEMORY;
+                         : ABUT_ERROR_MEMORY;
 }
 
 static abut_status send_particles(sweep_rival *s, const rival_particles *p) {
@@ -177,9 +177,9 @@ static abut_status collide(rival *r, const rival_particles *p) {
     bool changed = false;
     for (int round = 0; round < ROUNDS && !status; round++) {
         status = r->there ? abut_sweep_set_positions(s->motion, abut_array_buffer(s->start_there),
-                                            abut_array_buffer(s->end_there))
+                                                     abut_array_buffer(s->end_there))
                           : abut_sweep_set_positions(s->motion, abut_array_host(s->start),
-                                            abut_array_host(s->end));
+                                                     abut_array_host(s->end));
         status = status ? status : find(s);
         if (status || s->found.count == 0)
             break;

@@ -77,9 +77,9 @@ abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
     abut_points points = all_points(c);
     abut_status status = make_room(c);
     status = status ? status : cloth_fit(c, 1, &c->solid_bvh);
-    status = status
-                 ? status
-                 : abut_nearest_point_batch(c->solid_bvh, &points, radius, abut_array_host(c->nearest));
+    status = status ? status
+                    : abut_nearest_point_batch(c->solid_bvh, &points, radius,
+                                               abut_array_host(c->nearest));
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {

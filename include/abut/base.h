@@ -146,8 +146,8 @@ ABUT_API void abut_context_parallel_for(abut_context *context, size_t count, siz
                                         void *data);
 /* Writes a file, all or nothing: an old one of that name stays until the new one is complete on
  * disk. /dev/stdout is written as it is. Thread-safe. */
-ABUT_API abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,
-                                        size_t bytes);
+ABUT_API abut_status abut_context_write_file(abut_context *context, const char *path,
+                                             const void *data, size_t bytes);
 /* Stores a sentence for abut_last_error() and returns `status`. Thread-safe. */
 ABUT_API abut_status abut_set_error(abut_status status, const char *sentence);
 

@@ -68,10 +68,10 @@ typedef struct abut_bvh_info {
     uint32_t triangle_count;
     uint32_t node_count, depth; /* nodes of four children; nodes from the root to the deepest */
     uint64_t bytes;             /* beyond the mesh */
-    double cost;       /* expected work of a random ray, in visits (surface area heuristic):
-                        * the sum of the areas of all boxes over that of the root */
-    double built_cost; /* as it was after the build; on a device, when first told */
-    bool should_rebuild;      /* cost has grown by more than half: building anew will pay */
+    double cost;         /* expected work of a random ray, in visits (surface area heuristic):
+                          * the sum of the areas of all boxes over that of the root */
+    double built_cost;   /* as it was after the build; on a device, when first told */
+    bool should_rebuild; /* cost has grown by more than half: building anew will pay */
 } abut_bvh_info;
 
 /* Tells size and quality; of one on a device from the CPU's copy, whose cost is 0 where it cannot
@@ -92,9 +92,9 @@ typedef struct abut_points {
     size_t stride;         /* bytes from point to point; 0 = packed, as in a buffer always */
     size_t count;
     const abut_buffer *buffer; /* instead of `points`: on the device of the hierarchy; else null */
-    bool is_sorted; /* points that follow each other lie close together, as along a surface or in rows
-                   * of a grid: batches need not sort them. Answers are the same, only the time is
-                   * not */
+    bool is_sorted; /* points that follow each other lie close together, as along a surface or in
+                     * rows of a grid: batches need not sort them. Answers are the same, only the
+                     * time is not */
 } abut_points;
 
 ABUT_DEFAULT(abut_points)
@@ -118,16 +118,16 @@ static inline abut_points abut_points_floats(const void *points, size_t count) {
 /* Finds all triangles that meet a box (lo <= hi on every axis), exactly; ascending. Writes them if
  * there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
  * either case. `triangles` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
-                                  uint32_t *triangles, uint64_t *count);
+ABUT_API abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box,
+                                          uint64_t capacity, uint32_t *triangles, uint64_t *count);
 
 /* The same for many boxes on all threads: of `count` abut_box to offsets (uint64_t) and triangles
  * (uint32_t), with their total and errors as abut_ray_all_batch(); the triangles of box i begin at
  * triangles[offsets[i]]. Reports progress as stage "boxes". Thread-safe; on a device one batch at a
  * time. */
 ABUT_API abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
-                                        uint64_t capacity, abut_array offsets, abut_array triangles,
-                                        uint64_t *total);
+                                                uint64_t capacity, abut_array offsets,
+                                                abut_array triangles, uint64_t *total);
 
 #ifdef __cplusplus
 }

@@ -138,8 +138,9 @@ ABUT_API abut_status abut_character_weld(const abut_character *character, abut_c
  * removed; the others get new numbers in the same order. Fails with ABUT_ERROR_ARGUMENT for a bone
  * that does not exist, or if no triangle would remain. `bones` may be null if `bone_count` is 0.
  * Thread-safe. */
-ABUT_API abut_status abut_character_remove_bones(const abut_character *character, const uint32_t *bones,
-                                            uint32_t bone_count, abut_character **reduced);
+ABUT_API abut_status abut_character_remove_bones(const abut_character *character,
+                                                 const uint32_t *bones, uint32_t bone_count,
+                                                 abut_character **reduced);
 
 /* Null is allowed. No other thread may use the character. */
 ABUT_API void abut_character_destroy(abut_character *character);

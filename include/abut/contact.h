@@ -51,7 +51,7 @@ typedef enum abut_sample_kind {
                              * counted from 0, or ABUT_SAMPLE_DEEPEST */
     ABUT_SAMPLE_FACE,       /* a flat region; element: its lowest triangle; part: 0 the middle, from
                              * 1 on near its corners */
-    ABUT_SAMPLE_SURFACE        /* element: the triangle; part: which on it */
+    ABUT_SAMPLE_SURFACE     /* element: the triangle; part: which on it */
 } abut_sample_kind;
 
 ABUT_API const char *abut_sample_kind_name(abut_sample_kind kind);
@@ -83,21 +83,21 @@ enum {
 
 typedef struct abut_samples_options {
     size_t size;
-    uint32_t kinds;    /* a sum of the above; 0 = vertices, edges and faces */
-    double cell;       /* of the grid that they are for: edges are cut into equal parts no longer
-                        * than its diagonal, or than the threshold if that is more. 0 = a 64th of
-                        * the longest side of the mesh */
-    double threshold;  /* see there */
-    double flat_angle; /* radians between normals, up to which two faces are flat; 0 = 0.001 */
-    double face_area;  /* flat regions larger than this get samples; 0 = four faces of a cell */
-    double radius;     /* of even samples: no two on the same side are nearer. 0 = the spacing of
-                        * edges, unless a count is given */
-    uint32_t count;    /* of even samples: exactly so many, spread as far as they go; 0 = by the
-                        * radius */
-    uint32_t max_count;    /* keep at most so many of all, and those that are spread best; 0 = all */
-    bool face_middles; /* only the middle of a flat region, as Sundholm has it */
-    const char *cache; /* keeps samples in a folder that nobody else can write, as in
-                        * abut_field_options; null = none, "" = the user's own */
+    uint32_t kinds;     /* a sum of the above; 0 = vertices, edges and faces */
+    double cell;        /* of the grid that they are for: edges are cut into equal parts no longer
+                         * than its diagonal, or than the threshold if that is more. 0 = a 64th of
+                         * the longest side of the mesh */
+    double threshold;   /* see there */
+    double flat_angle;  /* radians between normals, up to which two faces are flat; 0 = 0.001 */
+    double face_area;   /* flat regions larger than this get samples; 0 = four faces of a cell */
+    double radius;      /* of even samples: no two on the same side are nearer. 0 = the spacing of
+                         * edges, unless a count is given */
+    uint32_t count;     /* of even samples: exactly so many, spread as far as they go; 0 = by the
+                         * radius */
+    uint32_t max_count; /* keep at most so many of all, and those that are spread best; 0 = all */
+    bool face_middles;  /* only the middle of a flat region, as Sundholm has it */
+    const char *cache;  /* keeps samples in a folder that nobody else can write, as in
+                         * abut_field_options; null = none, "" = the user's own */
 } abut_samples_options;
 
 ABUT_DEFAULT(abut_samples_options)
@@ -191,9 +191,9 @@ typedef struct abut_contact_options {
     size_t size;
     double margin; /* contacts are also features that are this near; the band of a field, if less */
     uint32_t pair; /* given to every contact */
-    bool skip_edges;  /* only samples, no deepest points of edges */
-    bool keep_backfacing; /* keep contacts whose normal points along the normal of their own feature,
-                      * which are the wrong way out */
+    bool skip_edges;      /* only samples, no deepest points of edges */
+    bool keep_backfacing; /* keep contacts whose normal points along the normal of their own
+                           * feature, which are the wrong way out */
 } abut_contact_options;
 
 ABUT_DEFAULT(abut_contact_options)
@@ -202,9 +202,10 @@ ABUT_DEFAULT(abut_contact_options)
 typedef struct abut_contacts {
     abut_contact *list;
     uint64_t capacity;
-    uint64_t count;     /* that were found */
-    abut_reliability reliability; /* what the inside of the bodies is worth: the worst that the fields which
-                         * were asked say of their signs (see abut_field_info) */
+    uint64_t count; /* that were found */
+    abut_reliability
+        reliability; /* what the inside of the bodies is worth: the worst that the fields which
+                      * were asked say of their signs (see abut_field_info) */
 } abut_contacts;
 
 /* ---- two meshes, by exact geometry ---- */
@@ -227,19 +228,19 @@ typedef struct abut_patch {
 
 typedef struct abut_patch_options {
     size_t size;
-    double margin;  /* surfaces within this distance have contacts too, with negative depths: one
-                     * patch for each wall. If the margin is more than 5% of the size of the smaller
-                     * body (the longest side of its bounding box), walls further away than the
-                     * nearest gap plus 5% of that size are left out; the nearest one never is */
-    uint32_t max_contacts;  /* maximum of contacts for each patch; 0 = 4, at most 8 */
-    uint32_t pair;  /* copied to every contact */
+    double margin; /* surfaces within this distance have contacts too, with negative depths: one
+                    * patch for each wall. If the margin is more than 5% of the size of the smaller
+                    * body (the longest side of its bounding box), walls further away than the
+                    * nearest gap plus 5% of that size are left out; the nearest one never is */
+    uint32_t max_contacts; /* maximum of contacts for each patch; 0 = 4, at most 8 */
+    uint32_t pair;         /* copied to every contact */
     abut_vec3 hint; /* direction, of any length: the normal of the last step, or the motion of a
                      * relative to b, reversed. It is one of the normals that are tried, and it
                      * chooses the side to which a body that has gone through the other is pushed.
                      * Shallow opposite walls, as of a press fit, need none. Zero = none */
-    bool skip_verification; /* skip the exact tests that depths separate: faster; `is_verified` is false for
-                     * bodies that overlap, and a region has one patch along its best normal,
-                     * without walls. Gaps are the same */
+    bool skip_verification; /* skip the exact tests that depths separate: faster; `is_verified` is
+                             * false for bodies that overlap, and a region has one patch along its
+                             * best normal, without walls. Gaps are the same */
 } abut_patch_options;
 
 ABUT_DEFAULT(abut_patch_options)
@@ -252,14 +253,15 @@ typedef struct abut_patches {
     abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
     bool is_verified; /* an exact test has found the bodies apart after the shortest shift of a that
-                     * goes by at least the depth of every overlapping patch along its normal; gaps
-                     * do not limit this shift. True if there is no overlap. False if no shift
-                     * satisfies all patches, as between opposite walls of a press fit, or if none
-                     * was found, or with options->skip_verification */
-    abut_reliability reliability; /* reliability: guaranteed for closed meshes. For others too if no surfaces
-                         * touch within the margin and, as in <abut/pair.h>, no boundary edge
-                         * decides what is inside. Otherwise limited for a mesh with boundary edges,
-                         * unreliable for one whose neighbouring triangles face opposite ways */
+                       * goes by at least the depth of every overlapping patch along its normal;
+                       * gaps do not limit this shift. True if there is no overlap. False if no
+                       * shift satisfies all patches, as between opposite walls of a press fit, or
+                       * if none was found, or with options->skip_verification */
+    abut_reliability
+        reliability; /* reliability: guaranteed for closed meshes. For others too if no surfaces
+                      * touch within the margin and, as in <abut/pair.h>, no boundary edge
+                      * decides what is inside. Otherwise limited for a mesh with boundary edges,
+                      * unreliable for one whose neighbouring triangles face opposite ways */
 } abut_patches;
 
 /* Finds the contacts of two posed meshes by exact geometry, without fields and samples. Bodies that
@@ -322,8 +324,8 @@ ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *
  * connected part of the mesh below it, with exact depths, areas and volumes. A sphere or capsule
  * has one for each wall that it touches, with exact depths and without areas; a capsule whose axis
  * meets the mesh is taken as a mesh, within 0.3% of its radius. Boxes and hulls are as meshes in
- * abut_contact_patches(), and so are cylinders, within 0.1% of their radius. `is_verified` is checked
- * as there. The first question about a mesh makes its topology. Thread-safe. */
+ * abut_contact_patches(), and so are cylinders, within 0.1% of their radius. `is_verified` is
+ * checked as there. The first question about a mesh makes its topology. Thread-safe. */
 ABUT_API abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
                                         const abut_patch_options *options, abut_patches *patches);
 

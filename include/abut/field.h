@@ -112,7 +112,7 @@ typedef struct abut_field_info {
     bool closed;            /* the mesh has no border */
     abut_sign_method sign;
     uint64_t bytes;
-    uint64_t bricks;    /* that are stored; 0 for dense fields */
+    uint64_t bricks;              /* that are stored; 0 for dense fields */
     abut_reliability reliability; /* what the signs are worth: see abut_sign_info */
 } abut_field_info;
 
@@ -148,12 +148,12 @@ typedef enum abut_interpolation {
  * mesh, as far as that is within the grid, and the gradient points away from it. Takes no memory
  * and about 40 ns. Thread-safe. */
 ABUT_API abut_status abut_field_evaluate(const abut_field *field, abut_vec3 point,
-                                   abut_interpolation interpolation, abut_field_value *value);
+                                         abut_interpolation interpolation, abut_field_value *value);
 /* The same for many points on all threads. Refused before anything is written: a point that is not
  * legal. Thread-safe. */
 ABUT_API abut_status abut_field_evaluate_batch(const abut_field *field, const abut_points *points,
-                                         abut_interpolation interpolation,
-                                         abut_field_value *values);
+                                               abut_interpolation interpolation,
+                                               abut_field_value *values);
 
 /* ---- fields back to meshes ---- */
 
@@ -259,13 +259,15 @@ ABUT_DEFAULT(abut_field_team)
  * itself, or is handed null, leaves the others waiting: end them. What the file has then is not
  * complete: write it aside. Refused: dense fields, a device, a cache. Uses the context of the mesh.
  * Thread-safe, one team a thread. */
-ABUT_API abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_options *options,
-                                           bool plain, const abut_field_team *team,
-                                           abut_field_info *info);
+ABUT_API abut_status abut_field_write_distributed(abut_mesh *mesh,
+                                                  const abut_field_options *options, bool plain,
+                                                  const abut_field_team *team,
+                                                  abut_field_info *info);
 
 /* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
  * SHA-256 of positions and indices. False where the field came from no mesh. Thread-safe. */
-ABUT_API abut_status abut_field_matches_mesh(const abut_field *field, const abut_mesh *mesh, bool *is);
+ABUT_API abut_status abut_field_matches_mesh(const abut_field *field, const abut_mesh *mesh,
+                                             bool *is);
 
 /* ---- the cache ---- */
 

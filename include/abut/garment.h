@@ -73,8 +73,8 @@ ABUT_DEFAULT(abut_garment_options)
 /* Makes a garment for a character in its rest pose. Refused: a skeleton without one of the joints,
  * which the sentence names, a body that does not stand on two legs, an ease below 0 or that is not
  * finite, particles beyond the limits above, a body that no garment can be cut for without touching
- * it; the message names the bones that move what is touched, and abut_character_remove_bones() removes
- * such parts. Thread-safe.
+ * it; the message names the bones that move what is touched, and abut_character_remove_bones()
+ * removes such parts. Thread-safe.
  */
 ABUT_API abut_status abut_garment_create(const abut_character *character,
                                          const abut_garment_options *options,

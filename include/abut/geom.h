@@ -91,14 +91,16 @@ ABUT_API const char *abut_intersection_name(abut_intersection meeting);
 
 /* Tells whether two triangles intersect, and along which segment. `segment` may be null, and is
  * left alone where they do not meet. The answer is exact, the segment rounded. */
-ABUT_API abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
-                                                 abut_intersection *meeting, abut_segment *segment);
+ABUT_API abut_status abut_triangle_triangle_intersect(const abut_triangle *a,
+                                                      const abut_triangle *b,
+                                                      abut_intersection *meeting,
+                                                      abut_segment *segment);
 
 /* Tells whether a segment and a triangle intersect (exact), and a common point: the one nearest to
  * end[0]. `point` may be null, and is left alone where they do not meet. */
 ABUT_API abut_status abut_segment_triangle_intersect(const abut_segment *segment,
-                                                const abut_triangle *triangle, bool *meet,
-                                                abut_vec3 *point);
+                                                     const abut_triangle *triangle, bool *meet,
+                                                     abut_vec3 *point);
 
 typedef struct abut_ray {
     abut_vec3 origin, direction; /* direction of any length but 0 */
@@ -113,11 +115,11 @@ typedef struct abut_ray_triangle_hit {
  * vertex hits at least one of the triangles around it) and where first. A ray inside the
  * triangle's plane hits where it enters. `hit` may be null, and is left alone on a miss. */
 ABUT_API abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
-                                            bool *meet, abut_ray_triangle_hit *hit);
+                                                 bool *meet, abut_ray_triangle_hit *hit);
 
 /* Tells whether a box (lo <= hi on every axis) and a triangle intersect; exact. */
 ABUT_API abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
-                                            bool *meet);
+                                                 bool *meet);
 
 /* Signed distances from a point; negative inside, with the closest surface point. */
 typedef struct abut_signed_closest {

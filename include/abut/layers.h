@@ -67,15 +67,16 @@ ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item
 ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
  * failure, none. Poses may be in a buffer of the device, from where they come to the host. */
-ABUT_API abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut_array poses,
-                                      size_t count);
+ABUT_API abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids,
+                                           abut_array poses, size_t count);
 /* Gives the vertices of one item new positions (abut_vec3, absolute as those of
  * abut_mesh_create(), before the pose); null = those of its mesh again. Positions may be in a
  * buffer of the device: from the second time on they stay there, until a query needs them on the
  * host (exact, volume, hits, images). Refused: positions that abut_mesh_create() refuses. If the
  * device fails meanwhile, the item has the positions
  * from before or, where these had stayed on the device, those of its mesh. */
-ABUT_API abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_array positions);
+ABUT_API abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id,
+                                               abut_array positions);
 
 /* ---- queries ---- */
 
@@ -89,12 +90,12 @@ typedef struct abut_layers_query {
                           * millionth of the depth of the view */
     bool every_pixel;    /* draw all of every solid. Otherwise pixels over which no two boxes of
                           * solids overlap cost nothing; pairs are the same */
-    bool find_self;            /* also solids that overlap themselves; draws every pixel */
-    bool count_edges;          /* also count edges that are inside another solid, as CInDeR does */
-    bool find_hits;           /* and list them */
-    bool is_exact;          /* decide each pair whose boxes overlap in all views by
+    bool find_self;      /* also solids that overlap themselves; draws every pixel */
+    bool count_edges;    /* also count edges that are inside another solid, as CInDeR does */
+    bool find_hits;      /* and list them */
+    bool is_exact;       /* decide each pair whose boxes overlap in all views by
                           * abut_pair_overlap(): all that overlap or touch, and no other */
-    bool measure_volume;         /* the same by abut_pair_measure(): kind, volume, area, normal, centre and
+    bool measure_volume; /* the same by abut_pair_measure(): kind, volume, area, normal, centre and
                           * box are from the triangles. Faces within the tolerance are flush.
                           * Without `exact`, `own`, `edges` and `hits` no image is drawn, and what
                           * images measure is 0: pixels, intervals, lengths and depth */
@@ -106,7 +107,7 @@ ABUT_DEFAULT(abut_layers_query)
 typedef struct abut_layers_pair {
     uint32_t a, b;               /* a < b; equal where a solid overlaps itself */
     abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_INTERSECTING */
-    abut_pair_kind kind;  /* with `volume`; else ABUT_PAIR_KIND_OVERLAP */
+    abut_pair_kind kind;         /* with `volume`; else ABUT_PAIR_KIND_OVERLAP */
     uint32_t view_count;         /* views whose rays are in both somewhere */
     uint64_t pixels;             /* of all views */
     uint64_t intervals;          /* more than pixels where rays are in both several times */
@@ -150,7 +151,8 @@ typedef struct abut_layers_result {
     uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
     double tolerance;    /* that was used; the greatest of all views. As in the query where no image
                           * was drawn */
-    abut_reliability reliability;  /* the worst of all meshes; with `volume` also where one cuts itself */
+    abut_reliability
+        reliability; /* the worst of all meshes; with `volume` also where one cuts itself */
 } abut_layers_result;
 
 /* Finds the pairs of solids that overlap. `query` may be null. Where a list has too little room

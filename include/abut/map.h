@@ -80,8 +80,9 @@ typedef struct abut_map_info {
     double reach_at_rest;  /* as it was when the atlas was laid out */
     bool has_distances;    /* a query has been answered for this state of the mesh */
     bool has_sign;         /* some of its distances may be negative */
-    abut_reliability reliability;    /* of the last query: what signs are worth, the worst of all bodies, or
-                            * thickness; distances themselves are always what was promised */
+    abut_reliability
+        reliability; /* of the last query: what signs are worth, the worst of all bodies, or
+                      * thickness; distances themselves are always what was promised */
 } abut_map_info;
 
 /* Null gives zeros. */
@@ -127,8 +128,8 @@ ABUT_DEFAULT(abut_map_query)
  * Hierarchies may be on the CPU or on the device of the map, which keeps references to them until
  * the next query of bodies. Refused: a body with coordinates beyond 1e30. Reports progress as stage
  * "map". */
-ABUT_API abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
-                                   const abut_map_query *query);
+ABUT_API abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others,
+                                               uint32_t count, const abut_map_query *query);
 /* Finds the distance of every sample to the surface itself, but for what is around it: as in a
  * complete search of all other triangles, the lowest of those that are equally near. Vertices in
  * one place count as one. Answers have 0 as the other body, and no sign. Runs on the CPU, but for
@@ -158,7 +159,7 @@ ABUT_API const char *abut_map_thickness_name(abut_map_thickness kind);
  * Runs on the CPU. abut_map_info.reliability tells what answers are worth on this surface. Reports
  * progress as stage "map". */
 ABUT_API abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
-                                             const abut_map_query *query);
+                                                const abut_map_query *query);
 
 /* ---- answers ---- */
 
@@ -186,7 +187,7 @@ typedef struct abut_map_value {
 
 /* Tells the distance at any point of the surface: barycentric coordinates, whose sum is 1. */
 ABUT_API abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle,
-                                 const double barycentric[3], abut_map_value *value);
+                                       const double barycentric[3], abut_map_value *value);
 
 /* A sample, and what is nearest to it. */
 typedef struct abut_map_witness {
@@ -217,11 +218,11 @@ typedef struct abut_map_measures {
     uint64_t within, inside; /* no farther than asked for; with a negative distance */
     double area, found_area, within_area, inside_area;
     abut_map_witness min, max; /* of those found; a negative one: how deep, at most */
-    double min_error;    /* the least distance over all the surface is no less than this below; 0
-                            * with `exact`, unless distances have signs and surfaces touch */
+    double min_error; /* the least distance over all the surface is no less than this below; 0
+                       * with `exact`, unless distances have signs and surfaces touch */
     double max_error; /* and the greatest no more than this above, if nothing is beyond the
-                            * limit */
-    double mean, rms;      /* by area, of those found; rms of magnitudes */
+                       * limit */
+    double mean, rms; /* by area, of those found; rms of magnitudes */
 } abut_map_measures;
 
 /* Measures the answers of the last query. The distances below which a share of the area found lies
@@ -237,20 +238,20 @@ ABUT_API abut_status abut_map_histogram(const abut_map *map, double lo, double h
 
 /* Lists all texels no farther than `distance`, by y x resolution + x. */
 ABUT_API abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity,
-                                   uint32_t *texels, uint64_t *count);
+                                         uint32_t *texels, uint64_t *count);
 
 /* Gathers texels no farther than options->margin into patches of the surface, which is a: texels
  * beside each other in a triangle, or on both sides of an edge. Of different bodies there are
  * different patches; `pair` of a contact is that of the options plus the number of the body. Each
  * has up to options->keep contacts, its deepest sample and others far from each other: kind
- * ABUT_CONTACT_SURFACE, the triangle as element, as part which sample of it; the point halfway to the
- * closest point, the normal along that way; out of the body if both are in one place. A patch has
- * its texels' area. The volumes of a body's patches sum to that of abut_pair_measure(); patches
+ * ABUT_CONTACT_SURFACE, the triangle as element, as part which sample of it; the point halfway to
+ * the closest point, the normal along that way; out of the body if both are in one place. A patch
+ * has its texels' area. The volumes of a body's patches sum to that of abut_pair_measure(); patches
  * share it in proportion to the depths of their texels. Volumes are 0 (not measured) if one of both
  * surfaces is open, if distances have no sign, and for a surface against itself. Refused: a body
  * that was refitted since the query. Depths are the least ways out of samples one by one; whether a
- * shift separates is not checked, and `is_verified` is false where there are patches. The hint is not
- * used. Where distances have no sign no depth is above 0. Refused: answers about thickness. */
+ * shift separates is not checked, and `is_verified` is false where there are patches. The hint is
+ * not used. Where distances have no sign no depth is above 0. Refused: answers about thickness. */
 ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
                                        abut_patches *patches);
 

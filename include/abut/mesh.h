@@ -80,8 +80,8 @@ ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_inp
  * harm; points of a plane that several triangles share may be vertices within it. Coordinates below
  * 1e-180 of the largest one count as 0. Refused: points that are all in one plane, and those that
  * abut_mesh_create() refuses. Reports progress as stage "hull". Thread-safe. */
-ABUT_API abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points, size_t count,
-                                    abut_mesh **hull);
+ABUT_API abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points,
+                                           size_t count, abut_mesh **hull);
 
 /* Adds a hold on a mesh and returns it. Thread-safe. */
 ABUT_API abut_mesh *abut_mesh_retain(abut_mesh *mesh);
@@ -106,9 +106,9 @@ ABUT_API abut_box abut_mesh_bounds(const abut_mesh *mesh);
 ABUT_API abut_vec3 abut_mesh_up(const abut_mesh *mesh);
 
 /* Copies the absolute positions of all vertices, abut_mesh_vertex_count() of them: what
- * abut_mesh_create(), abut_sweep_set_positions(), abut_world_set_positions(), abut_radial_set_positions() and
- * abut_frames_writer_add() read. `positions` may be null for a mesh without vertices. Returns
- * ABUT_ERROR_ARGUMENT for null. Thread-safe. */
+ * abut_mesh_create(), abut_sweep_set_positions(), abut_world_set_positions(),
+ * abut_radial_set_positions() and abut_frames_writer_add() read. `positions` may be null for a mesh
+ * without vertices. Returns ABUT_ERROR_ARGUMENT for null. Thread-safe. */
 ABUT_API abut_status abut_mesh_get_positions(const abut_mesh *mesh, abut_vec3 *positions);
 
 /* ---- files ---- */
@@ -257,11 +257,12 @@ typedef struct abut_problem {
 typedef enum abut_reliability_level {
     ABUT_RELIABILITY_GUARANTEED = 0, /* the method keeps its promise on this mesh */
     ABUT_RELIABILITY_LIMITED,        /* it answers; the reason says what the answer then means */
-    ABUT_RELIABILITY_UNRELIABLE           /* it would answer wrongly without a sign of it */
+    ABUT_RELIABILITY_UNRELIABLE      /* it would answer wrongly without a sign of it */
 } abut_reliability_level;
 
 /* What a method promises on a mesh. Each says so itself, from the report below:
- * abut_nearest_reliability(), abut_sign_reliability(), abut_pair_reliability(), abut_self_reliability(). */
+ * abut_nearest_reliability(), abut_sign_reliability(), abut_pair_reliability(),
+ * abut_self_reliability(). */
 typedef struct abut_reliability {
     abut_reliability_level level;
     const char *reason; /* one static sentence */
@@ -279,18 +280,19 @@ typedef struct abut_mesh_report {
     uint32_t vertex_count, triangle_count, edge_count;
     uint32_t component_count, loop_count;
     int64_t euler_number; /* used vertices - edges + triangles */
-    bool is_closed;          /* every edge has exactly two faces */
-    bool is_manifold;        /* no non-manifold edge or vertex */
-    bool is_oriented;        /* no flipped edge */
-    bool is_balanced;        /* no boundary edge, and no non-manifold edge that more faces run along
+    bool is_closed;       /* every edge has exactly two faces */
+    bool is_manifold;     /* no non-manifold edge or vertex */
+    bool is_oriented;     /* no flipped edge */
+    bool is_balanced;     /* no boundary edge, and no non-manifold edge that more faces run along
                            * one way than the other */
-    bool has_boundary;        /* some edge is run along more often one way than the other, vertices of
+    bool has_boundary;    /* some edge is run along more often one way than the other, vertices of
                            * equal coordinates counted as one: what winding numbers go by */
-    bool has_opposite_boundary;         /* the same by two or more, as where neighbours face opposite ways */
-    bool has_volume;        /* some closed part has a volume */
-    bool has_flat_component;       /* some closed part has none */
-    bool has_nested_component;     /* a part lies inside another, and both face outwards */
-    bool has_isolated_edges;      /* of triangles that name a vertex twice, away from the surface */
+    bool
+        has_opposite_boundary; /* the same by two or more, as where neighbours face opposite ways */
+    bool has_volume;           /* some closed part has a volume */
+    bool has_flat_component;   /* some closed part has none */
+    bool has_nested_component; /* a part lies inside another, and both face outwards */
+    bool has_isolated_edges;   /* of triangles that name a vertex twice, away from the surface */
     abut_box bounds;
     double area;
     double volume;      /* signed, by the divergence theorem; meaningful when closed and oriented */
@@ -299,14 +301,15 @@ typedef struct abut_mesh_report {
     double inertia[6];  /* xx yy zz xy yz zx about the centroid, density 1: of the solid or of the
                          * surface, as the centroid. Off-diagonals are the tensor's entries, so
                          * with their minus sign */
-    bool is_solid;         /* whether centroid and inertia are those of the solid */
+    bool is_solid;      /* whether centroid and inertia are those of the solid */
     abut_problem problems[ABUT_PROBLEM_COUNT];
-    bool has_self_intersection_test;       /* whether abut_pair_examine has looked for self-intersections */
+    bool has_self_intersection_test;  /* whether abut_pair_examine has looked for self-intersections
+                                       */
     uint64_t self_intersection_count; /* pairs of triangles that meet, if so */
-    double hole_fraction; /* area of the holes over `area`: each boundary loop counts as a disc of its
-                        * perimeter, vertices of equal coordinates count as one */
-    bool has_sheets;   /* a connected part is a sheet: see ABUT_SHEET_HOLE_FRACTION */
-    bool is_sheet;     /* every connected part is, so nothing is inside the surface */
+    double hole_fraction; /* area of the holes over `area`: each boundary loop counts as a disc of
+                           * its perimeter, vertices of equal coordinates count as one */
+    bool has_sheets;      /* a connected part is a sheet: see ABUT_SHEET_HOLE_FRACTION */
+    bool is_sheet;        /* every connected part is, so nothing is inside the surface */
 } abut_mesh_report;
 
 /* Examines a mesh. Not for self-intersections, which take a hierarchy: see abut_pair_examine.
@@ -317,8 +320,9 @@ ABUT_API abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_
  * the kind says, ascending. `count` gets their number; where that is above `capacity`, fails with
  * ABUT_ERROR_BUFFER and writes none. `elements` may be null with a capacity of 0. Not for
  * self-intersections: see abut_pair_self_intersections. Thread-safe. */
-ABUT_API abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_problem_kind kind,
-                                         uint32_t capacity, uint32_t *elements, uint32_t *count);
+ABUT_API abut_status abut_mesh_get_problem_elements(const abut_topology *topology,
+                                                    abut_problem_kind kind, uint32_t capacity,
+                                                    uint32_t *elements, uint32_t *count);
 
 /* "boundary-edge" and so on. */
 ABUT_API const char *abut_problem_kind_name(abut_problem_kind kind);

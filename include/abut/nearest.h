@@ -37,7 +37,7 @@ ABUT_API abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, do
  * is not finite or beyond ABUT_COORDINATE_MAX. Reports progress as stage "nearest"; if that
  * cancels, part of `nearest` has been written. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points,
-                                        double radius, abut_array nearest);
+                                              double radius, abut_array nearest);
 
 /* What unsigned distances, rays and pairs of triangles promise on a mesh: all, whatever it is.
  * Thread-safe. */
@@ -48,16 +48,16 @@ ABUT_API abut_reliability abut_nearest_reliability(const abut_mesh_report *repor
 /* Finds the triangles nearest to a point, at most `k` of them, and only at a distance of at most
  * `radius`: sorted by distance, then by index. `nearest` has room for `k`; `count` gets how many
  * there are. Takes no memory. Thread-safe. */
-ABUT_API abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius,
-                                       uint32_t k, abut_nearest *nearest, uint64_t *count);
+ABUT_API abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
+                                    abut_nearest *nearest, uint64_t *count);
 /* The same for many points on all threads: those of point i begin at nearest[i x k] (abut_nearest),
  * and counts[i] (uint32_t) tells how many they are; what is left of its places stays as it was.
  * Refused before anything is written: a point that is not legal. Reports progress as stage
  * "nearest"; if that cancels, part has been written. Thread-safe; on a device one batch at a time.
  */
 ABUT_API abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points,
-                                             double radius, uint32_t k, abut_array nearest,
-                                             abut_array counts);
+                                          double radius, uint32_t k, abut_array nearest,
+                                          abut_array counts);
 /* Finds all triangles at a distance of at most `radius`, sorted as above. Writes them if there are
  * at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in either case.
  * `nearest` may be null with a capacity of 0. Thread-safe. */

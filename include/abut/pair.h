@@ -17,13 +17,13 @@
  * <abut/contact.h>, <abut/sweep.h> and <abut/world.h> follow the same rule. Signs of single points
  * (<abut/sign.h>, <abut/field.h>, <abut/map.h>) have winding numbers on sheets too.
  *
- * Every answer has its reliability with it, as an abut_reliability. Where surfaces intersect, and where
- * nothing of one is in the bounding box of the other, every answer is exact whatever the meshes
- * are. Where containment decides, it is
- *   guaranteed    on closed surfaces, also if they face inwards or intersect themselves; and on
- *                 sheets, which contain nothing by definition: the reason says so
- *   limited       on surfaces with small holes, since the inside is a guess near the holes
- *   unreliable         where neighbouring triangles face opposite ways, since these cancel each other
+ * Every answer has its reliability with it, as an abut_reliability. Where surfaces intersect, and
+ * where nothing of one is in the bounding box of the other, every answer is exact whatever the
+ * meshes are. Where containment decides, it is guaranteed    on closed surfaces, also if they face
+ * inwards or intersect themselves; and on sheets, which contain nothing by definition: the reason
+ * says so limited       on surfaces with small holes, since the inside is a guess near the holes
+ *   unreliable         where neighbouring triangles face opposite ways, since these cancel each
+ * other
  *
  * Answers depend neither on the number of threads nor on the processor nor on the device nor on
  * what a cache remembers. All functions only read the hierarchies, so any number of threads may ask
@@ -65,10 +65,10 @@ typedef struct abut_pair_cache {
 /* ---- overlap ---- */
 
 typedef enum abut_pair_relation {
-    ABUT_PAIR_APART = 0, /* no point in common */
-    ABUT_PAIR_INTERSECTING,   /* some triangles intersect, or touch */
-    ABUT_PAIR_A_INSIDE,  /* none do, but a connected part of a lies inside b */
-    ABUT_PAIR_B_INSIDE   /* none do, nothing of a lies inside b, but a part of b inside a */
+    ABUT_PAIR_APART = 0,    /* no point in common */
+    ABUT_PAIR_INTERSECTING, /* some triangles intersect, or touch */
+    ABUT_PAIR_A_INSIDE,     /* none do, but a connected part of a lies inside b */
+    ABUT_PAIR_B_INSIDE      /* none do, nothing of a lies inside b, but a part of b inside a */
 } abut_pair_relation;
 
 /* "apart", "meeting", "a-inside", "b-inside". */
@@ -104,8 +104,9 @@ typedef struct abut_pair_intersection {
 /* Finds all pairs of triangles that intersect, exactly; sorted by the triangle of a, then by that
  * of b. Writes them if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count`
  * gets their number in either case. `meetings` may be null with a capacity of 0. Thread-safe. */
-ABUT_API abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b, uint64_t capacity,
-                                        abut_pair_intersection *meetings, uint64_t *count);
+ABUT_API abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b,
+                                             uint64_t capacity, abut_pair_intersection *meetings,
+                                             uint64_t *count);
 
 /* ---- distance ---- */
 
@@ -169,15 +170,15 @@ ABUT_API const char *abut_pair_kind_name(abut_pair_kind kind);
 typedef struct abut_pair_measures {
     abut_pair_kind kind;
     double volume;
-    double area;        /* of its surface: the three that follow, added */
-    double area_a;      /* of a's surface inside b, */
-    double area_b;      /* of b's inside a, */
-    double shared_area; /* and of what both have where they face the same way */
-    double flush_area;  /* where they face opposite ways: in contact, without volume */
-    abut_vec3 area_vector;   /* normals of a times area, added up over a's surface inside b; of a touch,
-                         * over what is flush. It points out of a, into b: what a shift of a along a
-                         * unit vector adds to the volume is the product of both */
-    abut_vec3 centroid; /* of the volume; of a touch, of what is flush, else a common point */
+    double area;           /* of its surface: the three that follow, added */
+    double area_a;         /* of a's surface inside b, */
+    double area_b;         /* of b's inside a, */
+    double shared_area;    /* and of what both have where they face the same way */
+    double flush_area;     /* where they face opposite ways: in contact, without volume */
+    abut_vec3 area_vector; /* normals of a times area, added up over a's surface inside b; of a
+                            * touch, over what is flush. It points out of a, into b: what a shift of
+                            * a along a unit vector adds to the volume is the product of both */
+    abut_vec3 centroid;    /* of the volume; of a touch, of what is flush, else a common point */
     abut_box bounds;       /* of the solid and of what is flush; of a touch, of the same */
     abut_reliability reliability;
 } abut_pair_measures;
@@ -191,7 +192,8 @@ typedef struct abut_pair_measures {
  * in proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
-                                      const abut_pair_measure_options *options, abut_pair_measures *common);
+                                       const abut_pair_measure_options *options,
+                                       abut_pair_measures *common);
 
 /* ---- many poses ---- */
 
@@ -213,7 +215,8 @@ ABUT_DEFAULT(abut_pair_poses)
  * where only one is, or another device has it. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
                                              const abut_pair_options *options,
-                                             abut_pair_relation *relations, abut_reliability *reliability);
+                                             abut_pair_relation *relations,
+                                             abut_reliability *reliability);
 ABUT_API abut_status abut_pair_distance_batch(const abut_pair_poses *poses,
                                               const abut_pair_options *options,
                                               abut_separation *separations);
@@ -233,7 +236,7 @@ ABUT_API abut_status abut_pair_within_batch(const abut_pair_poses *poses, double
  * what they are by the same rules; one that is an edge or a corner of its neighbour does not meet
  * it. */
 typedef struct abut_pair_self_intersection {
-    uint32_t triangle[2]; /* lower, higher */
+    uint32_t triangle[2];   /* lower, higher */
     abut_intersection kind; /* and segment, as abut_triangle_triangle_intersect gives them */
     abut_segment segment;
 } abut_pair_self_intersection;
@@ -261,15 +264,16 @@ ABUT_DEFAULT(abut_pair_self_options)
  * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 50 bytes a triangle
  * and 16 a pair meanwhile. Reports progress as stage "self". Thread-safe. */
 ABUT_API abut_status abut_pair_self_intersections(const abut_bvh *bvh,
-                                             const abut_pair_self_options *options,
-                                             uint64_t capacity, abut_pair_self_intersection *pairs,
-                                             uint64_t *count);
+                                                  const abut_pair_self_options *options,
+                                                  uint64_t capacity,
+                                                  abut_pair_self_intersection *pairs,
+                                                  uint64_t *count);
 /* Tells whether there is any such pair; ends at the first. Thread-safe. */
-ABUT_API abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_options *options,
-                                        bool *any);
+ABUT_API abut_status abut_pair_self_intersects(const abut_bvh *bvh,
+                                               const abut_pair_self_options *options, bool *any);
 /* Completes the report of abut_mesh_examine on the mesh of the hierarchy: counts the triangles that
- * meet others; what follows for a method is then in its reliability. `options` as above, `report` as it
- * was on failure. Thread-safe. */
+ * meet others; what follows for a method is then in its reliability. `options` as above, `report`
+ * as it was on failure. Thread-safe. */
 ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
                                        abut_mesh_report *report);
 
@@ -293,7 +297,7 @@ typedef struct abut_pair_group {
     size_t configuration_count;
     const uint32_t *ignored; /* pairs of objects that are not tested: two indices each */
     size_t ignored_count;
-    double margin; /* pairs at most this far apart count as touching; from 0 */
+    double margin;     /* pairs at most this far apart count as touching; from 0 */
     bool surface_only; /* only surfaces count: an object inside another does not touch it */
 } abut_pair_group;
 
@@ -314,12 +318,13 @@ typedef struct abut_pair_group_closest {
 /* Finds out for each configuration whether any two objects touch; any[i] belongs to configuration
  * i. A broad phase rejects pairs by their bounding boxes, which are those of the hierarchies at the
  * time of the call; the other pairs are tested as abut_pair_overlap and abut_pair_within do, in the
- * order of their boxes along one axis, until one touches. `reliability`, which may be null, is the least
- * reliable of all tests that were made. Configurations are shared among the threads of the context
- * of the first object; results are the same on any number of them. Returns ABUT_ERROR_ARGUMENT
- * before anything is written for a pose that abut_pair_overlap refuses, and an ignored index that
- * is no object. Hierarchies on a device are tested on the CPU. Reports progress as stage "pairs";
- * if that cancels or memory runs out, part of the results have been written. Thread-safe. */
+ * order of their boxes along one axis, until one touches. `reliability`, which may be null, is the
+ * least reliable of all tests that were made. Configurations are shared among the threads of the
+ * context of the first object; results are the same on any number of them. Returns
+ * ABUT_ERROR_ARGUMENT before anything is written for a pose that abut_pair_overlap refuses, and an
+ * ignored index that is no object. Hierarchies on a device are tested on the CPU. Reports progress
+ * as stage "pairs"; if that cancels or memory runs out, part of the results have been written.
+ * Thread-safe. */
 ABUT_API abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
                                          abut_reliability *reliability);
 /* Finds all pairs that touch; sorted by configuration, then a, then b. Writes them if there are at
@@ -329,8 +334,8 @@ ABUT_API abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t
                                           abut_pair_group_hit *hits, uint64_t *count,
                                           abut_reliability *reliability);
 /* Finds the closest two objects of each configuration; if several pairs touch, one of them, always
- * the same for the same group. `margin` is not used. The reliability of a separation is that of its pair
- * alone. The rest as above. Thread-safe. */
+ * the same for the same group. `margin` is not used. The reliability of a separation is that of its
+ * pair alone. The rest as above. Thread-safe. */
 ABUT_API abut_status abut_pair_group_distance(const abut_pair_group *group,
                                               abut_pair_group_closest *closest);
 

@@ -122,8 +122,9 @@ ABUT_API abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t fi
  * the device of the fields). Positions must be finite and no larger than ABUT_COORDINATE_MAX; those
  * on a device are not checked. The frames before are kept: particles move relative to them. On
  * failure all is as before. */
-ABUT_API abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,
-                                        abut_array positions);
+ABUT_API abut_status abut_radial_set_positions(abut_radial *radial,
+                                               const abut_character_matrix *bones,
+                                               abut_array positions);
 
 /* ---- points ---- */
 
@@ -146,7 +147,7 @@ typedef struct abut_radial_answer {
  * the point on, as long as neighbours are nearer; inside the same. Points that are not finite get
  * infinity. Answers before the first update are those of empty fields. */
 ABUT_API abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points,
-                                    double limit, abut_array answers);
+                                          double limit, abut_array answers);
 
 /* Finds the contacts of capsules, b, with the character, a: spheres are capsules without length,
  * points and vertices of a mesh those without radius too. Each has up to three, of kind
@@ -200,13 +201,11 @@ ABUT_DEFAULT(abut_radial_particles)
  * moved out the shortest way that cells know. Particles do not know each other. On failure all is
  * as before. */
 ABUT_API abut_status abut_radial_collide(abut_radial *radial, abut_radial_particles *particles);
-/* abut_radial_set_positions() and abut_radial_collide() in one call, with the same answers. On a device
- * both are queued together and waited for once. On failure all is as before; particles in a buffer
- * may have been moved if the device itself failed. */
-ABUT_API abut_status abut_radial_step(abut_radial *radial,
-                                                const abut_character_matrix *bones,
-                                                abut_array positions,
-                                                abut_radial_particles *particles);
+/* abut_radial_set_positions() and abut_radial_collide() in one call, with the same answers. On a
+ * device both are queued together and waited for once. On failure all is as before; particles in a
+ * buffer may have been moved if the device itself failed. */
+ABUT_API abut_status abut_radial_step(abut_radial *radial, const abut_character_matrix *bones,
+                                      abut_array positions, abut_radial_particles *particles);
 
 /* ---- surface ---- */
 
@@ -218,14 +217,14 @@ ABUT_API abut_status abut_radial_surface(abut_radial *radial, uint32_t field, ab
 
 /* Errors are distances that fields give where the true one is 0, by area. */
 typedef struct abut_radial_measures {
-    double area;                   /* of the surface */
-    double seen_area;              /* with an error of one cell at most */
-    double missing_area;           /* more than a cell outside of all fields: no field has it */
-    double buried_area;            /* more than a cell inside of one: folds, armpits, ears */
-    double mean, rms;              /* of errors of what is seen, without sign */
-    double p50, p90, p99; /* 50, 90 and 99 percent of all area have no greater error */
-    double max;               /* of all; infinity where there is no field near */
-    uint32_t max_triangle;                /* the triangle that has it; ABUT_NONE if there is none */
+    double area;           /* of the surface */
+    double seen_area;      /* with an error of one cell at most */
+    double missing_area;   /* more than a cell outside of all fields: no field has it */
+    double buried_area;    /* more than a cell inside of one: folds, armpits, ears */
+    double mean, rms;      /* of errors of what is seen, without sign */
+    double p50, p90, p99;  /* 50, 90 and 99 percent of all area have no greater error */
+    double max;            /* of all; infinity where there is no field near */
+    uint32_t max_triangle; /* the triangle that has it; ABUT_NONE if there is none */
 } abut_radial_measures;
 
 /* Measures fields against the true surface: at the middle of every triangle of `mesh`, the posed

@@ -47,7 +47,7 @@ typedef struct abut_raster_view {
     bool perspective;    /* rays from `eye` */
     abut_vec3 eye;
     double angle;           /* between rays at the top and the bottom, radians; 0 = 1 */
-    double near_distance;            /* rays begin so far before the eye; 0 = 1/1000 of the way to the end */
+    double near_distance;   /* rays begin so far before the eye; 0 = 1/1000 of the way to the end */
     uint32_t width, height; /* pixels, at most ABUT_RASTER_MAX. Where one is 0, it fits the region
                              * (perspective: as many as the other); both: the larger is 1024 */
 } abut_raster_view;

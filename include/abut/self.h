@@ -74,8 +74,8 @@ typedef struct abut_self_line {
  * axis of its vertices at the start through their mean, over three fifths of their extent. It moves
  * with them: rigidly with a rigid companion. Refused: a count of 0, coordinates that are not finite
  * or beyond ABUT_COORDINATE_MAX. Thread-safe. */
-ABUT_API abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
-                                       abut_self_line *line);
+ABUT_API abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end,
+                                        uint32_t count, abut_self_line *line);
 
 typedef struct abut_self_step {
     size_t size;

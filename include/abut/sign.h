@@ -38,7 +38,8 @@ typedef enum abut_sign_method {
 ABUT_API const char *abut_sign_method_name(abut_sign_method method);
 
 /* Tells what a method promises on a mesh, and why; AUTO as winding numbers. Thread-safe. */
-ABUT_API abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method);
+ABUT_API abut_reliability abut_sign_reliability(const abut_mesh_report *report,
+                                                abut_sign_method method);
 
 typedef struct abut_sign_options {
     size_t size;
@@ -57,13 +58,13 @@ ABUT_DEFAULT(abut_sign_options)
 ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options);
 
 typedef struct abut_sign_info {
-    abut_sign_method method; /* AUTO = not prepared */
-    bool is_closed;             /* the surface has no border */
-    uint64_t bytes;          /* beyond the hierarchy */
-    abut_reliability reliability;      /* what answers about inside, windings and signs are worth: guaranteed
-                              * without border, however the surface cuts itself or faces; limited
-                              * with holes; unreliable where neighbours face opposite ways. Its reason
-                              * is null where nothing was prepared */
+    abut_sign_method method;      /* AUTO = not prepared */
+    bool is_closed;               /* the surface has no border */
+    uint64_t bytes;               /* beyond the hierarchy */
+    abut_reliability reliability; /* what answers about inside, windings and signs are worth:
+                                   * guaranteed without border, however the surface cuts itself or
+                                   * faces; limited with holes; unreliable where neighbours face
+                                   * opposite ways. Its reason is null where nothing was prepared */
 } abut_sign_info;
 
 /* Tells what was prepared. Null gives zeros. Thread-safe. */
@@ -98,7 +99,8 @@ ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_poi
  * surface, and where normals cancel. Takes memory as abut_sign_inside(). Thread-safe. */
 ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
                                        abut_nearest *nearest);
-/* The same for many points, as abut_nearest_point_batch(). Thread-safe; on a device one batch at a time.
+/* The same for many points, as abut_nearest_point_batch(). Thread-safe; on a device one batch at a
+ * time.
  */
 ABUT_API abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points,
                                              double radius, abut_array nearest);

@@ -99,8 +99,8 @@ typedef struct abut_sweep abut_sweep;
 
 typedef struct abut_sweep_options {
     size_t size;
-    bool skip_self;        /* leave out pairs within a mesh */
-    bool skip_pairs;      /* leave out pairs of two meshes */
+    bool skip_self;      /* leave out pairs within a mesh */
+    bool skip_pairs;     /* leave out pairs of two meshes */
     abut_device *device; /* where it is searched; null = the CPU. Impacts are the same */
 } abut_sweep_options;
 
@@ -167,8 +167,8 @@ typedef struct abut_sweep_rigid_result {
                               * contain each other from the start */
     abut_impact_kind kind;
     uint32_t triangle[2]; /* of a and of b, that touch; ABUT_NONE for one around the other */
-    abut_reliability reliability;   /* reliability: not guaranteed only where containment at the start
-                           * decides, as in <abut/pair.h> */
+    abut_reliability reliability; /* reliability: not guaranteed only where containment at the start
+                                   * decides, as in <abut/pair.h> */
 } abut_sweep_rigid_result;
 
 /* Finds when two rigid bodies first touch, each along its own path, however fast and thin they are.

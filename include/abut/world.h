@@ -13,14 +13,14 @@
  * solid                                           exact          radial
  * character                                                      radial
  *
- * Every two kinds have a method but two planes, which have nothing to tell; abut_world_get_pair_info() tells
- * which one, what it cannot miss, and how far depths may be off.
+ * Every two kinds have a method but two planes, which have nothing to tell;
+ * abut_world_get_pair_info() tells which one, what it cannot miss, and how far depths may be off.
  *
  *   exact   abut_contact_patches() of two hierarchies, abut_contact_solid(), abut_contact_solids()
  *   field   samples of one body against the field of the other, abut_contact_bodies() and so on;
  *           of a mesh without an inside, its vertices and edges (abut_contact_mesh)
- *   map     samples all over one surface, the exact signed distance at each (abut_map_compute_distance)
- *   layers  rays through both (abut_layers_find): one contact a pair
+ *   map     samples all over one surface, the exact signed distance at each
+ * (abut_map_compute_distance) layers  rays through both (abut_layers_find): one contact a pair
  *   radial  abut_radial_contacts(), both ways: vertices, samples and long edges of the other
  *           against radial fields, and samples of radial fields against the other
  *
@@ -65,12 +65,13 @@ ABUT_API const char *abut_world_method_name(abut_world_method method);
 
 typedef struct abut_world_options {
     size_t size;
-    double margin;            /* contacts are also features that are this near */
-    uint32_t max_patch_contacts;  /* how many are kept of each patch of a pair. Fields: as by
+    double margin; /* contacts are also features that are this near */
+    uint32_t
+        max_patch_contacts;   /* how many are kept of each patch of a pair. Fields: as by
                                * abut_contact_reduce(); 0 = all contacts. Exact: 0 = 4, at most 8 */
-    double patch_angle;             /* of patches; 0 = 0.5 radians */
-    bool skip_edges;             /* only samples, no deepest points of edges */
-    bool keep_backfacing;          /* as in abut_contact_options */
+    double patch_angle;       /* of patches; 0 = 0.5 radians */
+    bool skip_edges;          /* only samples, no deepest points of edges */
+    bool keep_backfacing;     /* as in abut_contact_options */
     uint64_t pair_limit;      /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
     abut_device *device;      /* where pairs of bodies are tried; null = the CPU. Contacts are the
                                * same */
@@ -78,7 +79,7 @@ typedef struct abut_world_options {
                                * possible, exact, but with a device field. EXACT, FIELD: only this,
                                * and pairs that lack what it needs are not tried, but two solids,
                                * always exact. EXACT is not for a device. Others are refused */
-    bool skip_verification;           /* as in abut_patch_options: exact depths are not checked */
+    bool skip_verification;   /* as in abut_patch_options: exact depths are not checked */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
@@ -114,7 +115,7 @@ typedef struct abut_world_item {
     uint32_t group; /* a bit for each group that it belongs to; 0 = the first alone */
     uint32_t mask;  /* a bit for each group that it collides with; 0 = all. Two items are tried if
                      * each is of a group that the other collides with */
-    bool is_sensor;    /* its pairs have events, and no contacts */
+    bool is_sensor; /* its pairs have events, and no contacts */
     abut_world_method method; /* how its pairs are tried where that is possible; AUTO = by the rule.
                                * Meshes: not RADIAL. Bodies: EXACT or FIELD, which they must have
                                * what it takes for. Others have one way */
@@ -132,8 +133,8 @@ typedef struct abut_world_item {
         abut_vec3 half; /* sizes of a box */
         abut_cylinder cylinder;
         const abut_bvh *hull;   /* referenced; must not be refitted */
-        abut_radial *character; /* referenced; abut_world_set_positions() poses it. Nobody else uses it
-                                 * during a call of the world */
+        abut_radial *character; /* referenced; abut_world_set_positions() poses it. Nobody else uses
+                                 * it during a call of the world */
         struct {
             abut_mesh *mesh;     /* held. What is made of it is shared by all items that have the
                                   * same mesh, method and resolution, but for those that deform */
@@ -153,10 +154,10 @@ ABUT_API abut_status abut_world_create(abut_context *context, const abut_world_o
 ABUT_API void abut_world_destroy(abut_world *world);
 
 /* Adds an item. Its id is the one that became free last, or else the number of items so far.
- * Refused, here and by abut_world_set_poses(): poses that abut_contact_bodies() refuses, solids that its
- * companions refuse where they are, and characters at a pose. Of a mesh the world makes all it
- * needs here: a hierarchy and a health report at least. Refused: layers of a mesh that is not
- * closed, fields of one that deforms. */
+ * Refused, here and by abut_world_set_poses(): poses that abut_contact_bodies() refuses, solids
+ * that its companions refuse where they are, and characters at a pose. Of a mesh the world makes
+ * all it needs here: a hierarchy and a health report at least. Refused: layers of a mesh that is
+ * not closed, fields of one that deforms. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Takes an item out. Its id is free for another. What it was to be ignored with is forgotten. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
@@ -167,17 +168,18 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
                                         const abut_world_item *item);
 /* Gives a body that is not rigid its shape: a mesh that deforms its positions (abut_vec3, all
  * vertices, absolute as those of abut_mesh_create(), before the pose), with null bones; a character
- * its bones and positions, by abut_radial_set_positions(). Positions of meshes are on the host. Refused:
- * other items, positions that abut_mesh_create() refuses. On failure all is as before. */
+ * its bones and positions, by abut_radial_set_positions(). Positions of meshes are on the host.
+ * Refused: other items, positions that abut_mesh_create() refuses. On failure all is as before. */
 ABUT_API abut_status abut_world_set_positions(abut_world *world, uint32_t id,
-                                       const abut_character_matrix *bones, abut_array positions);
+                                              const abut_character_matrix *bones,
+                                              abut_array positions);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
  * failure, none. Of an id that comes twice the last pose stays. An item that gets the pose that it
  * has, bit for bit, does not move; a character always counts as moved. Poses in a buffer are for a
- * world on its device, and stay there as long as only abut_world_get_device_contacts() is asked; where
- * solids are among the items, they come to the host. */
+ * world on its device, and stay there as long as only abut_world_get_device_contacts() is asked;
+ * where solids are among the items, they come to the host. */
 ABUT_API abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
-                                     size_t count);
+                                          size_t count);
 
 /* Sets whether two items are never tried, whatever their groups: joints, parts of one machine, a
  * robot's allowed collisions. Of different items that are there; it lasts until one is removed. */
@@ -188,29 +190,30 @@ ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b
 /* How an item takes part. */
 typedef struct abut_world_item_info {
     abut_world_method method; /* of a body that has several ways: AUTO, each pair by itself */
-    bool is_forced;              /* the item or the world said so; else the rule */
+    bool is_forced;           /* the item or the world said so; else the rule */
     const char *reason;       /* one static sentence */
-    abut_reliability reliability; /* what the inside of its mesh is worth as it is now; of meshes alone */
-    double cell;        /* of its field or radial fields, or the reach of its map; or 0 */
-    double hole_fraction;       /* of a mesh as it is now: abut_mesh_report.hole_fraction */
-    double thin_fraction;        /* of a mesh that may get a field: the share of its surface with less
-                         * than two cells of wall behind it */
+    abut_reliability
+        reliability;      /* what the inside of its mesh is worth as it is now; of meshes alone */
+    double cell;          /* of its field or radial fields, or the reach of its map; or 0 */
+    double hole_fraction; /* of a mesh as it is now: abut_mesh_report.hole_fraction */
+    double thin_fraction; /* of a mesh that may get a field: the share of its surface with less
+                           * than two cells of wall behind it */
 } abut_world_item_info;
 
 /* Gets how an item takes part. The method is chosen when the item is added, and stays when its mesh
  * deforms; the first call after that examines the mesh. For one user at a time. */
 ABUT_API abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
-                                           abut_world_item_info *choice);
+                                              abut_world_item_info *choice);
 
 /* What cannot be missed of a pair. */
 typedef enum abut_world_guarantee {
     ABUT_WORLD_GUARANTEE_NONE = 0, /* all: it is never tried */
-    ABUT_WORLD_GUARANTEE_SAMPLED,   /* what lies between samples may be missed */
-    ABUT_WORLD_GUARANTEE_COMPLETE,     /* nothing: every overlap has a contact, whatever its size */
-    ABUT_WORLD_GUARANTEE_LIMITED /* no intersection of surfaces; but a mesh has small holes, or neighbouring
-                        * triangles that face opposite ways, so what lies wholly inside it is a
-                        * guess: contacts follow abut_pair_overlap() there, and depths have no
-                        * bound */
+    ABUT_WORLD_GUARANTEE_SAMPLED,  /* what lies between samples may be missed */
+    ABUT_WORLD_GUARANTEE_COMPLETE, /* nothing: every overlap has a contact, whatever its size */
+    ABUT_WORLD_GUARANTEE_LIMITED   /* no intersection of surfaces; but a mesh has small holes, or
+                                    * neighbouring   triangles that face opposite ways, so what lies
+                                    * wholly inside it is a   guess: contacts follow abut_pair_overlap()
+                                    * there, and depths have no   bound */
 } abut_world_guarantee;
 
 /* "never", "sampled", "every", "limited". */
@@ -227,7 +230,7 @@ typedef struct abut_world_pair_info {
 
 /* Tells how two different items are tried where their boxes overlap. */
 ABUT_API abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
-                                    abut_world_pair_info *manner);
+                                              abut_world_pair_info *manner);
 
 /* ---- pairs ---- */
 
@@ -270,7 +273,7 @@ ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *conta
 
 typedef enum abut_world_event_kind {
     ABUT_WORLD_EVENT_BEGIN = 0, /* the pair has contacts and had none at the last call */
-    ABUT_WORLD_EVENT_PERSIST,      /* it has, and had */
+    ABUT_WORLD_EVENT_PERSIST,   /* it has, and had */
     ABUT_WORLD_EVENT_END        /* it had; or an item of it was removed since then */
 } abut_world_event_kind;
 
@@ -283,8 +286,8 @@ typedef struct abut_world_event {
     abut_world_guarantee guarantee;
     double error;          /* as in abut_world_pair_info, of that method */
     uint32_t a, b;         /* a < b. At an end they may be free, or other items by now */
-    bool is_sensor;           /* one of them is */
-    bool is_verified;        /* as in abut_patches; exact alone */
+    bool is_sensor;        /* one of them is */
+    bool is_verified;      /* as in abut_patches; exact alone */
     uint64_t first, count; /* of its contacts, in the list of abut_world_contacts(); none of sensors
                             * and at an end */
     abut_contact deepest;  /* contact of the pair; at an end, as it was */
@@ -325,8 +328,8 @@ ABUT_API abut_status abut_world_restore(abut_world *world, const void *state, si
 
 /* Two items that touch within a step. */
 typedef struct abut_world_impact {
-    uint32_t a, b; /* a < b */
-    bool is_sensor;   /* one of them is, which stops nothing */
+    uint32_t a, b;  /* a < b */
+    bool is_sensor; /* one of them is, which stops nothing */
     abut_sweep_rigid_result result;
 } abut_world_impact;
 
@@ -336,8 +339,9 @@ typedef struct abut_world_impacts {
     double time; /* the part of the step that is safe, 0 to 1, by all pairs without a sensor: up to
                   * this time no pair that is apart at the start touches, and no pair that touches
                   * at the start penetrates deeper than it did there; see abut_world_sweep() */
-    uint64_t unswept_count;   /* pairs whose boxes overlap on the way that cannot be swept */
-    abut_reliability reliability; /* the worst of all pairs that were swept; see abut_sweep_rigid_result */
+    uint64_t unswept_count; /* pairs whose boxes overlap on the way that cannot be swept */
+    abut_reliability
+        reliability; /* the worst of all pairs that were swept; see abut_sweep_rigid_result */
 } abut_world_impacts;
 
 /* Finds what `count` items touch if they go on to these poses in a step while all others stay
@@ -375,9 +379,10 @@ typedef struct abut_world_device_contacts {
 
 /* Finds the pairs of bodies and their contacts on the device of the options, sensors too, and
  * leaves them there: those of abut_world_contacts() in the same order, bit for bit, also with
- * options.max_patch_contacts. Only the counts come to the host. Buffers belong to the world, and their
- * content stays until something changes. */
-ABUT_API abut_status abut_world_get_device_contacts(abut_world *world, abut_world_device_contacts *records);
+ * options.max_patch_contacts. Only the counts come to the host. Buffers belong to the world, and
+ * their content stays until something changes. */
+ABUT_API abut_status abut_world_get_device_contacts(abut_world *world,
+                                                    abut_world_device_contacts *records);
 
 #ifdef __cplusplus
 }

@@ -380,7 +380,7 @@ void abuti_sink_discard(abuti_sink *sink) {
 }
 
 abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,
-                               size_t bytes) {
+                                    size_t bytes) {
     if (!path || (!data && bytes))
         return abuti_null(__func__, path ? "data" : "path");
     abuti_sink sink;

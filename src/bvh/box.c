@@ -77,7 +77,7 @@ static abut_status check_boxes(const char *function, const abut_box *boxes, size
 }
 
 abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint64_t capacity,
-                         uint32_t *triangles, uint64_t *count) {
+                                 uint32_t *triangles, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     status = status ? status : check_box(__func__, box, SIZE_MAX);
     if (!status && !triangles && capacity)
@@ -114,8 +114,8 @@ static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) 
 }
 
 abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, size_t count,
-                               uint64_t capacity, abut_array offsets, abut_array triangles,
-                               uint64_t *total) {
+                                       uint64_t capacity, abut_array offsets, abut_array triangles,
+                                       uint64_t *total) {
     const box_batch b = {bvh, boxes.host, triangles.host};
     const bvh_gather g = {__func__,  "boxes", "triangles",      bvh, count,     capacity, offsets,
                           triangles, total,   sizeof(uint32_t), &b,  box_answer};

@@ -230,7 +230,7 @@ static abut_status mark_bones(const abut_character *c, const char *who, const ui
 }
 
 abut_status abut_character_remove_bones(const abut_character *character, const uint32_t *bones,
-                                   uint32_t bone_count, abut_character **reduced) {
+                                        uint32_t bone_count, abut_character **reduced) {
     if (!character || !reduced || (!bones && bone_count))
         return abuti_null(__func__, !character ? "character" : !reduced ? "reduced" : "bones");
     const abut_character *c = character;

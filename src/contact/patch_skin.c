@@ -342,7 +342,8 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin 
 }
 
 abut_reliability abuti_patch_reliability(const patch_skin *a, const patch_skin *b, bool is_exact) {
-    const abut_reliability worst = b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
+    const abut_reliability worst =
+        b && b->reliability.level > a->reliability.level ? b->reliability : a->reliability;
     return is_exact && worst.level != ABUT_RELIABILITY_GUARANTEED
                ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
                                   "decides what is inside: the answer is exact.")

@@ -342,8 +342,8 @@ static void try_box(contact_call *call, const abut_body *a, const contact_motion
         abuti_contact_frame(a->field, at, &s->motion, v3(0, 0, 0), call->options.margin);
     frame.any_normal = call->options.keep_backfacing;
     box_features(s->half, points);
-    abuti_contact_try(a->field, &frame, points, BOX_POINTS, call->options.skip_edges ? 0 : BOX_EDGES,
-                      found);
+    abuti_contact_try(a->field, &frame, points, BOX_POINTS,
+                      call->options.skip_edges ? 0 : BOX_EDGES, found);
     for (int i = 0; i < BOX_POINTS + (call->options.skip_edges ? 0 : BOX_EDGES); i++) {
         if (!(found[i].depth > CONTACT_WRONG))
             continue;

@@ -33,13 +33,13 @@ struct abut_field {
     abut_field_type type;
     abut_sign_method sign;
     bool closed;
-    abut_reliability reliability;  /* what signs are worth */
-    abut_device *device; /* while it is built on one, else null; not held */
-    abut_buffer *there;  /* dense floats that are on a device; null = they are on the CPU alone */
-    atomic_int host;     /* of such a field: a field_host_state */
-    bool broken;         /* an update on the device failed half-way */
-    uint64_t updates;    /* of its values so far */
-    double band, step;   /* infinite without a limit; 0 for floats */
+    abut_reliability reliability; /* what signs are worth */
+    abut_device *device;          /* while it is built on one, else null; not held */
+    abut_buffer *there; /* dense floats that are on a device; null = they are on the CPU alone */
+    atomic_int host;    /* of such a field: a field_host_state */
+    bool broken;        /* an update on the device failed half-way */
+    uint64_t updates;   /* of its values so far */
+    double band, step;  /* infinite without a limit; 0 for floats */
     double lowest, highest;
     void *values; /* float or int16_t; value_count of them. None until abuti_field_host() */
     size_t value_count;

@@ -156,9 +156,9 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
                       .layout = field->layout,
                       .type = field->type,
                       .sign = field->sign,
-                      .closed = field->closed                                 ? CLOSED
+                      .closed = field->closed                                             ? CLOSED
                                 : field->reliability.level == ABUT_RELIABILITY_UNRELIABLE ? FLIPPED
-                                                                              : OPEN,
+                                                                                          : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
                       .band = field->band,

@@ -48,8 +48,9 @@ static uint64_t share_begin(const abut_field_team *with, uint64_t count, uint32_
 /* ---- exchange ---- */
 
 static abut_status lost(void) {
-    return abuti_fail(ABUT_ERROR_FILE, "abut_field_write_distributed: the processes of the team could not "
-                                       "exchange what they have; the field is not complete");
+    return abuti_fail(ABUT_ERROR_FILE,
+                      "abut_field_write_distributed: the processes of the team could not "
+                      "exchange what they have; the field is not complete");
 }
 
 /* Gives as many bytes of each process to all. */
@@ -226,8 +227,9 @@ static abut_status write_file(team *t) {
             offset += whole;
         }
         status = fine ? ABUT_OK
-                      : abuti_fail(ABUT_ERROR_FILE, "abut_field_write_distributed: the file could not be "
-                                                    "written");
+                      : abuti_fail(ABUT_ERROR_FILE,
+                                   "abut_field_write_distributed: the file could not be "
+                                   "written");
         status = agree(t, status);
     }
     abuti_release(t->context, all);
@@ -258,9 +260,10 @@ static abut_status prepare(team *t, abut_mesh *mesh, const abut_field_options *o
     abut_sign_options sign = abut_sign_options_default();
     abut_status status = abuti_field_read_options(options, &o);
     if (!status && (o.layout != ABUT_FIELD_SPARSE || o.device || o.cache))
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "abut_field_write_distributed: a team builds sparse fields on CPUs, without a "
-                            "cache; set options->layout to sparse, device and cache to null");
+        status = abuti_fail(
+            ABUT_ERROR_UNSUPPORTED,
+            "abut_field_write_distributed: a team builds sparse fields on CPUs, without a "
+            "cache; set options->layout to sparse, device and cache to null");
     sign.method = o.sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &t->bvh);
     status = status ? status : abut_sign_prepare(t->bvh, &sign);
@@ -279,15 +282,17 @@ static abut_status check(const abut_mesh *mesh, const abut_field_team *with) {
         return abuti_null("abut_field_write_distributed", mesh ? "team" : "mesh");
     if (!with->gather || !with->write || with->size != sizeof *with || !with->count ||
         with->count > TEAM_MOST || with->rank >= with->count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_write_distributed: the team is %u of %u processes and must have its "
-                          "size, gather and write",
-                          with->rank, with->count);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_field_write_distributed: the team is %u of %u processes and must have its "
+            "size, gather and write",
+            with->rank, with->count);
     return ABUT_OK;
 }
 
-abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_options *options, bool plain,
-                                  const abut_field_team *with, abut_field_info *info) {
+abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_options *options,
+                                         bool plain, const abut_field_team *with,
+                                         abut_field_info *info) {
     abut_status status = check(mesh, with);
     if (status)
         return status;

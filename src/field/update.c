@@ -62,8 +62,8 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
             indices[at] = (uint32_t)at;
         }
     }
-    return abuti_mesh_derive(context, "abut_field_set_mesh", positions, 6 * count, indices, 2 * count,
-                             moved);
+    return abuti_mesh_derive(context, "abut_field_set_mesh", positions, 6 * count, indices,
+                             2 * count, moved);
 }
 
 /* ---- blocks ---- */

@@ -73,7 +73,7 @@ static inline vec3 crossing_point(crossing_edge e, triangle3 plane) {
 /* Planes that cross. Let p be the direction of the line along which b's edges order as interval_of
  * says; a's order the other way round, since each triangle is seen from the other's upper side. */
 static inline abut_intersection crossing_meet(triangle3 a, triangle3 b, const int *sign_a,
-                                         const int *sign_b, segment3 *segment) {
+                                              const int *sign_b, segment3 *segment) {
     crossing_interval of_a = interval_of(a, sign_a), of_b = interval_of(b, sign_b);
     crossing_edge a_low = of_a.high, a_high = of_a.low;
     int gap_above = crossing_order(a_high, of_b.low);  /* b starts after a ends */
@@ -133,7 +133,8 @@ static inline int common_sign(const int *sign) {
 }
 
 /* Whether two triangles intersect, and how; `segment` may be null. */
-static inline abut_intersection triangle_triangle_meet(triangle3 a, triangle3 b, segment3 *segment) {
+static inline abut_intersection triangle_triangle_meet(triangle3 a, triangle3 b,
+                                                       segment3 *segment) {
     int sign_a[3], sign_b[3];
     for (int i = 0; i < 3; i++)
         sign_b[i] = orient3d(a.corner[0], a.corner[1], a.corner[2], b.corner[i]);

@@ -297,7 +297,8 @@ static abut_status bend(abut_layers *layers, uint32_t id, abut_buffer *from, boo
     abut_status status = look(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
     if (!status && all.bad != LAYERS_NOTHING)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_set_positions: position %u is not finite or too large", all.bad);
+                          "abut_layers_set_positions: position %u is not finite or too large",
+                          all.bad);
     status = status ? status : abuti_mesh_check_size("abut_layers_set_positions", all.box);
     if (!status)
         status = look(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);

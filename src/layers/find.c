@@ -21,7 +21,7 @@ typedef struct find_work {
     abuti_vector found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
-    bool cuts;          /* a solid whose volumes were asked cuts itself */
+    bool cuts;                    /* a solid whose volumes were asked cuts itself */
     abut_reliability reliability; /* the worst of the pairs that were asked */
 } find_work;
 
@@ -248,9 +248,12 @@ typedef struct ask_work {
 static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut_posed *b,
                               asked *to) {
     static const abut_pair_relation relations[] = {
-        [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,       [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
-        [ABUT_PAIR_KIND_OVERLAP] = ABUT_PAIR_INTERSECTING,   [ABUT_PAIR_KIND_A_INSIDE] = ABUT_PAIR_A_INSIDE,
-        [ABUT_PAIR_KIND_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
+        [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,
+        [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
+        [ABUT_PAIR_KIND_OVERLAP] = ABUT_PAIR_INTERSECTING,
+        [ABUT_PAIR_KIND_A_INSIDE] = ABUT_PAIR_A_INSIDE,
+        [ABUT_PAIR_KIND_B_INSIDE] = ABUT_PAIR_B_INSIDE,
+        [ABUT_PAIR_KIND_SAME] = ABUT_PAIR_INTERSECTING};
     abut_pair_measure_options options = abut_pair_measure_options_default();
     options.tolerance = w->query->tolerance;
     abut_status status = abut_pair_measure(a, b, &options, &to->common);
@@ -476,7 +479,8 @@ static abut_status find_sums(find_work *w) {
 static abut_status find(find_work *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
     bool asks = q->is_exact || q->measure_volume;
-    bool draws = !q->measure_volume || q->is_exact || q->find_self || q->count_edges || q->find_hits;
+    bool draws =
+        !q->measure_volume || q->is_exact || q->find_self || q->count_edges || q->find_hits;
     asked *answers = NULL;
     abut_status status = draws ? find_sums(w) : ABUT_OK;
     w->tolerance = draws ? w->tolerance : q->tolerance;

@@ -437,7 +437,7 @@ static abut_status bring(const abut_layers *layers, abut_buffer *buffer, size_t 
 }
 
 abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut_array poses,
-                             size_t count) {
+                                  size_t count) {
     if (!layers || (count && !poses.host && !poses.buffer))
         return abuti_null(__func__, layers ? "poses" : "layers");
     if (!poses.buffer)
@@ -475,7 +475,8 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
               fabs(from[v].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_layers_set_positions: position %u is not finite or too large", v);
+                              "abut_layers_set_positions: position %u is not finite or too large",
+                              v);
         box = box_grow(box, from[v]);
     }
     abut_status status = from ? abuti_mesh_check_size("abut_layers_set_positions", box) : ABUT_OK;
@@ -507,8 +508,8 @@ static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *fro
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const uint32_t own = kept->mesh->vertex_count - kept->cap_count;
     bool done = false;
-    abut_status status =
-        check_buffer(layers, "abut_layers_set_positions", "positions", from, own, sizeof(abut_vec3));
+    abut_status status = check_buffer(layers, "abut_layers_set_positions", "positions", from, own,
+                                      sizeof(abut_vec3));
     if (!status && !kept->cap_count)
         status = layers->backend->bend(layers, id, from, &done);
     if (status && status != ABUT_ERROR_ARGUMENT) { /* what the device has is not known */

@@ -286,8 +286,8 @@ static abut_status need_own(abut_map *map) {
     const abuti_bvh_device *tree = &own->there->tree;
     const size_t places = (size_t)tree->leaf_count * BVH_WIDTH;
     uint32_t *order = abuti_allocate(map->context, places, sizeof *order);
-    status =
-        order ? abuti_device_check_doubles("abut_map_compute_self_distance", own->there) : ABUT_ERROR_MEMORY;
+    status = order ? abuti_device_check_doubles("abut_map_compute_self_distance", own->there)
+                   : ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_buffer_download(&own->there->queue, &tree->order, 0, order,
                                        places * sizeof *order);

@@ -280,7 +280,7 @@ static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t c
 }
 
 abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
-                          const abut_map_query *query) {
+                                      const abut_map_query *query) {
     abut_map_query ours;
     abut_status status = check_others(__func__, others, count);
     status = status ? status : abuti_map_open(__func__, map, query, &ours);

@@ -464,7 +464,8 @@ abut_status abuti_map_check(const char *function, const abut_map *map) {
         return abuti_null(function, "map");
     if (map->question == MAP_NOTHING)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the map has no distances; call abut_map_compute_distance() first", function);
+                          "%s: the map has no distances; call abut_map_compute_distance() first",
+                          function);
     return ABUT_OK;
 }
 

@@ -324,9 +324,9 @@ static abut_status settle(const exam *x, abut_mesh_report *report) {
                            problems[ABUT_PROBLEM_UNUSED_VERTEX].count -
                            (int64_t)x->view->edge_count + (int64_t)x->view->triangle_count;
     report->is_closed = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count &&
-                     !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
+                        !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
     report->is_manifold = !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count &&
-                       !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
+                          !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
     report->is_oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
     report->bounds = x->mesh->bounds;
     status = find_border(x, report);
@@ -380,7 +380,8 @@ static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_
         return status;
     *count = found.count;
     if (found.count > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "abut_mesh_get_problem_elements: %u offenders need more than %u",
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_mesh_get_problem_elements: %u offenders need more than %u",
                           found.count, capacity);
     for (uint32_t i = 0, used = 0; used < found.count; i++)
         if (questions[kind].is_bad(x, i))
@@ -389,7 +390,7 @@ static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_
 }
 
 abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_problem_kind kind,
-                                uint32_t capacity, uint32_t *elements, uint32_t *count) {
+                                           uint32_t capacity, uint32_t *elements, uint32_t *count) {
     if (!topology || !count || (!elements && capacity))
         return abuti_null(__func__, !topology ? "topology" : count ? "elements" : "count");
     if ((unsigned)kind >= ABUT_PROBLEM_SELF_INTERSECTION)

@@ -225,7 +225,7 @@ abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
 }
 
 abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                               abut_array nearest) {
+                                     abut_array nearest) {
     nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = nearest.host};
     box3 bounds;
     abut_status status = abuti_bvh_check_batch(__func__, bvh, points, "points");

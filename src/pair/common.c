@@ -378,7 +378,8 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
     common->kind = ABUT_PAIR_KIND_TOUCH;
     if (flush->area[0] > 0) {
         common->flush_area = flush->area[0] * square;
-        common->area_vector = turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
+        common->area_vector =
+            turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
         common->centroid = to_world(frame, v3_scale(flush->moment, 1 / flush->area[0]));
         common->bounds = box_to_world(frame, flush->box);
         return ABUT_OK;
@@ -468,7 +469,7 @@ static abut_reliability reliability_of(const common_work *work, bool swapped) {
 static abut_status answer_open(const pair_shell *const shell[2], const abut_posed *a,
                                const abut_posed *b, abut_pair_measures *common) {
     static const abut_pair_kind kinds[] = {ABUT_PAIR_KIND_APART, ABUT_PAIR_KIND_OVERLAP,
-                                                  ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
+                                           ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &doubt);
@@ -515,7 +516,8 @@ static abut_status measure(common_work *work, const abut_posed *a, const abut_po
 }
 
 abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
-                             const abut_pair_measure_options *options, abut_pair_measures *common) {
+                              const abut_pair_measure_options *options,
+                              abut_pair_measures *common) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, common, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);

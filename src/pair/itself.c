@@ -314,7 +314,8 @@ static abut_status write_pairs(itself_search *s, abut_pair_self_intersection *pa
 }
 
 abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_self_options *options,
-                                    uint64_t capacity, abut_pair_self_intersection *pairs, uint64_t *count) {
+                                         uint64_t capacity, abut_pair_self_intersection *pairs,
+                                         uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !pairs && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: pairs is null, but capacity is %llu",
@@ -338,7 +339,7 @@ abut_status abut_pair_self_intersections(const abut_bvh *bvh, const abut_pair_se
 }
 
 abut_status abut_pair_self_intersects(const abut_bvh *bvh, const abut_pair_self_options *options,
-                               bool *any) {
+                                      bool *any) {
     abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
     if (status)
         return status;

@@ -72,7 +72,8 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]) {
     return s.count > 0;
 }
 
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_intersection *meetings) {
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity,
+                         abut_pair_intersection *meetings) {
     meet_search s = {.frame = frame, .all = true, .capacity = capacity, .meetings = meetings};
     run(&s);
     return s.count;

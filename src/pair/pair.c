@@ -342,8 +342,9 @@ abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
     unsigned doubt = 0;
     abut_status status = abuti_pair_check(__func__, a, b, overlap, "overlap");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    status = status ? status
-                    : abuti_pair_overlap(a, b, ours.surface_only, cache, &overlap->relation, &doubt);
+    status = status
+                 ? status
+                 : abuti_pair_overlap(a, b, ours.surface_only, cache, &overlap->relation, &doubt);
     if (!status)
         overlap->reliability = abuti_pair_doubt(doubt);
     return status;
@@ -380,7 +381,7 @@ static bool meeting_after(const void *one, const void *other) {
 }
 
 abut_status abut_pair_intersections(const abut_posed *a, const abut_posed *b, uint64_t capacity,
-                               abut_pair_intersection *meetings, uint64_t *count) {
+                                    abut_pair_intersection *meetings, uint64_t *count) {
     abut_status status = abuti_pair_check(__func__, a, b, count, "count");
     if (!status && !meetings && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: meetings is null, but capacity is %llu",

@@ -221,7 +221,8 @@ static inline void pair_gaps_other(const pair_side *side, const pair_view *view,
 /* Whether some triangles intersect; the first pair found goes into triangle[2]. */
 bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 /* The number of pairs that intersect; notes up to `capacity` of them, in any order. */
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_intersection *meetings);
+uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity,
+                         abut_pair_intersection *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
  * stands in frame->pad; some that do not. Their order is none in particular, but that of those that

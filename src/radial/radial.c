@@ -678,14 +678,14 @@ static abut_status update(const char *function, abut_radial *r, const abut_chara
 }
 
 abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_matrix *bones,
-                               abut_array positions) {
+                                      abut_array positions) {
     if (!radial || !bones)
         return abuti_null(__func__, radial ? "bones" : "radial");
     return update(__func__, radial, bones, positions, NULL, NULL);
 }
 
 abut_status abut_radial_step(abut_radial *radial, const abut_character_matrix *bones,
-                                       abut_array positions, abut_radial_particles *particles) {
+                             abut_array positions, abut_radial_particles *particles) {
     abut_radial_particles p;
     radial_order order;
     if (!radial || !bones || !particles)

@@ -273,8 +273,8 @@ static abut_status search_sweep(view_finding *f) {
     abut_status status =
         view->sweep ? ABUT_OK : abut_sweep_create(&view->mesh, 1, NULL, &view->sweep);
     if (!status)
-        status =
-            abut_sweep_set_positions(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
+        status = abut_sweep_set_positions(view->sweep, abut_array_host(view->start),
+                                          abut_array_host(view->next));
     if (!status)
         status = abut_sweep_find(view->sweep, f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
                                  &options, found, &counts);

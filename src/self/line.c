@@ -160,7 +160,7 @@ static abut_status check_places(const char *what, const vec3 *p, uint32_t count)
 }
 
 abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uint32_t count,
-                              abut_self_line *line) {
+                               abut_self_line *line) {
     if (!start || !end || !line)
         return abuti_null(__func__, !start ? "start" : !end ? "end" : "line");
     if (count == 0)

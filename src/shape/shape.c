@@ -96,8 +96,9 @@ abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind *kind) {
     }
     char shown[64];
     abuti_escape(name, shown, sizeof shown);
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_shape_kind_from_name: no shape is called '%s'; there are %s",
-                      shown, known);
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "abut_shape_kind_from_name: no shape is called '%s'; there are %s", shown,
+                      known);
 }
 
 /* ---- checks ---- */

@@ -399,7 +399,8 @@ abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_optio
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
     abut_status status = prepare(&s);
     /* no pairs within a mesh, and of two meshes none or not wanted: nothing is left */
-    bool none = motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs);
+    bool none =
+        motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs);
     if (!status)
         status = none ? abuti_motion_report(motion, NULL, 0, impacts) : find(&s, impacts);
     if (counts && !status)

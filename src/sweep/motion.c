@@ -242,9 +242,10 @@ abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_
     if (!motion || (!end.host && !end.buffer))
         return abuti_null(__func__, motion ? "end" : "motion");
     if ((start.host && start.buffer) || (end.host && end.buffer))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_set_positions: %s is here and on a device too; give one of them",
-                          end.host && end.buffer ? "end" : "start");
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_sweep_set_positions: %s is here and on a device too; give one of them",
+            end.host && end.buffer ? "end" : "start");
     motion_taking taking = {.function = "abut_sweep_set_positions",
                             .start_name = "start",
                             .end_name = "end",
@@ -294,9 +295,10 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
                           "abut_sweep_find: impacts->impacts is null but its capacity is %llu",
                           (unsigned long long)impacts->capacity);
     if (!motion->place.stepped)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: there is no step to search; call abut_sweep_set_positions() "
-                          "first");
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_sweep_find: there is no step to search; call abut_sweep_set_positions() "
+            "first");
     abut_status status = read_options(motion, mode, options, &ours);
     return status ? status : motion->backend->find(motion, &ours, impacts, counts);
 }

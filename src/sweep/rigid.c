@@ -78,11 +78,11 @@ typedef struct rigid_search {
     /* The piece that is swept. */
     double from, to;
     abut_sweep_rigid_result *touch; /* the earliest; its time is 0 to 1 in the piece */
-    abuti_motion middle[2];  /* where bodies are halfway */
-    uint32_t limit;          /* more pairs are too many */
-    bool portions;           /* pairs are swept as they come, not collected */
-    uint32_t count, left;    /* pairs collected, and in portions those that hit; LIST + 1:
-                              * there are more */
+    abuti_motion middle[2];         /* where bodies are halfway */
+    uint32_t limit;                 /* more pairs are too many */
+    bool portions;                  /* pairs are swept as they come, not collected */
+    uint32_t count, left;           /* pairs collected, and in portions those that hit; LIST + 1:
+                                     * there are more */
     uint32_t pair[ROOM][2], some[PAIRS][2];
 } rigid_search;
 
@@ -467,11 +467,12 @@ static abut_status search_far(rigid_search *s, double *time) {
             *time = t;
             *s->touch =
                 (abut_sweep_rigid_result){.hit = true,
-                                   .point = v3_scale(v3_add(at.point_a, at.point_b), 0.5),
-                                   .normal = v3_normalise(v3_sub(at.point_a, at.point_b)),
-                                   .kind = edges ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE,
-                                   .triangle = {at.triangle_a, at.triangle_b},
-                                   .reliability = s->touch->reliability};
+                                          .point = v3_scale(v3_add(at.point_a, at.point_b), 0.5),
+                                          .normal = v3_normalise(v3_sub(at.point_a, at.point_b)),
+                                          .kind = edges ? ABUT_IMPACT_EDGE_EDGE
+                                                        : ABUT_IMPACT_VERTEX_FACE,
+                                          .triangle = {at.triangle_a, at.triangle_b},
+                                          .reliability = s->touch->reliability};
             break;
         }
         if (gap > s->speed * (1 - t))
@@ -569,8 +570,8 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
             found.point = v3_add(found.point, v3_along(path->start, time, path->way));
         } else
             found = (abut_sweep_rigid_result){.time = 1,
-                                       .triangle = {ABUT_NONE, ABUT_NONE},
-                                       .reliability = found.reliability};
+                                              .triangle = {ABUT_NONE, ABUT_NONE},
+                                              .reliability = found.reliability};
         status = status ? status : abuti_stop_status("pairs");
     }
     if (!status)

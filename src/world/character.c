@@ -6,8 +6,8 @@
  * place, and planes no features.
  *
  * All is asked on the host. Samples are brought there before tasks begin, so that these only read
- * the fields; and no task asks for more places than fit one of abut_radial_evaluate(), so that tasks
- * start no others.
+ * the fields; and no task asks for more places than fit one of abut_radial_evaluate(), so that
+ * tasks start no others.
  */
 #include "world/world.h"
 
@@ -157,7 +157,7 @@ static void ask_fields(features *f) {
 static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec3 *out) {
     abut_field_value value;
     abut_status status = abut_field_evaluate(b->body.field, contact_to_local(&b->at.motion, point),
-                                       ABUT_INTERPOLATION_LINEAR, &value);
+                                             ABUT_INTERPOLATION_LINEAR, &value);
     if (status)
         return status;
     *depth = -value.distance;

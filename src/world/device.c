@@ -491,7 +491,8 @@ static void reserve(const abut_world *world) {
     abuti_kit_reserve(&d->kit, WORLD_TOTAL, WORLD_TOTALS, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_CONTACTS, room, sizeof(abut_contact));
     abuti_kit_reserve(&d->kit, WORLD_KEYS, room, sizeof(uint64_t));
-    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.max_patch_contacts ? room : 0, sizeof(double));
+    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.max_patch_contacts ? room : 0,
+                      sizeof(double));
     abuti_kit_fail(&d->kit,
                    abuti_buffer_reserve(device, pairs + 1, sizeof(uint32_t), &d->begin->memory));
     abuti_kit_fail(&d->kit,
@@ -546,8 +547,8 @@ static abut_status records(abut_world *world, abut_world_device_contacts *to) {
     abut_status status = find(world);
     const world_device *d = world->device;
     if (!status)
-        *to =
-            (abut_world_device_contacts){d->pairs, d->begin, d->contacts, d->pair_count, d->contact_count};
+        *to = (abut_world_device_contacts){d->pairs, d->begin, d->contacts, d->pair_count,
+                                           d->contact_count};
     return status;
 }
 

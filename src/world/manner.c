@@ -83,22 +83,26 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
     switch (method) {
     case ABUT_WORLD_EXACT:
         *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE,
-                                      exact_error(a, b) + exact_error(b, a), exact_misses};
+                                         exact_error(a, b) + exact_error(b, a), exact_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
-        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED,
-                                      fmax(field_error(a->body.field), field_error(b->body.field)),
-                                      abuti_world_by_vertices(world, a, b) ? vertices_miss
-                                                                           : field_misses};
+        *manner =
+            (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED,
+                                   fmax(field_error(a->body.field), field_error(b->body.field)),
+                                   abuti_world_by_vertices(world, a, b) ? vertices_miss
+                                                                        : field_misses};
         return ABUT_OK;
     case ABUT_WORLD_MAP:
-        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, map_error(a, b), map_misses};
+        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, map_error(a, b),
+                                         map_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_RADIAL:
-        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED, HUGE_VAL, radial_misses};
+        *manner =
+            (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED, HUGE_VAL, radial_misses};
         return ABUT_OK;
     case ABUT_WORLD_LAYERS:
-        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, HUGE_VAL, layers_miss};
+        *manner =
+            (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, HUGE_VAL, layers_miss};
         return ABUT_OK;
     default:
         *manner = (abut_world_pair_info){
@@ -115,7 +119,7 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
 }
 
 abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
-                           abut_world_pair_info *manner) {
+                                     abut_world_pair_info *manner) {
     static const char function[] = "abut_world_get_pair_info";
     if (!world || !manner)
         return abuti_null(function, world ? "manner" : "world");
@@ -135,10 +139,10 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
         return status;
     if (found.method != ABUT_WORLD_AUTO && !abuti_world_tries(world, a, b))
         found = (abut_world_pair_info){ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
-                                    world_may_meet(&p->filter, &q->filter)
-                                        ? "Never tried: abut_world_ignore() says so."
-                                        : "Never tried: neither is dynamic, or groups and masks "
-                                          "keep them apart."};
+                                       world_may_meet(&p->filter, &q->filter)
+                                           ? "Never tried: abut_world_ignore() says so."
+                                           : "Never tried: neither is dynamic, or groups and masks "
+                                             "keep them apart."};
     *manner = found;
     return ABUT_OK;
 }
@@ -150,8 +154,8 @@ static abut_world_item_info choice_of(const world_item *item) {
     const uint32_t has =
         item->filter.traits & (WORLD_HAS_BVH | WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
     abut_world_item_info c = {.method = item->is.method,
-                           .is_forced = item->is.method != ABUT_WORLD_AUTO,
-                           .reason = "The item says so."};
+                              .is_forced = item->is.method != ABUT_WORLD_AUTO,
+                              .reason = "The item says so."};
     if (item->kind == ABUT_WORLD_CHARACTER) {
         c.method = ABUT_WORLD_RADIAL;
         c.reason = "It is a character: its radial fields follow every pose.";
@@ -176,7 +180,8 @@ static abut_world_item_info choice_of(const world_item *item) {
     return c;
 }
 
-abut_status abut_world_get_item_info(const abut_world *world, uint32_t id, abut_world_item_info *choice) {
+abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
+                                     abut_world_item_info *choice) {
     if (!world || !choice)
         return abuti_null(__func__, world ? "choice" : "world");
     abut_status status = abuti_world_check_idle("abut_world_get_item_info", world);

@@ -60,8 +60,9 @@ static abut_status try_vertices(abut_world *world, const world_item *a, const wo
     for (uint64_t i = 0; i < found.count && swapped; i++)
         world_swap_contact(&found.list[i]);
     if (world->options.max_patch_contacts)
-        found.count = abut_contact_reduce(found.list, found.count, world->options.max_patch_contacts,
-                                          world->options.patch_angle);
+        found.count =
+            abut_contact_reduce(found.list, found.count, world->options.max_patch_contacts,
+                                world->options.patch_angle);
     world->special_contacts.count += (size_t)found.count;
     to->reliability = found.reliability;
     return ABUT_OK;
@@ -150,16 +151,17 @@ static abut_status move_layers(abut_world *world) {
         world_item *item = &items[i];
         if (!item->used || item->layer == ABUT_NONE)
             continue;
-        status = abut_layers_set_poses(world->layers, &item->layer, abut_array_host(&item->at.pose), 1);
+        status =
+            abut_layers_set_poses(world->layers, &item->layer, abut_array_host(&item->at.pose), 1);
         if (status || !item->layer_is_old)
             continue;
         const abut_mesh *mesh = item->asset->mesh;
         vec3 *positions = abuti_allocate(world->context, mesh->vertex_count, sizeof *positions);
         for (uint32_t k = 0; positions && k < mesh->vertex_count; k++)
             positions[k] = v3_add(mesh->origin, mesh->positions[k]);
-        status = positions
-                     ? abut_layers_set_positions(world->layers, item->layer, abut_array_host(positions))
-                     : ABUT_ERROR_MEMORY;
+        status = positions ? abut_layers_set_positions(world->layers, item->layer,
+                                                       abut_array_host(positions))
+                           : ABUT_ERROR_MEMORY;
         abuti_release(world->context, positions);
         item->layer_is_old = status != ABUT_OK;
     }

@@ -554,7 +554,8 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     const abut_world_pair *pairs = world->sweep_pairs.data;
     uint64_t count = 0, unknown = 0;
     double time = 1;
-    abut_reliability reliability = abuti_guaranteed("No containment decided, or one that is exact.");
+    abut_reliability reliability =
+        abuti_guaranteed("No containment decided, or one that is exact.");
     for (size_t i = 0; i < world->sweep_pairs.count; i++)
         count += swept[i].touch.hit;
     impacts->count = count;
@@ -566,7 +567,8 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
         const abut_sweep_rigid_result *touch = &swept[i].touch;
         unknown += swept[i].unknown;
-        reliability = touch->reliability.level > reliability.level ? touch->reliability : reliability;
+        reliability =
+            touch->reliability.level > reliability.level ? touch->reliability : reliability;
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
         const bool sensor = has_sensor(a, b);
         if (touch->hit)

@@ -73,7 +73,8 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
-        assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
         assert_int_equal(count, expected);
     }
     free(list);
@@ -265,7 +266,8 @@ TEST(million) {
     abut_pair_self_options few = abut_pair_self_options_default();
     few.limit = 1;
     uint64_t pairs = 0;
-    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
+    assert_fails(ABUT_ERROR_LIMIT, "limit",
+                 abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
     assert_true(pairs > 0);
     abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
     abut_pair_relation relation;

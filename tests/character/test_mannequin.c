@@ -182,7 +182,8 @@ TEST_THREADS(threads_make_no_difference) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 3);
     abut_character *character = make(context, ABUT_CHARACTER_FIGURE_MALE, 8000);
-    const abut_mesh *a = abut_character_rest_mesh(character), *b = abut_character_rest_mesh(shared());
+    const abut_mesh *a = abut_character_rest_mesh(character),
+                    *b = abut_character_rest_mesh(shared());
     assert_int_equal(a->vertex_count, b->vertex_count);
     assert_memory_equal(a->positions, b->positions, a->vertex_count * sizeof *a->positions);
     abut_character_destroy(character);

@@ -258,7 +258,8 @@ static abut_bvh *make_sieve(uint32_t detail) {
     for (uint32_t t = 0; t < triangles; t++)
         if (t % 3)
             memcpy(left[used++], indices + 3 * (size_t)t, sizeof *left);
-    sieve = test_mesh(NULL, abut_mesh_local_positions(ball), abut_mesh_vertex_count(ball), left, used);
+    sieve =
+        test_mesh(NULL, abut_mesh_local_positions(ball), abut_mesh_vertex_count(ball), left, used);
     abut_mesh_destroy(ball);
     free(left);
     return hierarchy_of(sieve);

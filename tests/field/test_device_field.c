@@ -175,8 +175,8 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
         if (t % each)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(mesh) + 3 * (size_t)t,
                    3 * sizeof *indices);
-    abut_mesh *torn =
-        test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
+    abut_mesh *torn = test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh),
+                                indices, kept);
     free(indices);
     abut_mesh_destroy(mesh);
     return torn;
@@ -462,7 +462,8 @@ TEST(updates) {
         assert_true(!status == !field->broken || !broken);
         if (field->broken)
             assert_fails(ABUT_ERROR_DEVICE, "update it again",
-                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
+                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR,
+                                             &value));
         broken += field->broken;
     }
     assert_true(broken > 0);

@@ -467,7 +467,8 @@ static bool team_write(void *user, uint64_t offset, const void *data, size_t siz
 
 static void *run_member(void *data) {
     member *me = data;
-    me->status = abut_field_write_distributed(me->mesh, &me->options, me->plain, &me->team, &me->info);
+    me->status =
+        abut_field_write_distributed(me->mesh, &me->options, me->plain, &me->team, &me->info);
     snprintf(me->words, sizeof me->words, "%s", me->status ? abut_last_error() : "");
     return NULL;
 }

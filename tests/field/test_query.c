@@ -107,8 +107,10 @@ TEST(gradients_are_slopes) {
             assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_LINEAR, &at));
             for (int axis = 0; axis < 3; axis++) {
                 vec3 step = v3(axis == 0 ? h : 0, axis == 1 ? h : 0, axis == 2 ? h : 0);
-                assert_ok(abut_field_evaluate(field, v3_add(p, step), ABUT_INTERPOLATION_LINEAR, &on));
-                assert_ok(abut_field_evaluate(field, v3_sub(p, step), ABUT_INTERPOLATION_LINEAR, &off));
+                assert_ok(
+                    abut_field_evaluate(field, v3_add(p, step), ABUT_INTERPOLATION_LINEAR, &on));
+                assert_ok(
+                    abut_field_evaluate(field, v3_sub(p, step), ABUT_INTERPOLATION_LINEAR, &off));
                 assert_true(fabs((on.distance - off.distance) / (2 * h) -
                                  v3_get(at.gradient, axis)) < 2e-5);
             }
@@ -217,10 +219,10 @@ TEST(cubic_gradients_are_continuous) {
         double border = g->origin.x + g->cell * cell, h = 1e-7;
         for (int how = 0; how < 2; how++) {
             abut_field_value low, high;
-            assert_ok(
-                abut_field_evaluate(field, v3(border - h, p.y, p.z), (abut_interpolation)how, &low));
-            assert_ok(
-                abut_field_evaluate(field, v3(border + h, p.y, p.z), (abut_interpolation)how, &high));
+            assert_ok(abut_field_evaluate(field, v3(border - h, p.y, p.z), (abut_interpolation)how,
+                                          &low));
+            assert_ok(abut_field_evaluate(field, v3(border + h, p.y, p.z), (abut_interpolation)how,
+                                          &high));
             jump[how] = fmax(jump[how], fabs(low.gradient.x - high.gradient.x));
         }
     }

@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     abut_field_info info = abut_field_get_info(field);
     FUZZ_CHECK(info.lowest <= info.highest);
     abut_field_value value;
-    FUZZ_CHECK(abut_field_evaluate(field, info.grid.origin, ABUT_INTERPOLATION_CUBIC, &value) == ABUT_OK);
+    FUZZ_CHECK(abut_field_evaluate(field, info.grid.origin, ABUT_INTERPOLATION_CUBIC, &value) ==
+               ABUT_OK);
     abut_field_write_options options = abut_field_write_options_default();
     options.format = ABUT_FIELD_FORMAT_ABUT;
     if (info.bytes < 1 << 20) {

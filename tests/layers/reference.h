@@ -108,8 +108,9 @@ static inline reference_solid reference_solid_of(const abut_mesh *mesh, abut_pos
     s.points = malloc(s.point_count * sizeof *s.points);
     assert_non_null(s.points);
     for (uint32_t i = 0; i < s.point_count; i++) {
-        vec3 p =
-            deformed ? deformed[i] : v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
+        vec3 p = deformed
+                     ? deformed[i]
+                     : v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]);
         s.points[i] = pose_apply(&where, p);
     }
     return s;

@@ -264,7 +264,8 @@ TEST(changes_keep_the_places_of_others) {
         double(*corners)[3][2] = malloc(count * sizeof *corners);
         for (uint32_t t = 0; t < count; t++)
             assert_ok(abut_map_corners(map, t, corners[t]));
-        assert_int_equal(abut_map_set_mesh(map, other), ABUT_ERROR_ARGUMENT); /* without saying so */
+        assert_int_equal(abut_map_set_mesh(map, other),
+                         ABUT_ERROR_ARGUMENT); /* without saying so */
         assert_ok(abut_map_replace_mesh(map, other, from));
         check_atlas(map);
         check_reach(map, 1000);

@@ -366,7 +366,8 @@ TEST(sizes_beyond_floats) {
                            abut_map_create(here, &options, &map));
             assert_null(map);
             assert_ok(abut_map_create(ball, &options, &map));
-            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30", abut_map_set_mesh(map, here));
+            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
+                           abut_map_set_mesh(map, here));
             assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
                            abut_map_replace_mesh(map, here, NULL));
         }
@@ -544,8 +545,8 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
     assert_non_null(indices);
     for (uint32_t i = 0; i < 3 * triangle_count; i++)
         indices[i] = abut_mesh_indices(box)[i - i % 3 + 2 - i % 3];
-    turned = test_mesh(NULL, &abut_mesh_local_positions(box)[0].x, abut_mesh_vertex_count(box), indices,
-                       triangle_count);
+    turned = test_mesh(NULL, &abut_mesh_local_positions(box)[0].x, abut_mesh_vertex_count(box),
+                       indices, triangle_count);
     for (int inward = 0; inward < 2; inward++)
         for (int face = 0; face < 2; face++)
             for (int sampled = 0; sampled < 2; sampled++) /* the sheet, then the box */

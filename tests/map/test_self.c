@@ -534,8 +534,8 @@ TEST(what_thickness_is_worth) {
     memcpy(indices, abut_mesh_indices(box), count * sizeof *indices);
     indices[0] = abut_mesh_indices(box)[1];
     indices[1] = abut_mesh_indices(box)[0];
-    abut_mesh *turned =
-        test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), indices, count / 3);
+    abut_mesh *turned = test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box),
+                                  indices, count / 3);
     free(indices);
     abut_mesh_destroy(box);
     assert_int_equal(level_of(closed), ABUT_RELIABILITY_GUARANTEED);

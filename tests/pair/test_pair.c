@@ -10,8 +10,8 @@
 typedef struct slow_answer {
     uint64_t meeting_count;
     abut_pair_intersection *meetings; /* to be freed */
-    abut_separation closest;     /* of surfaces */
-    double least;                /* distance of all */
+    abut_separation closest;          /* of surfaces */
+    double least;                     /* distance of all */
 } slow_answer;
 
 static abut_mesh *transformed(const abut_bvh *bvh, abut_pose at) {
@@ -309,10 +309,10 @@ TEST(touching) {
         abut_vec3 by;
         abut_pair_relation relation;
     } cases[] = {
-        {{0, 0, 0}, ABUT_PAIR_INTERSECTING},                /* the same */
-        {{2, 0, 0}, ABUT_PAIR_INTERSECTING},                /* face on face */
-        {{2, 2, 0}, ABUT_PAIR_INTERSECTING},                /* edge on edge */
-        {{2, 2, 2}, ABUT_PAIR_INTERSECTING},                /* corner on corner */
+        {{0, 0, 0}, ABUT_PAIR_INTERSECTING},           /* the same */
+        {{2, 0, 0}, ABUT_PAIR_INTERSECTING},           /* face on face */
+        {{2, 2, 0}, ABUT_PAIR_INTERSECTING},           /* edge on edge */
+        {{2, 2, 2}, ABUT_PAIR_INTERSECTING},           /* corner on corner */
         {{2.0000000000000004, 0, 0}, ABUT_PAIR_APART}, /* one step of a double further */
         {{1.5, 0, 0}, ABUT_PAIR_INTERSECTING},
     };
@@ -391,8 +391,8 @@ static abut_mesh *with_holes(abut_mesh *mesh, uint32_t every, bool shared) {
     }
     abut_mesh *holed = NULL;
     if (shared) {
-        holed =
-            test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
+        holed = test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh),
+                          indices, kept);
     } else {
         holed = make_soup(NULL, corners, kept);
     }
@@ -428,7 +428,8 @@ TEST(borders) {
                 b.pose.translation.y = corner.y - speck_triangle.corner[0].y;
             }
             abut_mesh *moved_b = transformed(point, b.pose);
-            abut_vec3 o = abut_mesh_local_origin(moved_b), p = abut_mesh_local_positions(moved_b)[0];
+            abut_vec3 o = abut_mesh_local_origin(moved_b),
+                      p = abut_mesh_local_positions(moved_b)[0];
             double turns = fabs(brute_winding(moved, vec(o.x + p.x, o.y + p.y, o.z + p.z)));
             abut_pair_relation relation, again;
             assert_ok(relation_of(&a, &b, NULL, NULL, &relation));

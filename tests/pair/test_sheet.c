@@ -84,7 +84,8 @@ static abut_mesh *robot(void) {
 
 static double hole_share(abut_mesh *mesh) {
     const abut_mesh_report report = test_examine(mesh);
-    assert_int_equal(report.is_sheet, !strncmp(abut_pair_reliability(&report).reason, "A sheet", 7));
+    assert_int_equal(report.is_sheet,
+                     !strncmp(abut_pair_reliability(&report).reason, "A sheet", 7));
     return report.hole_fraction;
 }
 
@@ -204,7 +205,7 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
     const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
-                              wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
+                            wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
     check_pairs(&at[1], &at[0], &swapped);
     assert_ok(abut_pair_measure(&at[0], &at[1], NULL, &common));
     assert_int_equal(inside ? ABUT_PAIR_KIND_B_INSIDE : ABUT_PAIR_KIND_APART, common.kind);
@@ -313,7 +314,8 @@ TEST(turned_triangles_are_no_holes) {
         const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-        assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE, overlap.reliability.level);
+        assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE,
+                         overlap.reliability.level);
         if (i)
             assert_int_equal(ABUT_PAIR_APART, overlap.relation);
         abut_bvh_destroy(bvh);

@@ -103,7 +103,8 @@ static const abut_vec3 at_surface[FAULTS] = {
     [INSIDE_OUT] = {0, 0, -1}, [INWARD_CUBE] = {0, 0, -1}, [MOEBIUS] = {1, 0, 0},
 };
 
-static void assert_reliability(abut_reliability_level level, const char *part, abut_reliability reliability) {
+static void assert_reliability(abut_reliability_level level, const char *part,
+                               abut_reliability reliability) {
     assert_int_equal(level, reliability.level);
     assert_non_null(reliability.reason);
     if (!strstr(reliability.reason, part))
@@ -126,20 +127,20 @@ TEST(inside_decides) {
         surfaces.surface_only = true;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
         assert_reliability(level,
-                      f == MOEBIUS ? "B is a sheet"
-                      : exact      ? "exact"
-                      : f == BOWL  ? "B is not closed"
-                                   : "of B face",
-                      one.reliability);
+                           f == MOEBIUS ? "B is a sheet"
+                           : exact      ? "exact"
+                           : f == BOWL  ? "B is not closed"
+                                        : "of B face",
+                           one.reliability);
         if (level != ABUT_RELIABILITY_UNRELIABLE)
             assert_int_equal(f == MOEBIUS ? ABUT_PAIR_APART : ABUT_PAIR_A_INSIDE, one.relation);
         assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
         assert_reliability(level,
-                      f == MOEBIUS ? "A is a sheet"
-                      : exact      ? "exact"
-                      : f == BOWL  ? "A is not closed"
-                                   : "of A face",
-                      other.reliability);
+                           f == MOEBIUS ? "A is a sheet"
+                           : exact      ? "exact"
+                           : f == BOWL  ? "A is not closed"
+                                        : "of A face",
+                           other.reliability);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(one.relation, apart.relation);
         assert_ptr_equal(one.reliability.reason, apart.reliability.reason);
@@ -196,7 +197,8 @@ TEST(batches) {
         poses.b = around;
         poses.poses_a = at;
         for (size_t count = 2; count <= 3; count++) {
-            abut_reliability_level level = count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
+            abut_reliability_level level =
+                count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
             poses.count = count;
             assert_ok(abut_pair_overlap_batch(&poses, NULL, relations, &reliability));
             assert_int_equal(level, reliability.level);
@@ -373,7 +375,8 @@ TEST(fields_pass_it_on) {
         abut_field_hit hit = {.parameter = 7};
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
         assert_int_equal(expected[f], hit.reliability.level);
-        assert_ptr_equal(expected[f] ? abut_field_get_info(field).reliability.reason : hit.reliability.reason,
+        assert_ptr_equal(expected[f] ? abut_field_get_info(field).reliability.reason
+                                     : hit.reliability.reason,
                          hit.reliability.reason);
         down.direction.z = 1; /* a miss says so too */
         hit.reliability.level = (abut_reliability_level)9;

@@ -125,7 +125,8 @@ static void try_meshes(trial *t) {
         same(t, "centroid", report.centroid.x + t->scale, 1, ROUNDED);
     }
     for (int kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
-        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, 1024, elements, &count));
+        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, 1024, elements,
+                                           &count));
     if (TRY(abut_mesh_orient(topology, &made, &count)))
         same(t, "flipped", count, 0, EXACT);
     abut_mesh_destroy(made);
@@ -194,7 +195,7 @@ static void try_points(trial *t) {
     NEED(abut_nearest_k(bvh, point, INFINITY, 8, many, &count));
     same(t, "eighth", many[7].distance, 1, ROUNDED);
     NEED(abut_nearest_k_batch(bvh, &points, INFINITY, 8, abut_array_host(many),
-                                 abut_array_host(&some)));
+                              abut_array_host(&some)));
     NEED(abut_nearest_within(bvh, point, 0.8 * t->scale, 512, several, &count));
     same(t, "within", (double)count, 0, EXACT);
     NEED(abut_nearest_within_batch(bvh, &points, 0.8 * t->scale, 512, abut_array_host(offsets),
@@ -688,14 +689,15 @@ static void try_radial(trial *t) {
         if (TRY(abut_radial_create_mesh(mesh, 1, &options, &radial))) {
             const uint32_t count = abut_mesh_vertex_count(mesh);
             abut_vec3 *positions = test_malloc(count * sizeof *positions);
-            const abut_vec3 *from = abut_mesh_local_positions(mesh), o = abut_mesh_local_origin(mesh);
+            const abut_vec3 *from = abut_mesh_local_positions(mesh),
+                            o = abut_mesh_local_origin(mesh);
             for (uint32_t i = 0; i < count; i++)
                 positions[i] = (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z};
             if (TRY(abut_radial_set_positions(radial, &still, abut_array_host(positions)))) {
                 const abut_vec3 point = at(t, 0.7, 0.1, 0.1);
                 abut_radial_answer answer;
                 if (TRY(abut_radial_evaluate(radial, 1, abut_array_host(&point), INFINITY,
-                                       abut_array_host(&answer))) &&
+                                             abut_array_host(&answer))) &&
                     t->compares)
                     same(t, kind ? "radial plane" : "radial", answer.distance, 1, 1e-5);
                 abut_vec3 to = at(t, -0.7, 0.1, 0.1), from_point = point;

@@ -35,7 +35,8 @@ TEST(meshes) {
         tetrahedron(scales[i], corners);
         const abut_mesh_input input = abut_mesh_input_doubles(corners, 4, faces, 4);
         refused("abut_mesh_create", ABUT_ERROR_ARGUMENT, abut_mesh_create(NULL, &input, &made));
-        refused("abut_mesh_create_hull", ABUT_ERROR_ARGUMENT, abut_mesh_create_hull(NULL, corners, 4, &made));
+        refused("abut_mesh_create_hull", ABUT_ERROR_ARGUMENT,
+                abut_mesh_create_hull(NULL, corners, 4, &made));
         const abut_pose away = {.translation = {1, 2, 3}};
         refused("abut_mesh_transform", ABUT_ERROR_ARGUMENT,
                 abut_mesh_transform(unit, scales[i], (abut_pose){0}, &made));
@@ -139,8 +140,10 @@ TEST(positions) {
         forwards.start = backwards.end = from;
         forwards.end = backwards.start = to;
         if (i < SCALES) {
-            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT, abut_sweep_set_positions(motion, from, to));
-            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT, abut_sweep_set_positions(motion, to, from));
+            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT,
+                    abut_sweep_set_positions(motion, from, to));
+            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT,
+                    abut_sweep_set_positions(motion, to, from));
             refused("abut_self_find", ABUT_ERROR_ARGUMENT,
                     abut_self_find(self, &forwards, NULL, &result));
             refused("abut_self_find", ABUT_ERROR_ARGUMENT,

@@ -258,8 +258,7 @@ TEST(both_at_once) {
             p.hits = abut_array_host(c.hits[to]);
             p.friction = 0.2;
             if (k < 2) {
-                assert_ok(
-                    abut_radial_step(all[k], bones, abut_array_host(positions), &p));
+                assert_ok(abut_radial_step(all[k], bones, abut_array_host(positions), &p));
                 p.count = c.count;
                 if (frame == 3)
                     assert_ok(abut_radial_collide(all[k], &p));
@@ -281,18 +280,13 @@ TEST(both_at_once) {
             same_fields(all[0], all[1]);
     }
     abut_radial_particles p = abut_radial_particles_default();
-    assert_refused("radial",
-                   abut_radial_step(NULL, bones, abut_array_host(positions), &p));
-    assert_refused("bones",
-                   abut_radial_step(all[1], NULL, abut_array_host(positions), &p));
-    assert_refused("particles",
-                   abut_radial_step(all[1], bones, abut_array_host(positions), NULL));
+    assert_refused("radial", abut_radial_step(NULL, bones, abut_array_host(positions), &p));
+    assert_refused("bones", abut_radial_step(all[1], NULL, abut_array_host(positions), &p));
+    assert_refused("particles", abut_radial_step(all[1], bones, abut_array_host(positions), NULL));
     p.count = 1;
-    assert_refused("from",
-                   abut_radial_step(all[1], bones, abut_array_host(positions), &p));
+    assert_refused("from", abut_radial_step(all[1], bones, abut_array_host(positions), &p));
     p.count = 0;
-    assert_refused("positions",
-                   abut_radial_step(all[1], bones, abut_array_host(NULL), &p));
+    assert_refused("positions", abut_radial_step(all[1], bones, abut_array_host(NULL), &p));
     for (int k = 0; k < 4; k++)
         abut_radial_destroy(all[k]);
     free_cloud(&c);
@@ -321,7 +315,8 @@ TEST(positions_stay) {
     same_fields(both[0], both[1]);
     at[0] = v3(0.5, 0.1, 0.05), at[1] = v3(1.5, 0.6, 0), at[2] = v3(0, (double)NAN, 0);
     for (int k = 0; k < 2; k++)
-        assert_ok(abut_radial_evaluate(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
+        assert_ok(
+            abut_radial_evaluate(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
     for (int i = 0; i < 3; i++)
         assert_true(answers[0][i].distance == answers[1][i].distance &&
                     answers[0][i].field == answers[1][i].field);
@@ -348,7 +343,8 @@ TEST(positions_stay) {
     p.hits = abut_array_buffer(small);
     assert_fails(ABUT_ERROR_BUFFER, "hits", abut_radial_collide(both[1], &p));
     assert_refused("on the CPU", abut_radial_collide(both[0], &p));
-    assert_refused("on the CPU", abut_radial_set_positions(both[0], bones, abut_array_buffer(buffer)));
+    assert_refused("on the CPU",
+                   abut_radial_set_positions(both[0], bones, abut_array_buffer(buffer)));
     abut_buffer_destroy(small);
     abut_buffer_destroy(buffer);
     abut_character_skinner_destroy(skinner);
@@ -435,7 +431,8 @@ TEST(failures_change_nothing) {
             n = 0;
             for (int k = 0; k < 2; k++)
                 for (int turn = 0; turn < 2; turn++)
-                    assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
+                    assert_ok(
+                        abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
             continue;
         }
         assert_true(calls >= n);

@@ -281,7 +281,7 @@ TEST(odd_bones) {
     p[count - 1].y = NAN;
     assert_refused("position", abut_radial_set_positions(radial, &none, abut_array_host(p)));
     assert_true(abut_radial_get_field(radial, 0).radii[0] < 2); /* as before */
-    p[count - 1].y = 1e80;                                  /* huge is allowed */
+    p[count - 1].y = 1e80;                                      /* huge is allowed */
     assert_ok(abut_radial_set_positions(radial, &none, abut_array_host(p)));
     free(p);
     abut_radial_destroy(radial);
@@ -375,7 +375,8 @@ TEST(refusals) {
     assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
     assert_refused("no surface", abut_radial_surface(radial, ABUT_NONE, &surface));
     assert_refused("no field 1", abut_radial_surface(radial, 1, &surface));
-    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
+    assert_ok(
+        abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
     assert_true(answer.distance == HUGE_VAL && answer.field == ABUT_NONE);
     abut_radial_destroy(radial);
     abut_radial_destroy(NULL);
@@ -416,8 +417,8 @@ TEST(the_mesh_is_within) {
         for (int i = 0; i < POINTS; i++)
             for (int k = 0; k < 3; k++)
                 (&points[i].x)[k] = test_random_real(&random, -2, 2);
-        assert_ok(
-            abut_radial_evaluate(radial, POINTS, abut_array_host(points), 0, abut_array_host(answers)));
+        assert_ok(abut_radial_evaluate(radial, POINTS, abut_array_host(points), 0,
+                                       abut_array_host(answers)));
         for (int i = 0; i < POINTS; i++) {
             const double meant = true_distance(mesh, &bone, points[i]);
             assert_true(meant <= answers[i].within);
@@ -429,7 +430,8 @@ TEST(the_mesh_is_within) {
         abut_radial_destroy(radial);
         radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_PLANE);
         body_pose(radial, mesh, &bone);
-        assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(answers)));
+        assert_ok(
+            abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(answers)));
         assert_true(answers[0].within == HUGE_VAL);
         abut_radial_destroy(radial);
         abut_mesh_destroy(mesh);
@@ -482,11 +484,13 @@ static abut_status live(abut_context *context, void *data) {
     status = status ? status : abut_radial_create_mesh(own, 2, &options, &radial);
     for (int k = 0; k < 2 && !status; k++) {
         bones[1].m[0][3] = 0.1 * k;
-        status = abut_radial_set_positions(radial, bones, abut_array_host(abut_mesh_local_positions(mesh)));
+        status = abut_radial_set_positions(radial, bones,
+                                           abut_array_host(abut_mesh_local_positions(mesh)));
     }
     status = status ? status : abut_radial_collide(radial, &particles);
-    status = status ? status
-                    : abut_radial_evaluate(radial, PARTICLES, particles.to, 0, abut_array_host(answers));
+    status =
+        status ? status
+               : abut_radial_evaluate(radial, PARTICLES, particles.to, 0, abut_array_host(answers));
     status = status ? status : abut_radial_surface(radial, ABUT_NONE, &surface);
     if (!status) {
         l->hits = particles.hit_count;

@@ -45,7 +45,8 @@ static void deform(abut_world *world, uint32_t id, double angle, double shift) {
     abut_vec3 *positions = malloc((size_t)abut_mesh_vertex_count(worm.mesh) * sizeof *positions);
     bend_snake(&worm, angle, shift, bones, positions);
     assert_ok(abut_world_set_positions(world, id, bones, abut_array_host(positions)));
-    assert_refused("bones is null", abut_world_set_positions(world, id, NULL, abut_array_host(positions)));
+    assert_refused("bones is null",
+                   abut_world_set_positions(world, id, NULL, abut_array_host(positions)));
     free(positions);
 }
 
@@ -165,8 +166,8 @@ static double box_distance(vec3 p, vec3 half) {
 }
 
 /* The signed distance of a point to a character, HUGE_VAL beyond 100. Contacts do not have the
- * bound of abut_radial_evaluate(): where the nearest sample is nearer than the nearest triangle that the
- * search finds, that function returns the distance of the sample. */
+ * bound of abut_radial_evaluate(): where the nearest sample is nearer than the nearest triangle
+ * that the search finds, that function returns the distance of the sample. */
 static double character_distance(abut_radial *radial, vec3 point) {
     const abut_capsule capsule = {{point, point}, 0};
     abut_contact_options options = abut_contact_options_default();
@@ -176,7 +177,8 @@ static double character_distance(abut_radial *radial, vec3 point) {
     options.margin = 100;
     assert_ok(abut_radial_contacts(radial, 1, &capsule, &options, &found));
     const double distance = found.count ? -contact.depth : HUGE_VAL;
-    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
+    assert_ok(
+        abut_radial_evaluate(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
     assert_true(fmin(fmax(distance, -answer.within), answer.within) == answer.distance);
     return distance;
 }
@@ -189,7 +191,8 @@ static double distance_of(const abut_world_item *item, const contact_motion *m, 
     switch (item->kind) {
     case ABUT_WORLD_BODY:
         if (item->shape.body.field) {
-            assert_ok(abut_field_evaluate(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
+            assert_ok(
+                abut_field_evaluate(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
             return value.distance;
         }
         for (int i = 0; i < THINGS; i++)
@@ -482,8 +485,8 @@ TEST(it_comes_and_goes) {
     assert_ok(abut_world_events(world, 8, events, &count));
     assert_int_equal(count, 0);
     const double shifts[4] = {0, 0, 5, 0};
-    const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST, ABUT_WORLD_EVENT_END,
-                                          ABUT_WORLD_EVENT_BEGIN};
+    const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST,
+                                              ABUT_WORLD_EVENT_END, ABUT_WORLD_EVENT_BEGIN};
     id = 1;
     for (int step = 0; step < 4; step++) {
         bend(0, shifts[step]);
@@ -498,7 +501,8 @@ TEST(it_comes_and_goes) {
     assert_int_equal(found.count, 2);
     assert_true(list[0].side == 0 && list[0].normal.z > 0.9 && list[0].depth > 0);
     assert_true(list[1].side == 1 && list[1].normal.z < -0.9 && list[1].depth > 0);
-    assert_true(list[0].kind == ABUT_CONTACT_SOLID && found.reliability.level == ABUT_RELIABILITY_LIMITED);
+    assert_true(list[0].kind == ABUT_CONTACT_SOLID &&
+                found.reliability.level == ABUT_RELIABILITY_LIMITED);
     assert_ok(abut_world_remove(world, 1));
     assert_ok(abut_world_events(world, 8, events, &count));
     assert_true(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END);
@@ -565,7 +569,8 @@ TEST(what_is_refused_and_never_tried) {
                                                     .pose = here,
                                                     .shape.character = fields},
                                  &id));
-        assert_refused("identity", abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
+        assert_refused("identity",
+                       abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
         item.pose = here;
         item.shape.character = NULL;
         assert_refused("null", abut_world_add(world, &item, &id));
@@ -589,15 +594,17 @@ TEST(what_is_refused_and_never_tried) {
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
         abut_world_pair_info manner;
         assert_ok(abut_world_get_pair_info(world, 0, 2, &manner));
-        assert_int_equal(manner.guarantee,
-                         method == ABUT_WORLD_EXACT ? ABUT_WORLD_GUARANTEE_NONE : ABUT_WORLD_GUARANTEE_SAMPLED);
+        assert_int_equal(manner.guarantee, method == ABUT_WORLD_EXACT
+                                               ? ABUT_WORLD_GUARANTEE_NONE
+                                               : ABUT_WORLD_GUARANTEE_SAMPLED);
         /* A sweep knows nothing of it. */
         item = other_item(&random, OF_SPHERE);
         item.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
         item.pose.translation.x = 1;
         assert_ok(abut_world_sweep(world, &id, &item.pose, 1, NULL, &impacts));
-        assert_int_equal(impacts.unswept_count, method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
+        assert_int_equal(impacts.unswept_count,
+                         method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
         abut_world_destroy(world);
     }
     /* Before the first update there is nothing to touch. */

@@ -1,6 +1,7 @@
 /* Cases: how cost grows with triangles and cells, and what shapes with wide medial surfaces cost
  * beside a scan; bench/growth.py runs them and draws.
  * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS count. */
+#include "tools/get.h"
 #include "growth.h"
 
 #include <math.h>
@@ -178,7 +179,7 @@ static abut_status growth_finish(bench_state *state) {
         abut_field_destroy(data->field);
         data->field = NULL;
     } else if (state->which->variant == BUILD) {
-        abut_bvh_info info = abut_bvh_get_info(data->bvh);
+        abut_bvh_info info = get_bvh_info(data->bvh);
         state->hash = bench_hash(0, &info.cost, sizeof info.cost);
         state->result_bytes = (double)info.bytes;
         abut_bvh_destroy(data->bvh);

@@ -213,7 +213,7 @@ static abut_status hash_maps(map_data *data) {
                                   m->within_area,  m->inside_area, m->found_area};
         const uint64_t counts[] = {m->samples, m->found,        m->within,
                                    m->inside,  m->min.triangle, m->max.triangle};
-        uint64_t side = abut_map_get_info(data->maps[i]).resolution;
+        uint64_t side = get_map_info(data->maps[i]).resolution;
         status = abut_map_texels(data->maps[i], side * side, data->texels);
         if (status)
             break;
@@ -274,7 +274,7 @@ static abut_status make_grid(const bench_state *state, const map_data *data, abu
 }
 
 static abut_status make_anchors(map_data *data, uint32_t body) {
-    const abut_map_info info = abut_map_get_info(data->maps[body]);
+    const abut_map_info info = get_map_info(data->maps[body]);
     uint32_t count = 0;
     anchor *all = data->anchors[body] = malloc(info.sample_count * sizeof *all);
     abut_status status = all ? ABUT_OK : no_memory();
@@ -480,7 +480,7 @@ static abut_status setup(bench_state *state) {
     data->least_ms = HUGE_VAL;
     state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
     for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
-        state->elements += data->maps[i] ? abut_map_get_info(data->maps[i]).sample_count
+        state->elements += data->maps[i] ? get_map_info(data->maps[i]).sample_count
                                          : data->anchor_count[i % 2];
     if (how == DEVIATION)
         state->elements = (double)resolution_of(state) * resolution_of(state);
@@ -499,7 +499,7 @@ static abut_status run(bench_state *state) {
 static abut_status write_frame(const bench_state *state, const map_data *data, const char *path) {
     double relative = 0;
     for (uint32_t i = 0; i < data->scene.count; i++) {
-        abut_map_info info = abut_map_get_info(data->maps[i]);
+        abut_map_info info = get_map_info(data->maps[i]);
         relative = fmax(relative, info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 0);
     }
     FILE *file = fopen(path, "a");

@@ -61,7 +61,7 @@ static uint64_t hash_indices(uint64_t hash, const uint32_t *indices, size_t coun
 }
 
 static uint64_t hash_topology(const abut_topology *topology) {
-    abut_topology_arrays view = abut_topology_get_arrays(topology);
+    abut_topology_arrays view = get_topology_arrays(topology);
     size_t corners = 3 * (size_t)view.triangle_count, loops = view.loop_count;
     uint64_t hash = hash_indices(0, view.edges, 2 * (size_t)view.edge_count);
     hash = hash_indices(hash, view.triangle_edges, corners);
@@ -76,8 +76,8 @@ static uint64_t hash_topology(const abut_topology *topology) {
 }
 
 static uint64_t hash_normals(const topology_data *data) {
-    abut_topology_arrays view = abut_topology_get_arrays(data->topology);
-    abut_normals_arrays normals = abut_normals_get_arrays(data->normals);
+    abut_topology_arrays view = get_topology_arrays(data->topology);
+    abut_normals_arrays normals = get_normals_arrays(data->normals);
     uint64_t hash = bench_hash(0, normals.faces, view.triangle_count * sizeof(abut_vec3));
     hash = bench_hash(hash, normals.edges, view.edge_count * sizeof(abut_vec3));
     return bench_hash(hash, normals.vertices, view.vertex_count * sizeof(abut_vec3));

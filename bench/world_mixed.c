@@ -73,7 +73,7 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
     abut_radial_options cells = abut_radial_options_default();
     cells.cell = state->quick ? 0.06 : 0;
     status = status ? status : abut_radial_create(data->character, &cells, &data->radial[which]);
-    const abut_character_info info = abut_character_get_info(data->character);
+    const abut_character_info info = get_character_info(data->character);
     if (!data->bones)
         data->bones = malloc(info.bone_count * sizeof *data->bones);
     if (!data->positions[0])

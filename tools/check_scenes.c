@@ -3,6 +3,7 @@
  * A scene is a folder with frames/ (the mesh at the start and at the end), boxes/ (names that end
  * in vf.json or ee.json; pairs of numbers: vertices first, then edges, then faces) and mma_bool/
  * (whether each of these collides, exactly). Pairs that are not listed do not collide. */
+#include "get.h"
 #include "check_data.h"
 
 #include <dirent.h>
@@ -164,7 +165,7 @@ static bool read_frames(scene *s) {
 static bool read_scene(scene *s) {
     abut_topology *topology = NULL;
     bool good = read_frames(s) && !abut_topology_create(s->mesh[0], &topology);
-    abut_topology_arrays view = abut_topology_get_arrays(topology);
+    abut_topology_arrays view = get_topology_arrays(topology);
     good = good && read_truth(s, 0, view.vertex_count, view.edge_count) &&
            read_truth(s, 1, view.vertex_count, view.edge_count);
     abut_topology_destroy(topology);

@@ -1,6 +1,7 @@
 /* Inside and outside of real models: what the library says about random points, against the solid
  * angle of all triangles, summed one by one. Only models that are closed have an inside that is no
  * matter of opinion. */
+#include "get.h"
 #include "check_data.h"
 
 #include <dirent.h>
@@ -80,7 +81,7 @@ static abut_vec3 choose_point(const abut_mesh *mesh, const abut_grid *grid, uint
 
 static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, const abut_field *field,
                                 check_totals *totals) {
-    const abut_grid grid = abut_field_get_info(field).grid;
+    const abut_grid grid = get_field_info(field).grid;
     uint64_t random = 31;
     for (int i = 0; i < POINTS; i++) {
         uint32_t cell[3] = {0, 0, 0}, one[3] = {1, 1, 1};

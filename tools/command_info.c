@@ -1,4 +1,5 @@
 /* abut info: the health report of each file. */
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -378,7 +379,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     } else if (status) {
         code = tool_complain(tool, status);
     } else {
-        abut_topology_arrays view = abut_topology_get_arrays(topology);
+        abut_topology_arrays view = get_topology_arrays(topology);
         if (out->begun && !tool->quiet)
             say(out, "%s", "");
         say_headline(out, path, &report, self);

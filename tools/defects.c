@@ -93,7 +93,7 @@ static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pa
 static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_mesh *mesh,
                              const abut_topology *topology, const abut_mesh_report *report,
                              const defect_mark *mark) {
-    abut_topology_arrays view = abut_topology_get_arrays(topology);
+    abut_topology_arrays view = get_topology_arrays(topology);
     uint32_t count = report->problems[mark->kind].count;
     uint32_t *elements = abut_context_allocate(context, count, sizeof *elements);
     abut_status status = elements ? ABUT_OK : ABUT_ERROR_MEMORY;

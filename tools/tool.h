@@ -7,6 +7,8 @@
 #ifndef ABUT_TOOL_H
 #define ABUT_TOOL_H
 
+#include "get.h"
+
 #include <abut/abut.h>
 
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* Narrow bands of distances, a grid a bone. Triangles belong to the bones that weigh most at their
  * corners; a grid holds its triangles at rest and a margin for what neighbours bend. */
+#include "tools/get.h"
 #include "band_shared.h"
 #include "parts.h"
 
@@ -264,7 +265,7 @@ static abut_status put(band_rival *b, const band_pair *pairs) {
 static abut_status make_grids(band_rival *b, const abut_character_matrix *bones, uint32_t *owner,
                               uint32_t *grid_of, band_pair *pairs) {
     const rival *r = &b->base;
-    const uint32_t bone_count = abut_character_get_info(r->options.character).bone_count;
+    const uint32_t bone_count = get_character_info(r->options.character).bone_count;
     for (uint32_t v = 0; v < r->vertex_count; v++) {
         uint32_t list[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -285,7 +286,7 @@ static abut_status make_grids(band_rival *b, const abut_character_matrix *bones,
 
 static abut_status create(rival *r) {
     band_rival *b = (band_rival *)r;
-    const uint32_t bone_count = abut_character_get_info(r->options.character).bone_count;
+    const uint32_t bone_count = get_character_info(r->options.character).bone_count;
     abut_context *c = r->context;
     b->bones = abut_context_allocate(c, bone_count, sizeof *b->bones);
     b->boxes = abut_context_allocate(c, bone_count, sizeof *b->boxes);

@@ -1,6 +1,7 @@
 /* Rivals that the library itself is: its distance fields, its nearest points, its sweeps. They wait
  * for what they ask. A hierarchy and a field take meshes, so positions on a device come back for
  * them: that is part of their time. */
+#include "tools/get.h"
 #include "exact_shared.h"
 #include "parts.h"
 
@@ -143,7 +144,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
 
 static uint64_t nearest_memory(const rival *r) {
     const exact_rival *e = (const exact_rival *)r;
-    return abut_bvh_get_info(e->bvh).bytes + abut_sign_get_info(e->bvh).bytes +
+    return get_bvh_info(e->bvh).bytes + get_sign_info(e->bvh).bytes +
            e->room * sizeof(abut_nearest);
 }
 
@@ -199,7 +200,7 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
         abut_context_parallel_for(r->context, p->count, 1024, field_range, &work);
         return ABUT_OK;
     }
-    const abut_grid grid = abut_field_get_info(e->field).grid;
+    const abut_grid grid = get_field_info(e->field).grid;
     const rival_field field = {.origin = {grid.origin.x, grid.origin.y, grid.origin.z},
                                .inverse = 1 / grid.cell,
                                .count = {grid.count[0], grid.count[1], grid.count[2]}};
@@ -211,7 +212,7 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
 
 static uint64_t field_memory(const rival *r) {
     const exact_rival *e = (const exact_rival *)r;
-    return abut_bvh_get_info(e->bvh).bytes + abut_field_get_info(e->field).bytes;
+    return get_bvh_info(e->bvh).bytes + get_field_info(e->field).bytes;
 }
 
 const rival_methods rival_field_methods = {.name = "field",

@@ -1,4 +1,5 @@
 /* Radial fields, for the same questions as the rivals. */
+#include "tools/get.h"
 #include "parts.h"
 
 typedef struct radial_rival {
@@ -44,7 +45,7 @@ static abut_status step(rival *r, const abut_character_matrix *bones, abut_array
 }
 
 static uint64_t memory(const rival *r) {
-    return abut_radial_get_info(((const radial_rival *)r)->radial).bytes;
+    return get_radial_info(((const radial_rival *)r)->radial).bytes;
 }
 
 const rival_methods rival_radial = {.name = "radial",

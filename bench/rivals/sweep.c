@@ -2,6 +2,7 @@
  * of the body that would go through the cloth. Those who touch are put back to the surface as it is
  * at the end, and all is searched again, as that can lead into what was free before. After some
  * rounds it is left as it is: a cloth that cares takes smaller steps then. */
+#include "tools/get.h"
 #include "exact_shared.h"
 #include "parts.h"
 
@@ -81,7 +82,7 @@ static int feature_of(const abut_mesh *mesh, const abut_topology *topology,
                       const abut_impact *impact, int side, uint32_t *vertices, double *weights) {
     const uint32_t element = impact->element[side];
     if (impact->kind == ABUT_IMPACT_EDGE_EDGE) {
-        const uint32_t *edge = abut_topology_get_arrays(topology).edges + 2 * (size_t)element;
+        const uint32_t *edge = get_topology_arrays(topology).edges + 2 * (size_t)element;
         vertices[0] = edge[0];
         vertices[1] = edge[1];
         weights[0] = 1 - impact->weights[side];

@@ -253,7 +253,8 @@ static abut_status build(cloth *c, const cloth_options *o) {
     abut_status status = abut_topology_create(c->rest, &c->topology);
     if (status)
         return status;
-    c->view = abut_topology_get_arrays(c->topology);
+    c->view = abut_topology_arrays_default();
+    abut_topology_get_arrays(c->topology, &c->view);
     if ((status = make_room(c)))
         return status;
     if (!place(c->rest, c->position))

@@ -157,7 +157,8 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
 }
 
 void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
-    const abut_topology_arrays solid = abut_topology_get_arrays(c->solid_topology);
+    abut_topology_arrays solid = abut_topology_arrays_default();
+    abut_topology_get_arrays(c->solid_topology, &solid);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
     uint32_t used = 0;
     for (int side = 0; side < 2; side++) {

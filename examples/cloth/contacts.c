@@ -38,8 +38,11 @@ abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
     if (which && *bvh && c->solid_fit == c->solid_moved)
         return ABUT_OK;
+    abut_bvh_info info = abut_bvh_info_default();
     abut_status status = cloth_mesh(c, which, &mesh);
-    if (!status && *bvh && abut_bvh_get_info(*bvh).should_rebuild) {
+    if (!status && *bvh)
+        status = abut_bvh_get_info(*bvh, &info);
+    if (info.should_rebuild) {
         abut_bvh_destroy(*bvh);
         *bvh = NULL;
     }

@@ -116,9 +116,10 @@ abut_status cloth_quick_tell(const cloth *c, const cloth_told *told, cloth_repor
 
 abut_radial_particles cloth_quick_particles(const cloth *c) {
     abut_radial_particles particles = abut_radial_particles_default();
+    abut_radial_info info = abut_radial_info_default();
+    abut_radial_get_info(c->quick->radial, &info);
     particles.count = c->vertices;
-    particles.radius =
-        fmax(c->options.thickness, FIELD_CELLS * abut_radial_get_info(c->quick->radial).cell);
+    particles.radius = fmax(c->options.thickness, FIELD_CELLS * info.cell);
     particles.friction = fmin(c->options.friction, 1);
     particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
     return particles;

@@ -214,7 +214,11 @@ static abut_status bones_at(scene *s, double time) {
         pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
         pose.blend *= pose.blend * (3 - 2 * pose.blend);
         /* to and fro: from its end back to its begin a clip would jump through the cloth */
-        double length = abut_character_get_clip(s->character, s->clip).duration;
+        abut_character_clip clip;
+        abut_status status = abut_character_get_clip(s->character, s->clip, &clip);
+        if (status)
+            return status;
+        double length = clip.duration;
         double on = fmax(time - BLEND_SECONDS, 0);
         double twice = on - 2 * length * floor(on / (2 * length));
         pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
@@ -235,7 +239,8 @@ static abut_status pose_at(scene *s, double time) {
 }
 
 static abut_status take_character(scene *s, const scene_options *o) {
-    abut_character_info info = abut_character_get_info(o->character);
+    abut_character_info info = abut_character_info_default();
+    abut_character_get_info(o->character, &info);
     vec up = o->up;
     double length = vec_length(up);
     if (!o->character)

@@ -65,6 +65,7 @@ ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 ABUT_API abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh);
 
 typedef struct abut_bvh_info {
+    size_t size; /* sizeof(abut_bvh_info), set by the default function */
     uint32_t triangle_count;
     uint32_t node_count, depth; /* nodes of four children; nodes from the root to the deepest */
     uint64_t bytes;             /* beyond the mesh */
@@ -74,9 +75,11 @@ typedef struct abut_bvh_info {
     bool should_rebuild; /* cost has grown by more than half: building anew will pay */
 } abut_bvh_info;
 
-/* Tells size and quality; of one on a device from the CPU's copy, whose cost is 0 where it cannot
- * be made. Null gives zeros. Thread-safe. */
-ABUT_API abut_bvh_info abut_bvh_get_info(const abut_bvh *bvh);
+ABUT_DEFAULT(abut_bvh_info)
+
+/* Gets the size and the quality of a hierarchy. `info->size` must be set. A hierarchy on a device
+ * uses its copy on the CPU; the cost is 0 if that copy cannot be made. Thread-safe. */
+ABUT_API abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info);
 
 /* The mesh that answers are about; null for null. It lives as long as the hierarchy keeps it.
  * Thread-safe. */

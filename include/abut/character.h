@@ -176,22 +176,26 @@ ABUT_API abut_status abut_character_create_figure(abut_context *context,
                                                   abut_character **character);
 
 typedef struct abut_character_info {
+    size_t size; /* sizeof(abut_character_info), set by the default function */
     uint32_t vertex_count, triangle_count;
     uint32_t bone_count, clip_count;
     uint32_t weight_count; /* a vertex at most, as kept: 1 to ABUT_CHARACTER_WEIGHT_COUNT */
     uint32_t morph_count;
 } abut_character_info;
 
-/* Tells how much there is. Null gives zeros. Thread-safe. */
-ABUT_API abut_character_info abut_character_get_info(const abut_character *character);
-/* A bone, a clip or a morph target; what it points to lives as long as the character. All zeros for
- * a number that is too high. Thread-safe. */
-ABUT_API abut_character_bone abut_character_get_bone(const abut_character *character,
-                                                     uint32_t bone);
-ABUT_API abut_character_clip abut_character_get_clip(const abut_character *character,
-                                                     uint32_t clip);
-ABUT_API abut_character_morph abut_character_get_morph(const abut_character *character,
-                                                       uint32_t morph);
+ABUT_DEFAULT(abut_character_info)
+
+/* Gets the counts of a character. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_character_get_info(const abut_character *character,
+                                             abut_character_info *info);
+/* Gets a bone, a clip or a morph target. Its pointers are valid as long as the character. Fails
+ * with ABUT_ERROR_ARGUMENT if the index is too high. Thread-safe. */
+ABUT_API abut_status abut_character_get_bone(const abut_character *character, uint32_t index,
+                                             abut_character_bone *bone);
+ABUT_API abut_status abut_character_get_clip(const abut_character *character, uint32_t index,
+                                             abut_character_clip *clip);
+ABUT_API abut_status abut_character_get_morph(const abut_character *character, uint32_t index,
+                                              abut_character_morph *morph);
 /* The mesh in the rest pose, skinned linearly; it lives as long as the character. Thread-safe. */
 ABUT_API abut_mesh *abut_character_rest_mesh(const abut_character *character);
 /* The weights of a vertex as kept, the largest first: room for ABUT_CHARACTER_WEIGHT_COUNT each.

@@ -107,6 +107,7 @@ typedef struct abut_samples abut_samples;
 /* What an abut_samples holds: vertices, edges, faces and even ones one after the other, each by
  * element, then by part. Pointers live as long as the samples. */
 typedef struct abut_samples_arrays {
+    size_t size; /* sizeof(abut_samples_arrays), set by the default function */
     uint32_t count, edge_count;
     const abut_sample *samples;
     const abut_sample_edge *edges; /* none where edges are not asked for */
@@ -114,6 +115,8 @@ typedef struct abut_samples_arrays {
     double spacing;                /* along edges */
     double area;                   /* of the mesh */
 } abut_samples_arrays;
+
+ABUT_DEFAULT(abut_samples_arrays)
 
 /* Finds the samples of a mesh. `options` may be null. Fails with ABUT_ERROR_LIMIT where there would
  * be too many. Vertices of equal places count as different ones: weld the mesh first. Uses the
@@ -123,8 +126,9 @@ ABUT_API abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_opt
 /* Releases the caller's reference; worlds that use the samples keep them alive. Null is allowed.
  * Thread-safe when no one else uses the caller's reference. */
 ABUT_API void abut_samples_destroy(abut_samples *samples);
-/* Null gives an empty view. Thread-safe. */
-ABUT_API abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples);
+/* Gets the arrays of samples. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_samples_get_arrays(const abut_samples *samples,
+                                             abut_samples_arrays *arrays);
 
 /* Samples in a folder of abut_samples_options.cache, or what is wrong with a file there. */
 typedef struct abut_samples_cache_entry {

@@ -22,6 +22,7 @@ ABUT_API const char *abut_device_kind_name(abut_device_kind kind);
 
 /* What a device says of itself. Texts that are longer are cut. */
 typedef struct abut_device_info {
+    size_t size; /* sizeof(abut_device_info), set by the default function */
     char name[128], vendor[128];
     char driver[64];        /* version of the driver */
     char version[128];      /* "OpenCL 3.0 ..." */
@@ -39,13 +40,16 @@ typedef struct abut_device_info {
     bool same_bits;
 } abut_device_info;
 
+ABUT_DEFAULT(abut_device_info)
+
 /* An open device. It counts its holders: objects that work on it keep it alive. */
 typedef struct abut_device abut_device;
 
 /* Stores what the devices say of themselves in `infos` if they are at most `capacity`, else fails
  * with ABUT_ERROR_BUFFER; `count` gets their number in either case. No device is no error: the
- * count is 0. `infos` may be null with a capacity of 0. The position in the list is the number by
- * which abut_device_open() knows the device. Thread-safe. */
+ * count is 0. `infos` may be null with a capacity of 0. The size field of the first element must be
+ * set and applies to all of them. The position in the list is the number by which
+ * abut_device_open() knows the device. Thread-safe. */
 ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
                                       abut_device_info *infos, uint64_t *count);
 
@@ -60,8 +64,8 @@ ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
 ABUT_API abut_status abut_device_open(abut_context *context, const char *selector,
                                       abut_device **device);
 
-/* Tells what the open device says of itself. Null gives zeros. Thread-safe. */
-ABUT_API abut_device_info abut_device_get_info(const abut_device *device);
+/* Gets the properties of an open device. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_device_get_info(const abut_device *device, abut_device_info *info);
 
 /* Gives up the caller's hold on a device; objects that work on it keep it alive. With the last of
  * them goes what it keeps for the next: memory of builds that are done, up to 256 MB or a 32nd of

@@ -103,6 +103,7 @@ ABUT_API abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, ui
 ABUT_API void abut_field_destroy(abut_field *field);
 
 typedef struct abut_field_info {
+    size_t size; /* sizeof(abut_field_info), set by the default function */
     abut_grid grid;
     abut_field_layout layout;
     abut_field_type type;
@@ -116,8 +117,10 @@ typedef struct abut_field_info {
     abut_reliability reliability; /* what the signs are worth: see abut_sign_info */
 } abut_field_info;
 
-/* Tells what a field is. Null gives zeros. Thread-safe. */
-ABUT_API abut_field_info abut_field_get_info(const abut_field *field);
+ABUT_DEFAULT(abut_field_info)
+
+/* Gets the grid, the layout and the range of a field. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_field_get_info(const abut_field *field, abut_field_info *info);
 
 /* The values of a dense field of floats that was built on a device, a float a cell, x fastest: in
  * the memory of that device, until the field is updated or destroyed. The field owns them. Null
@@ -254,7 +257,8 @@ ABUT_DEFAULT(abut_field_team)
 /* Builds a sparse field together with other processes that call it with the same mesh and options,
  * and writes it to one file: the very bytes that abut_field_write() would write, for any number of
  * processes. Each has the mesh, the index of bricks and a part of the values. `plain` as in
- * abut_field_write_options; `info` (may be null) tells what the field is. What fails in one process
+ * abut_field_write_options; `info` (may be null; else
+ * its size must be set) gets the properties of the field. What fails in one process
  * fails in all, with the sentence of the first; but a process that has no memory for the team
  * itself, or is handed null, leaves the others waiting: end them. What the file has then is not
  * complete: write it aside. Refused: dense fields, a device, a cache. Uses the context of the mesh.

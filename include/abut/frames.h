@@ -59,6 +59,7 @@ ABUT_API abut_status abut_frames_open_memory(abut_context *context, const void *
 ABUT_API void abut_frames_close(abut_frames *frames);
 
 typedef struct abut_frames_info {
+    size_t size; /* sizeof(abut_frames_info), set by the default function */
     uint32_t mesh_count;
     uint64_t frame_count;
     uint64_t vertex_count, triangle_count; /* of all meshes together */
@@ -67,8 +68,10 @@ typedef struct abut_frames_info {
     double seconds; /* from frame to frame */
 } abut_frames_info;
 
-/* Tells what the file has. Null gives zeros. */
-ABUT_API abut_frames_info abut_frames_get_info(const abut_frames *frames);
+ABUT_DEFAULT(abut_frames_info)
+
+/* Gets the counts of a recording. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_frames_get_info(const abut_frames *frames, abut_frames_info *info);
 /* A mesh as it is in the first frame; null where there is none of that number. It lives as long as
  * the file is open. */
 ABUT_API abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh);

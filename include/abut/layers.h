@@ -14,7 +14,7 @@
  *   exact     the pairs that overlap or touch, neither more nor fewer: candidate pairs, whose
  *             bounding boxes overlap, are decided by abut_pair_overlap(); measures are from images
  *   volume    the same pairs by abut_pair_measure(), with measures from the triangles. No image is
- *             drawn unless `exact`, `own`, `edges` or `hits` is set too
+ *             drawn unless `is_exact`, `find_self`, `count_edges` or `find_hits` is set too
  * Answers of images are whole numbers until the end: they depend neither on threads nor on a
  * device.
  *
@@ -97,8 +97,9 @@ typedef struct abut_layers_query {
                           * abut_pair_overlap(): all that overlap or touch, and no other */
     bool measure_volume; /* the same by abut_pair_measure(): kind, volume, area, normal, centre and
                           * box are from the triangles. Faces within the tolerance are flush.
-                          * Without `exact`, `own`, `edges` and `hits` no image is drawn, and what
-                          * images measure is 0: pixels, intervals, lengths and depth */
+                          * Without `is_exact`, `find_self`, `count_edges` and `find_hits` no image
+                          * is drawn, and what images measure is 0: pixels, intervals, lengths and
+                          * depth */
 } abut_layers_query;
 
 ABUT_DEFAULT(abut_layers_query)
@@ -106,12 +107,12 @@ ABUT_DEFAULT(abut_layers_query)
 /* Two solids that overlap. Lengths are along rays. */
 typedef struct abut_layers_pair {
     uint32_t a, b;               /* a < b; equal where a solid overlaps itself */
-    abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_INTERSECTING */
-    abut_pair_kind kind;         /* with `volume`; else ABUT_PAIR_KIND_OVERLAP */
+    abut_pair_relation relation; /* with `is_exact`; else ABUT_PAIR_INTERSECTING */
+    abut_pair_kind kind;         /* with `measure_volume`; else ABUT_PAIR_KIND_OVERLAP */
     uint32_t view_count;         /* views whose rays are in both somewhere */
     uint64_t pixels;             /* of all views */
     uint64_t intervals;          /* more than pixels where rays are in both several times */
-    uint64_t edges_a;            /* pixels of edges of a inside b: a penetrates b. With `edges` */
+    uint64_t edges_a; /* pixels of edges of a inside b: a penetrates b. With `count_edges` */
     uint64_t edges_b;
     double length;       /* the greatest, of all views */
     double depth;        /* the greatest of that view in which it is least */
@@ -119,8 +120,8 @@ typedef struct abut_layers_pair {
     double volume;       /* of the view that bounds its error best */
     double volume_error; /* at most, where the overlap is convex: the pixel's size x (width +
                           * height of the overlap in the image) x greatest length */
-    double flush_area;   /* of faces in contact; with `volume` */
-    double surface;      /* of the solid that they have in common; with `volume` */
+    double flush_area;   /* of faces in contact; with `measure_volume` */
+    double surface;      /* of the solid that they have in common; with `measure_volume` */
     double area;         /* of the part of a's surface inside b, as a vector: parallel views */
     abut_vec3 normal;    /* against that vector: from b to a; zero = unknown, as where the
                           * directions of views do not span space */
@@ -148,16 +149,16 @@ typedef struct abut_layers_result {
     abut_layers_hit *hits; /* by penetrating, penetrated, view, y, x and triangle */
     uint64_t hit_capacity, hit_count;
     uint64_t fragments;  /* crossings of rays and surfaces that were looked at */
-    uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
+    uint64_t candidates; /* pairs that were asked, with `is_exact` or `measure_volume` */
     double tolerance;    /* that was used; the greatest of all views. As in the query where no image
                           * was drawn */
     abut_reliability
-        reliability; /* the worst of all meshes; with `volume` also where one cuts itself */
+        reliability; /* the worst of all meshes; with `measure_volume` also where one cuts itself */
 } abut_layers_result;
 
 /* Finds the pairs of solids that overlap. `query` may be null. Where a list has too little room
- * nothing is written but the counts, all of them, and ABUT_ERROR_BUFFER is returned. With `exact`
- * or `volume` pairs may have no pixels. */
+ * nothing is written but the counts, all of them, and ABUT_ERROR_BUFFER is returned. With
+ * `is_exact` or `measure_volume` pairs may have no pixels. */
 ABUT_API abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query,
                                       abut_layers_result *result);
 

@@ -68,6 +68,7 @@ ABUT_API abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh);
 ABUT_API abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t *from);
 
 typedef struct abut_map_info {
+    size_t size; /* sizeof(abut_map_info), set by the default function */
     uint32_t resolution;
     uint32_t sample_count; /* texels that belong to a triangle */
     uint32_t placed;       /* triangles that got their place when it was made or changed last */
@@ -85,8 +86,10 @@ typedef struct abut_map_info {
                       * thickness; distances themselves are always what was promised */
 } abut_map_info;
 
-/* Null gives zeros. */
-ABUT_API abut_map_info abut_map_get_info(const abut_map *map);
+ABUT_DEFAULT(abut_map_info)
+
+/* Gets the atlas, the sampling and the state of a map. `info->size` must be set. */
+ABUT_API abut_status abut_map_get_info(const abut_map *map, abut_map_info *info);
 /* The mesh that samples are on; null for null. */
 ABUT_API abut_mesh *abut_map_mesh(const abut_map *map);
 

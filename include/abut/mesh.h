@@ -174,6 +174,7 @@ typedef struct abut_topology abut_topology;
 /* What an abut_topology holds. "Begin" arrays have one entry more than elements: the members of
  * element i are [begin[i], begin[i+1]). Pointers live as long as the topology. */
 typedef struct abut_topology_arrays {
+    size_t size; /* sizeof(abut_topology_arrays), set by the default function */
     uint32_t vertex_count, triangle_count, edge_count;
     const uint32_t *edges;           /* 2 an edge: lower, higher vertex; sorted by higher, then
                                       * lower. A triangle that names a vertex twice makes an edge
@@ -199,13 +200,16 @@ typedef struct abut_topology_arrays {
     const uint32_t *chain_vertices;
 } abut_topology_arrays;
 
+ABUT_DEFAULT(abut_topology_arrays)
+
 /* Finds edges, neighbours, components and boundary loops in O(n log n). The topology keeps its
  * mesh. Thread-safe. */
 ABUT_API abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology);
 /* Null is allowed. Thread-safe when no one else uses the topology. */
 ABUT_API void abut_topology_destroy(abut_topology *topology);
-/* Null gives an empty view. Thread-safe. */
-ABUT_API abut_topology_arrays abut_topology_get_arrays(const abut_topology *topology);
+/* Gets the arrays of a topology. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_topology_get_arrays(const abut_topology *topology,
+                                              abut_topology_arrays *arrays);
 
 /* ---- normals ---- */
 
@@ -216,17 +220,21 @@ typedef struct abut_normals abut_normals;
  * closest feature tells inside from outside. Degenerate faces have a zero normal and add nothing;
  * sums that cancel are zero. */
 typedef struct abut_normals_arrays {
+    size_t size;               /* sizeof(abut_normals_arrays), set by the default function */
     const abut_vec3 *faces;    /* triangle_count */
     const abut_vec3 *edges;    /* edge_count, numbered as in the topology */
     const abut_vec3 *vertices; /* vertex_count */
 } abut_normals_arrays;
 
+ABUT_DEFAULT(abut_normals_arrays)
+
 /* Computes all normals. Thread-safe. */
 ABUT_API abut_status abut_normals_create(const abut_topology *topology, abut_normals **normals);
 /* Null is allowed. Thread-safe when no one else uses the normals. */
 ABUT_API void abut_normals_destroy(abut_normals *normals);
-/* Null gives an empty view. Thread-safe. */
-ABUT_API abut_normals_arrays abut_normals_get_arrays(const abut_normals *normals);
+/* Gets the arrays of normals. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_normals_get_arrays(const abut_normals *normals,
+                                             abut_normals_arrays *arrays);
 
 /* ---- health ---- */
 

@@ -82,8 +82,9 @@ typedef struct abut_picture_item {
     double width;       /* pixels */
 } abut_picture_item;
 
-/* The options that it was created with, its size filled in; defaults for null. */
-ABUT_API abut_picture_options abut_picture_get_options(const abut_picture *picture);
+/* Gets the options that the picture was created with. `options->size` must be set. */
+ABUT_API abut_status abut_picture_get_options(const abut_picture *picture,
+                                              abut_picture_options *options);
 /* How many meshes, lines and points there are; 0 for null. */
 ABUT_API size_t abut_picture_item_count(const abut_picture *picture);
 /* The mesh, line or point of a number: meshes first, then lines and points, each as they were

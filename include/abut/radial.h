@@ -86,6 +86,7 @@ ABUT_API abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_coun
 ABUT_API void abut_radial_destroy(abut_radial *radial);
 
 typedef struct abut_radial_info {
+    size_t size; /* sizeof(abut_radial_info), set by the default function */
     uint32_t field_count, bone_count;
     uint32_t vertex_count, triangle_count; /* of the mesh */
     uint64_t sample_count;                 /* of all fields */
@@ -97,13 +98,16 @@ typedef struct abut_radial_info {
     bool has_samples; /* there was an update */
 } abut_radial_info;
 
-/* Null gives zeros. */
-ABUT_API abut_radial_info abut_radial_get_info(const abut_radial *radial);
+ABUT_DEFAULT(abut_radial_info)
+
+/* Gets the counts and the cell of radial fields. `info->size` must be set. */
+ABUT_API abut_status abut_radial_get_info(const abut_radial *radial, abut_radial_info *info);
 
 /* A field as it is. Point (i, j) of its surface, i below around and j below along, is
  *     begin + j step axis + unit radii[j around + i] (cos a normal + sin a tangent),
  * with a = 2 pi i / around. What it points to lives until the next update. */
 typedef struct abut_radial_view {
+    size_t size; /* sizeof(abut_radial_view), set by the default function */
     uint32_t bone;
     uint32_t around, along;
     uint32_t triangle_count;         /* that it sees */
@@ -115,8 +119,12 @@ typedef struct abut_radial_view {
     const float *radii; /* infinity = empty. Null before the first update */
 } abut_radial_view;
 
-/* Gives a field. All zeros for a number that is too high, and for null. */
-ABUT_API abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field);
+ABUT_DEFAULT(abut_radial_view)
+
+/* Gets a field. `view->size` must be set. Fails with ABUT_ERROR_ARGUMENT if the index is too high,
+ * and with ABUT_ERROR_DEVICE if the samples cannot be read back from their device. */
+ABUT_API abut_status abut_radial_get_field(abut_radial *radial, uint32_t index,
+                                           abut_radial_view *view);
 
 /* Follows a pose: a matrix for each bone, and where all vertices are (abut_vec3, on the host or on
  * the device of the fields). Positions must be finite and no larger than ABUT_COORDINATE_MAX; those

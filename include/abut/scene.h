@@ -44,6 +44,7 @@ typedef struct abut_scene_pair {
 
 /* What a scene holds. Pointers live as long as the scene. */
 typedef struct abut_scene_arrays {
+    size_t size; /* sizeof(abut_scene_arrays), set by the default function */
     uint32_t body_count;
     const abut_scene_body *bodies; /* in the order of the file */
     uint64_t ignored_count;
@@ -51,6 +52,8 @@ typedef struct abut_scene_arrays {
     uint32_t group_count;
     const char *const *groups; /* their names, that of bit 1 first: bit 0 has none */
 } abut_scene_arrays;
+
+ABUT_DEFAULT(abut_scene_arrays)
 
 #define ABUT_SCENE_GROUPS 31       /* groups that a scene may name */
 #define ABUT_SCENE_SEGMENTS 128    /* segments and rings of its built-in shapes */
@@ -66,8 +69,8 @@ ABUT_API abut_status abut_scene_read_memory(abut_context *context, const void *d
                                             const char *name, abut_scene **scene);
 /* Null is allowed. Thread-safe when no one else uses the scene. */
 ABUT_API void abut_scene_destroy(abut_scene *scene);
-/* Null gives an empty view. Thread-safe. */
-ABUT_API abut_scene_arrays abut_scene_get_arrays(const abut_scene *scene);
+/* Gets the arrays of a scene. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *arrays);
 /* Whether two bodies are to be tried: different ones whose groups allow it, and not ignored.
  * Thread-safe. */
 ABUT_API bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b);

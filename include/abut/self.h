@@ -168,6 +168,7 @@ ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *s
 ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 
 typedef struct abut_self_info {
+    size_t size; /* sizeof(abut_self_info), set by the default function */
     uint32_t triangle_count, vertex_count, edge_count;
     uint32_t hole_count, ghost_count; /* ghost triangles */
     uint32_t part_count;              /* connected through edges */
@@ -175,8 +176,11 @@ typedef struct abut_self_info {
     uint64_t bytes;                   /* about, beyond the mesh; on the host */
 } abut_self_info;
 
-/* Null gives zeros. Thread-safe. */
-ABUT_API abut_self_info abut_self_get_info(const abut_self *view);
+ABUT_DEFAULT(abut_self_info)
+
+/* Gets the counts of a view and whether the scheme can be used. `info->size` must be set.
+ * Thread-safe. */
+ABUT_API abut_status abut_self_get_info(const abut_self *view, abut_self_info *info);
 
 /* ---- names ---- */
 

@@ -58,6 +58,7 @@ ABUT_DEFAULT(abut_sign_options)
 ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options);
 
 typedef struct abut_sign_info {
+    size_t size;                  /* sizeof(abut_sign_info), set by the default function */
     abut_sign_method method;      /* AUTO = not prepared */
     bool is_closed;               /* the surface has no border */
     uint64_t bytes;               /* beyond the hierarchy */
@@ -67,8 +68,10 @@ typedef struct abut_sign_info {
                                    * opposite ways. Its reason is null where nothing was prepared */
 } abut_sign_info;
 
-/* Tells what was prepared. Null gives zeros. Thread-safe. */
-ABUT_API abut_sign_info abut_sign_get_info(const abut_bvh *bvh);
+ABUT_DEFAULT(abut_sign_info)
+
+/* Gets what abut_sign_prepare() prepared. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_sign_get_info(const abut_bvh *bvh, abut_sign_info *info);
 
 /* Tells whether a point is inside. On the surface counts as inside, exactly. A surface with a
  * border that faces inwards on the whole (whose volume about its own centre is negative) is taken

@@ -189,6 +189,7 @@ ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b
 
 /* How an item takes part. */
 typedef struct abut_world_item_info {
+    size_t size;              /* sizeof(abut_world_item_info), set by the default function */
     abut_world_method method; /* of a body that has several ways: AUTO, each pair by itself */
     bool is_forced;           /* the item or the world said so; else the rule */
     const char *reason;       /* one static sentence */
@@ -200,10 +201,13 @@ typedef struct abut_world_item_info {
                            * than two cells of wall behind it */
 } abut_world_item_info;
 
+ABUT_DEFAULT(abut_world_item_info)
+
 /* Gets how an item takes part. The method is chosen when the item is added, and stays when its mesh
- * deforms; the first call after that examines the mesh. For one user at a time. */
+ * deforms; the first call after that examines the mesh. `info->size` must be set. For one user at a
+ * time. */
 ABUT_API abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
-                                              abut_world_item_info *choice);
+                                              abut_world_item_info *info);
 
 /* What cannot be missed of a pair. */
 typedef enum abut_world_guarantee {
@@ -211,9 +215,9 @@ typedef enum abut_world_guarantee {
     ABUT_WORLD_GUARANTEE_SAMPLED,  /* what lies between samples may be missed */
     ABUT_WORLD_GUARANTEE_COMPLETE, /* nothing: every overlap has a contact, whatever its size */
     ABUT_WORLD_GUARANTEE_LIMITED   /* no intersection of surfaces; but a mesh has small holes, or
-                                    * neighbouring   triangles that face opposite ways, so what lies
-                                    * wholly inside it is a   guess: contacts follow abut_pair_overlap()
-                                    * there, and depths have no   bound */
+                                    * neighbouring triangles that face opposite ways, so what lies
+                                    * wholly inside it is a guess: contacts follow
+                                    * abut_pair_overlap() there, and depths have no bound */
 } abut_world_guarantee;
 
 /* "never", "sampled", "every", "limited". */
@@ -221,6 +225,7 @@ ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 
 /* How a pair is tried. */
 typedef struct abut_world_pair_info {
+    size_t size;              /* sizeof(abut_world_pair_info), set by the default function */
     abut_world_method method; /* AUTO: never */
     abut_world_guarantee guarantee;
     double error; /* the deepest contact is too shallow or too deep by no more than this, as far as
@@ -228,9 +233,12 @@ typedef struct abut_world_pair_info {
     const char *reason; /* static: what is missed, or why it is never tried */
 } abut_world_pair_info;
 
-/* Tells how two different items are tried where their boxes overlap. */
+ABUT_DEFAULT(abut_world_pair_info)
+
+/* Gets how two different items are tested if their bounding boxes overlap. `info->size` must be
+ * set. */
 ABUT_API abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
-                                              abut_world_pair_info *manner);
+                                              abut_world_pair_info *info);
 
 /* ---- pairs ---- */
 

@@ -108,7 +108,8 @@ static double least_along(const solid *s, vec3 a, vec3 b) {
 
 static void try_body(contact_call *call, const abut_body *a, const contact_motion *at,
                      const solid *s) {
-    abut_samples_arrays view = abut_samples_get_arrays(a->samples);
+    abut_samples_arrays view = abut_samples_arrays_default();
+    abut_samples_get_arrays(a->samples, &view);
     for (uint32_t i = 0; i < view.count; i++) {
         const abut_sample *sample = &view.samples[i];
         abut_contact contact = {.kind = (abut_contact_kind)sample->kind,

@@ -1,6 +1,7 @@
 /* Public batches on a hierarchy that a device built, against one that the CPU built: two trees of
  * one mesh. Other tests of queries on devices copy the CPU's tree, which shows less. Answers that
  * depend on the tree by their contract (docs/device.md) are held against their bounds here. */
+#include "tools/get.h"
 #include "bvh/there.h"
 
 #include "support/pose.h"
@@ -40,7 +41,7 @@ static void compare_signs(const abut_points *points) {
     static abut_nearest nearest[2][COUNT];
     static double winding[2][COUNT];
     static bool inside[2][COUNT];
-    const bool closed = abut_sign_get_info(trees[0]).is_closed;
+    const bool closed = get_sign_info(trees[0]).is_closed;
     if (!closed && !device->info.same_bits)
         return;
     for (int k = 0; k < 2; k++) {

@@ -1,6 +1,7 @@
 /* Bad input to every function of the hierarchy: meshes that are legal and absurd, buffers too
  * small, arrays that end early, numbers that are none, cancelling in the middle. Answers are those
  * of a search through all triangles. */
+#include "tools/get.h"
 #include "meshes.h"
 
 /* ---- every query on one mesh ---- */
@@ -88,7 +89,7 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     abut_status status = abut_sign_prepare(bvh, &normals);
     if (status) { /* no normals to go by; what was stays */
         assert_int_equal(status, ABUT_ERROR_ARGUMENT);
-        assert_int_equal(abut_sign_get_info(bvh).method, ABUT_SIGN_WINDING);
+        assert_int_equal(get_sign_info(bvh).method, ABUT_SIGN_WINDING);
     }
     abut_nearest nearest[8], with, without;
     double winding[8], wound;
@@ -161,7 +162,7 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
 static void check_all(abut_mesh *mesh) {
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_bvh_info info = abut_bvh_get_info(bvh);
+    abut_bvh_info info = get_bvh_info(bvh);
     assert_int_equal(info.triangle_count, abut_mesh_triangle_count(mesh));
     assert_true(isfinite(info.cost) && info.cost >= 0 && !info.should_rebuild);
     assert_ok(abut_bvh_set_mesh(bvh, mesh)); /* onto itself */
@@ -240,7 +241,7 @@ TEST(million) {
     abut_mesh *mesh = make_kind(NULL, SOUP_EQUAL, all, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_true(abut_bvh_get_info(bvh).depth < 70);
+    assert_true(get_bvh_info(bvh).depth < 70);
     abut_nearest nearest;
     assert_ok(abut_nearest_point(bvh, vec(0.25, 0.25, 2), 1, &nearest));
     assert_int_equal(nearest.triangle, ABUT_NONE);

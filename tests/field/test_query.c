@@ -1,5 +1,6 @@
 /* Values and gradients between cells: against differences, against solids whose distance is known,
  * and against the obvious formula in doubles. */
+#include "tools/get.h"
 #include "support/support.h"
 
 #include "field/field.h"
@@ -249,7 +250,7 @@ TEST(beyond_the_grid_it_is_not_too_far) {
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         abut_field *field;
         assert_ok(abut_field_create(mesh, &options, &field));
-        double cell = abut_field_get_info(field).grid.cell;
+        double cell = get_field_info(field).grid.cell;
         double off = variant & 1 ? FIELD_BRICK * cell : cell; /* corners of bricks are far apart */
         for (uint32_t round = 0; round < test_rounds(2000); round++) {
             abut_vec3 p = {test_random_real(&random, -9, 9), test_random_real(&random, -9, 9),

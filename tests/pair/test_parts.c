@@ -334,7 +334,7 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
     assert_ok(abut_bvh_create(bowl, NULL, &outer));
     assert_ok(abut_bvh_create(ball, NULL, &inner));
     abut_world *world = make_world(bowl, ball, ABUT_WORLD_AUTO);
-    abut_world_pair_info manner;
+    abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_int_equal(ABUT_WORLD_GUARANTEE_LIMITED, manner.guarantee);
     assert_true(isinf(manner.error) && strstr(manner.reason, "holes"));

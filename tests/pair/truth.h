@@ -4,6 +4,7 @@
 #ifndef ABUT_TEST_PAIR_TRUTH_H
 #define ABUT_TEST_PAIR_TRUTH_H
 
+#include "tools/get.h"
 #include "bvh/meshes.h"
 
 #include <abut/abut.h>
@@ -262,7 +263,7 @@ static abut_reliability_level check_agreement(abut_mesh *mesh) {
     abut_topology_destroy(topology);
     abut_bvh *bvh = hierarchy_of(mesh);
     assert_ok(abut_sign_prepare(bvh, NULL));
-    abut_reliability_level level = abut_sign_get_info(bvh).reliability.level;
+    abut_reliability_level level = get_sign_info(bvh).reliability.level;
     assert_int_equal(level, abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
     assert_int_equal(report.is_sheet ? ABUT_RELIABILITY_LIMITED : level,
                      abut_pair_reliability(&report).level);
@@ -326,7 +327,7 @@ static void check_signs(abut_bvh *bvh, fault f) {
         }
         assert_ok(abut_sign_prepare(bvh, &options));
         assert_int_equal(by_normals ? ABUT_RELIABILITY_LIMITED : expected[f],
-                         abut_sign_get_info(bvh).reliability.level);
+                         get_sign_info(bvh).reliability.level);
         assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
         assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
         for (int i = 0; i < 3; i++) {
@@ -351,7 +352,7 @@ TEST(fields_pass_it_on) {
     assert_ok(abut_sign_prepare(ball, NULL));
     assert_ok(abut_field_create_from(ball, &options, &own));
     assert_ok(abut_samples_create(abut_bvh_mesh(ball), NULL, &samples));
-    assert_null(abut_sign_get_info(NULL).reliability.reason);
+    assert_null(get_sign_info(NULL).reliability.reason);
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
         abut_field *field = NULL, *again = NULL;
@@ -359,14 +360,14 @@ TEST(fields_pass_it_on) {
         abut_contacts found = {.list = room, .capacity = 4096};
         check_signs(around, (fault)f);
         assert_ok(abut_sign_prepare(around, NULL));
-        assert_int_equal(expected[f], abut_sign_get_info(around).reliability.level);
+        assert_int_equal(expected[f], get_sign_info(around).reliability.level);
         assert_ok(abut_field_create_from(around, &options, &field));
-        assert_int_equal(expected[f], abut_field_get_info(field).reliability.level);
+        assert_int_equal(expected[f], get_field_info(field).reliability.level);
         const char *path = test_path("field.abutf");
         assert_ok(abut_field_write(field, path, NULL));
         assert_ok(abut_field_read(NULL, path, NULL, &again));
-        assert_ptr_equal(abut_field_get_info(field).reliability.reason,
-                         abut_field_get_info(again).reliability.reason);
+        assert_ptr_equal(get_field_info(field).reliability.reason,
+                         get_field_info(again).reliability.reason);
         abut_body a = {.field = own, .samples = samples}, b = {.field = again};
         a.pose.translation.z = -0.85;
         assert_ok(abut_contact_bodies(&a, &b, NULL, &found));
@@ -375,7 +376,7 @@ TEST(fields_pass_it_on) {
         abut_field_hit hit = {.parameter = 7};
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
         assert_int_equal(expected[f], hit.reliability.level);
-        assert_ptr_equal(expected[f] ? abut_field_get_info(field).reliability.reason
+        assert_ptr_equal(expected[f] ? get_field_info(field).reliability.reason
                                      : hit.reliability.reason,
                          hit.reliability.reason);
         down.direction.z = 1; /* a miss says so too */

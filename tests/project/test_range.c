@@ -5,6 +5,7 @@
  * the rest: uninitialised indices, overflow, NaN as an integer.
  *
  * Scales are powers of two where answers are compared, so that input is scaled without rounding. */
+#include "tools/get.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ static void try_meshes(trial *t) {
     uint32_t count, elements[1024];
     assert_ok(abut_topology_create(t->mesh[0], &topology));
     if (TRY(abut_normals_create(topology, &normals)))
-        same(t, "normal", abut_normals_get_arrays(normals).faces[3].x, 0, ROUNDED);
+        same(t, "normal", get_normals_arrays(normals).faces[3].x, 0, ROUNDED);
     if (TRY(abut_mesh_examine(topology, &report))) {
         same(t, "closed", report.is_closed, 0, EXACT);
         same(t, "area", report.area, 2, ROUNDED);
@@ -231,7 +232,7 @@ static void try_points(trial *t) {
     abut_bvh *refitted = NULL;
     assert_ok(abut_bvh_create(t->mesh[0], NULL, &refitted));
     NEED(abut_bvh_set_mesh(refitted, t->mesh[0]));
-    const abut_bvh_info info = abut_bvh_get_info(refitted);
+    const abut_bvh_info info = get_bvh_info(refitted);
     assert_true(isfinite(info.cost));
     abut_bvh_destroy(refitted);
 }
@@ -379,7 +380,7 @@ static void try_fields(trial *t) {
     samples_options.cell = 0.1 * t->scale;
     const bool has_samples = TRY(abut_samples_create(t->mesh[0], &samples_options, &samples));
     if (has_samples && t->compares)
-        same(t, "samples", abut_samples_get_arrays(samples).count, 0, 0.05);
+        same(t, "samples", get_samples_arrays(samples).count, 0, 0.05);
     samples_options = abut_samples_options_default();
     samples_options.count = 200;
     samples_options.kinds = ABUT_SAMPLES_SURFACE;
@@ -458,7 +459,7 @@ static void try_maps(trial *t) {
     options.resolution = 40;
     patch_options.margin = 0.1 * t->scale;
     if (TRY(abut_map_create(t->mesh[0], &options, &map))) {
-        assert_true(isfinite(abut_map_get_info(map).reach) && abut_map_get_info(map).reach > 0);
+        assert_true(isfinite(get_map_info(map).reach) && get_map_info(map).reach > 0);
         if (TRY(abut_map_compute_distance(map, &t->apart, 1, NULL)))
             try_measures(t, map, "map apart", true);
         if (TRY(abut_map_compute_distance(map, &t->posed[1], 1, NULL))) {

@@ -2,6 +2,7 @@
  * the positions of one refuses a bounding box that is smaller than ABUT_MESH_SIZE_MIN, with the
  * size in the message, and leaves everything as it was. A single point and single tiny coordinates
  * are legal. docs/limits.md has the range; test_range.c has the rest of it. */
+#include "tools/get.h"
 #include "support/support.h"
 
 #include <math.h>
@@ -171,7 +172,7 @@ TEST(characters) {
     abut_character_figure_options options = abut_character_figure_options_default();
     options.triangles = 8000;
     assert_ok(abut_character_create_figure(NULL, &options, &figure));
-    const uint32_t bones = abut_character_get_info(figure).bone_count;
+    const uint32_t bones = get_character_info(figure).bone_count;
     abut_character_matrix *matrices = test_malloc(bones * sizeof *matrices);
     for (int i = 0; i < SCALES; i++) {
         const double s = 0.1 * scales[i];

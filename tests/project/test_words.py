@@ -22,6 +22,7 @@ for place in CODE:
         if file.is_file() and file.suffix not in (".png", ".json", ".jsonl", ".whl", ".so", ".pyc"):
             code.append(file.read_text(encoding="utf-8", errors="ignore"))
 names = set(re.findall(r"\b(?:abut|ABUT)_\w+", "\n".join(code)))
+names |= {f"{name}_default" for name in re.findall(r"\bABUT_DEFAULT\((\w+)\)", "\n".join(code))}
 problems, helps = [], {}
 
 

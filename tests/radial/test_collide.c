@@ -1,5 +1,6 @@
 /* Particles against radial fields: nothing tunnels, friction, moving fields, odd particles; points
  * and their signed distances. */
+#include "tools/get.h"
 #include "radial/body.h"
 
 /* Whether a point is inside of the surface between samples, by rays from the axis through the
@@ -67,7 +68,7 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
     for (uint32_t round = 0; round < test_rounds(16); round++) {
         abut_mesh *mesh, *surface = NULL;
         abut_radial *radial = make_potato(&random, &mesh, 0.15);
-        const abut_radial_view v = abut_radial_get_field(radial, 0);
+        const abut_radial_view v = get_radial_field(radial, 0);
         assert_ok(abut_radial_surface(radial, 0, &surface));
         for (int i = 0; i < 24; i++) {
             enum { FINE = 250 };
@@ -301,7 +302,7 @@ TEST(snake_among_particles) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {8};
     snake s = make_snake(NULL, BONES, 33, 20);
-    const uint32_t vertices = abut_character_get_info(s.character).vertex_count;
+    const uint32_t vertices = get_character_info(s.character).vertex_count;
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc(vertices * sizeof *positions), at[COUNT], to[COUNT];
     abut_radial_answer answers[COUNT];
@@ -390,7 +391,7 @@ TEST(what_is_left_out_changes_nothing) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {10};
     snake s = make_snake(NULL, BONES, 33, 20);
-    const uint32_t vertices = abut_character_get_info(s.character).vertex_count;
+    const uint32_t vertices = get_character_info(s.character).vertex_count;
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc(vertices * sizeof *positions), points[COUNT];
     abut_capsule dots[COUNT];

@@ -1,5 +1,6 @@
 /* Radial fields on a device: samples and particles with the bits of the CPU, positions that stay
  * there, odd ones, calls that fail. */
+#include "tools/get.h"
 #include "device/open.h"
 #include "radial/body.h"
 
@@ -30,11 +31,11 @@ static abut_radial *fields_of(const snake *s, abut_radial_distance distance, abu
 }
 
 static void same_fields(abut_radial *a, abut_radial *b) {
-    abut_radial_info info = abut_radial_get_info(a);
-    assert_int_equal(info.sample_count, abut_radial_get_info(b).sample_count);
+    abut_radial_info info = get_radial_info(a);
+    assert_int_equal(info.sample_count, get_radial_info(b).sample_count);
     uint64_t finite = 0;
     for (uint32_t f = 0; f < info.field_count; f++) {
-        abut_radial_view v = abut_radial_get_field(a, f), w = abut_radial_get_field(b, f);
+        abut_radial_view v = get_radial_field(a, f), w = get_radial_field(b, f);
         assert_int_equal(v.around * v.along, w.around * w.along);
         assert_memory_equal(v.radii, w.radii, (size_t)v.around * v.along * sizeof *v.radii);
         assert_true(v.reach == w.reach && v.step == w.step);
@@ -327,8 +328,8 @@ TEST(positions_stay) {
         positions[i].x = i % 3 ? (double)NAN : 1e300;
     assert_ok(abut_buffer_write(buffer, 0, positions, vertices * sizeof *positions));
     assert_ok(abut_radial_set_positions(both[1], bones, abut_array_buffer(buffer)));
-    for (uint32_t f = 0; f < abut_radial_get_info(both[1]).field_count; f++) {
-        abut_radial_view v = abut_radial_get_field(both[1], f);
+    for (uint32_t f = 0; f < get_radial_info(both[1]).field_count; f++) {
+        abut_radial_view v = get_radial_field(both[1], f);
         for (uint32_t i = 0; i < v.around * v.along; i++)
             assert_true(v.radii[i] == HUGE_VALF);
     }

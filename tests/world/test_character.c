@@ -1,5 +1,6 @@
 /* Characters in a world: against abut_radial_contacts() of each pair by itself, bit for bit; as
  * they move, and where they cannot be tried. */
+#include "tools/get.h"
 #include "radial/body.h"
 #include "world/scene.h"
 
@@ -142,8 +143,8 @@ static abut_world_item other_item(test_random *random, uint32_t dice) {
 static size_t list_samples(abut_radial *radial, vec3 *points, uint32_t *numbers) {
     size_t found = 0;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < abut_radial_get_info(radial).field_count; k++) {
-        const abut_radial_view f = abut_radial_get_field(radial, k);
+    for (uint32_t k = 0; k < get_radial_info(radial).field_count; k++) {
+        const abut_radial_view f = get_radial_field(radial, k);
         for (uint32_t c = 0; c < f.around * f.along; c++) {
             const double a = 6.283185307179586 * (c % f.around) / f.around;
             const double r = f.radii[c] * f.unit;
@@ -235,7 +236,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
             (abut_capsule){{contact_to_world(m, c->end[0]), contact_to_world(m, c->end[1])},
                            c->radius};
     } else if (item->kind == ABUT_WORLD_BODY && item->shape.body.samples) {
-        const abut_samples_arrays view = abut_samples_get_arrays(item->shape.body.samples);
+        const abut_samples_arrays view = get_samples_arrays(item->shape.body.samples);
         for (uint32_t i = 0; i < view.count + view.edge_count; i++) {
             const bool edge = i >= view.count;
             const abut_sample_edge *e = &view.edges[edge ? i - view.count : 0];
@@ -254,7 +255,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
         abut_mesh *mesh = abut_bvh_mesh(hull ? item->shape.hull : item->shape.body.bvh);
         abut_topology *topology = NULL;
         assert_ok(abut_topology_create(mesh, &topology));
-        const abut_topology_arrays t = abut_topology_get_arrays(topology);
+        const abut_topology_arrays t = get_topology_arrays(topology);
         for (uint32_t i = 0; i < t.vertex_count + t.edge_count; i++) {
             const bool edge = i >= t.vertex_count;
             const uint32_t *ends = t.edges + 2 * (size_t)(edge ? i - t.vertex_count : 0);
@@ -592,7 +593,7 @@ TEST(what_is_refused_and_never_tried) {
         assert_ok(abut_world_add(world, &item, &id));
         assert_ok(abut_world_pairs(world, 16, pairs, &count));
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
-        abut_world_pair_info manner;
+        abut_world_pair_info manner = abut_world_pair_info_default();
         assert_ok(abut_world_get_pair_info(world, 0, 2, &manner));
         assert_int_equal(manner.guarantee, method == ABUT_WORLD_EXACT
                                                ? ABUT_WORLD_GUARANTEE_NONE

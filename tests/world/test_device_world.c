@@ -80,7 +80,7 @@ TEST(meshes_by_the_rule) {
              */
             abut_world_item item = {.kind = ABUT_WORLD_MESH,
                                     .pose = random_pose(&random, by_field ? 0.25 : 0.8)};
-            abut_world_item_info choice;
+            abut_world_item_info choice = abut_world_item_info_default();
             uint32_t id;
             shape.segments = kinds[i % KINDS].segments;
             if (kinds[i % KINDS].size.x > 0)

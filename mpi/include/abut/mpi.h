@@ -26,9 +26,9 @@ typedef struct abut_mpi_traffic {
  * process writes by abut_field_create() and abut_field_write(). The mesh must be the same in all
  * processes, and `path` a file that all of them can write. The file is written aside by MPI-IO,
  * synced, and renamed by the first process once all is well; a job that fails or is killed leaves
- * the old one. `plain` as in abut_field_write_options; `info` and `traffic` may be null, and what
- * is exchanged is added to the latter. What fails in one process fails in all. One thread of a
- * process calls it. */
+ * the old one. `plain` as in abut_field_write_options. `info` and `traffic` may be null; else the
+ * size of `info` must be set, and what is exchanged is added to `traffic`. What fails in one
+ * process fails in all. One thread of a process calls it. */
 abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
                                  const abut_field_options *options, const char *path, bool plain,
                                  abut_field_info *info, abut_mpi_traffic *traffic);

@@ -370,7 +370,7 @@ class World(Owner):
 
     def choice(self, body: int) -> Choice:
         """By which method a body takes part, and why."""
-        made = _c.abut_world_item_info()
+        made = options(_c.abut_world_item_info)
         call(lib.abut_world_get_item_info, self._handle, _number(body), byref(made))
         return Choice(
             name_of("abut_world_method", made.method),
@@ -384,7 +384,7 @@ class World(Owner):
 
     def how(self, a: int, b: int) -> Manner:
         """How two bodies are tried where they come near each other, and what cannot be missed."""
-        made = _c.abut_world_pair_info()
+        made = options(_c.abut_world_pair_info)
         call(lib.abut_world_get_pair_info, self._handle, _number(a), _number(b), byref(made))
         return Manner(
             name_of("abut_world_method", made.method),

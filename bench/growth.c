@@ -1,8 +1,8 @@
 /* Cases: how cost grows with triangles and cells, and what shapes with wide medial surfaces cost
  * beside a scan; bench/growth.py runs them and draws.
  * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS count. */
-#include "tools/get.h"
 #include "growth.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -480,8 +480,8 @@ static abut_status setup(bench_state *state) {
     data->least_ms = HUGE_VAL;
     state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
     for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
-        state->elements += data->maps[i] ? get_map_info(data->maps[i]).sample_count
-                                         : data->anchor_count[i % 2];
+        state->elements +=
+            data->maps[i] ? get_map_info(data->maps[i]).sample_count : data->anchor_count[i % 2];
     if (how == DEVIATION)
         state->elements = (double)resolution_of(state) * resolution_of(state);
     return status;

@@ -5,8 +5,8 @@
  * each particle wishes to be from 4 mm below its surface to 16 mm above it; one of fifty, which
  * moves fast, 3 cm below. All begin 8 mm above it at least.
  */
-#include "tools/get.h"
 #include "rivals_scenes.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>

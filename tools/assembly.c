@@ -1,7 +1,7 @@
 /* Assemblies: the bodies of a scene file, or of mesh files of which each is a body, or each
  * connected part of one. */
-#include "get.h"
 #include "clash.h"
+#include "get.h"
 
 #include <math.h>
 #include <stdlib.h>

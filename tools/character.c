@@ -1,6 +1,6 @@
 /* Characters and poses from command lines. */
-#include "get.h"
 #include "character.h"
+#include "get.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * A scene is a folder with frames/ (the mesh at the start and at the end), boxes/ (names that end
  * in vf.json or ee.json; pairs of numbers: vertices first, then edges, then faces) and mma_bool/
  * (whether each of these collides, exactly). Pairs that are not listed do not collide. */
-#include "get.h"
 #include "check_data.h"
+#include "get.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Inside and outside of real models: what the library says about random points, against the solid
  * angle of all triangles, summed one by one. Only models that are closed have an inside that is no
  * matter of opinion. */
-#include "get.h"
 #include "check_data.h"
+#include "get.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* abut character: bones, clips, weights and health of a skinned mesh; a pose of it as a mesh, a
  * picture or a film strip. */
-#include "get.h"
 #include "character.h"
+#include "get.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
  * exact geometry, by their distance fields, or by a map of distances on the first. */
-#include "get.h"
 #include "clash.h"
+#include "get.h"
 #include "view.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* abut radial: the radial fields of a character in a pose: what they are, how exact they are, and
  * pictures of them. */
-#include "get.h"
 #include "character.h"
+#include "get.h"
 #include "radial.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* abut view: results in a page for a browser, together: meshes, scenes, fields, recordings,
  * characters with their clips, tables of contacts or points. */
-#include "get.h"
 #include "character.h"
+#include "get.h"
 #include "view.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* abut contacts SCENE.json: all contacts of a world, in which bodies are tried by the method that
  * suits them, or that the scene or the command line says. */
-#include "get.h"
 #include "clash.h"
+#include "get.h"
 #include "view.h"
 
 #include <math.h>

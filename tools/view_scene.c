@@ -1,8 +1,8 @@
 /* The scene of a page: arrays of numbers in one block, and layers in JSON that name them by their
  * numbers (docs/viewer.md). Coordinates are floats about an origin of the page, in a unit that is a
  * power of two: scenes of any size and place keep the precision that floats have. */
-#include "get.h"
 #include "view_scene.h"
+#include "get.h"
 
 #include <math.h>
 #include <stdlib.h>

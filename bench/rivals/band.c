@@ -1,8 +1,8 @@
 /* Narrow bands of distances, a grid a bone. Triangles belong to the bones that weigh most at their
  * corners; a grid holds its triangles at rest and a margin for what neighbours bend. */
-#include "tools/get.h"
 #include "band_shared.h"
 #include "parts.h"
+#include "tools/get.h"
 
 #include <float.h>
 #include <math.h>

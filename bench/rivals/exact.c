@@ -1,9 +1,9 @@
 /* Rivals that the library itself is: its distance fields, its nearest points, its sweeps. They wait
  * for what they ask. A hierarchy and a field take meshes, so positions on a device come back for
  * them: that is part of their time. */
-#include "tools/get.h"
 #include "exact_shared.h"
 #include "parts.h"
+#include "tools/get.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Radial fields, for the same questions as the rivals. */
-#include "tools/get.h"
 #include "parts.h"
+#include "tools/get.h"
 
 typedef struct radial_rival {
     rival base;

@@ -2,9 +2,9 @@
  * of the body that would go through the cloth. Those who touch are put back to the surface as it is
  * at the end, and all is searched again, as that can lead into what was free before. After some
  * rounds it is left as it is: a cloth that cares takes smaller steps then. */
-#include "tools/get.h"
 #include "exact_shared.h"
 #include "parts.h"
+#include "tools/get.h"
 
 enum { ROUNDS = 4 };
 static const double gap_of_cell = 0.01; /* where particles end in front of the surface */

@@ -469,8 +469,8 @@ abut_status abut_character_get_bone(const abut_character *character, uint32_t in
     if (!character || !bone)
         return abuti_null(__func__, character ? "bone" : "character");
     if (index >= character->info.bone_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u bones", __func__,
-                          index, character->info.bone_count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u bones",
+                          __func__, index, character->info.bone_count);
     *bone = character->bones[index];
     return ABUT_OK;
 }
@@ -480,19 +480,19 @@ abut_status abut_character_get_clip(const abut_character *character, uint32_t in
     if (!character || !clip)
         return abuti_null(__func__, character ? "clip" : "character");
     if (index >= character->info.clip_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u clips", __func__,
-                          index, character->info.clip_count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u clips",
+                          __func__, index, character->info.clip_count);
     *clip = character->clips[index];
     return ABUT_OK;
 }
 
 abut_status abut_character_get_morph(const abut_character *character, uint32_t index,
-                                    abut_character_morph *morph) {
+                                     abut_character_morph *morph) {
     if (!character || !morph)
         return abuti_null(__func__, character ? "morph" : "character");
     if (index >= character->info.morph_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u morphs", __func__,
-                          index, character->info.morph_count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u morphs",
+                          __func__, index, character->info.morph_count);
     *morph = character->morphs[index];
     return ABUT_OK;
 }

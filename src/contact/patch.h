@@ -360,8 +360,14 @@ typedef struct patch_answer {
 
 /* The order of points that are as good: vertices come before crossings. The choice by names keeps
  * the same points from frame to frame. */
+enum { PATCH_NAME_ELEMENT = CONTACT_ID_PART_BITS, PATCH_NAME_SIDE = 59, PATCH_NAME_KIND = 60 };
+_Static_assert(PATCH_NAME_ELEMENT + 32 < PATCH_NAME_SIDE, "elements have 32 bits of a name");
+_Static_assert(ABUT_CONTACT_OVERLAP < 1 << (64 - PATCH_NAME_KIND), "every kind fits into a name");
+
 static inline uint64_t patch_name(const patch_point *p) {
-    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+    assert(p->side < 2 && p->part >> CONTACT_ID_PART_BITS == 0);
+    return (uint64_t)p->kind << PATCH_NAME_KIND | (uint64_t)p->side << PATCH_NAME_SIDE |
+           (uint64_t)p->element << PATCH_NAME_ELEMENT | p->part;
 }
 
 /* Of the extent of a contact: vertices that are less far out than the outermost point are as good.

@@ -84,31 +84,42 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
     const abut_world_method method = abuti_world_method(world, a, b);
     switch (method) {
     case ABUT_WORLD_EXACT:
-        *manner = (abut_world_pair_info){.method = method, ABUT_WORLD_GUARANTEE_COMPLETE,
-                                         exact_error(a, b) + exact_error(b, a), exact_misses};
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_COMPLETE,
+                                         exact_error(a, b) + exact_error(b, a),
+                                         exact_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
         *manner =
-            (abut_world_pair_info){.method = method, ABUT_WORLD_GUARANTEE_SAMPLED,
+            (abut_world_pair_info){.method = method,
+                                   ABUT_WORLD_GUARANTEE_SAMPLED,
                                    fmax(field_error(a->body.field), field_error(b->body.field)),
                                    abuti_world_by_vertices(world, a, b) ? vertices_miss
                                                                         : field_misses};
         return ABUT_OK;
     case ABUT_WORLD_MAP:
-        *manner = (abut_world_pair_info){.method = method, ABUT_WORLD_GUARANTEE_COMPLETE, map_error(a, b),
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_COMPLETE,
+                                         map_error(a, b),
                                          map_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_RADIAL:
-        *manner =
-            (abut_world_pair_info){.method = method, ABUT_WORLD_GUARANTEE_SAMPLED, HUGE_VAL, radial_misses};
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_SAMPLED,
+                                         HUGE_VAL,
+                                         radial_misses};
         return ABUT_OK;
     case ABUT_WORLD_LAYERS:
-        *manner =
-            (abut_world_pair_info){.method = method, ABUT_WORLD_GUARANTEE_COMPLETE, HUGE_VAL, layers_miss};
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_COMPLETE,
+                                         HUGE_VAL,
+                                         layers_miss};
         return ABUT_OK;
     default:
         *manner = (abut_world_pair_info){
-            .method = ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
+            .method = ABUT_WORLD_AUTO,
+            ABUT_WORLD_GUARANTEE_NONE,
+            HUGE_VAL,
             a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE
                 ? "Two planes are never tried: they overlap without end."
             : world->options.method == ABUT_WORLD_AUTO
@@ -140,7 +151,9 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     if (status)
         return status;
     if (found.method != ABUT_WORLD_AUTO && !abuti_world_tries(world, a, b))
-        found = (abut_world_pair_info){.method = ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
+        found = (abut_world_pair_info){.method = ABUT_WORLD_AUTO,
+                                       ABUT_WORLD_GUARANTEE_NONE,
+                                       HUGE_VAL,
                                        world_may_meet(&p->filter, &q->filter)
                                            ? "Never tried: abut_world_ignore() says so."
                                            : "Never tried: neither is dynamic, or groups and masks "

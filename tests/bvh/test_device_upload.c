@@ -1,6 +1,6 @@
 /* A hierarchy to a device and back: the same bytes, the same answers; nothing leaks on failure. */
-#include "tools/get.h"
 #include "meshes.h"
+#include "tools/get.h"
 
 #include "bvh/device.h"
 #include "device/open.h"

@@ -1,8 +1,8 @@
 /* Bad input to every function of the hierarchy: meshes that are legal and absurd, buffers too
  * small, arrays that end early, numbers that are none, cancelling in the middle. Answers are those
  * of a search through all triangles. */
-#include "tools/get.h"
 #include "meshes.h"
+#include "tools/get.h"
 
 /* ---- every query on one mesh ---- */
 

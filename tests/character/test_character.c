@@ -1,7 +1,7 @@
 /* Characters from arrays: poses and skins against what is known by hand, refusals, memory, threads.
  */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Built-in characters: sound bodies of any triangle count, weights that stay on their limbs, clips
  * that stand on the ground and do not break the body. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "character/mannequin.h"
 

@@ -1,6 +1,6 @@
 /* Characters from glTF: a small one made here, what it must give, and what is refused. */
-#include "tools/get.h"
 #include "mesh/gltf.h"
+#include "tools/get.h"
 
 /* The square of tests/mesh/gltf.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to joint 1.
  * View 2 has joints (bytes), view 3 weights (bytes), view 4 two bind matrices, view 5 times, view 6

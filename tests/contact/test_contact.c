@@ -1,6 +1,6 @@
 /* Contacts against what is known of simple solids, and against a search for the true distance. */
-#include "tools/get.h"
 #include "field/things.h"
+#include "tools/get.h"
 
 /* ---- depth ---- */
 

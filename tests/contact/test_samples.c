@@ -1,6 +1,6 @@
 /* Samples: the counts of the document, what each of them is, and how even they are. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "contact/samples.h"

@@ -1,8 +1,8 @@
 /* The cache of fields: found again bit for bit, never believed where it is damaged, and of no harm
  * where it cannot be written. */
-#include "tools/get.h"
 #include "field/cache.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <dirent.h>
 #include <fcntl.h>

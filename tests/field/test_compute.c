@@ -1,7 +1,7 @@
 /* Values of blocks against a search for every cell, bit for bit: on shapes and hostile soups, for
  * every width of vectors and any number of threads. */
-#include "tools/get.h"
 #include "bvh/meshes.h"
+#include "tools/get.h"
 
 #include "base/simd.h"
 #include "field/build/compute.h"

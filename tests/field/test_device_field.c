@@ -1,7 +1,7 @@
 /* Fields on a device: the bits of a search at every cell, whatever the mesh and the grid; and
  * nothing lost when the device or the memory fails. */
-#include "tools/get.h"
 #include "bvh/there.h"
+#include "tools/get.h"
 
 #include "device/open.h"
 #include "field/build/device.h"
@@ -412,8 +412,7 @@ TEST(questions) {
     assert_ok(abut_field_create(mesh, &options, &again)); /* is read, and goes there */
     float *values = malloc(get_field_info(here).bytes);
     assert_non_null(values);
-    assert_ok(
-        abut_buffer_read(abut_field_values(again), 0, values, get_field_info(here).bytes));
+    assert_ok(abut_buffer_read(abut_field_values(again), 0, values, get_field_info(here).bytes));
     assert_memory_equal(values, here->values, get_field_info(here).bytes);
     free(values);
     assert_ok(abut_field_cache_clear(NULL, options.cache, 0, NULL, NULL));

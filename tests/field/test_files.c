@@ -1,6 +1,6 @@
 /* Files of fields: what is written comes back, and what is damaged does not. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "field/field.h"

@@ -1,7 +1,7 @@
 /* Values and gradients between cells: against differences, against solids whose distance is known,
  * and against the obvious formula in doubles. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "field/field.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as a file of the cache: no field of it may be believed that is none, and adding one
  * must give a whole file again, whatever was there. */
-#include "tools/get.h"
 #include "fuzz.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "field/cache.h"

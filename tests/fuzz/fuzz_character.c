@@ -1,7 +1,7 @@
 /* Any bytes as the JSON of a GLB and, behind the first zero, its binary part: a character. What is
  * one must pose and skin at any time, or say why not. */
-#include "tools/get.h"
 #include "fuzz.h"
+#include "tools/get.h"
 
 static void put_u32(uint8_t *to, size_t value) {
     for (int i = 0; i < 4; i++)

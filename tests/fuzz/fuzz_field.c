@@ -1,6 +1,6 @@
 /* Any bytes as a file of a field; what is one must survive being written and read again. */
-#include "tools/get.h"
 #include "fuzz.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 

@@ -1,6 +1,6 @@
 /* Any bytes as a recording; what is one must survive being written and read again. */
-#include "tools/get.h"
 #include "fuzz.h"
+#include "tools/get.h"
 
 #include "frames/frames.h"
 

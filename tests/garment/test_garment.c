@@ -1,7 +1,7 @@
 /* Garments: the wanted particles, even triangles, borders where they belong, and neither the body
  * nor the garment itself touched, which is looked for exactly. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "garment/garment.h"
 

@@ -1,6 +1,6 @@
 /* The atlas: every triangle has texels, no texel two triangles, and samples are near. */
-#include "tools/get.h"
 #include "map/surfaces.h"
+#include "tools/get.h"
 
 /* All samples, by texel, and by triangle. */
 typedef struct samples {
@@ -146,8 +146,7 @@ TEST(samples_are_within_reach_also_when_triangles_deform) {
             assert_ok(abut_map_set_mesh(map, other));
             if (k < 5)
                 check_reach(map, test_thorough() ? 50000 : 250); /* a million points */
-            assert_true(k || get_map_info(map).reach <=
-                                 1.0001 * get_map_info(map).reach_at_rest);
+            assert_true(k || get_map_info(map).reach <= 1.0001 * get_map_info(map).reach_at_rest);
             abut_mesh_destroy(other);
         }
         assert_true(get_map_info(map).reach == 0);

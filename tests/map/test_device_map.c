@@ -1,8 +1,8 @@
 /* Maps on a device: what the CPU finds, bit for bit; and nothing lost when the device or the memory
  * fails. */
-#include "tools/get.h"
 #include "device/open.h"
 #include "map/surfaces.h"
+#include "tools/get.h"
 
 static abut_device *device;
 

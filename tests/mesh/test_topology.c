@@ -1,6 +1,6 @@
 /* Topology against an obvious, quadratic referee, and against meshes with known answers. */
-#include "tools/get.h"
 #include "mesh/shapes.h"
+#include "tools/get.h"
 
 #include "mesh/mesh.h"
 

@@ -1,6 +1,6 @@
 /* What answers of a device say of their own worth; see truth.h. */
-#include "tools/get.h"
 #include "device/open.h"
+#include "tools/get.h"
 #include "truth.h"
 
 int main(void) {

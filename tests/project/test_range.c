@@ -5,8 +5,8 @@
  * the rest: uninitialised indices, overflow, NaN as an integer.
  *
  * Scales are powers of two where answers are compared, so that input is scaled without rounding. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

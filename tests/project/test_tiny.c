@@ -2,8 +2,8 @@
  * the positions of one refuses a bounding box that is smaller than ABUT_MESH_SIZE_MIN, with the
  * size in the message, and leaves everything as it was. A single point and single tiny coordinates
  * are legal. docs/limits.md has the range; test_range.c has the rest of it. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Samples of radial fields against rays in doubles through all triangles; frames of odd bones;
  * fitting; refusals; memory. */
-#include "tools/get.h"
 #include "geom/closest_shared.h"
 #include "radial/body.h"
+#include "tools/get.h"
 
 /* The nearest outward crossing of the ray of a sample, in doubles; *doubt where an edge or another
  * crossing is so near that floats may differ. */
@@ -282,7 +282,7 @@ TEST(odd_bones) {
     p[count - 1].y = NAN;
     assert_refused("position", abut_radial_set_positions(radial, &none, abut_array_host(p)));
     assert_true(get_radial_field(radial, 0).radii[0] < 2); /* as before */
-    p[count - 1].y = 1e80;                                      /* huge is allowed */
+    p[count - 1].y = 1e80;                                 /* huge is allowed */
     assert_ok(abut_radial_set_positions(radial, &none, abut_array_host(p)));
     free(p);
     abut_radial_destroy(radial);

@@ -1,6 +1,6 @@
 /* Scenes: what a file says is what comes out, and what it must not say is refused by name. */
-#include "tools/get.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The view-based search on a device: the first impact of all pairs, the sets of the CPU bit for
  * bit, and nothing lost when the device or the memory fails. */
-#include "tools/get.h"
 #include "device/open.h"
+#include "tools/get.h"
 
 #include "self/deform.h"
 #include "self/device.h"

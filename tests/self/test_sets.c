@@ -1,7 +1,7 @@
 /* The parts of the view-based search: sets by exact rationals, ghosts, what is violated,
  * fallbacks, threads, memory and bad input. */
-#include "tools/get.h"
 #include "self/deform.h"
+#include "tools/get.h"
 
 #include "geom/rational.h"
 #include "self/self.h"

@@ -78,8 +78,7 @@ int main(int count, char **words) {
             throw std::runtime_error(std::string(words[2]) + ": could not be written");
         std::printf("%s: %llu active values of %u x %u x %u\n", words[2],
                     static_cast<unsigned long long>(grid->activeVoxelCount()),
-                    get_field_info(field).grid.count[0],
-                    get_field_info(field).grid.count[1],
+                    get_field_info(field).grid.count[0], get_field_info(field).grid.count[1],
                     get_field_info(field).grid.count[2]);
     } catch (const std::exception &problem) {
         unlink(aside.c_str());

@@ -1,7 +1,7 @@
 /* Getters by value, for expressions in the programs of this project: `get_bvh_info(bvh).depth`.
  *
- * Each calls the getter of the library of the same name. If that fails, all members but the size
- * are zero, and abut_last_error() has the reason.
+ * Each calls the getter of the library of the same name. For a null object all members but the size
+ * are zero, and abut_last_error() stays the same: it may have the reason why there is no object.
  */
 #ifndef ABUT_TOOLS_GET_H
 #define ABUT_TOOLS_GET_H
@@ -12,7 +12,8 @@
 #define GET(object, module, what, type)                          \
     static inline type get_##module##_##what(const object *of) { \
         type made = type##_default();                            \
-        abut_##module##_get_##what(of, &made);                   \
+        if (of)                                                  \
+            abut_##module##_get_##what(of, &made);               \
         return made;                                             \
     }
 GET(abut_bvh, bvh, info, abut_bvh_info)

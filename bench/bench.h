@@ -4,6 +4,8 @@
 #ifndef ABUT_BENCH_H
 #define ABUT_BENCH_H
 
+#include "tools/get.h"
+
 #include <abut/abut.h>
 
 #include <stdio.h>

@@ -150,7 +150,7 @@ static abut_status run_build(bench_state *state) {
 
 static abut_status finish_build(bench_state *state) {
     bvh_data *data = state->data;
-    abut_bvh_info info = abut_bvh_get_info(data->bvh);
+    abut_bvh_info info = get_bvh_info(data->bvh);
     state->hash = bench_hash(0, &info.cost, sizeof info.cost);
     state->hash = bench_hash(state->hash, &info.node_count, sizeof info.node_count);
     state->result_bytes = (double)info.bytes;
@@ -166,7 +166,7 @@ static abut_status run_refit(bench_state *state) {
 
 static abut_status finish_refit(bench_state *state) {
     bvh_data *data = state->data;
-    abut_bvh_info info = abut_bvh_get_info(data->bvh);
+    abut_bvh_info info = get_bvh_info(data->bvh);
     state->elements = info.triangle_count;
     state->hash = bench_hash(0, &info.cost, sizeof info.cost);
     return ABUT_OK;
@@ -230,7 +230,7 @@ static abut_status run_prepare(bench_state *state) {
 
 static abut_status finish_prepare(bench_state *state) {
     bvh_data *data = state->data;
-    abut_sign_info info = abut_sign_get_info(data->bvh);
+    abut_sign_info info = get_sign_info(data->bvh);
     state->hash = bench_hash(0, &info.is_closed, sizeof info.is_closed);
     state->result_bytes = (double)info.bytes;
     return ABUT_OK;

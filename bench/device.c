@@ -46,7 +46,7 @@ abut_status bench_device_open(bench_state *state, abut_device **device) {
     if (status)
         return status;
     static bool told;
-    abut_device_info info = abut_device_get_info(*device);
+    abut_device_info info = get_device_info(*device);
     if (!told)
         printf("device: %s, driver %s, %s\n", info.name, info.driver,
                info.same_bits ? "rounds as this host" : "rounds otherwise than this host");

@@ -40,7 +40,7 @@ static abut_status look(bench_state *state) {
     status = status ? status : abuti_bvh_device_download(&data->queue, &data->there, NULL, &ours);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &cpu);
     if (!status) {
-        told.quality = abut_bvh_get_info(ours).cost / abut_bvh_get_info(cpu).cost;
+        told.quality = get_bvh_info(ours).cost / get_bvh_info(cpu).cost;
         if (!(told.quality < QUALITY_MAX))
             status = bench_fail(ABUT_ERROR_DEVICE, "a cost of %.3f of the CPU's", told.quality);
     }

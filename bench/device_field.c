@@ -52,7 +52,7 @@ static abut_field_options options_of(const bench_state *state, const abut_mesh *
 
 static abut_status compare(field_data *data, const float *values, const abut_nearest *nearest,
                            const size_t *cells, size_t count) {
-    abut_field_info info = abut_field_get_info(data->field);
+    abut_field_info info = get_field_info(data->field);
     for (size_t i = 0; i < count; i++) {
         float expected = (float)fmax(-info.band, fmin(info.band, nearest[i].distance));
         if (!info.closed && fabsf(values[cells[i]]) == fabsf(expected))
@@ -67,7 +67,7 @@ static abut_status compare(field_data *data, const float *values, const abut_nea
 /* Random cells, and as many near the surface as come along. */
 static abut_status check(bench_state *state) {
     field_data *data = state->data;
-    abut_field_info info = abut_field_get_info(data->field);
+    abut_field_info info = get_field_info(data->field);
     size_t all = grid_cells(&info.grid), some = all < CHECKED ? all : CHECKED;
     float *values = malloc(all * sizeof *values);
     size_t *cells = malloc(some * sizeof *cells);
@@ -137,7 +137,7 @@ static abut_status run(bench_state *state) {
 /* From the device, so that the field keeps nothing here that an update would have to free. */
 static abut_status finish(bench_state *state) {
     field_data *data = state->data;
-    const uint32_t *n = abut_field_get_info(data->field).grid.count;
+    const uint32_t *n = get_field_info(data->field).grid.count;
     const abut_buffer *values = abut_field_values(data->field);
     float layer[4096], *to = layer;
     size_t wide = n[0] < 64 ? n[0] : 64, high = n[1] < 64 ? n[1] : 64;
@@ -198,8 +198,8 @@ static abut_status run_whole(bench_state *state) {
     abut_field_options options = data->options;
     const uint32_t zero[3] = {0, 0, 0}, *count = options.grid.count;
     abut_mesh_input input =
-        abut_mesh_input_doubles(abut_mesh_local_positions(data->mesh), abut_mesh_vertex_count(data->mesh),
-                                abut_mesh_indices(data->mesh),
+        abut_mesh_input_doubles(abut_mesh_local_positions(data->mesh),
+                                abut_mesh_vertex_count(data->mesh), abut_mesh_indices(data->mesh),
                                 abut_mesh_triangle_count(data->mesh));
     abut_bvh_options tree = abut_bvh_options_default();
     abut_mesh *mesh = NULL;

@@ -68,7 +68,7 @@ static abut_status read_recording(bench_state *state, self_data *data) {
         return bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_RECORDING names no recording");
     }
     abut_status status = abut_frames_open(state->context, path, &data->frames);
-    abut_frames_info info = abut_frames_get_info(data->frames);
+    abut_frames_info info = get_frames_info(data->frames);
     if (!status && info.frame_count < STEPS + 1)
         status = bench_fail(ABUT_ERROR_ARGUMENT, "%s has too few frames", path);
     if (status)

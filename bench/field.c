@@ -79,7 +79,7 @@ static abut_status run_update(bench_state *state) {
 }
 
 abut_status bench_field_hash(bench_state *state, const abut_field *field) {
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     const uint32_t *n = info.grid.count;
     size_t layer = (size_t)n[0] * n[1];
     float *values = malloc(layer * sizeof *values);

@@ -42,7 +42,7 @@ static abut_status setup(bench_state *state) {
     files_data *data = state->data;
     snprintf(data->path, sizeof data->path, "%s/field.abutf", state->folder);
     abut_status status = make_field(state, &data->field);
-    state->bytes = (double)abut_field_get_info(data->field).bytes;
+    state->bytes = (double)get_field_info(data->field).bytes;
     state->elements = state->bytes;
     return status || state->which->variant & WRITE ? status : write_file(state);
 }
@@ -63,7 +63,7 @@ static abut_status finish(bench_state *state) {
     data->loaded = NULL;
     if (status)
         return status;
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     uint32_t begin[3] = {0, 0, info.grid.count[2] / 2}, count[3] = {info.grid.count[0], 1, 1};
     float row[256];
     status = abut_field_copy(field, begin, count, row);
@@ -95,7 +95,7 @@ static abut_status cache_run(bench_state *state) {
 
 static abut_status cache_finish(bench_state *state) {
     cache_data *data = state->data;
-    abut_field_info info = abut_field_get_info(data->field);
+    abut_field_info info = get_field_info(data->field);
     state->hash = bench_hash(0, &info.lowest, sizeof info.lowest);
     state->hash = bench_hash(state->hash, &info.highest, sizeof info.highest);
     state->hash = bench_hash(state->hash, info.grid.count, sizeof info.grid.count);
@@ -114,7 +114,7 @@ static abut_status cache_setup(bench_state *state) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
     abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
     status = status ? status : cache_run(state);
-    state->bytes = state->elements = (double)abut_field_get_info(data->field).bytes;
+    state->bytes = state->elements = (double)get_field_info(data->field).bytes;
     return status ? status : cache_finish(state);
 }
 

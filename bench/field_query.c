@@ -37,7 +37,7 @@ static abut_status setup(bench_state *state) {
     data->points = malloc(data->count * sizeof *data->points);
     if (!data->points)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    abut_grid grid = abut_field_get_info(data->field).grid;
+    abut_grid grid = get_field_info(data->field).grid;
     uint64_t random = 5;
     for (uint32_t i = 0; i < data->count; i++) {
         abut_vec3 *p = &data->points[i];

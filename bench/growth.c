@@ -2,6 +2,7 @@
  * beside a scan; bench/growth.py runs them and draws.
  * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS count. */
 #include "growth.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +102,8 @@ static abut_status run_points(growth_data *data, bool single) {
     abut_points points = abut_points_doubles(data->points, data->count);
     abut_status status = ABUT_OK;
     if (!single)
-        return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
+        return abut_nearest_point_batch(data->bvh, &points, HUGE_VAL,
+                                        abut_array_host(data->nearest));
     for (uint32_t i = 0; i < data->count && !status; i++) {
         const double *p = data->points[i];
         status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
@@ -177,7 +179,7 @@ static abut_status growth_finish(bench_state *state) {
         abut_field_destroy(data->field);
         data->field = NULL;
     } else if (state->which->variant == BUILD) {
-        abut_bvh_info info = abut_bvh_get_info(data->bvh);
+        abut_bvh_info info = get_bvh_info(data->bvh);
         state->hash = bench_hash(0, &info.cost, sizeof info.cost);
         state->result_bytes = (double)info.bytes;
         abut_bvh_destroy(data->bvh);

@@ -255,12 +255,13 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     query.every_pixel = how == EVERY;
     query.measure_volume = how == VOLUME;
     query.is_exact = how == EXACT;
-    abut_status status = abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
+    abut_status status =
+        abut_layers_set_poses(data->layers, NULL, abut_array_host(poses), data->count);
     uint32_t turn = data->round % 2;
     if (!status && data->moved[0])
         status = abut_layers_set_positions(data->layers, 0,
-                                    how == BUFFERS ? abut_array_buffer(data->there[turn])
-                                                   : abut_array_host(data->moved[turn]));
+                                           how == BUFFERS ? abut_array_buffer(data->there[turn])
+                                                          : abut_array_host(data->moved[turn]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
     data->found = found.count;
     data->fragments = found.fragments;
@@ -289,7 +290,8 @@ static void ask(void *user, size_t chunk, size_t begin, size_t end) {
 
 static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
     uint64_t count = 0;
-    abut_status status = abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count);
+    abut_status status =
+        abut_world_set_poses(data->world, NULL, abut_array_host(poses), data->count);
     if (!status)
         status = abut_world_pairs(data->world, data->room, data->pairs, &count);
     if (status)

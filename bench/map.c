@@ -156,8 +156,10 @@ static abut_status run_maps(bench_state *state, map_data *data) {
             status = abut_bvh_set_mesh(data->bvhs[i], data->scene.moved[first + i]);
     time = note(data, REFIT, time);
     for (uint32_t i = 0; i < count && !status; i++)
-        status = count == 1 ? abut_map_compute_self_distance(data->maps[i], &query)
-                            : abut_map_compute_distance(data->maps[i],
+        status =
+            count == 1
+                ? abut_map_compute_self_distance(data->maps[i], &query)
+                : abut_map_compute_distance(data->maps[i],
                                             data->scene.others + (size_t)(first + i) * (count - 1),
                                             count - 1, &query);
     time = note(data, FIND, time);
@@ -206,12 +208,12 @@ static abut_status hash_maps(map_data *data) {
     data->hash = 1;
     for (uint32_t i = 0; i < data->scene.count && data->maps[i] && !status; i++) {
         const abut_map_measures *m = &data->measures[i];
-        const double lengths[] = {m->min.distance, m->min_error, m->max.distance,
-                                  m->max_error, m->mean,        m->rms,
-                                  m->within_area,    m->inside_area, m->found_area};
-        const uint64_t counts[] = {m->samples, m->found,          m->within,
+        const double lengths[] = {m->min.distance, m->min_error,   m->max.distance,
+                                  m->max_error,    m->mean,        m->rms,
+                                  m->within_area,  m->inside_area, m->found_area};
+        const uint64_t counts[] = {m->samples, m->found,        m->within,
                                    m->inside,  m->min.triangle, m->max.triangle};
-        uint64_t side = abut_map_get_info(data->maps[i]).resolution;
+        uint64_t side = get_map_info(data->maps[i]).resolution;
         status = abut_map_texels(data->maps[i], side * side, data->texels);
         if (status)
             break;
@@ -272,7 +274,7 @@ static abut_status make_grid(const bench_state *state, const map_data *data, abu
 }
 
 static abut_status make_anchors(map_data *data, uint32_t body) {
-    const abut_map_info info = abut_map_get_info(data->maps[body]);
+    const abut_map_info info = get_map_info(data->maps[body]);
     uint32_t count = 0;
     anchor *all = data->anchors[body] = malloc(info.sample_count * sizeof *all);
     abut_status status = all ? ABUT_OK : no_memory();
@@ -318,7 +320,8 @@ typedef struct placing {
 
 static void place(void *user, size_t chunk, size_t begin, size_t end) {
     const placing *p = user;
-    const abut_vec3 origin = abut_mesh_local_origin(p->mesh), *at = abut_mesh_local_positions(p->mesh);
+    const abut_vec3 origin = abut_mesh_local_origin(p->mesh),
+                    *at = abut_mesh_local_positions(p->mesh);
     const uint32_t *indices = abut_mesh_indices(p->mesh);
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -368,7 +371,7 @@ static abut_status run_fields(bench_state *state, map_data *data) {
         points_ms += now_ms() - start;
         abut_points points = abut_points_doubles(data->points, data->anchor_count[i]);
         status = abut_field_evaluate_batch(data->fields[1 - i], &points, ABUT_INTERPOLATION_LINEAR,
-                                     data->values);
+                                           data->values);
         if (!status)
             measure_values(state, data, i);
     }
@@ -477,8 +480,8 @@ static abut_status setup(bench_state *state) {
     data->least_ms = HUGE_VAL;
     state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
     for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
-        state->elements += data->maps[i] ? abut_map_get_info(data->maps[i]).sample_count
-                                         : data->anchor_count[i % 2];
+        state->elements +=
+            data->maps[i] ? get_map_info(data->maps[i]).sample_count : data->anchor_count[i % 2];
     if (how == DEVIATION)
         state->elements = (double)resolution_of(state) * resolution_of(state);
     return status;
@@ -496,7 +499,7 @@ static abut_status run(bench_state *state) {
 static abut_status write_frame(const bench_state *state, const map_data *data, const char *path) {
     double relative = 0;
     for (uint32_t i = 0; i < data->scene.count; i++) {
-        abut_map_info info = abut_map_get_info(data->maps[i]);
+        abut_map_info info = get_map_info(data->maps[i]);
         relative = fmax(relative, info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 0);
     }
     FILE *file = fopen(path, "a");

@@ -126,13 +126,13 @@ static abut_status check(bench_state *state, motion_data *data) {
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     memset(data->impacts, 0, bytes);
     abut_status status = abut_sweep_create(data->meshes, data->mesh_count, NULL, &here);
-    status = status
-                 ? status
-                 : abut_sweep_set_positions(here, abut_array_host(data->start), abut_array_host(data->end));
+    status = status ? status
+                    : abut_sweep_set_positions(here, abut_array_host(data->start),
+                                               abut_array_host(data->end));
     status = status ? status : abut_sweep_find(here, mode, NULL, &expected, NULL);
     status = status ? status
                     : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
-                                      abut_array_host(data->end));
+                                               abut_array_host(data->end));
     abuti_motion_device_time(data->motion, stage_ms);
     for (int k = 0; k < 2; k++) /* the second time with order and room */
         status = status ? status : abut_sweep_find(data->motion, mode, NULL, &data->found, NULL);
@@ -180,11 +180,11 @@ static abut_status motion_setup(bench_state *state) {
 
 static abut_status motion_run(bench_state *state) {
     motion_data *data = state->data;
-    abut_status status = data->there[0]
-                             ? abut_sweep_set_positions(data->motion, abut_array_buffer(data->there[0]),
-                                               abut_array_buffer(data->there[1]))
-                             : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
-                                               abut_array_host(data->end));
+    abut_status status =
+        data->there[0] ? abut_sweep_set_positions(data->motion, abut_array_buffer(data->there[0]),
+                                                  abut_array_buffer(data->there[1]))
+                       : abut_sweep_set_positions(data->motion, abut_array_host(data->start),
+                                                  abut_array_host(data->end));
     return status ? status
                   : abut_sweep_find(data->motion, (abut_sweep_mode)(state->which->variant & MODES),
                                     NULL, &data->found, NULL);

@@ -260,8 +260,9 @@ static abut_status count_inside(const rival_state *c, const abut_vec3 *const *wh
     const rival_scene *s = c->scene;
     abut_nearest *nearest = malloc(s->particles * sizeof *nearest);
     abut_bvh *bvh = NULL;
-    abut_status status = nearest ? abut_bvh_create(abut_character_rest_mesh(s->character), NULL, &bvh)
-                                 : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = nearest
+                             ? abut_bvh_create(abut_character_rest_mesh(s->character), NULL, &bvh)
+                             : bench_fail(ABUT_ERROR_MEMORY, "no memory");
     status = status ? status : abut_sign_prepare(bvh, NULL);
     *some = *deep = 0;
     for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
@@ -314,7 +315,7 @@ static abut_status tell(bench_state *state, rivals_data *data, FILE *file) {
                 "\"inside\": %u, \"deep\": %u, \"of\": %u}\n",
                 s->condition, s->body_name, s->cloth_name, s->triangles, s->particles,
                 c->r ? rival_name((rival_kind)kind_of(state)) : "skin",
-                data->device ? abut_device_get_info(data->device).name : "CPU",
+                data->device ? get_device_info(data->device).name : "CPU",
                 (unsigned long long)(c->r ? rival_bytes(c->r) : 0), update, collide,
                 c->update_ms[0], c->collide_ms[0], c->step_ms, c->clock_ms[0], c->clock_ms[1],
                 c->frame_ms, were, were_deep, are, are_deep, RIVAL_FRAMES * s->particles);

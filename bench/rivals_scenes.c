@@ -6,6 +6,7 @@
  * moves fast, 3 cm below. All begin 8 mm above it at least.
  */
 #include "rivals_scenes.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,7 +218,7 @@ static void find_normals(const abut_mesh *mesh, const abut_vec3 *at, abut_vec3 *
 static abut_status pose(const abut_character *character, uint32_t clip, double time,
                         abut_character_matrix **bones, abut_vec3 **positions) {
     abut_character_pose_options options = abut_character_pose_options_default();
-    const abut_character_info info = abut_character_get_info(character);
+    const abut_character_info info = get_character_info(character);
     options.clip = clip;
     options.time = time;
     *bones = malloc(info.bone_count * sizeof **bones);
@@ -259,9 +260,9 @@ static abut_status make_particles(const rival_scene *s, const abut_character *fi
 }
 
 static uint32_t clip_named(const abut_character *character, const char *name) {
-    const uint32_t count = abut_character_get_info(character).clip_count;
+    const uint32_t count = get_character_info(character).clip_count;
     for (uint32_t k = 0; k < count; k++) {
-        const char *its = abut_character_get_clip(character, k).name;
+        const char *its = get_character_clip(character, k).name;
         if (its && strcmp(its, name) == 0)
             return k;
     }
@@ -287,8 +288,8 @@ static abut_status make(uint32_t number, rival_scene *s) {
     status = status ? status : get_figure(c->figure, wanted, &figure);
     if (status)
         return status;
-    s->triangles = abut_character_get_info(s->character).triangle_count;
-    s->vertices = abut_character_get_info(s->character).vertex_count;
+    s->triangles = get_character_info(s->character).triangle_count;
+    s->vertices = get_character_info(s->character).vertex_count;
     uint32_t *kept = malloc(s->particles * sizeof *kept);
     status = kept ? cut_cloth(figure, s->particles, kept, &s->cloth) : no_memory();
     const uint32_t clip = clip_named(s->character, "gymnastics");

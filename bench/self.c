@@ -104,7 +104,8 @@ static abut_status self_setup(bench_state *state) {
     if (status)
         return status;
     data->vertex_count = abut_mesh_vertex_count(data->mesh);
-    const abut_vec3 o = abut_mesh_local_origin(data->mesh), *p = abut_mesh_local_positions(data->mesh);
+    const abut_vec3 o = abut_mesh_local_origin(data->mesh),
+                    *p = abut_mesh_local_positions(data->mesh);
     for (int k = 0; k <= STEPS; k++) {
         double far = k < STEPS ? 0.1 * k : 1.5;
         data->at[k] = malloc(data->vertex_count * sizeof *data->at[k]);
@@ -128,7 +129,7 @@ static abut_status sweep_run(self_data *data) {
         abut_impacts found = {.list = &result->impact, .capacity = 1};
         *result = (abut_self_result){.scheme = ABUT_SELF_COMPLETE};
         status = abut_sweep_set_positions(data->sweep, abut_array_host(data->at[k]),
-                                 abut_array_host(data->at[k + 1]));
+                                          abut_array_host(data->at[k + 1]));
         if (!status)
             status = abut_sweep_find(data->sweep, ABUT_SWEEP_EARLIEST, NULL, &found, NULL);
         if (status == ABUT_ERROR_BUFFER) /* there is more than the first */

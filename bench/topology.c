@@ -61,7 +61,7 @@ static uint64_t hash_indices(uint64_t hash, const uint32_t *indices, size_t coun
 }
 
 static uint64_t hash_topology(const abut_topology *topology) {
-    abut_topology_arrays view = abut_topology_get_arrays(topology);
+    abut_topology_arrays view = get_topology_arrays(topology);
     size_t corners = 3 * (size_t)view.triangle_count, loops = view.loop_count;
     uint64_t hash = hash_indices(0, view.edges, 2 * (size_t)view.edge_count);
     hash = hash_indices(hash, view.triangle_edges, corners);
@@ -76,8 +76,8 @@ static uint64_t hash_topology(const abut_topology *topology) {
 }
 
 static uint64_t hash_normals(const topology_data *data) {
-    abut_topology_arrays view = abut_topology_get_arrays(data->topology);
-    abut_normals_arrays normals = abut_normals_get_arrays(data->normals);
+    abut_topology_arrays view = get_topology_arrays(data->topology);
+    abut_normals_arrays normals = get_normals_arrays(data->normals);
     uint64_t hash = bench_hash(0, normals.faces, view.triangle_count * sizeof(abut_vec3));
     hash = bench_hash(hash, normals.edges, view.edge_count * sizeof(abut_vec3));
     return bench_hash(hash, normals.vertices, view.vertex_count * sizeof(abut_vec3));
@@ -87,7 +87,7 @@ static uint64_t hash_normals(const topology_data *data) {
 static uint64_t hash_report(const abut_mesh_report *report) {
     const uint32_t counts[] = {report->vertex_count,    report->triangle_count, report->edge_count,
                                report->component_count, report->loop_count,     report->is_closed,
-                               report->is_manifold,        report->is_oriented,       report->is_solid};
+                               report->is_manifold,     report->is_oriented,    report->is_solid};
     uint64_t hash = bench_hash(0, counts, sizeof counts);
     hash = bench_hash(hash, &report->euler_number, sizeof report->euler_number);
     hash = bench_hash(hash, &report->bounds, sizeof report->bounds);
@@ -103,9 +103,10 @@ static uint64_t hash_report(const abut_mesh_report *report) {
         hash = hash_indices(hash, problem->first, listed);
     }
     const abut_reliability reliability[] = {abut_nearest_reliability(report),
-                                  abut_sign_reliability(report, ABUT_SIGN_NORMAL),
-                                  abut_sign_reliability(report, ABUT_SIGN_WINDING),
-                                  abut_pair_reliability(report), abut_self_reliability(report)};
+                                            abut_sign_reliability(report, ABUT_SIGN_NORMAL),
+                                            abut_sign_reliability(report, ABUT_SIGN_WINDING),
+                                            abut_pair_reliability(report),
+                                            abut_self_reliability(report)};
     for (size_t i = 0; i < sizeof reliability / sizeof *reliability; i++) {
         uint32_t level = (uint32_t)reliability[i].level;
         hash = bench_hash(hash, &level, sizeof level);

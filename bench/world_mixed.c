@@ -73,7 +73,7 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
     abut_radial_options cells = abut_radial_options_default();
     cells.cell = state->quick ? 0.06 : 0;
     status = status ? status : abut_radial_create(data->character, &cells, &data->radial[which]);
-    const abut_character_info info = abut_character_get_info(data->character);
+    const abut_character_info info = get_character_info(data->character);
     if (!data->bones)
         data->bones = malloc(info.bone_count * sizeof *data->bones);
     if (!data->positions[0])
@@ -90,7 +90,7 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
                                      data->positions[0]);
     if (!status)
         status = abut_radial_set_positions(data->radial[which], data->bones,
-                                    abut_array_host(data->positions[0]));
+                                           abut_array_host(data->positions[0]));
     return status;
 }
 
@@ -189,7 +189,7 @@ static abut_status mixed_run(bench_state *state) {
     for (int i = 0; i < 3 && !status; i++)
         if (data->ids[i] != ABUT_NONE)
             status = abut_world_set_positions(data->world, data->ids[i], i ? NULL : data->bones,
-                                       abut_array_host(data->positions[i]));
+                                              abut_array_host(data->positions[i]));
     if (!status && data->ids[0] == ABUT_NONE) { /* contacts of pairs at rest are kept */
         const double shift = data->round++ % 2 ? -0x1p-20 : 0x1p-20;
         for (uint32_t i = 0; i < data->count && state->which->variant != FIGURE; i++)

@@ -216,7 +216,8 @@ abut_status fit_observe(fit_scene *s, const abut_pose *poses, double energy) {
     s->energy = energy;
     s->deepest_end = 0;
     abut_contacts found = {.list = s->contacts, .capacity = CONTACT_ROOM};
-    abut_status status = abut_world_set_poses(s->world, NULL, abut_array_host(poses), s->body_count);
+    abut_status status =
+        abut_world_set_poses(s->world, NULL, abut_array_host(poses), s->body_count);
     status = status ? status : abut_world_contacts(s->world, &found);
     for (uint64_t i = 0; i < found.count && !status; i++)
         s->deepest_end = fmax(s->deepest_end, found.list[i].depth);

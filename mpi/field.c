@@ -190,7 +190,7 @@ static abut_status open_aside(writing *w, const char *path, char target[PATH_BYT
     if (result == MPI_SUCCESS)
         w->file = MPI_FILE_NULL; /* closing it would wait for those who have it not */
     return abut_set_error(ABUT_ERROR_FILE, "the file beside the target cannot be opened by every "
-                                      "process; is it on a disk that all of them have?");
+                                           "process; is it on a disk that all of them have?");
 }
 
 /* Puts the file in its place, or removes it. */
@@ -224,7 +224,8 @@ abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
                                  const abut_field_options *options, const char *path, bool plain,
                                  abut_field_info *info, abut_mpi_traffic *traffic) {
     if (!mesh || !path)
-        return abut_set_error(ABUT_ERROR_ARGUMENT, "abut_mpi_field_write: mesh and path must be given");
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
+                              "abut_mpi_field_write: mesh and path must be given");
     writing w = {.processes = processes, .file = MPI_FILE_NULL};
     const place p = place_in(processes);
     char target[PATH_BYTES] = "";

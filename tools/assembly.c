@@ -1,6 +1,7 @@
 /* Assemblies: the bodies of a scene file, or of mesh files of which each is a body, or each
  * connected part of one. */
 #include "clash.h"
+#include "get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static int add_scene(tool_run *tool, const char *path, const tool_text *text, bo
              : abut_scene_read(tool->context, path, &assembly->scene);
     if (status)
         return tool_fail(tool, status);
-    abut_scene_arrays it = abut_scene_get_arrays(assembly->scene);
+    abut_scene_arrays it = get_scene_arrays(assembly->scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
         const abut_scene_body *body = &it.bodies[i];
         if (!assembly_add(assembly, body->name, body->mesh, body->pose))
@@ -285,7 +286,7 @@ int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_opt
     int code = assembly_bvhs(tool, assembly);
     if (code)
         return code;
-    abut_scene_arrays it = abut_scene_get_arrays(assembly->scene);
+    abut_scene_arrays it = get_scene_arrays(assembly->scene);
     abut_status status = abut_world_create(tool->context, options, world);
     for (uint32_t i = 0; i < assembly->count && !status; i++) {
         const abut_scene_body *body = &assembly->bodies[i];

@@ -1,5 +1,6 @@
 /* Characters and poses from command lines. */
 #include "character.h"
+#include "get.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,10 @@ abut_status character_find(tool_run *tool, const char *path, uint32_t triangles,
 
 /* A bone by its name, of several the first, or by its number. */
 static uint32_t bone_find(const abut_character *character, const char *word, size_t length) {
-    const uint32_t count = abut_character_get_info(character).bone_count;
+    const uint32_t count = get_character_info(character).bone_count;
     char *end;
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = abut_character_get_bone(character, i).name;
+        const char *name = get_character_bone(character, i).name;
         if (strlen(name) == length && !strncmp(word, name, length))
             return i;
     }
@@ -32,7 +33,7 @@ static uint32_t bone_find(const abut_character *character, const char *word, siz
 }
 
 int character_leave_out(tool_run *tool, const char *words, abut_character **character) {
-    const uint32_t room = abut_character_get_info(*character).bone_count;
+    const uint32_t room = get_character_info(*character).bone_count;
     uint32_t *bones = malloc(room * sizeof *bones), count = 0;
     abut_character *reduced = NULL;
     int code = bones ? 0 : tool_fail_with(tool, "out of memory", "there is no memory for bones");
@@ -80,10 +81,10 @@ int character_load(tool_run *tool, const tool_arguments *arguments, const char *
 }
 
 int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
-    const uint32_t count = abut_character_get_info(character).clip_count;
+    const uint32_t count = get_character_info(character).clip_count;
     char *end;
     for (uint32_t i = 0; i < count; i++) {
-        if (!strcmp(words, abut_character_get_clip(character, i).name)) {
+        if (!strcmp(words, get_character_clip(character, i).name)) {
             *clip = i;
             return 0;
         }
@@ -98,7 +99,7 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
     const char *best = NULL;
     size_t distance = 0;
     for (uint32_t i = 0; i < count; i++)
-        word_closer(words, abut_character_get_clip(character, i).name, &best, &distance);
+        word_closer(words, get_character_clip(character, i).name, &best, &distance);
     if (best)
         return tool_refuse(tool, "there is no clip '%s'; did you mean '%s'?", words, best);
     return tool_refuse(tool,

@@ -4,6 +4,7 @@
  * in vf.json or ee.json; pairs of numbers: vertices first, then edges, then faces) and mma_bool/
  * (whether each of these collides, exactly). Pairs that are not listed do not collide. */
 #include "check_data.h"
+#include "get.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -164,7 +165,7 @@ static bool read_frames(scene *s) {
 static bool read_scene(scene *s) {
     abut_topology *topology = NULL;
     bool good = read_frames(s) && !abut_topology_create(s->mesh[0], &topology);
-    abut_topology_arrays view = abut_topology_get_arrays(topology);
+    abut_topology_arrays view = get_topology_arrays(topology);
     good = good && read_truth(s, 0, view.vertex_count, view.edge_count) &&
            read_truth(s, 1, view.vertex_count, view.edge_count);
     abut_topology_destroy(topology);
@@ -197,7 +198,7 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
     for (int i = 0; i < REPEATS; i++) {
         double began = now_ms();
         abut_status status = abut_sweep_set_positions(s->motion, abut_array_host(s->position[0]),
-                                             abut_array_host(s->position[1]));
+                                                      abut_array_host(s->position[1]));
         status =
             status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;

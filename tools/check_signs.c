@@ -2,6 +2,7 @@
  * angle of all triangles, summed one by one. Only models that are closed have an inside that is no
  * matter of opinion. */
 #include "check_data.h"
+#include "get.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -24,7 +25,8 @@ static double random_unit(uint64_t *state) {
 
 static abut_vec3 corner(const abut_mesh *mesh, uint32_t triangle, uint32_t k) {
     abut_vec3 o = abut_mesh_local_origin(mesh);
-    abut_vec3 p = abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * (size_t)triangle + k]];
+    abut_vec3 p =
+        abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * (size_t)triangle + k]];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
@@ -79,7 +81,7 @@ static abut_vec3 choose_point(const abut_mesh *mesh, const abut_grid *grid, uint
 
 static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, const abut_field *field,
                                 check_totals *totals) {
-    const abut_grid grid = abut_field_get_info(field).grid;
+    const abut_grid grid = get_field_info(field).grid;
     uint64_t random = 31;
     for (int i = 0; i < POINTS; i++) {
         uint32_t cell[3] = {0, 0, 0}, one[3] = {1, 1, 1};

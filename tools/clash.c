@@ -57,7 +57,8 @@ void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_o
     uint32_t open = 0;
     bool last = false; /* of the body before, whose mesh may be the same */
     tool_advise(tool, &clashes->reliability);
-    if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED || tool->out.json)
+    if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED ||
+        tool->out.json)
         return;
     for (uint32_t i = 0; i < assembly->count; i++) {
         bool same = i && assembly->bodies[i].mesh == assembly->bodies[i - 1].mesh;

@@ -1,6 +1,7 @@
 /* abut character: bones, clips, weights and health of a skinned mesh; a pose of it as a mesh, a
  * picture or a film strip. */
 #include "character.h"
+#include "get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static void name_fact(tool_output *out, const char *key, const char *name) {
 static void tell_bones(tool_output *out, const subject *s) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < s->info.bone_count; i++) {
-        abut_character_bone bone = abut_character_get_bone(s->character, i);
+        abut_character_bone bone = get_character_bone(s->character, i);
         out_object(out, NULL);
         fact_count(out, "bone", i);
         name_fact(out, "name", bone.name);
@@ -65,7 +66,7 @@ static void tell_bones(tool_output *out, const subject *s) {
 static void tell_clips(tool_output *out, const subject *s) {
     out_table(out, "clips");
     for (uint32_t i = 0; i < s->info.clip_count; i++) {
-        abut_character_clip clip = abut_character_get_clip(s->character, i);
+        abut_character_clip clip = get_character_clip(s->character, i);
         uint64_t keys = 0;
         for (uint32_t k = 0; k < clip.channel_count; k++)
             keys += clip.channels[k].key_count;
@@ -83,7 +84,7 @@ static void tell_clips(tool_output *out, const subject *s) {
 static void tell_morphs(tool_output *out, const subject *s) {
     out_table(out, "morphs");
     for (uint32_t i = 0; i < s->info.morph_count; i++) {
-        abut_character_morph morph = abut_character_get_morph(s->character, i);
+        abut_character_morph morph = get_character_morph(s->character, i);
         out_object(out, NULL);
         fact_count(out, "morph", i);
         name_fact(out, "name", morph.name);
@@ -201,7 +202,7 @@ static abut_status draw(tool_run *tool, const subject *s, const abut_picture_opt
         status = abut_picture_add_mesh(*picture, cloth, (abut_pose){0}, &style);
     abut_mesh_destroy(cloth);
     for (uint32_t i = 0; i < s->info.bone_count && !status && !s->garment; i++) {
-        uint32_t parent = abut_character_get_bone(s->character, i).parent;
+        uint32_t parent = get_character_bone(s->character, i).parent;
         if (!s->vertices[i])
             continue;
         status = abut_picture_add_point(*picture, place_of(&s->bones[i]), 5, ink);
@@ -230,7 +231,7 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
     subject frame = *s;
     abut_picture_options options = *camera;
     abut_status status = ABUT_OK;
-    double duration = abut_character_get_clip(s->character, s->options.clip).duration;
+    double duration = get_character_clip(s->character, s->options.clip).duration;
     options.width = FILM_WIDTH;
     options.height = FILM_HEIGHT;
     if (!film_start(tool, &film, path, 1.0 / PAGE_RATE))
@@ -289,7 +290,7 @@ static int make_garment(tool_run *tool, const tool_arguments *arguments, subject
 }
 
 static void tell_garment(tool_run *tool, const tool_given *kind, const subject *s) {
-    abut_character_info info = abut_character_get_info(abut_garment_character(s->garment));
+    abut_character_info info = get_character_info(abut_garment_character(s->garment));
     uint32_t pins;
     abut_garment_pins(s->garment, &pins);
     if (!tool->quiet)
@@ -337,7 +338,7 @@ static int run_character(tool_run *tool, const tool_arguments *arguments, subjec
     progress_start(tool->progress, path);
     if ((code = character_load(tool, arguments, path, &s->character)))
         return code;
-    s->info = abut_character_get_info(s->character);
+    s->info = get_character_info(s->character);
     tool->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     if (!count_vertices(s))
         return tool_fail(tool, abut_set_error(ABUT_ERROR_MEMORY, "out of memory for the pose"));

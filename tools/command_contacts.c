@@ -1,6 +1,7 @@
 /* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
  * exact geometry, by their distance fields, or by a map of distances on the first. */
 #include "clash.h"
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -82,7 +83,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
     samples.max_count = limit ? limit->counts[0] : 0;
     abut_status status = abut_sign_prepare(b->pair.bvh[side], NULL);
     status = status ? status : abut_field_create_from(b->pair.bvh[side], &field, &b->field[side]);
-    samples.cell = abut_field_get_info(b->field[side]).grid.cell;
+    samples.cell = get_field_info(b->field[side]).grid.cell;
     status =
         status ? status
                : abut_samples_create(abut_bvh_mesh(b->pair.bvh[side]), &samples, &b->samples[side]);
@@ -93,7 +94,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
 /* Says where a part of a body is thinner than two cells of its field, whose sides are not told
  * apart there. */
 static void warn_of_thin_parts(tool_run *tool, const bodies *b, int side) {
-    const double cell = abut_field_get_info(b->field[side]).grid.cell;
+    const double cell = get_field_info(b->field[side]).grid.cell;
     const abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
     double thickness = 0;
     char words[400];

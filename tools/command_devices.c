@@ -29,7 +29,7 @@ static bool tell_check(tool_run *tool, uint32_t index) {
         say_fact(out, "check", "failed: %s", abut_last_error());
         return false;
     }
-    abut_device_info info = abut_device_get_info(device);
+    abut_device_info info = get_device_info(device);
     abut_device_destroy(device);
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);
@@ -83,6 +83,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     static abut_device_info infos[MOST_DEVICES];
     uint64_t count = 0;
     bool fine = true, check = option_given(arguments, "check") != NULL;
+    infos[0] = abut_device_info_default();
     abut_status status = abut_device_list(tool->context, MOST_DEVICES, infos, &count);
     if (status)
         return tool_fail(tool, status);

@@ -1,4 +1,5 @@
 /* abut field: the distance field of a mesh, as a file, and its cells as a picture. */
+#include "get.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -131,7 +132,7 @@ static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
 static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 const abut_field *field, const abut_picture_options *camera) {
     const tool_given *named = option_given(arguments, "palette");
-    const abut_field_info info = abut_field_get_info(field);
+    const abut_field_info info = get_field_info(field);
     const tool_scale scale =
         scale_of(named ? named->words : NULL, fmin(info.lowest, 0), fmax(info.highest, 0));
     abut_mesh_style style = abut_mesh_style_default();
@@ -153,7 +154,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
                 const abut_field *field) {
     const tool_given *named = option_given(arguments, "palette");
     const bool inside = option_given(arguments, "inside") != NULL;
-    const abut_field_info info = abut_field_get_info(field);
+    const abut_field_info info = get_field_info(field);
     const tool_scale scale =
         scale_of(named ? named->words : "thesis", fmin(info.lowest, 0), fmax(info.highest, 0));
     const uint32_t *n = info.grid.count, first[3] = {0, 0, 0};
@@ -244,7 +245,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     progress_start(tool->progress, path);
     double begun = seconds_now();
     field_times times = {0};
-    abut_field_info info = {0};
+    abut_field_info info = abut_field_info_default();
     if (tool->share) {
         code = write_shared(tool, arguments, mesh, &options, how.plain, &info);
         times.ms = 1e3 * (seconds_now() - begun);
@@ -259,7 +260,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
             code = tool_fail(tool, status);
     }
     if (!code) {
-        info = field ? abut_field_get_info(field) : info;
+        info = field ? get_field_info(field) : info;
         out_object(out, NULL);
         print_field(out, path, &info, &times, tool->quiet);
         if (file)

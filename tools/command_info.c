@@ -1,4 +1,5 @@
 /* abut info: the health report of each file. */
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -148,8 +149,9 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
                  report->volume < 0 ? " (negative: wound inside out)" : "");
     else
         say_fact(out, "volume", "none: the surface %s%s",
-                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is " : "",
-                 report->is_closed                                       ? "not consistently oriented"
+                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is "
+                                                                                         : "",
+                 report->is_closed                                    ? "not consistently oriented"
                  : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
                                                                       : "has extra faces");
     if (isfinite(thickness))
@@ -288,8 +290,9 @@ static void tell_reliability(tool_output *out, const abut_mesh_report *report) {
     static const char *const marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "\u2713",
                                         [ABUT_RELIABILITY_LIMITED] = "~",
                                         [ABUT_RELIABILITY_UNRELIABLE] = "\u2717"};
-    static const char *const plain_marks[] = {
-        [ABUT_RELIABILITY_GUARANTEED] = "+", [ABUT_RELIABILITY_LIMITED] = "~", [ABUT_RELIABILITY_UNRELIABLE] = "x"};
+    static const char *const plain_marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "+",
+                                              [ABUT_RELIABILITY_LIMITED] = "~",
+                                              [ABUT_RELIABILITY_UNRELIABLE] = "x"};
     out_table(out, "reliability");
     const struct {
         const char *method;
@@ -376,7 +379,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     } else if (status) {
         code = tool_complain(tool, status);
     } else {
-        abut_topology_arrays view = abut_topology_get_arrays(topology);
+        abut_topology_arrays view = get_topology_arrays(topology);
         if (out->begun && !tool->quiet)
             say(out, "%s", "");
         say_headline(out, path, &report, self);

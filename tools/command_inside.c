@@ -1,4 +1,5 @@
 /* abut inside: which of many points are inside a mesh. */
+#include "get.h"
 #include "view.h"
 
 #include <stdlib.h>
@@ -35,12 +36,12 @@ static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh
     size_t inside = 0;
     for (size_t i = 0; i < a->points->count; i++)
         inside += a->inside[i];
-    bool closed = abut_sign_get_info(bvh).is_closed;
+    bool closed = get_sign_info(bvh).is_closed;
     out_object(out, NULL);
     json_path(out, "mesh", mesh_path);
-    json_count(out, "triangles", abut_bvh_get_info(bvh).triangle_count);
+    json_count(out, "triangles", get_bvh_info(bvh).triangle_count);
     json_boolean(out, "closed", closed);
-    abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+    abut_reliability reliability = get_sign_info(bvh).reliability;
     json_reliability(out, &reliability);
     say_fact(out, "surface", "%s",
              closed ? "without border: exact" : "with a border: by generalised winding numbers");
@@ -88,7 +89,7 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
     tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : show(tool, arguments->operands[0], bvh, &a);
-    abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+    abut_reliability reliability = get_sign_info(bvh).reliability;
     if (!code)
         tool_advise(tool, &reliability);
     if (!code && (tool->out.json || out_path))

@@ -1,4 +1,5 @@
 /* abut nearest: the nearest point of a mesh for many points. */
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -55,11 +56,11 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
     }
     out_object(out, NULL);
     json_path(out, "mesh", mesh_path);
-    json_count(out, "triangles", abut_bvh_get_info(bvh).triangle_count);
+    json_count(out, "triangles", get_bvh_info(bvh).triangle_count);
     fact_count(out, "points", a->points->count);
     fact_count(out, "found", found);
-    if (abut_sign_get_info(bvh).method) {
-        abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+    if (get_sign_info(bvh).method) {
+        abut_reliability reliability = get_sign_info(bvh).reliability;
         json_reliability(out, &reliability);
         fact_count(out, "inside", inside);
     }
@@ -99,7 +100,7 @@ static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
 
 static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *batch, double radius,
                      uint32_t most, answers *a) {
-    uint32_t triangles = abut_bvh_get_info(bvh).triangle_count;
+    uint32_t triangles = get_bvh_info(bvh).triangle_count;
     most = most < triangles ? most : triangles;
     uint32_t *counts = malloc((batch->count + 1) * sizeof *counts);
     if (batch->count < SIZE_MAX / sizeof *a->nearest / most)
@@ -162,7 +163,7 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
     code = code ? code : show(tool, arguments->operands[0], bvh, &a);
-    abut_reliability reliability = abut_sign_get_info(bvh).reliability;
+    abut_reliability reliability = get_sign_info(bvh).reliability;
     if (!code && reliability.reason)
         tool_advise(tool, &reliability);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))

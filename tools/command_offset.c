@@ -63,21 +63,21 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     progress_start(tool->progress, from);
     code = code ? code : field_build(tool, arguments, mesh, &options, NULL, &field);
     if (!code && (status = abut_field_isosurface(field, by, &surface)))
-        code = status != ABUT_ERROR_ARGUMENT || abut_field_get_info(field).lowest < by
+        code = status != ABUT_ERROR_ARGUMENT || get_field_info(field).lowest < by
                    ? tool_fail(tool, status)
                : by < 0
                    ? tool_fail_with(tool, abut_status_name(status),
                                     "%s: nothing is left: it is nowhere %g deep in cells of %g",
-                                    from, -by, abut_field_get_info(field).grid.cell)
+                                    from, -by, get_field_info(field).grid.cell)
                    : tool_fail_with(tool, abut_status_name(status),
                                     "%s: has no inside in cells of %g, as a sheet or a plate "
                                     "that is thinner than a cell: take smaller cells, or make "
                                     "it thicker by --by",
-                                    from, abut_field_get_info(field).grid.cell);
+                                    from, get_field_info(field).grid.cell);
     if (!code && (status = abut_mesh_write(surface, tool_target(tool, to), &how)))
         code = tool_fail(tool, status);
     if (!code) {
-        abut_field_info info = abut_field_get_info(field);
+        abut_field_info info = get_field_info(field);
         print_offset(tool, to, surface, by, &info);
     }
     abut_mesh_destroy(surface);

@@ -1,6 +1,7 @@
 /* abut radial: the radial fields of a character in a pose: what they are, how exact they are, and
  * pictures of them. */
 #include "character.h"
+#include "get.h"
 #include "radial.h"
 
 #include <math.h>
@@ -26,7 +27,7 @@ abut_status radial_build(radial_subject *s) {
         status = abut_radial_set_positions(s->radial, s->bones, abut_array_host(s->positions));
         s->seconds = fmin(s->seconds, seconds_now() - begun);
     }
-    s->info = abut_radial_get_info(s->radial);
+    s->info = get_radial_info(s->radial);
     return status;
 }
 
@@ -36,7 +37,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     int code = character_load(tool, arguments, s->path, &s->character);
     if (code)
         return code;
-    s->of_character = abut_character_get_info(s->character);
+    s->of_character = get_character_info(s->character);
     tool->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     code = pose_options(tool, arguments, s->character, &s->pose, &s->skinning);
     if (code)
@@ -100,7 +101,7 @@ static abut_reliability reliability_of(const radial_subject *s) {
 
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
     tool_text safe = {0};
-    const char *name = abut_character_get_bone(s->character, bone).name;
+    const char *name = get_character_bone(s->character, bone).name;
     text_safe(&safe, name ? name : "");
     fact_text(out, "bone", safe.data ? safe.data : "");
     text_free(&safe);
@@ -120,7 +121,7 @@ static void percent_fact(tool_output *out, const char *key, double share) {
 static void tell_fields(tool_output *out, const radial_subject *s) {
     out_table(out, "fields");
     for (uint32_t f = 0; f < s->info.field_count; f++) {
-        const abut_radial_view view = abut_radial_get_field(s->radial, f);
+        const abut_radial_view view = get_radial_field(s->radial, f);
         const double length = hypot(hypot(view.end.x - view.begin.x, view.end.y - view.begin.y),
                                     view.end.z - view.begin.z);
         uint64_t filled = 0;
@@ -193,7 +194,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
                 fact_number(out, "within", answer.within);
             json_vector(out, "nearest", answer.point);
             json_vector(out, "normal", answer.normal);
-            name_fact(out, s, abut_radial_get_field(s->radial, answer.field).bone);
+            name_fact(out, s, get_radial_field(s->radial, answer.field).bone);
         }
         out_end(out);
     }

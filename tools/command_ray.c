@@ -1,4 +1,5 @@
 /* abut ray: what rays hit first, or all that they hit. */
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ static void summarise(tool_run *tool, const char *path, const abut_bvh *bvh, con
         found += a->hits[i].triangle != ABUT_NONE;
     out_object(out, NULL);
     json_path(out, "mesh", path);
-    json_count(out, "triangles", abut_bvh_get_info(bvh).triangle_count);
+    json_count(out, "triangles", get_bvh_info(bvh).triangle_count);
     fact_count(out, "rays", a->ray_count);
     fact_count(out, "hits", found);
     out_end(out);

@@ -1,5 +1,6 @@
 /* abut replay: a recorded motion searched for self-collisions, step by step and scheme by scheme:
  * the tables and figures of Cheng 2011, chapter 6. */
+#include "get.h"
 #include "replay.h"
 #include "view.h"
 
@@ -255,7 +256,7 @@ static abut_status prepare(replay *r) {
         if (!status && r->wanted[k] && replay_rivals[k].sweep)
             status = abut_sweep_create(&r->mesh, 1, &of_sweep, &r->tallies[k].sweep);
     }
-    r->place = abut_device_get_info(r->device);
+    r->place = get_device_info(r->device);
     return status;
 }
 
@@ -294,7 +295,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = abut_frames_open(tool->context, from, &r.frames);
     code = status ? tool_fail(tool, status) : 0;
     if (!code) {
-        r.info = abut_frames_get_info(r.frames);
+        r.info = get_frames_info(r.frames);
         r.mesh = abut_frames_mesh(r.frames, 0);
         code = choose(tool, arguments, &r);
     }

@@ -151,7 +151,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         if ((status = abut_samples_create(mesh, &options, &samples)))
             code = tool_fail(tool, status);
     }
-    abut_samples_arrays view = abut_samples_get_arrays(samples);
+    abut_samples_arrays view = get_samples_arrays(samples);
     code = code ? code : print_samples(tool, arguments, mesh, &view);
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);

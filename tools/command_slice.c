@@ -254,7 +254,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
     if (code)
         return code;
     if (*field) {
-        abut_grid g = abut_field_get_info(*field).grid;
+        abut_grid g = get_field_info(*field).grid;
         s->box.lo = g.origin;
         s->box.hi = (abut_vec3){g.origin.x + g.cell * (g.count[0] - 1),
                                 g.origin.y + g.cell * (g.count[1] - 1),

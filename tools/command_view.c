@@ -1,6 +1,7 @@
 /* abut view: results in a page for a browser, together: meshes, scenes, fields, recordings,
  * characters with their clips, tables of contacts or points. */
 #include "character.h"
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
                           view_result *r) {
     const tool_given *clip = option_given(arguments, "clip");
     abut_status status = character_find(tool, r->path, 0, &r->character);
-    abut_character_info info = abut_character_get_info(r->character);
+    abut_character_info info = get_character_info(r->character);
     if (status || !info.bone_count || (!info.clip_count && !clip)) {
         abut_character_destroy(r->character);
         r->character = NULL;
@@ -49,7 +50,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
     int code = clip ? clip_find(tool, r->character, clip->words, &v->clip) : 0;
     if (code)
         return code;
-    double length = abut_character_get_clip(r->character, v->clip).duration;
+    double length = get_character_clip(r->character, v->clip).duration;
     v->frames = (uint64_t)fmax((double)v->frames, fmin(FRAMES_MAX, ceil(CLIP_RATE * length)));
     v->seconds = 1.0 / CLIP_RATE;
     r->bones = malloc(info.bone_count * sizeof *r->bones);
@@ -73,7 +74,7 @@ static int read_result(tool_run *tool, const tool_arguments *arguments, viewing 
         return code;
     if (strcmp(ending, "abutm") == 0) {
         status = abut_frames_open(tool->context, r->path, &r->frames);
-        abut_frames_info info = abut_frames_get_info(r->frames);
+        abut_frames_info info = get_frames_info(r->frames);
         v->frames = info.frame_count > v->frames ? info.frame_count : v->frames;
         v->seconds = info.seconds > 0 ? info.seconds : v->seconds;
     } else if (strcmp(ending, "json") == 0) {
@@ -127,7 +128,7 @@ static abut_status add_mesh(const viewing *v, abut_picture *picture, abut_mesh *
 }
 
 static abut_status add_scene(const viewing *v, abut_picture *picture, const view_result *r) {
-    abut_scene_arrays all = abut_scene_get_arrays(r->scene);
+    abut_scene_arrays all = get_scene_arrays(r->scene);
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < all.body_count && !status; i++)
         status = add_mesh(v, picture, all.bodies[i].mesh, all.bodies[i].pose,
@@ -138,7 +139,7 @@ static abut_status add_scene(const viewing *v, abut_picture *picture, const view
 /* Recordings that are shorter than others stay at their last frame. */
 static abut_status add_recorded(const viewing *v, abut_picture *picture, const view_result *r,
                                 uint64_t frame) {
-    abut_frames_info info = abut_frames_get_info(r->frames);
+    abut_frames_info info = get_frames_info(r->frames);
     abut_status status = ABUT_OK;
     if (!info.frame_count)
         return ABUT_OK;
@@ -192,7 +193,7 @@ static void name_layers(viewing *v) {
         if (r->mesh || r->character)
             legend_file(&v->legend, r->colour, r->path);
         if (v->count == 1 && r->scene) {
-            abut_scene_arrays all = abut_scene_get_arrays(r->scene);
+            abut_scene_arrays all = get_scene_arrays(r->scene);
             for (uint32_t k = 0; k < all.body_count && all.body_count <= LEGEND_MAX; k++)
                 legend_add(&v->legend, abut_picture_colour(k), "%s", all.bodies[k].name);
         }
@@ -229,7 +230,7 @@ static int show(tool_run *tool, viewing *v) {
         }
         if (!r->field)
             continue;
-        abut_field_info info = abut_field_get_info(r->field);
+        abut_field_info info = get_field_info(r->field);
         tool_scale scale = scale_of(NULL, fmin(info.lowest, 0), fmax(info.highest, 0));
         status = view_field(tool->view, r->field, r->name, &scale);
     }

@@ -1,6 +1,7 @@
 /* abut contacts SCENE.json: all contacts of a world, in which bodies are tried by the method that
  * suits them, or that the scene or the command line says. */
 #include "clash.h"
+#include "get.h"
 #include "view.h"
 
 #include <math.h>
@@ -65,7 +66,7 @@ static void rows_of(abut_quat q, abut_vec3 rows[3]) {
 
 /* Radial fields of a posed character where its body is. */
 static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
-    const uint32_t bone_count = abut_character_get_info(body->character).bone_count;
+    const uint32_t bone_count = get_character_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
@@ -155,7 +156,7 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
 static int make_world(tool_run *tool, const tool_arguments *arguments,
                       const abut_world_options *options, touches *t) {
     const tool_given *given = option_given(arguments, "method");
-    const abut_scene_arrays it = abut_scene_get_arrays(t->assembly.scene);
+    const abut_scene_arrays it = get_scene_arrays(t->assembly.scene);
     abut_world_method all = ABUT_WORLD_AUTO, method;
     if (given && !method_of(given->words, &all))
         return tool_refuse(tool,
@@ -353,7 +354,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 static void tell_choices(tool_output *out, const touches *t) {
     out_list(out, "methods");
     for (uint32_t i = 0; out->json && i < t->assembly.count; i++) {
-        abut_world_item_info choice;
+        abut_world_item_info choice = abut_world_item_info_default();
         if (abut_world_get_item_info(t->world, i, &choice))
             break;
         out_object(out, NULL);
@@ -388,7 +389,7 @@ static void explain(tool_run *tool, const touches *t) {
     tool_output *out = &tool->out;
     tool_text both = {0};
     for (uint32_t i = 0; i < t->assembly.count; i++) {
-        abut_world_item_info choice;
+        abut_world_item_info choice = abut_world_item_info_default();
         if (abut_world_get_item_info(t->world, i, &choice))
             break;
         const char *said = t->assembly.bodies[i].method;
@@ -399,7 +400,7 @@ static void explain(tool_run *tool, const touches *t) {
     }
     for (uint64_t i = 0; i < t->touching; i++) {
         const abut_world_event *e = &t->events[i];
-        abut_world_pair_info manner;
+        abut_world_pair_info manner = abut_world_pair_info_default();
         char error[60];
         if (abut_world_get_pair_info(t->world, e->a, e->b, &manner))
             break;

@@ -6,6 +6,7 @@
  * maps. Half a diagonal of their cells, which bounds the error of an interpolated distance, is as
  * long as the median of how far points of a triangle are from its samples.
  */
+#include "get.h"
 #include "map.h"
 
 #include <math.h>
@@ -93,7 +94,7 @@ static abut_status map_frame(letters *l, letter_row *row) {
     for (int k = 0; k < LETTERS && !status; k++) {
         const abut_map_measures *m = &l->answers[k].measures;
         abut_map_info *info = &l->answers[k].info;
-        *info = abut_map_get_info(l->surfaces[k].map);
+        *info = get_map_info(l->surfaces[k].map);
         row->inside += m->inside_area;
         row->relative = fmax(row->relative, info->reach / info->reach_at_rest);
         if (m->min.distance < row->least) {
@@ -249,7 +250,7 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     }
     if (status || *code)
         return status;
-    const size_t side = abut_map_get_info(l->surfaces[0].map).resolution;
+    const size_t side = get_map_info(l->surfaces[0].map).resolution;
     l->texels = malloc(side * side * sizeof *l->texels);
     l->points = malloc(side * side * sizeof *l->points);
     l->values = malloc(side * side * sizeof *l->values);

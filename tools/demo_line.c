@@ -30,7 +30,7 @@ static abut_status make_scene(tool_run *tool, line_scene *s) {
     status = status ? status : abut_sign_prepare(s->bvh, NULL);
     status = status ? status : abut_field_create_from(s->bvh, &options, &s->field);
     s->body = (abut_body){.field = s->field, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
-    s->cell = abut_field_get_info(s->field).grid.cell;
+    s->cell = get_field_info(s->field).grid.cell;
     return status;
 }
 

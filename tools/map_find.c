@@ -1,5 +1,6 @@
 /* Bodies with surface distance maps, and what these say: for people a table and bars, for programs
  * JSON. */
+#include "get.h"
 #include "map.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
     abut_status status = device_bvh(surface->mesh, device, &surface->bvh);
     if (!status && sign)
         status = abut_sign_prepare(surface->bvh, NULL);
-    const abut_sign_info info = abut_sign_get_info(surface->bvh);
+    const abut_sign_info info = get_sign_info(surface->bvh);
     if (status || !sign || regardless || info.is_closed)
         return status ? tool_fail(tool, status) : 0;
     tool_text words = {0};
@@ -156,7 +157,7 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     ours.quantiles = map_shares;
     ours.quantile_count = MAP_QUANTILES;
     answer->what = answer->what ? answer->what : "distance";
-    answer->info = abut_map_get_info(surface->map);
+    answer->info = get_map_info(surface->map);
     abut_status status =
         abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures);
     const abut_map_measures *m = &answer->measures;

@@ -1,6 +1,7 @@
 /* abut map of bodies that move: frames in folders, or a recording. A line for each frame, with the
  * time that it took and how far the worst distance between samples has grown since the first
  * (figure 6 of Sud et al. 2006). */
+#include "get.h"
 #include "map.h"
 #include "view.h"
 
@@ -52,7 +53,7 @@ static int open_recording(tool_run *tool, frames_run *r) {
     abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->recording);
     if (status)
         return tool_fail(tool, status);
-    abut_frames_info info = abut_frames_get_info(r->recording);
+    abut_frames_info info = get_frames_info(r->recording);
     r->body_count = info.mesh_count;
     r->frame_count = info.frame_count;
     if (r->body_count < 2 && !r->query.self)
@@ -169,7 +170,7 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     row->milliseconds = 1e3 * (seconds_now() - start);
     if (!status && !code)
         status = map_inside(r->surfaces[0].map, &row->measures, &row->inside_area);
-    const abut_map_info info = abut_map_get_info(r->surfaces[0].map);
+    const abut_map_info info = get_map_info(r->surfaces[0].map);
     row->reach = info.reach;
     row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;
     return status ? tool_fail(tool, status) : code;
@@ -308,7 +309,7 @@ static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
         say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_shown(values[5], m));
         if (r->query.measure.within != 0)
             say_fact(out, "area within", "%.4g", values[7]);
-        if (abut_map_get_info(r->surfaces[0].map).has_sign)
+        if (get_map_info(r->surfaces[0].map).has_sign)
             say_fact(out, "area inside", "%.4g", values[8]);
         say_fact(out, "samples apart", "%.3g x", values[10]);
     }

@@ -281,7 +281,7 @@ void moving_vertices(const tool_moving *m, const abut_impact *impact, uint32_t v
     for (int side = 0; side < 2; side++) {
         const uint32_t part = impact->mesh[side], element = impact->element[side];
         const uint32_t *own = m->vertices + m->begin[part];
-        const abut_topology_arrays view = abut_topology_get_arrays(m->topologies[part]);
+        const abut_topology_arrays view = get_topology_arrays(m->topologies[part]);
         const uint32_t *corner = edges ? view.edges + 2 * (size_t)element
                                        : abut_mesh_indices(m->parts[part]) + 3 * (size_t)element;
         if (!edges && side == 0)

@@ -268,7 +268,7 @@ static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *
     abut_status status = abut_topology_create(mesh, &topology);
     if (status)
         return tool_fail(tool, status);
-    shells s = {.mesh = mesh, .topology = abut_topology_get_arrays(topology)};
+    shells s = {.mesh = mesh, .topology = get_topology_arrays(topology)};
     bool room = shells_make(&s);
     if (room)
         find_shells(&s);

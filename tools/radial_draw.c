@@ -1,5 +1,6 @@
 /* Pictures of radial fields: their surface within the body, how far it is from the body in colours,
  * and the fields themselves, unrolled. */
+#include "get.h"
 #include "radial.h"
 #include "view.h"
 
@@ -24,7 +25,7 @@ static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t hei
 
 /* The name of the bone of a field. */
 static const char *name_of(const radial_subject *s, uint32_t bone) {
-    const char *name = abut_character_get_bone(s->character, bone).name;
+    const char *name = get_character_bone(s->character, bone).name;
     return name ? name : "";
 }
 
@@ -89,7 +90,7 @@ static abut_status paint_surface(abut_picture *picture, const void *data) {
     for (uint32_t i = 0; i < s->info.field_count && !status; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *mesh = NULL;
-        if (!has_cells(abut_radial_get_field(s->radial, i)))
+        if (!has_cells(get_radial_field(s->radial, i)))
             continue;
         style.colour = abut_picture_colour(i);
         style.two_sided = true;
@@ -259,7 +260,7 @@ static int cell_width(const place *p, const char *name) {
 static int lay_out(radial_subject const *s, int pixels, place *places) {
     int x = GAP, y = HEAD, row = 0;
     for (uint32_t i = 0; i < s->info.field_count; i++) {
-        const abut_radial_view view = abut_radial_get_field(s->radial, i);
+        const abut_radial_view view = get_radial_field(s->radial, i);
         place *p = &places[i];
         *p = (place){0, 0, pixels * (int)view.around, pixels * (int)view.along};
         const int wide = cell_width(p, name_of(s, view.bone));
@@ -278,7 +279,7 @@ static int lay_out(radial_subject const *s, int pixels, place *places) {
 
 static void draw_field(tool_canvas *canvas, const radial_subject *s, uint32_t field, int pixels,
                        const tool_scale *scale, const place *at) {
-    const abut_radial_view view = abut_radial_get_field(s->radial, field);
+    const abut_radial_view view = get_radial_field(s->radial, field);
     uint64_t empty = 0;
     for (uint32_t j = 0; j < view.along; j++)
         for (uint32_t i = 0; i < view.around; i++) {
@@ -307,7 +308,7 @@ static abut_status end_of_colours(const radial_subject *s, double *most) {
     if (!radii)
         return no_memory();
     for (uint32_t f = 0; f < s->info.field_count; f++) {
-        const abut_radial_view view = abut_radial_get_field(s->radial, f);
+        const abut_radial_view view = get_radial_field(s->radial, f);
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
             if (!isinf(view.radii[i]))
                 radii[count++] = (float)view.unit * view.radii[i];

@@ -1,5 +1,6 @@
 /* How exact radial fields are: places on and near the surface of a posed character, with exact
  * signed distances, held against the estimates of the fields. */
+#include "get.h"
 #include "radial.h"
 
 #include <math.h>
@@ -133,7 +134,7 @@ abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t co
     status = status ? status : abut_bvh_create(s->mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
     if (!status) {
-        truth->reliability = abut_sign_get_info(bvh).reliability;
+        truth->reliability = get_sign_info(bvh).reliability;
         spread(s, truth, normals);
         status = drop_hidden(s, bvh, truth, normals);
     }

@@ -23,7 +23,7 @@ int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recordi
     abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->frames);
     if (status)
         return tool_fail(tool, status);
-    r->info = abut_frames_get_info(r->frames);
+    r->info = get_frames_info(r->frames);
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
     r->first = from ? from->counts[0] : 1;
     r->last = to ? to->counts[0] : r->info.frame_count - 1;

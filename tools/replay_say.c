@@ -1,5 +1,6 @@
 /* What abut replay tells: a line for each step, or the means of all of them, which have what tables
  * 6.2 to 6.17 of Cheng 2011 tell. */
+#include "get.h"
 #include "replay.h"
 
 /* ---- steps ---- */
@@ -128,7 +129,7 @@ static double mark_all(const replay *r) {
 }
 
 static void say_summary(tool_output *out, const replay *r) {
-    abut_self_info info = abut_self_get_info(r->tallies[r->leader].view);
+    abut_self_info info = get_self_info(r->tallies[r->leader].view);
     const replay_tally *t = &r->tallies[r->leader];
     tool_text words = {0};
     text_grouped(&words, info.triangle_count);
@@ -196,7 +197,7 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
 }
 
 static void tell_summary(tool_output *out, const replay *r) {
-    abut_self_info info = abut_self_get_info(r->tallies[r->leader].view);
+    abut_self_info info = get_self_info(r->tallies[r->leader].view);
     out_object(out, NULL);
     json_path(out, "recording", r->path);
     json_text(out, "device", r->device ? r->place.name : "cpu");

@@ -7,6 +7,8 @@
 #ifndef ABUT_TOOL_H
 #define ABUT_TOOL_H
 
+#include "get.h"
+
 #include <abut/abut.h>
 
 #include <stdarg.h>
@@ -462,8 +464,8 @@ abut_mesh_format tool_format(const char *word);
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
 /* The reliability of an answer: for people a line on standard error if it is not guaranteed, or if
- * a mesh counts as a sheet, which has no inside; for programs "reliability" and "reason" of the object
- * that is being written. */
+ * a mesh counts as a sheet, which has no inside; for programs "reliability" and "reason" of the
+ * object that is being written. */
 void tool_advise(tool_run *tool, const abut_reliability *reliability);
 void json_reliability(tool_output *out, const abut_reliability *reliability);
 /* The exit code of a search, and its bare answer: where nothing was found on meshes that do not
@@ -723,7 +725,8 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
-/* Reliability with the names of those meshes that it is about, as far as the health report tells. */
+/* Reliability with the names of those meshes that it is about, as far as the health report tells.
+ */
 void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
                const char *const *names, uint32_t count);
 /* Asks about units where one mesh is hundreds of times as large as the other, as millimetres are

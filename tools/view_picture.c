@@ -5,6 +5,7 @@
  * or has the same triangles. Only what changes is kept: poses always, vertices once they differ.
  * Where frames are too many or too large, one of two is dropped and from then on one of two is
  * taken. */
+#include "get.h"
 #include "view_scene.h"
 
 #include <math.h>
@@ -344,7 +345,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->stride = film->stride ? film->stride : 1;
     if (film->offered++ % film->stride || view->failed)
         return ABUT_OK;
-    abut_picture_options camera = abut_picture_get_options(picture);
+    abut_picture_options camera = get_picture_options(picture);
     view_camera(view, &camera);
     abut_status placed = view_place_picture(view, picture);
     if (placed)

@@ -2,6 +2,7 @@
  * numbers (docs/viewer.md). Coordinates are floats about an origin of the page, in a unit that is a
  * power of two: scenes of any size and place keep the precision that floats have. */
 #include "view_scene.h"
+#include "get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -369,7 +370,7 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
                        const tool_scale *scale) {
     if (!view)
         return ABUT_OK;
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     const uint32_t *n = info.grid.count;
     uint32_t step = 1, m[3];
     while (n[0] / step > FIELD_CELLS_MAX || n[1] / step > FIELD_CELLS_MAX ||

@@ -77,7 +77,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                 [&] {
                     if (!single)
                         peer::check(abut_nearest_point_batch(ours.bvh, &batch, HUGE_VAL,
-                                                       abut_array_host(nearest.data())));
+                                                             abut_array_host(nearest.data())));
                     for (size_t i = 0; single && i < count; i++)
                         peer::check(abut_nearest_point(ours.bvh,
                                                        {points[i].x, points[i].y, points[i].z},

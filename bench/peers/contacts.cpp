@@ -384,7 +384,8 @@ class pile {
             abut_contacts all = {};
             all.list = list.data();
             all.capacity = list.size();
-            check(abut_world_set_poses(world, nullptr, abut_array_host(poses.data()), poses.size()));
+            check(
+                abut_world_set_poses(world, nullptr, abut_array_host(poses.data()), poses.size()));
             check(abut_world_contacts(world, &all));
             check(abut_world_events(world, events.size(), events.data(), &event_count));
             found.clear();

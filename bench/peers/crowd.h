@@ -58,7 +58,7 @@ class crowd {
         uint64_t count = 0;
         std::vector<abut_world_pair> list(64 * poses[0].size());
         check(abut_world_set_poses(world, nullptr, abut_array_host(poses[frame].data()),
-                              poses[frame].size()));
+                                   poses[frame].size()));
         check(abut_world_pairs(world, list.size(), list.data(), &count));
         name_set found;
         for (uint64_t i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ class crowd {
         result.capacity = list.size();
         query.exact = exact;
         check(abut_layers_set_poses(layers, nullptr, abut_array_host(poses[frame].data()),
-                               poses[frame].size()));
+                                    poses[frame].size()));
         check(abut_layers_find(layers, &query, &result));
         name_set found;
         for (uint64_t i = 0; i < result.count; i++)

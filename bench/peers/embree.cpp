@@ -138,7 +138,7 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
                         one_by_one();
                     else
                         peer::check(abut_nearest_point_batch(ours.bvh, &batch, HUGE_VAL,
-                                                       abut_array_host(nearest.data())));
+                                                             abut_array_host(nearest.data())));
                 },
                 [&] { embree_run(scene, m, points, answers, threads); }, threads);
             std::string what = std::string(which.name) + (single ? "-single" : "");

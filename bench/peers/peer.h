@@ -484,7 +484,8 @@ class pair_queries {
     size_t meetings(const abut_pose &pose, std::vector<abut_pair_intersection> &list) const {
         abut_posed first = {a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, second = {b.bvh, pose};
         uint64_t count = 0;
-        abut_status status = abut_pair_intersections(&first, &second, list.size(), list.data(), &count);
+        abut_status status =
+            abut_pair_intersections(&first, &second, list.size(), list.data(), &count);
         if (status == ABUT_ERROR_BUFFER) {
             list.resize(count + count / 2);
             status = abut_pair_intersections(&first, &second, list.size(), list.data(), &count);

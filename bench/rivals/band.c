@@ -2,6 +2,7 @@
  * corners; a grid holds its triangles at rest and a margin for what neighbours bend. */
 #include "band_shared.h"
 #include "parts.h"
+#include "tools/get.h"
 
 #include <float.h>
 #include <math.h>
@@ -202,7 +203,8 @@ static void make_pairs(band_rival *b, const uint32_t *owner, const uint32_t *gri
                        const abut_character_matrix *bones, band_pair *pairs) {
     const rival *r = &b->base;
     const uint32_t *indices = abut_mesh_indices(r->rest);
-    const abut_vec3 *positions = abut_mesh_local_positions(r->rest), origin = abut_mesh_local_origin(r->rest);
+    const abut_vec3 *positions = abut_mesh_local_positions(r->rest),
+                    origin = abut_mesh_local_origin(r->rest);
     for (uint32_t i = 0; i < r->triangle_count; i++) {
         const uint32_t *c = indices + 3 * (size_t)i;
         uint32_t grids[3];
@@ -263,7 +265,7 @@ static abut_status put(band_rival *b, const band_pair *pairs) {
 static abut_status make_grids(band_rival *b, const abut_character_matrix *bones, uint32_t *owner,
                               uint32_t *grid_of, band_pair *pairs) {
     const rival *r = &b->base;
-    const uint32_t bone_count = abut_character_get_info(r->options.character).bone_count;
+    const uint32_t bone_count = get_character_info(r->options.character).bone_count;
     for (uint32_t v = 0; v < r->vertex_count; v++) {
         uint32_t list[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -284,7 +286,7 @@ static abut_status make_grids(band_rival *b, const abut_character_matrix *bones,
 
 static abut_status create(rival *r) {
     band_rival *b = (band_rival *)r;
-    const uint32_t bone_count = abut_character_get_info(r->options.character).bone_count;
+    const uint32_t bone_count = get_character_info(r->options.character).bone_count;
     abut_context *c = r->context;
     b->bones = abut_context_allocate(c, bone_count, sizeof *b->bones);
     b->boxes = abut_context_allocate(c, bone_count, sizeof *b->boxes);

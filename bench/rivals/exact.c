@@ -3,6 +3,7 @@
  * them: that is part of their time. */
 #include "exact_shared.h"
 #include "parts.h"
+#include "tools/get.h"
 
 #include <math.h>
 
@@ -143,7 +144,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
 
 static uint64_t nearest_memory(const rival *r) {
     const exact_rival *e = (const exact_rival *)r;
-    return abut_bvh_get_info(e->bvh).bytes + abut_sign_get_info(e->bvh).bytes +
+    return get_bvh_info(e->bvh).bytes + get_sign_info(e->bvh).bytes +
            e->room * sizeof(abut_nearest);
 }
 
@@ -178,8 +179,8 @@ static void field_range(void *user, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         abut_field_value at;
-        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) || !at.within ||
-            !(at.distance < 0))
+        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) ||
+            !at.within || !(at.distance < 0))
             continue;
         vec3 normal = v3_normalise(rival_near(at.gradient));
         if (v3_dot(normal, normal) > REAL(0.0))
@@ -194,11 +195,12 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
     if (!values) {
         exact_work work = {e, p};
         if (r->there)
-            return abut_set_error(ABUT_ERROR_DEVICE, "rival_collide: the field is not on the device");
+            return abut_set_error(ABUT_ERROR_DEVICE,
+                                  "rival_collide: the field is not on the device");
         abut_context_parallel_for(r->context, p->count, 1024, field_range, &work);
         return ABUT_OK;
     }
-    const abut_grid grid = abut_field_get_info(e->field).grid;
+    const abut_grid grid = get_field_info(e->field).grid;
     const rival_field field = {.origin = {grid.origin.x, grid.origin.y, grid.origin.z},
                                .inverse = 1 / grid.cell,
                                .count = {grid.count[0], grid.count[1], grid.count[2]}};
@@ -210,7 +212,7 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
 
 static uint64_t field_memory(const rival *r) {
     const exact_rival *e = (const exact_rival *)r;
-    return abut_bvh_get_info(e->bvh).bytes + abut_field_get_info(e->field).bytes;
+    return get_bvh_info(e->bvh).bytes + get_field_info(e->field).bytes;
 }
 
 const rival_methods rival_field_methods = {.name = "field",

@@ -126,7 +126,8 @@ static abut_status create(rival *r) {
             return abut_set_error(ABUT_ERROR_LIMIT, "rival_create: too many triangles in a cell");
     }
     h->table.capacity = h->table.capacity / 2 * 3 / 2;
-    return status ? status : try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
+    return status ? status
+                  : try_rest(h, abut_array_host(abut_mesh_local_positions(r->rest)), &full);
 }
 
 const rival_methods rival_hash = {.name = "hash",

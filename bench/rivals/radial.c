@@ -1,5 +1,6 @@
 /* Radial fields, for the same questions as the rivals. */
 #include "parts.h"
+#include "tools/get.h"
 
 typedef struct radial_rival {
     rival base;
@@ -44,7 +45,7 @@ static abut_status step(rival *r, const abut_character_matrix *bones, abut_array
 }
 
 static uint64_t memory(const rival *r) {
-    return abut_radial_get_info(((const radial_rival *)r)->radial).bytes;
+    return get_radial_info(((const radial_rival *)r)->radial).bytes;
 }
 
 const rival_methods rival_radial = {.name = "radial",

@@ -4,6 +4,7 @@
  * rounds it is left as it is: a cloth that cares takes smaller steps then. */
 #include "exact_shared.h"
 #include "parts.h"
+#include "tools/get.h"
 
 enum { ROUNDS = 4 };
 static const double gap_of_cell = 0.01; /* where particles end in front of the surface */
@@ -81,7 +82,7 @@ static int feature_of(const abut_mesh *mesh, const abut_topology *topology,
                       const abut_impact *impact, int side, uint32_t *vertices, double *weights) {
     const uint32_t element = impact->element[side];
     if (impact->kind == ABUT_IMPACT_EDGE_EDGE) {
-        const uint32_t *edge = abut_topology_get_arrays(topology).edges + 2 * (size_t)element;
+        const uint32_t *edge = get_topology_arrays(topology).edges + 2 * (size_t)element;
         vertices[0] = edge[0];
         vertices[1] = edge[1];
         weights[0] = 1 - impact->weights[side];
@@ -141,7 +142,7 @@ static abut_status find(sweep_rival *s) {
     s->found.list = abut_context_allocate(context, (size_t)room, sizeof *s->found.list);
     s->found.capacity = s->found.list ? room : 0;
     return s->found.list ? abut_sweep_find(s->motion, ABUT_SWEEP_ALL, NULL, &s->found, NULL)
-                            : ABUT_ERROR_MEMORY;
+                         : ABUT_ERROR_MEMORY;
 }
 
 static abut_status send_particles(sweep_rival *s, const rival_particles *p) {
@@ -177,9 +178,9 @@ static abut_status collide(rival *r, const rival_particles *p) {
     bool changed = false;
     for (int round = 0; round < ROUNDS && !status; round++) {
         status = r->there ? abut_sweep_set_positions(s->motion, abut_array_buffer(s->start_there),
-                                            abut_array_buffer(s->end_there))
+                                                     abut_array_buffer(s->end_there))
                           : abut_sweep_set_positions(s->motion, abut_array_host(s->start),
-                                            abut_array_host(s->end));
+                                                     abut_array_host(s->end));
         status = status ? status : find(s);
         if (status || s->found.count == 0)
             break;

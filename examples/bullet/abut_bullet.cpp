@@ -71,7 +71,8 @@ void mesh_shape::processAllTriangles(btTriangleCallback *callback, const btVecto
     for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++) {
         btVector3 corner[3];
         for (uint32_t k = 0; k < 3; k++)
-            corner[k] = to_bullet(o) + to_bullet(abut_mesh_local_positions(mesh)[indices[3 * i + k]]);
+            corner[k] =
+                to_bullet(o) + to_bullet(abut_mesh_local_positions(mesh)[indices[3 * i + k]]);
         if (TestTriangleAgainstAabb2(corner, low, high))
             callback->processTriangle(corner, 0, (int)i);
     }

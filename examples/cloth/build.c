@@ -20,12 +20,14 @@ static abut_status check_options(const cloth_options *o, uint32_t vertices) {
     char sentence[128];
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (!(sizes[i] >= 0 && sizes[i] <= 1e30))
-            return abut_set_error(ABUT_ERROR_ARGUMENT,
-                             "cloth_create: stiffness, density, damping, drag, pressure, thickness "
-                             "and friction must be finite and not below 0");
+            return abut_set_error(
+                ABUT_ERROR_ARGUMENT,
+                "cloth_create: stiffness, density, damping, drag, pressure, thickness "
+                "and friction must be finite and not below 0");
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
         if (!(any[i] >= -1e30 && any[i] <= 1e30))
-            return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_create: gravity and wind must be finite");
+            return abut_set_error(ABUT_ERROR_ARGUMENT,
+                                  "cloth_create: gravity and wind must be finite");
     for (uint32_t i = 0; i < o->pin_count; i++)
         if (o->pins[i] >= vertices) {
             snprintf(sentence, sizeof sentence, "cloth_create: there is no vertex %u to pin",
@@ -251,7 +253,8 @@ static abut_status build(cloth *c, const cloth_options *o) {
     abut_status status = abut_topology_create(c->rest, &c->topology);
     if (status)
         return status;
-    c->view = abut_topology_get_arrays(c->topology);
+    c->view = abut_topology_arrays_default();
+    abut_topology_get_arrays(c->topology, &c->view);
     if ((status = make_room(c)))
         return status;
     if (!place(c->rest, c->position))
@@ -259,7 +262,8 @@ static abut_status build(cloth *c, const cloth_options *o) {
     memcpy(c->aim, c->position, c->vertices * sizeof(vec));
     list_edges(c);
     if (!(c->mean_edge > 0))
-        return abut_set_error(ABUT_ERROR_ARGUMENT, "cloth_create: the mesh has no edge of any length");
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
+                              "cloth_create: the mesh has no edge of any length");
     settle_options(c);
     set_stiffness(c);
     list_hinges(c);
@@ -303,7 +307,7 @@ abut_status cloth_create(abut_context *context, abut_mesh *mesh, const cloth_opt
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     if (!c || !solid || c->solid)
         return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_add_solid: needs a cloth without a solid, and a solid");
+                              "cloth_add_solid: needs a cloth without a solid, and a solid");
     uint32_t more = abut_mesh_vertex_count(solid);
     if (more > UINT32_MAX - c->vertices)
         return abut_set_error(ABUT_ERROR_LIMIT, "cloth_add_solid: too many vertices");

@@ -52,7 +52,7 @@ static abut_status cpu_set_end(cloth *c) {
 
 static abut_status cpu_step(cloth *c, int motion, bool still) {
     return abut_sweep_set_positions(c->motions[motion], abut_array_host(c->position),
-                           abut_array_host(still ? c->position : c->end));
+                                    abut_array_host(still ? c->position : c->end));
 }
 
 static void cpu_finish(cloth *c, bool velocities_changed) {
@@ -157,7 +157,8 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
 }
 
 void cloth_features_of(const cloth *c, const abut_impact *i, cloth_near *n) {
-    const abut_topology_arrays solid = abut_topology_get_arrays(c->solid_topology);
+    abut_topology_arrays solid = abut_topology_arrays_default();
+    abut_topology_get_arrays(c->solid_topology, &solid);
     const uint32_t *solid_indices = abut_mesh_indices(c->solid);
     uint32_t used = 0;
     for (int side = 0; side < 2; side++) {
@@ -353,10 +354,10 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     for (uint32_t i = 0; i < c->all_vertices; i++)
         if (isnan(c->aim[i].x))
             return abut_set_error(ABUT_ERROR_LIMIT,
-                             i < c->vertices
-                                 ? "cloth_step: the cloth flies apart; take shorter steps, or "
-                                   "smaller forces"
-                                 : "cloth_step: the solid goes beyond all bounds");
+                                  i < c->vertices
+                                      ? "cloth_step: the cloth flies apart; take shorter steps, or "
+                                        "smaller forces"
+                                      : "cloth_step: the solid goes beyond all bounds");
     return ABUT_OK;
 }
 
@@ -366,15 +367,16 @@ static bool is_step(const cloth *c, double seconds, const cloth_report *report) 
 
 static abut_status refuse_step(void) {
     return abut_set_error(ABUT_ERROR_ARGUMENT,
-                     "cloth_step: needs a cloth, a report, and seconds above 0");
+                          "cloth_step: needs a cloth, a report, and seconds above 0");
 }
 
 abut_status cloth_step_from(cloth *c, double seconds, abut_array solid_end, cloth_report *report) {
     if (!is_step(c, seconds, report))
         return refuse_step();
     if (solid_end.buffer && (!c->quick || !c->options.device))
-        return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_step_from: a buffer needs a cloth on a device, with radial fields");
+        return abut_set_error(
+            ABUT_ERROR_ARGUMENT,
+            "cloth_step_from: a buffer needs a cloth on a device, with radial fields");
     if (!c->quick)
         return cloth_step(c, seconds, solid_end.host, report);
     return cloth_quick_step(c, seconds, c->solid ? solid_end : abut_array_host(NULL), report);

@@ -38,8 +38,11 @@ abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
     if (which && *bvh && c->solid_fit == c->solid_moved)
         return ABUT_OK;
+    abut_bvh_info info = abut_bvh_info_default();
     abut_status status = cloth_mesh(c, which, &mesh);
-    if (!status && *bvh && abut_bvh_get_info(*bvh).should_rebuild) {
+    if (!status && *bvh)
+        status = abut_bvh_get_info(*bvh, &info);
+    if (info.should_rebuild) {
         abut_bvh_destroy(*bvh);
         *bvh = NULL;
     }
@@ -77,9 +80,9 @@ abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
     abut_points points = all_points(c);
     abut_status status = make_room(c);
     status = status ? status : cloth_fit(c, 1, &c->solid_bvh);
-    status = status
-                 ? status
-                 : abut_nearest_point_batch(c->solid_bvh, &points, radius, abut_array_host(c->nearest));
+    status = status ? status
+                    : abut_nearest_point_batch(c->solid_bvh, &points, radius,
+                                               abut_array_host(c->nearest));
     const uint32_t *corners = abut_mesh_indices(c->solid);
     const vec *solid = c->position + c->vertices;
     for (uint32_t i = 0; i < c->vertices && !status; i++) {

@@ -328,7 +328,7 @@ static abut_status set_end(cloth *c) {
 static abut_status step(cloth *c, int motion, bool still) {
     cloth_device *d = c->device;
     return abut_sweep_set_positions(c->motions[motion], abut_array_buffer(d->start),
-                           abut_array_buffer(still ? d->start : d->end));
+                                    abut_array_buffer(still ? d->start : d->end));
 }
 
 static void finish(cloth *c, bool velocities_changed) {
@@ -363,6 +363,6 @@ abut_status cloth_device_create(cloth *c, abut_device *device) {
     (void)c;
     (void)device;
     return abut_set_error(ABUT_ERROR_DEVICE,
-                     "cloth_create: this build of the cloth works on the CPU only");
+                          "cloth_create: this build of the cloth works on the CPU only");
 }
 #endif

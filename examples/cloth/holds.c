@@ -29,8 +29,9 @@ static void measure(const vec *corner, vec at, const abut_nearest *n, cloth_hold
 abut_status cloth_bind(cloth *c, const uint32_t *vertices, uint32_t count, double stiffness,
                        cloth_hold *holds) {
     if (!c || !c->solid || (count && (!vertices || !holds)))
-        return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_bind: needs a cloth with a solid, vertices and room for holds");
+        return abut_set_error(
+            ABUT_ERROR_ARGUMENT,
+            "cloth_bind: needs a cloth with a solid, vertices and room for holds");
     abut_status status = cloth_fit(c, 1, &c->solid_bvh);
     const uint32_t *corners = abut_mesh_indices(c->solid);
     for (uint32_t i = 0; i < count && !status; i++) {
@@ -95,7 +96,7 @@ static abut_status check(const cloth *c, const cloth_hold *holds, uint32_t count
 abut_status cloth_add_holds(cloth *c, const cloth_hold *holds, uint32_t count) {
     if (!c || !holds || !count || c->held)
         return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_add_holds: needs a cloth without holds, and holds");
+                              "cloth_add_holds: needs a cloth without holds, and holds");
     abut_status status = check(c, holds, count);
     if (status)
         return status;
@@ -125,11 +126,12 @@ abut_status cloth_add_holds(cloth *c, const cloth_hold *holds, uint32_t count) {
 abut_status cloth_move_holds(cloth *c, const abut_vec3 *targets) {
     if (!c || !c->held || !targets)
         return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_move_holds: needs a cloth with holds, and targets");
+                              "cloth_move_holds: needs a cloth with holds, and targets");
     for (uint32_t i = 0; i < c->held_count; i++)
         if (c->held[i].triangle == ABUT_NONE && !vec_is_near(targets[i]))
-            return abut_set_error(ABUT_ERROR_ARGUMENT,
-                             "cloth_move_holds: a target is not finite, or further away than 1e15");
+            return abut_set_error(
+                ABUT_ERROR_ARGUMENT,
+                "cloth_move_holds: a target is not finite, or further away than 1e15");
     for (uint32_t i = 0; i < c->held_count; i++)
         c->given[2 * (size_t)i + 1] = targets[i];
     return ABUT_OK;

@@ -127,7 +127,7 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
         return ABUT_OK;
     if (p->all >= PATCH_ALL)
         return abut_set_error(ABUT_ERROR_LIMIT,
-                         "cloth_add_radial: a vertex of the cloth has too many neighbours");
+                              "cloth_add_radial: a vertex of the cloth has too many neighbours");
     void *list =
         cloth_grown(t->c, made->list, &t->list_room, (size_t)made->listed + 1, sizeof *made->list);
     if (!list)

@@ -44,7 +44,7 @@ void cloth_free_quick(cloth *c) {
 abut_status cloth_add_radial(cloth *c, abut_radial *radial) {
     if (!c || !radial || c->quick)
         return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_add_radial: needs a cloth without fields, and fields");
+                              "cloth_add_radial: needs a cloth without fields, and fields");
     cloth_quick *q = c->quick = abut_context_allocate(c->context, 1, sizeof *q);
     if (!q)
         return ABUT_ERROR_MEMORY;
@@ -116,9 +116,10 @@ abut_status cloth_quick_tell(const cloth *c, const cloth_told *told, cloth_repor
 
 abut_radial_particles cloth_quick_particles(const cloth *c) {
     abut_radial_particles particles = abut_radial_particles_default();
+    abut_radial_info info = abut_radial_info_default();
+    abut_radial_get_info(c->quick->radial, &info);
     particles.count = c->vertices;
-    particles.radius =
-        fmax(c->options.thickness, FIELD_CELLS * abut_radial_get_info(c->quick->radial).cell);
+    particles.radius = fmax(c->options.thickness, FIELD_CELLS * info.cell);
     particles.friction = fmin(c->options.friction, 1);
     particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
     return particles;
@@ -395,9 +396,10 @@ enum { LEAVE_PASSES = 3 };
 
 abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *deepest) {
     if (!c || !c->quick || !c->solid || !moved || !deepest || !(depth > 0))
-        return abut_set_error(ABUT_ERROR_ARGUMENT,
-                         "cloth_leave_solid: needs a cloth with a solid and radial fields, a depth "
-                         "above 0, and results");
+        return abut_set_error(
+            ABUT_ERROR_ARGUMENT,
+            "cloth_leave_solid: needs a cloth with a solid and radial fields, a depth "
+            "above 0, and results");
     cloth_quick *q = c->quick;
     abut_status status = make_room_for_askers(c);
     status = status ? status : c->backend->fetch(c);

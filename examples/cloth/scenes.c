@@ -214,7 +214,11 @@ static abut_status bones_at(scene *s, double time) {
         pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
         pose.blend *= pose.blend * (3 - 2 * pose.blend);
         /* to and fro: from its end back to its begin a clip would jump through the cloth */
-        double length = abut_character_get_clip(s->character, s->clip).duration;
+        abut_character_clip clip;
+        abut_status status = abut_character_get_clip(s->character, s->clip, &clip);
+        if (status)
+            return status;
+        double length = clip.duration;
         double on = fmax(time - BLEND_SECONDS, 0);
         double twice = on - 2 * length * floor(on / (2 * length));
         pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
@@ -235,16 +239,17 @@ static abut_status pose_at(scene *s, double time) {
 }
 
 static abut_status take_character(scene *s, const scene_options *o) {
-    abut_character_info info = abut_character_get_info(o->character);
+    abut_character_info info = abut_character_info_default();
+    abut_character_get_info(o->character, &info);
     vec up = o->up;
     double length = vec_length(up);
     if (!o->character)
         return abut_set_error(ABUT_ERROR_ARGUMENT, "this scene needs a character");
     if (o->clip >= info.clip_count && o->clip != ABUT_NONE)
-        return abut_set_error(ABUT_ERROR_ARGUMENT, info.clip_count
-                                                  ? "the character has no such clip"
-                                                  : "the character has no clip that would move it; "
-                                                    "it can only stand in the wind");
+        return abut_set_error(ABUT_ERROR_ARGUMENT,
+                              info.clip_count ? "the character has no such clip"
+                                              : "the character has no clip that would move it; "
+                                                "it can only stand in the wind");
     if (!(length >= 0 && length <= 1e30))
         return abut_set_error(ABUT_ERROR_ARGUMENT, "up must be finite");
     s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);
@@ -369,7 +374,8 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
         status = status ? status : cloth_is_free(s->cloth, &is_free);
     }
     if (!status && !is_free)
-        status = abut_set_error(ABUT_ERROR_ARGUMENT, "no garment fits this character; it must stand "
+        status =
+            abut_set_error(ABUT_ERROR_ARGUMENT, "no garment fits this character; it must stand "
                                                 "upright at rest, arms apart");
     if (!status && o->radial)
         status = make_fields(s, o);
@@ -494,7 +500,8 @@ static abut_status prepare(scene *s, const scene_options *o) {
     if (!s->solid || !s->solid_end)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < s->solid_vertices; i++)
-        s->solid[i] = vec_add(abut_mesh_local_origin(s->meshes[1]), abut_mesh_local_positions(s->meshes[1])[i]);
+        s->solid[i] = vec_add(abut_mesh_local_origin(s->meshes[1]),
+                              abut_mesh_local_positions(s->meshes[1])[i]);
     status = cloth_create(s->context, s->meshes[0], &of_cloth, &s->cloth);
     return status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
 }

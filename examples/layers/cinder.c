@@ -207,7 +207,8 @@ each_point(const abut_raster_item *solids, uint32_t count, const abut_vec3 axes[
            void *user) {
     for (uint32_t i = 0; i < count; i++) {
         const abut_mesh *mesh = solids[i].mesh;
-        const abut_vec3 *positions = abut_mesh_local_positions(mesh), origin = abut_mesh_local_origin(mesh);
+        const abut_vec3 *positions = abut_mesh_local_positions(mesh),
+                        origin = abut_mesh_local_origin(mesh);
         double m[12];
         abut_status status = abut_pose_to_matrix(&solids[i].pose, m);
         if (status)

@@ -325,7 +325,8 @@ abut_status falls_step(falls *s) {
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < s->count; i++)
         poses[i] = s->solids[i].pose;
-    status = status ? status : abut_layers_set_poses(s->layers, NULL, abut_array_host(poses), s->count);
+    status =
+        status ? status : abut_layers_set_poses(s->layers, NULL, abut_array_host(poses), s->count);
     abut_context_free(s->context, poses);
     return status;
 }

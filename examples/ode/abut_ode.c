@@ -170,7 +170,9 @@ dGeomID abut_ode_create(dSpaceID space, const abut_field *field, const abut_samp
     if (!geom)
         return NULL;
     shape *s = dGeomGetClassData(geom);
-    abut_grid grid = abut_field_get_info(field).grid;
+    abut_field_info info = abut_field_info_default();
+    abut_field_get_info(field, &info);
+    abut_grid grid = info.grid;
     s->field = field;
     s->samples = samples;
     s->patch = PATCH;

@@ -424,8 +424,9 @@ static double deepest_of(run *r) {
 
 /* The size that depths are told in. */
 static double cell_of(const run *r) {
-    return abut_field_get_info(r->plane ? r->scene->models[0].field : r->scene->bowl.field)
-        .grid.cell;
+    abut_field_info info = abut_field_info_default();
+    abut_field_get_info(r->plane ? r->scene->models[0].field : r->scene->bowl.field, &info);
+    return info.grid.cell;
 }
 
 static void finish(run *r, drop_result *result) {

@@ -416,7 +416,8 @@ static void give_pair(world *w, uint32_t first, uint32_t second, abut_vec3 point
 static abut_status collide(world *w, uint64_t *event_count) {
     for (uint32_t i = 0; i < w->released; i++)
         w->poses[i] = pose_of(&w->things[i]);
-    abut_status status = abut_world_set_poses(w->space, NULL, abut_array_host(w->poses), w->released);
+    abut_status status =
+        abut_world_set_poses(w->space, NULL, abut_array_host(w->poses), w->released);
     status = status ? status : find(w, event_count);
     for (uint64_t i = 0; !status && i < *event_count; i++) {
         const abut_world_event *e = &w->events[i];

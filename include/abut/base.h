@@ -25,8 +25,15 @@
 extern "C" {
 #endif
 
+/* How public functions are exported and imported. Define ABUT_STATIC to link the static library;
+ * the CMake target abut::static does so where it matters, which is on Windows. The build of the
+ * library itself defines ABUT_BUILD there. */
 #if defined(ABUT_STATIC)
 #define ABUT_API
+#elif defined(_WIN32) && defined(ABUT_BUILD)
+#define ABUT_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define ABUT_API __declspec(dllimport)
 #elif defined(__GNUC__)
 #define ABUT_API __attribute__((visibility("default")))
 #else

@@ -74,6 +74,7 @@ ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 ABUT_API abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh);
 
 typedef struct abut_bvh_info {
+    size_t size; /* sizeof(abut_bvh_info), set by the default function */
     uint32_t triangle_count;
     uint32_t node_count, depth; /* nodes with four children; nodes from the root to the deepest */
     uint64_t bytes;             /* without the mesh */
@@ -83,9 +84,11 @@ typedef struct abut_bvh_info {
     bool should_rebuild; /* cost exceeds 1.5 times built_cost: a new build pays */
 } abut_bvh_info;
 
-/* Returns size and quality. For a BVH on a device it uses the copy on the CPU; if that copy cannot
- * be made, cost is 0. Null returns zeros. Thread-safe. */
-ABUT_API abut_bvh_info abut_bvh_get_info(const abut_bvh *bvh);
+ABUT_DEFAULT(abut_bvh_info)
+
+/* Stores size and quality. For a BVH on a device it uses the copy on the CPU; if that copy cannot
+ * be made, cost is 0. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info);
 
 /* Returns the mesh of the BVH; null for null. The pointer is valid as long as the BVH refers to
  * that mesh. Thread-safe. */

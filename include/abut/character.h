@@ -187,24 +187,28 @@ ABUT_API abut_status abut_character_create_figure(abut_context *context,
                                                   abut_character **character);
 
 typedef struct abut_character_info {
+    size_t size; /* sizeof(abut_character_info), set by the default function */
     uint32_t vertex_count, triangle_count;
     uint32_t bone_count, clip_count;
     uint32_t weight_count; /* maximum per vertex: 1 to ABUT_CHARACTER_WEIGHT_COUNT */
     uint32_t morph_count;
 } abut_character_info;
 
-/* Returns the sizes of a character; zeros for null. Thread-safe. */
-ABUT_API abut_character_info abut_character_get_info(const abut_character *character);
-/* Returns a bone; all zeros for an invalid index. Its pointers are valid until the character is
- * destroyed. Thread-safe. */
-ABUT_API abut_character_bone abut_character_get_bone(const abut_character *character,
-                                                     uint32_t bone);
+ABUT_DEFAULT(abut_character_info)
+
+/* Stores the sizes of a character. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_character_get_info(const abut_character *character,
+                                             abut_character_info *info);
+/* Stores a bone. Returns ABUT_ERROR_ARGUMENT if the index is too high. Its pointers are valid
+ * until the character is destroyed. Thread-safe. */
+ABUT_API abut_status abut_character_get_bone(const abut_character *character, uint32_t index,
+                                             abut_character_bone *bone);
 /* The same for a clip. Thread-safe. */
-ABUT_API abut_character_clip abut_character_get_clip(const abut_character *character,
-                                                     uint32_t clip);
+ABUT_API abut_status abut_character_get_clip(const abut_character *character, uint32_t index,
+                                             abut_character_clip *clip);
 /* The same for a morph target. Thread-safe. */
-ABUT_API abut_character_morph abut_character_get_morph(const abut_character *character,
-                                                       uint32_t morph);
+ABUT_API abut_status abut_character_get_morph(const abut_character *character, uint32_t index,
+                                              abut_character_morph *morph);
 /* Returns the mesh in the rest pose with linear skinning. It is valid until the character is
  * destroyed. Thread-safe. */
 ABUT_API abut_mesh *abut_character_rest_mesh(const abut_character *character);

@@ -123,6 +123,7 @@ typedef struct abut_samples abut_samples;
 /* The arrays of an abut_samples. Samples are ordered by kind, then by element, then by part.
  * Pointers are valid until the samples are destroyed. */
 typedef struct abut_samples_arrays {
+    size_t size; /* sizeof(abut_samples_arrays), set by the default function */
     uint32_t count, edge_count;
     const abut_sample *samples;
     const abut_sample_edge *edges; /* empty if ABUT_SAMPLES_EDGES was not requested */
@@ -130,6 +131,8 @@ typedef struct abut_samples_arrays {
     double spacing;                /* largest distance of samples along an edge */
     double area;                   /* area of the mesh */
 } abut_samples_arrays;
+
+ABUT_DEFAULT(abut_samples_arrays)
 
 /* Computes the samples of a mesh. `options` may be null. Vertices with equal coordinates are
  * different vertices here: weld the mesh first. Uses the context of the mesh. Returns
@@ -139,8 +142,9 @@ ABUT_API abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_opt
 /* Releases the caller's reference. Worlds that use the samples keep them alive. Null is allowed.
  * Thread-safe if no other thread uses the caller's reference. */
 ABUT_API void abut_samples_destroy(abut_samples *samples);
-/* Returns the arrays of samples. Null has empty arrays. Thread-safe. */
-ABUT_API abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples);
+/* Stores the arrays of samples. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_samples_get_arrays(const abut_samples *samples,
+                                             abut_samples_arrays *arrays);
 
 /* A file of a samples cache, see abut_samples_options.cache. */
 typedef struct abut_samples_cache_entry {

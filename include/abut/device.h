@@ -23,6 +23,7 @@ ABUT_API const char *abut_device_kind_name(abut_device_kind kind);
 
 /* Properties that the driver reports. Longer strings are truncated. */
 typedef struct abut_device_info {
+    size_t size; /* sizeof(abut_device_info), set by the default function */
     char name[128], vendor[128];
     char driver[64];        /* driver version */
     char version[128];      /* "OpenCL 3.0 ..." */
@@ -41,12 +42,15 @@ typedef struct abut_device_info {
     bool same_bits;
 } abut_device_info;
 
+ABUT_DEFAULT(abut_device_info)
+
 /* An open device. It is reference counted: objects that use it keep a reference. */
 typedef struct abut_device abut_device;
 
 /* Lists the devices of all platforms. Stores their number in `count`, and their properties in
  * `infos` if the capacity suffices; returns ABUT_ERROR_BUFFER otherwise. A machine without devices
- * is not an error: the count is 0. `infos` may be null if `capacity` is 0. The index of a device in
+ * is not an error: the count is 0. `infos` may be null if `capacity` is 0;
+ * otherwise infos[0].size must be set, and applies to all elements. The index of a device in
  * this list is the number that abut_device_open() accepts. Thread-safe. */
 ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
                                       abut_device_info *infos, uint64_t *count);
@@ -61,8 +65,8 @@ ABUT_API abut_status abut_device_list(abut_context *context, uint64_t capacity,
 ABUT_API abut_status abut_device_open(abut_context *context, const char *selector,
                                       abut_device **device);
 
-/* Returns the properties of an open device; zeros for null. Thread-safe. */
-ABUT_API abut_device_info abut_device_get_info(const abut_device *device);
+/* Stores the properties of an open device. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_device_get_info(const abut_device *device, abut_device_info *info);
 
 /* Releases the caller's reference to a device. With the last reference, the device is closed and
  * its memory cache is freed. The cache holds buffers of finished builds for reuse: at most 256 MB

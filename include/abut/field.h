@@ -126,6 +126,7 @@ ABUT_API abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, ui
 ABUT_API void abut_field_destroy(abut_field *field);
 
 typedef struct abut_field_info {
+    size_t size; /* sizeof(abut_field_info), set by the default function */
     abut_grid grid;
     abut_field_layout layout;
     abut_field_type type;
@@ -139,8 +140,10 @@ typedef struct abut_field_info {
     abut_reliability reliability; /* reliability of the signs, as in abut_sign_info */
 } abut_field_info;
 
-/* Returns the properties of a field, or zeros if `field` is null. Thread-safe. */
-ABUT_API abut_field_info abut_field_get_info(const abut_field *field);
+ABUT_DEFAULT(abut_field_info)
+
+/* Stores the properties of a field. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_field_get_info(const abut_field *field, abut_field_info *info);
 
 /* Returns the device buffer with the values of a dense field of floats that was built on a device:
  * one float for each cell, with x fastest. The field owns the buffer, which is valid until the

@@ -66,6 +66,7 @@ ABUT_API abut_status abut_frames_open_memory(abut_context *context, const void *
 ABUT_API void abut_frames_close(abut_frames *frames);
 
 typedef struct abut_frames_info {
+    size_t size; /* sizeof(abut_frames_info), set by the default function */
     uint32_t mesh_count;
     uint64_t frame_count;
     uint64_t vertex_count, triangle_count; /* sums over all meshes */
@@ -74,8 +75,10 @@ typedef struct abut_frames_info {
     double seconds; /* time from frame to frame */
 } abut_frames_info;
 
-/* Returns the properties of the file; zeros for null. Thread-safe. */
-ABUT_API abut_frames_info abut_frames_get_info(const abut_frames *frames);
+ABUT_DEFAULT(abut_frames_info)
+
+/* Stores the properties of the file. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_frames_get_info(const abut_frames *frames, abut_frames_info *info);
 /* Returns a mesh with the positions of the first frame; null for an invalid index. The mesh is
  * valid until the file is closed. Thread-safe. */
 ABUT_API abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh);

@@ -77,6 +77,7 @@ ABUT_API abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh);
 ABUT_API abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t *from);
 
 typedef struct abut_map_info {
+    size_t size; /* sizeof(abut_map_info), set by the default function */
     uint32_t resolution;
     uint32_t sample_count; /* texels that belong to a triangle */
     uint32_t placed;       /* triangles placed by the last create or replace */
@@ -95,8 +96,10 @@ typedef struct abut_map_info {
                                    * guarantee above */
 } abut_map_info;
 
-/* Returns the properties of a map, or zeros if `map` is null. One thread at a time for each map. */
-ABUT_API abut_map_info abut_map_get_info(const abut_map *map);
+ABUT_DEFAULT(abut_map_info)
+
+/* Stores the properties of a map. `info->size` must be set. One thread at a time for each map. */
+ABUT_API abut_status abut_map_get_info(const abut_map *map, abut_map_info *info);
 /* Returns the mesh of the map, without a new reference, or null if `map` is null. One thread at a
  * time for each map. */
 ABUT_API abut_mesh *abut_map_mesh(const abut_map *map);

@@ -184,6 +184,7 @@ typedef struct abut_topology abut_topology;
  * members of item i are [begin[i], begin[i+1]). Pointers are valid as long as the topology. The
  * faces of an edge are its triangles, except those with a repeated vertex, which have no area. */
 typedef struct abut_topology_arrays {
+    size_t size; /* sizeof(abut_topology_arrays), set by the default function */
     uint32_t vertex_count, triangle_count, edge_count;
     const uint32_t *edges;           /* 2 per edge: lower, higher vertex; sorted by higher, then
                                       * lower. A triangle with a repeated vertex has an edge (v, w)
@@ -208,13 +209,16 @@ typedef struct abut_topology_arrays {
     const uint32_t *chain_vertices;
 } abut_topology_arrays;
 
+ABUT_DEFAULT(abut_topology_arrays)
+
 /* Computes edges, neighbours, components and boundary loops in O(n log n). The topology keeps a
  * reference to its mesh. Reports progress as stage "topology". Thread-safe. */
 ABUT_API abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology);
 /* Destroys a topology. Null is allowed. Thread-safe if no other thread uses the topology. */
 ABUT_API void abut_topology_destroy(abut_topology *topology);
-/* Returns the arrays of a topology; empty for null. Thread-safe. */
-ABUT_API abut_topology_arrays abut_topology_get_arrays(const abut_topology *topology);
+/* Stores the arrays of a topology. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_topology_get_arrays(const abut_topology *topology,
+                                              abut_topology_arrays *arrays);
 
 /* ---- normals ---- */
 
@@ -225,17 +229,21 @@ typedef struct abut_normals abut_normals;
  * feature is the side of the point: positive outside. Degenerate triangles have a zero normal and
  * add nothing to sums. Sums that cancel are zero. */
 typedef struct abut_normals_arrays {
+    size_t size;               /* sizeof(abut_normals_arrays), set by the default function */
     const abut_vec3 *faces;    /* triangle_count */
     const abut_vec3 *edges;    /* edge_count, with the indices of the topology */
     const abut_vec3 *vertices; /* vertex_count */
 } abut_normals_arrays;
 
+ABUT_DEFAULT(abut_normals_arrays)
+
 /* Computes all normals. Reports progress as stage "normals". Thread-safe. */
 ABUT_API abut_status abut_normals_create(const abut_topology *topology, abut_normals **normals);
 /* Destroys normals. Null is allowed. Thread-safe if no other thread uses the normals. */
 ABUT_API void abut_normals_destroy(abut_normals *normals);
-/* Returns the arrays of normals; empty for null. Thread-safe. */
-ABUT_API abut_normals_arrays abut_normals_get_arrays(const abut_normals *normals);
+/* Stores the arrays of normals. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_normals_get_arrays(const abut_normals *normals,
+                                             abut_normals_arrays *arrays);
 
 /* ---- mesh report ---- */
 

@@ -90,9 +90,10 @@ typedef struct abut_picture_item {
     double width;       /* in pixels */
 } abut_picture_item;
 
-/* Returns the options of a picture, with its actual width and height; defaults for null. One
- * thread per picture. */
-ABUT_API abut_picture_options abut_picture_get_options(const abut_picture *picture);
+/* Stores the options of a picture, with its actual width and height. `options->size` must be set.
+ * One thread per picture. */
+ABUT_API abut_status abut_picture_get_options(const abut_picture *picture,
+                                              abut_picture_options *options);
 /* Returns the number of meshes, lines and points; 0 for null. One thread per picture. */
 ABUT_API size_t abut_picture_item_count(const abut_picture *picture);
 /* Stores object `number` in `item`: first the meshes, then the lines and points, each in the order

@@ -101,6 +101,7 @@ ABUT_API abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_coun
 ABUT_API void abut_radial_destroy(abut_radial *radial);
 
 typedef struct abut_radial_info {
+    size_t size; /* sizeof(abut_radial_info), set by the default function */
     uint32_t field_count, bone_count;
     uint32_t vertex_count, triangle_count; /* of the mesh */
     uint64_t sample_count;                 /* samples of all fields */
@@ -112,14 +113,17 @@ typedef struct abut_radial_info {
     bool has_samples; /* positions were set at least once */
 } abut_radial_info;
 
-/* Returns the properties of the fields, or zeros if `radial` is null. One thread at a time for each
+ABUT_DEFAULT(abut_radial_info)
+
+/* Stores the properties of the fields. `info->size` must be set. One thread at a time for each
  * object. */
-ABUT_API abut_radial_info abut_radial_get_info(const abut_radial *radial);
+ABUT_API abut_status abut_radial_get_info(const abut_radial *radial, abut_radial_info *info);
 
 /* The current state of a field. Point (i, j) of its surface, i below around and j below along, is
  *     begin + j step axis + unit radii[j around + i] (cos a normal + sin a tangent),
  * with a = 2 pi i / around. Pointers are valid until the next update. */
 typedef struct abut_radial_view {
+    size_t size; /* sizeof(abut_radial_view), set by the default function */
     uint32_t bone;
     uint32_t around, along;
     uint32_t triangle_count;         /* triangles of the field */
@@ -131,9 +135,13 @@ typedef struct abut_radial_view {
     const float *radii; /* infinity = empty. Null before the first update */
 } abut_radial_view;
 
-/* Returns a field, or zeros if there is no such field or `radial` is null. Downloads the samples
- * from a device if necessary; returns zeros if that fails. One thread at a time for each object. */
-ABUT_API abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field);
+ABUT_DEFAULT(abut_radial_view)
+
+/* Stores a field. `view->size` must be set. Downloads the samples from a device if necessary.
+ * Returns ABUT_ERROR_ARGUMENT if the index is too high, and ABUT_ERROR_DEVICE if the download
+ * fails. One thread at a time for each object. */
+ABUT_API abut_status abut_radial_get_field(abut_radial *radial, uint32_t index,
+                                           abut_radial_view *view);
 
 /* Sets a pose: a matrix for each bone, and the positions of all vertices (abut_vec3, on the host or
  * on the device of the fields). Recomputes all samples. The previous frames of the fields are kept,

@@ -45,6 +45,7 @@ typedef struct abut_scene_pair {
 
 /* The content of a scene. All pointers are valid until the scene is destroyed. */
 typedef struct abut_scene_arrays {
+    size_t size; /* sizeof(abut_scene_arrays), set by the default function */
     uint32_t body_count;
     const abut_scene_body *bodies; /* in the order of the file */
     uint64_t ignored_count;
@@ -52,6 +53,8 @@ typedef struct abut_scene_arrays {
     uint32_t group_count;
     const char *const *groups; /* names of the groups from bit 1 on; bit 0 has no name */
 } abut_scene_arrays;
+
+ABUT_DEFAULT(abut_scene_arrays)
 
 #define ABUT_SCENE_GROUPS 31       /* maximum number of named groups */
 #define ABUT_SCENE_SEGMENTS 128    /* maximum of segments and rings of a shape */
@@ -72,8 +75,8 @@ ABUT_API abut_status abut_scene_read_memory(abut_context *context, const void *d
                                             const char *name, abut_scene **scene);
 /* Frees a scene and releases its meshes. Null is allowed. No other thread may use the scene. */
 ABUT_API void abut_scene_destroy(abut_scene *scene);
-/* Returns the content of a scene; all zeros for null. Thread-safe. */
-ABUT_API abut_scene_arrays abut_scene_get_arrays(const abut_scene *scene);
+/* Stores the content of a scene. `arrays->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *arrays);
 /* Returns whether two bodies may collide: they are different, their groups and masks allow it, and
  * the pair is not ignored. Returns false for an invalid index. Thread-safe. */
 ABUT_API bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b);

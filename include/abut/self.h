@@ -179,6 +179,7 @@ ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *s
 ABUT_API const unsigned char *abut_self_sets(const abut_self *view);
 
 typedef struct abut_self_info {
+    size_t size; /* sizeof(abut_self_info), set by the default function */
     uint32_t triangle_count, vertex_count, edge_count;
     uint32_t hole_count, ghost_count; /* boundary loops, and ghost triangles that close them */
     uint32_t part_count;              /* components that are connected through edges */
@@ -186,8 +187,10 @@ typedef struct abut_self_info {
     uint64_t bytes;                   /* approximate host memory, without the mesh */
 } abut_self_info;
 
-/* Returns the properties of a view, or zeros if `view` is null. Thread-safe. */
-ABUT_API abut_self_info abut_self_get_info(const abut_self *view);
+ABUT_DEFAULT(abut_self_info)
+
+/* Stores the properties of a view. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_self_get_info(const abut_self *view, abut_self_info *info);
 
 /* ---- names ---- */
 

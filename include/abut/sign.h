@@ -69,6 +69,7 @@ ABUT_DEFAULT(abut_sign_options)
 ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options);
 
 typedef struct abut_sign_info {
+    size_t size;                  /* sizeof(abut_sign_info), set by the default function */
     abut_sign_method method;      /* AUTO = not prepared */
     bool is_closed;               /* the surface is closed */
     uint64_t bytes;               /* in addition to the BVH */
@@ -78,8 +79,10 @@ typedef struct abut_sign_info {
                                    * ways. The reason is null if the BVH is not prepared */
 } abut_sign_info;
 
-/* Returns what was prepared. Null returns zeros. Thread-safe. */
-ABUT_API abut_sign_info abut_sign_get_info(const abut_bvh *bvh);
+ABUT_DEFAULT(abut_sign_info)
+
+/* Stores what was prepared. `info->size` must be set. Thread-safe. */
+ABUT_API abut_status abut_sign_get_info(const abut_bvh *bvh, abut_sign_info *info);
 
 /* Tests whether a point is inside, by winding numbers with any method. Points on the surface are
  * inside, exactly. An open surface that faces inwards, so that its volume about its own centre is

@@ -204,6 +204,7 @@ ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b
 
 /* The method of an item. */
 typedef struct abut_world_item_info {
+    size_t size;                  /* sizeof(abut_world_item_info), set by the default function */
     abut_world_method method;     /* AUTO for a body with several methods: each pair selects one */
     bool is_forced;               /* set by the item or the world; otherwise selected by the rule */
     const char *reason;           /* one static sentence */
@@ -216,10 +217,13 @@ typedef struct abut_world_item_info {
                            * wall is thinner than two cells */
 } abut_world_item_info;
 
-/* Returns the method of an item. The method is selected when the item is added, and is kept when
- * its mesh deforms. The first call after a deformation examines the mesh. Not thread-safe. */
+ABUT_DEFAULT(abut_world_item_info)
+
+/* Stores the method of an item. The method is selected when the item is added, and is kept when
+ * its mesh deforms. The first call after a deformation examines the mesh. `info->size`
+ * must be set. Not thread-safe. */
 ABUT_API abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
-                                              abut_world_item_info *choice);
+                                              abut_world_item_info *info);
 
 /* Which overlaps of a pair are guaranteed to have a contact. */
 typedef enum abut_world_guarantee {
@@ -238,6 +242,7 @@ ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 
 /* The method of a pair. */
 typedef struct abut_world_pair_info {
+    size_t size;              /* sizeof(abut_world_pair_info), set by the default function */
     abut_world_method method; /* AUTO: the pair is never tested */
     abut_world_guarantee guarantee;
     double error;       /* error bound of the deepest contact, a length; infinity = no bound, 0 =
@@ -245,10 +250,12 @@ typedef struct abut_world_pair_info {
     const char *reason; /* static: what may be missed, or why the pair is never tested */
 } abut_world_pair_info;
 
-/* Returns the method of two different items, for poses at which their bounding boxes overlap. Not
- * thread-safe. */
+ABUT_DEFAULT(abut_world_pair_info)
+
+/* Stores the method of two different items, for poses at which their bounding boxes overlap.
+ * `info->size` must be set. Not thread-safe. */
 ABUT_API abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
-                                              abut_world_pair_info *manner);
+                                              abut_world_pair_info *info);
 
 /* ---- broad phase ---- */
 

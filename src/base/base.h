@@ -29,6 +29,13 @@ void abuti_escape(const char *text, char *out, size_t out_bytes);
  * allowed and change nothing. */
 abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs, const char *what);
 
+/* Fills a structure of a caller who may have been compiled against an older, shorter one: copies as
+ * many bytes as its size field says and leaves that field. Fails on a size of 0 or beyond ours,
+ * which the first function checks alone. */
+abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *function);
+abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
+                             const char *function);
+
 /* The name of an enumerator out of a table of them; null beyond its end. */
 #define ABUTI_NAME(names, value) \
     ((size_t)(value) < sizeof(names) / sizeof *(names) ? (names)[value] : NULL)

@@ -111,6 +111,28 @@ abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs
     return ABUT_OK;
 }
 
+abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *function) {
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    if (size < sizeof size || size > ours_bytes)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the size field of the result is %zu; it must be %zu to %zu: start "
+                          "from the default function",
+                          function, size, sizeof size, ours_bytes);
+    return ABUT_OK;
+}
+
+abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
+                             const char *function) {
+    abut_status status = abuti_info_check(theirs, ours_bytes, function);
+    if (status)
+        return status;
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    memcpy((char *)theirs + sizeof size, (const char *)ours + sizeof size, size - sizeof size);
+    return ABUT_OK;
+}
+
 abut_status abut_set_error(abut_status status, const char *sentence) {
     return abuti_fail(status, "%s", sentence ? sentence : "no reason was given");
 }

@@ -260,20 +260,19 @@ uint64_t abuti_bvh_bytes(const abut_bvh *bvh) {
            abuti_bvh_compact_bytes(bvh->compact);
 }
 
-abut_bvh_info abut_bvh_get_info(const abut_bvh *bvh) {
-    abut_bvh_info info;
-    memset(&info, 0, sizeof info);
-    if (!bvh)
-        return info;
+abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info) {
+    if (!bvh || !info)
+        return abuti_null(__func__, bvh ? "info" : "bvh");
+    abut_bvh_info made = abut_bvh_info_default();
     abuti_bvh_host(bvh);
-    info.triangle_count = bvh->triangle_count;
-    info.node_count = bvh->node_count;
-    info.depth = bvh->depth;
-    info.bytes = abuti_bvh_bytes(bvh);
-    info.cost = bvh->cost;
-    info.built_cost = bvh->built_cost;
-    info.should_rebuild = bvh->cost > 1.5 * bvh->built_cost;
-    return info;
+    made.triangle_count = bvh->triangle_count;
+    made.node_count = bvh->node_count;
+    made.depth = bvh->depth;
+    made.bytes = abuti_bvh_bytes(bvh);
+    made.cost = bvh->cost;
+    made.built_cost = bvh->built_cost;
+    made.should_rebuild = bvh->cost > 1.5 * bvh->built_cost;
+    return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
 abut_mesh *abut_bvh_mesh(const abut_bvh *bvh) {

@@ -458,23 +458,43 @@ void abut_character_destroy(abut_character *character) {
 
 /* ---- asking ---- */
 
-abut_character_info abut_character_get_info(const abut_character *character) {
-    return character ? character->info : (abut_character_info){0};
+abut_status abut_character_get_info(const abut_character *character, abut_character_info *info) {
+    if (!character || !info)
+        return abuti_null(__func__, character ? "info" : "character");
+    return abuti_info_write(info, &character->info, sizeof character->info, __func__);
 }
 
-abut_character_bone abut_character_get_bone(const abut_character *character, uint32_t bone) {
-    return character && bone < character->info.bone_count ? character->bones[bone]
-                                                          : (abut_character_bone){0};
+abut_status abut_character_get_bone(const abut_character *character, uint32_t index,
+                                    abut_character_bone *bone) {
+    if (!character || !bone)
+        return abuti_null(__func__, character ? "bone" : "character");
+    if (index >= character->info.bone_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u bones",
+                          __func__, index, character->info.bone_count);
+    *bone = character->bones[index];
+    return ABUT_OK;
 }
 
-abut_character_clip abut_character_get_clip(const abut_character *character, uint32_t clip) {
-    return character && clip < character->info.clip_count ? character->clips[clip]
-                                                          : (abut_character_clip){0};
+abut_status abut_character_get_clip(const abut_character *character, uint32_t index,
+                                    abut_character_clip *clip) {
+    if (!character || !clip)
+        return abuti_null(__func__, character ? "clip" : "character");
+    if (index >= character->info.clip_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u clips",
+                          __func__, index, character->info.clip_count);
+    *clip = character->clips[index];
+    return ABUT_OK;
 }
 
-abut_character_morph abut_character_get_morph(const abut_character *character, uint32_t morph) {
-    return character && morph < character->info.morph_count ? character->morphs[morph]
-                                                            : (abut_character_morph){0};
+abut_status abut_character_get_morph(const abut_character *character, uint32_t index,
+                                     abut_character_morph *morph) {
+    if (!character || !morph)
+        return abuti_null(__func__, character ? "morph" : "character");
+    if (index >= character->info.morph_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; the character has %u morphs",
+                          __func__, index, character->info.morph_count);
+    *morph = character->morphs[index];
+    return ABUT_OK;
 }
 
 abut_mesh *abut_character_rest_mesh(const abut_character *character) {

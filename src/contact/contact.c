@@ -355,7 +355,8 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)
         return status;
-    call.reliability = abuti_contact_reliability(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
+    call.reliability =
+        abuti_contact_reliability(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
     const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
     return abuti_contact_end(&call, abuti_contact_pair(&call, both));
 }

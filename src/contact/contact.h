@@ -8,6 +8,7 @@
 #include "field/field.h"
 
 #include <abut/contact.h>
+#include <assert.h>
 
 #include <float.h>
 
@@ -66,11 +67,26 @@ abut_field_value abuti_contact_value(const abut_field *field, const contact_moti
 
 /* Tells a contact: writes it if there is room. */
 void abuti_contact_put(contact_call *call, const abut_contact *contact);
-#define CONTACT_ID_SPARE 61 /* two bits of an id that no feature uses */
-_Static_assert(ABUT_CONTACT_OVERLAP < 1 << (CONTACT_ID_SPARE - 58),
-               "a kind has three bits of an id");
+/* The bits of an id, from the lowest: 32 of the element, 26 of the part, 3 of the kind, 2 spare
+ * ones that no feature uses, 1 of the side. The kernels in world.cl do the same. */
+enum {
+    CONTACT_ID_PART = 32,
+    CONTACT_ID_PART_BITS = 26,
+    CONTACT_ID_KIND = CONTACT_ID_PART + CONTACT_ID_PART_BITS,
+    CONTACT_ID_KIND_BITS = 3,
+    CONTACT_ID_SPARE = CONTACT_ID_KIND + CONTACT_ID_KIND_BITS,
+    CONTACT_ID_SPARE_BITS = 2,
+    CONTACT_ID_SIDE = CONTACT_ID_SPARE + CONTACT_ID_SPARE_BITS
+};
+_Static_assert(CONTACT_ID_SIDE == 63, "an id has 64 bits");
+_Static_assert(ABUT_CONTACT_OVERLAP < 1 << CONTACT_ID_KIND_BITS, "every kind fits into an id");
+_Static_assert(ABUT_SAMPLE_DEEPEST < UINT32_C(1) << CONTACT_ID_PART_BITS, "every part fits");
+_Static_assert(sizeof((abut_contact){0}.id) == 8, "an id has 64 bits");
+
 static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element, uint32_t part) {
-    return (uint64_t)side << 63 | (uint64_t)kind << 58 | (uint64_t)part << 32 | element;
+    assert(side < 2 && kind < 1 << CONTACT_ID_KIND_BITS && part >> CONTACT_ID_PART_BITS == 0);
+    return (uint64_t)side << CONTACT_ID_SIDE | (uint64_t)kind << CONTACT_ID_KIND |
+           (uint64_t)part << CONTACT_ID_PART | element;
 }
 
 /* Points against a field, `count` of them and then `edges` pairs of ends; found[i] for each. */

@@ -140,7 +140,8 @@ abut_status abut_contact_mesh(const abut_body *a, const abut_mesh *mesh,
     contact_call call;
     abut_contact few[CONTACT_FEW];
     contact_motion at, mesh_at;
-    abut_topology_arrays t = abut_topology_get_arrays(topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(topology, &t);
     abut_status status = abuti_contact_begin(&call, function, a, true, options, few, contacts);
     if (!status && (!mesh || !topology))
         status = abuti_null(function, mesh ? "topology" : "mesh");

@@ -44,15 +44,15 @@ typedef struct patch_skin {
     const abut_bvh *bvh;
     abut_topology *topology; /* of the triangles with vertices in one place as one */
     abut_topology_arrays view;
-    const uint32_t *corner; /* 3 a triangle, vertices in one place as one */
-    vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
-    patch_cone *cones;      /* of the triangles */
-    double reach;           /* the longest offset */
-    double size;            /* of the box, the longest side */
-    bool has_needles;       /* some triangles have no area */
-    bool inward;            /* triangles are turned round here */
-    patch_part *parts;      /* by component of the topology */
-    abut_reliability reliability;     /* what contacts with it are worth */
+    const uint32_t *corner;       /* 3 a triangle, vertices in one place as one */
+    vec3 *offset;                 /* of a vertex: by which it goes out if its faces go out by 1 */
+    patch_cone *cones;            /* of the triangles */
+    double reach;                 /* the longest offset */
+    double size;                  /* of the box, the longest side */
+    bool has_needles;             /* some triangles have no area */
+    bool inward;                  /* triangles are turned round here */
+    patch_part *parts;            /* by component of the topology */
+    abut_reliability reliability; /* what contacts with it are worth */
 } patch_skin;
 
 /* Gives it; made by the first call and kept by the hierarchy. `turned`: with all triangles the
@@ -360,8 +360,14 @@ typedef struct patch_answer {
 
 /* The order of points that are as good: vertices come before crossings. The choice by names keeps
  * the same points from frame to frame. */
+enum { PATCH_NAME_ELEMENT = CONTACT_ID_PART_BITS, PATCH_NAME_SIDE = 59, PATCH_NAME_KIND = 60 };
+_Static_assert(PATCH_NAME_ELEMENT + 32 < PATCH_NAME_SIDE, "elements have 32 bits of a name");
+_Static_assert(ABUT_CONTACT_OVERLAP < 1 << (64 - PATCH_NAME_KIND), "every kind fits into a name");
+
 static inline uint64_t patch_name(const patch_point *p) {
-    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+    assert(p->side < 2 && p->part >> CONTACT_ID_PART_BITS == 0);
+    return (uint64_t)p->kind << PATCH_NAME_KIND | (uint64_t)p->side << PATCH_NAME_SIDE |
+           (uint64_t)p->element << PATCH_NAME_ELEMENT | p->part;
 }
 
 /* Of the extent of a contact: vertices that are less far out than the outermost point are as good.

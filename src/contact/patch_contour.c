@@ -438,6 +438,7 @@ static void spread(patch_work *work, const pair_frame *frame) {
 
 static void add_area(patch_work *work, uint32_t side, uint32_t face, uint32_t patch, vec3 area) {
     bool added;
+    assert(side < 2 && patch < UINT32_C(1) << 30);
     uint64_t key = (uint64_t)(side + 1) << 62 | (uint64_t)patch << 32 | face;
     uint32_t *value =
         abuti_patch_put(work, &work->by_facet, key, (uint32_t)work->facet_count, &added);

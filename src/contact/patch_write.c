@@ -12,11 +12,9 @@
 #include <stdlib.h>
 
 enum {
-    KEEP = 4,        /* contacts a patch */
-    FEW = 64,        /* contacts that are sorted without memory */
-    ID_NUMBERS = 4,  /* contacts of a feature that the spare bits of an id tell apart */
-    PART_SHIFT = 32, /* of the part in an id, */
-    PART_BITS = 26   /* see contact_id() */
+    KEEP = 4,                               /* contacts a patch */
+    FEW = 64,                               /* contacts that are sorted without memory */
+    ID_NUMBERS = 1 << CONTACT_ID_SPARE_BITS /* contacts of a feature that an id tells apart */
 };
 
 /* Normals and points are ordered along this direction. Its coordinates are powers of the root of
@@ -62,7 +60,7 @@ static bool has_id(const abut_contact *list, size_t count, uint64_t id) {
 /* Numbers the contacts of each feature, all of which have the id of the feature. Those beyond
  * ID_NUMBERS get a part that no other id has, after all others have their ids. */
 static void number_ids(named_contact *named, size_t count, abut_contact *list) {
-    const uint64_t part_mask = (((uint64_t)1 << PART_BITS) - 1) << PART_SHIFT;
+    const uint64_t part_mask = (((uint64_t)1 << CONTACT_ID_PART_BITS) - 1) << CONTACT_ID_PART;
     size_t extra = 0;
     qsort(named, count, sizeof *named, compare_named);
     for (size_t i = 0; i < count; i++) {
@@ -77,7 +75,7 @@ static void number_ids(named_contact *named, size_t count, abut_contact *list) {
             continue;
         uint64_t id = named[i].id | (uint64_t)(ID_NUMBERS - 1) << CONTACT_ID_SPARE;
         for (uint64_t add = named[i].number; has_id(list, count, id); add++)
-            id = (id & ~part_mask) | ((named[i].id + (add << PART_SHIFT)) & part_mask);
+            id = (id & ~part_mask) | ((named[i].id + (add << CONTACT_ID_PART)) & part_mask);
         list[named[i].at].id = id;
     }
 }

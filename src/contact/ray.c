@@ -141,7 +141,8 @@ abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double lim
         r.origin[axis] = v3_get(origin, axis) / grid->cell;
         r.way[axis] = v3_get(way, axis) / grid->cell;
     }
-    abut_field_hit found = {.parameter = INFINITY, .reliability = abuti_contact_reliability(a->field, NULL)};
+    abut_field_hit found = {.parameter = INFINITY,
+                            .reliability = abuti_contact_reliability(a->field, NULL)};
     if (method == ABUT_CONTACT_RAY_TRACE && clip(&r, 0)) {
         found.parameter = trace(&r);
         if (found.parameter < INFINITY) {

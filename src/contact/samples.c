@@ -383,8 +383,10 @@ static abut_status make(work *w, abut_samples *to) {
     abut_normals *normals = NULL;
     abut_status status = abut_topology_create(w->mesh, &topology);
     status = status ? status : abut_normals_create(topology, &normals);
-    w->topology = abut_topology_get_arrays(topology);
-    w->normals = abut_normals_get_arrays(normals);
+    w->topology = abut_topology_arrays_default();
+    w->normals = abut_normals_arrays_default();
+    status = status ? status : abut_topology_get_arrays(topology, &w->topology);
+    status = status ? status : abut_normals_get_arrays(normals, &w->normals);
     status = status ? status : find(w, to);
     to->samples = w->found.list;
     to->view.count = status ? 0 : (uint32_t)w->found.count;
@@ -473,10 +475,10 @@ void abut_samples_destroy(abut_samples *samples) {
     abut_context_destroy(context);
 }
 
-abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples) {
-    abut_samples_arrays none;
-    memset(&none, 0, sizeof none);
-    return samples ? samples->view : none;
+abut_status abut_samples_get_arrays(const abut_samples *samples, abut_samples_arrays *arrays) {
+    if (!samples || !arrays)
+        return abuti_null(__func__, samples ? "arrays" : "samples");
+    return abuti_info_write(arrays, &samples->view, sizeof samples->view, __func__);
 }
 
 const char *abut_sample_kind_name(abut_sample_kind kind) {

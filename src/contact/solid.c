@@ -108,7 +108,8 @@ static double least_along(const solid *s, vec3 a, vec3 b) {
 
 static void try_body(contact_call *call, const abut_body *a, const contact_motion *at,
                      const solid *s) {
-    abut_samples_arrays view = abut_samples_get_arrays(a->samples);
+    abut_samples_arrays view = abut_samples_arrays_default();
+    abut_samples_get_arrays(a->samples, &view);
     for (uint32_t i = 0; i < view.count; i++) {
         const abut_sample *sample = &view.samples[i];
         abut_contact contact = {.kind = (abut_contact_kind)sample->kind,
@@ -342,8 +343,8 @@ static void try_box(contact_call *call, const abut_body *a, const contact_motion
         abuti_contact_frame(a->field, at, &s->motion, v3(0, 0, 0), call->options.margin);
     frame.any_normal = call->options.keep_backfacing;
     box_features(s->half, points);
-    abuti_contact_try(a->field, &frame, points, BOX_POINTS, call->options.skip_edges ? 0 : BOX_EDGES,
-                      found);
+    abuti_contact_try(a->field, &frame, points, BOX_POINTS,
+                      call->options.skip_edges ? 0 : BOX_EDGES, found);
     for (int i = 0; i < BOX_POINTS + (call->options.skip_edges ? 0 : BOX_EDGES); i++) {
         if (!(found[i].depth > CONTACT_WRONG))
             continue;

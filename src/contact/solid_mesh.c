@@ -177,8 +177,9 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
                          .context = a->bvh->context};
     call.is_exact |= b->kind == ABUT_SOLID_PLANE && !call.count; /* all of it is above */
     if (!status && !through)
-        status = abuti_patch_write(&frame, call.answers, call.count, call.separates || !call.count,
-                                   abuti_patch_reliability(call.skin, NULL, call.is_exact), patches);
+        status =
+            abuti_patch_write(&frame, call.answers, call.count, call.separates || !call.count,
+                              abuti_patch_reliability(call.skin, NULL, call.is_exact), patches);
     abuti_patch_memory_end(&memory);
     return status || !through ? status : answer_mesh(a, b, &o, patches);
 }

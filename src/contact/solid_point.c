@@ -394,10 +394,6 @@ static double area_of(const places *p) {
 
 /* ---- names ---- */
 
-static uint64_t order_of(const patch_point *p) {
-    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
-}
-
 /* The vertices of a feature as seen along the normal. */
 typedef struct seen_vertices {
     uint32_t count, vertex[SIDES];
@@ -447,7 +443,7 @@ static void name_places(places *p, const seen_vertices seen[2], double radius, d
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->count; i++) { /* by the names that they have */
         uint32_t k = count++;
-        for (; k > 0 && order_of(&sorted[k - 1].point) > order_of(&p->found[i].point); k--)
+        for (; k > 0 && patch_name(&sorted[k - 1].point) > patch_name(&p->found[i].point); k--)
             sorted[k] = sorted[k - 1];
         sorted[k] = p->found[i];
     }
@@ -464,11 +460,11 @@ static void name_places(places *p, const seen_vertices seen[2], double radius, d
             c.point.part = 0;
             break;
         }
-        uint64_t order = order_of(&c.point);
+        uint64_t order = patch_name(&c.point);
         uint32_t k = p->count;
-        while (k > 0 && order_of(&p->found[k - 1].point) > order)
+        while (k > 0 && patch_name(&p->found[k - 1].point) > order)
             k--;
-        if (k > 0 && order_of(&p->found[k - 1].point) == order) {
+        if (k > 0 && patch_name(&p->found[k - 1].point) == order) {
             if (c.point.depth > p->found[k - 1].point.depth + slack)
                 p->found[k - 1] = c;
             continue;
@@ -486,7 +482,7 @@ static void restore_depths(const places *p, patch_answer *answer) {
     for (uint32_t i = 0; i < answer->count; i++) {
         patch_point *point = &answer->points[i];
         for (uint32_t k = 0; k < p->count; k++)
-            if (order_of(&p->found[k].point) == order_of(point))
+            if (patch_name(&p->found[k].point) == patch_name(point))
                 *point = p->found[k].point;
         if (point->depth > answer->points[deepest].depth)
             deepest = i;

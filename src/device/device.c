@@ -29,26 +29,45 @@ static uint32_t fastest_of(const abut_device_info *infos, uint32_t count, abut_d
     return best;
 }
 
+/* Copies descriptions to the array of a caller, whose elements have the size of the first. */
+static abut_status write_infos(const abut_device_info *from, uint32_t count, abut_device_info *to) {
+    abut_status status = ABUT_OK;
+    const size_t stride = count ? to->size : 0;
+    for (uint32_t i = 0; i < count && !status; i++) {
+        void *element = (char *)to + i * stride;
+        memcpy(element, &stride, sizeof stride);
+        status = abuti_info_write(element, &from[i], sizeof *from, "abut_device_list");
+    }
+    return status;
+}
+
 abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_device_info *infos,
                              uint64_t *count) {
     if (!count || (!infos && capacity))
         return abuti_null(__func__, count ? "infos" : "count");
+    context = abuti_context_of(context);
+    abut_device_info *all = abuti_allocate(context, MOST_DEVICES, sizeof *all);
+    if (!all)
+        return ABUT_ERROR_MEMORY;
     uint32_t found = 0;
     const char *absence;
-    abut_status status = abuti_opencl_list(abuti_context_of(context), NULL, 0, &found, &absence);
-    if (!status && found && found <= capacity)
-        status = abuti_opencl_list(abuti_context_of(context), infos, found, &found, &absence);
-    if (status)
-        return status;
-    *count = found;
-    if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_device_list: room for %llu devices, but there are %u",
-                          (unsigned long long)capacity, found);
-    uint32_t fastest = fastest_of(infos, found, ABUT_DEVICE_KIND_GPU);
-    if (fastest < found)
-        infos[fastest].is_default = true;
-    return ABUT_OK;
+    abut_status status =
+        abuti_opencl_list(context, all, capacity ? MOST_DEVICES : 0, &found, &absence);
+    if (!status && found > capacity) {
+        *count = found;
+        status = abuti_fail(ABUT_ERROR_BUFFER,
+                            "abut_device_list: room for %llu devices, but there are %u",
+                            (unsigned long long)capacity, found);
+    } else if (!status) {
+        const uint32_t fastest = fastest_of(all, found, ABUT_DEVICE_KIND_GPU);
+        if (fastest < found)
+            all[fastest].is_default = true;
+        status = write_infos(all, found, infos);
+        if (!status)
+            *count = found;
+    }
+    abuti_release(context, all);
+    return status;
 }
 
 /* Whether `text` holds `part`, in any case. */
@@ -152,8 +171,10 @@ void *abut_device_native(const abut_device *device) {
     return device ? device->backend->native(device) : NULL;
 }
 
-abut_device_info abut_device_get_info(const abut_device *device) {
-    return device ? device->info : (abut_device_info){.has_doubles = false};
+abut_status abut_device_get_info(const abut_device *device, abut_device_info *info) {
+    if (!device || !info)
+        return abuti_null(__func__, device ? "info" : "device");
+    return abuti_info_write(info, &device->info, sizeof device->info, __func__);
 }
 
 abut_device *abuti_device_retain(abut_device *device) {

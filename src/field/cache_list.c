@@ -71,14 +71,14 @@ static abut_status list_item(listing *l, cache_file *file, const cache_item *ite
                              abut_field_cache_entry *entry) {
     char problem[1024];
     abut_field *field = NULL;
-    memset(&entry->info, 0, sizeof entry->info);
+    entry->info = abut_field_info_default();
     abut_status status = abuti_cache_file_peek(file, item, &entry->info);
     if (!status && l->verify)
         status = abuti_cache_file_load(file, item, &field);
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
         return status;
     if (field)
-        entry->info = abut_field_get_info(field);
+        abut_field_get_info(field, &entry->info);
     abut_field_destroy(field);
     entry->stored_bytes = item->bytes;
     snprintf(problem, sizeof problem, "%s", abut_last_error());

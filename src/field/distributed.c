@@ -238,7 +238,8 @@ static abut_status write_file(team *t) {
 
 /* The range of all values, of which each process has seen some. */
 static abut_status reduce_value_range(team *t, abut_field_info *info) {
-    abut_field_info made = abut_field_get_info(t->field);
+    abut_field_info made = abut_field_info_default();
+    abut_field_get_info(t->field, &made);
     const double own[2] = {made.lowest, made.highest};
     double(*all)[2] = abuti_allocate(t->context, t->with->count, sizeof *all);
     abut_status status = agree(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
@@ -249,7 +250,7 @@ static abut_status reduce_value_range(team *t, abut_field_info *info) {
     }
     abuti_release(t->context, all);
     if (!status && info)
-        *info = made;
+        status = abuti_info_write(info, &made, sizeof made, "abut_field_write_distributed");
     return status;
 }
 
@@ -300,7 +301,8 @@ abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_optio
     t.sizes = abuti_allocate(t.context, with->count, sizeof *t.sizes);
     t.outcomes = abuti_allocate(t.context, with->count, sizeof *t.outcomes);
     if (t.sizes && t.outcomes) {
-        status = prepare(&t, mesh, options);
+        status = info ? abuti_info_check(info, sizeof *info, __func__) : ABUT_OK;
+        status = status ? status : prepare(&t, mesh, options);
         status = agree(&t, status);
         status = status ? status : find_corners(&t, status);
         if (!status) {

@@ -183,7 +183,8 @@ static abut_device *device_of(const abut_bvh *bvh, const abut_field_options *o) 
 }
 
 abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
-    const abut_sign_info sign = abut_sign_get_info(bvh);
+    abut_sign_info sign = abut_sign_info_default();
+    abut_sign_get_info(bvh, &sign);
     field->layout = o->layout;
     field->type = o->type;
     field->sign = sign.method;
@@ -318,30 +319,29 @@ void abut_field_destroy(abut_field *field) {
 
 /* ---- what it is ---- */
 
-abut_field_info abut_field_get_info(const abut_field *field) {
-    abut_field_info info;
-    memset(&info, 0, sizeof info);
-    if (!field)
-        return info;
-    info.grid = field->grid;
-    info.layout = field->layout;
-    info.type = field->type;
-    info.band = field->band;
-    info.step = field->step;
-    info.lowest = field->lowest;
-    info.highest = field->highest;
-    info.closed = field->closed;
-    info.reliability = field->reliability;
-    info.sign = field->sign;
-    info.bricks = field->brick_count;
-    info.bytes = (uint64_t)field->value_count * field_value_bytes(field);
+abut_status abut_field_get_info(const abut_field *field, abut_field_info *info) {
+    if (!field || !info)
+        return abuti_null(__func__, field ? "info" : "field");
+    abut_field_info made = abut_field_info_default();
+    made.grid = field->grid;
+    made.layout = field->layout;
+    made.type = field->type;
+    made.band = field->band;
+    made.step = field->step;
+    made.lowest = field->lowest;
+    made.highest = field->highest;
+    made.closed = field->closed;
+    made.reliability = field->reliability;
+    made.sign = field->sign;
+    made.bricks = field->brick_count;
+    made.bytes = (uint64_t)field->value_count * field_value_bytes(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         const uint32_t *b = field->bricks;
-        info.bytes = (uint64_t)field->brick_count * FIELD_VALUES * field_value_bytes(field);
-        info.bytes += sizeof *field->index * ((uint64_t)b[0] * b[1] * b[2]);
-        info.bytes += sizeof *field->coarse * ((uint64_t)(b[0] + 1) * (b[1] + 1) * (b[2] + 1));
+        made.bytes = (uint64_t)field->brick_count * FIELD_VALUES * field_value_bytes(field);
+        made.bytes += sizeof *field->index * ((uint64_t)b[0] * b[1] * b[2]);
+        made.bytes += sizeof *field->coarse * ((uint64_t)(b[0] + 1) * (b[1] + 1) * (b[2] + 1));
     }
-    return info;
+    return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
 /* ---- names ---- */

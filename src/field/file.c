@@ -156,9 +156,9 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
                       .layout = field->layout,
                       .type = field->type,
                       .sign = field->sign,
-                      .closed = field->closed                                 ? CLOSED
+                      .closed = field->closed                                             ? CLOSED
                                 : field->reliability.level == ABUT_RELIABILITY_UNRELIABLE ? FLIPPED
-                                                                              : OPEN,
+                                                                                          : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
                       .band = field->band,
@@ -341,8 +341,8 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
                         .reliability = reliability_of(&h),
                         .sign = (abut_sign_method)h.sign};
     abuti_field_count(&field);
-    *info = abut_field_get_info(&field);
-    return ABUT_OK;
+    *info = abut_field_info_default();
+    return abut_field_get_info(&field, info);
 }
 
 /* Whether a block holds what a field can hold; widens the range of values. */

@@ -185,7 +185,8 @@ abut_status abut_field_combine(const abut_field *a, const abut_field *b, abut_co
     made->grid = a->grid;
     made->band = real_min(a->band, b->band);
     made->closed = a->closed && b->closed;
-    made->reliability = a->reliability.level >= b->reliability.level ? a->reliability : b->reliability;
+    made->reliability =
+        a->reliability.level >= b->reliability.level ? a->reliability : b->reliability;
     made->sign = a->sign == b->sign ? a->sign : ABUT_SIGN_AUTO;
     status = fill(a, b, how, made);
     if (status) {

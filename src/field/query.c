@@ -79,7 +79,7 @@ static abut_status check_call(const char *function, const abut_field *field,
 }
 
 abut_status abut_field_evaluate(const abut_field *field, abut_vec3 point,
-                          abut_interpolation interpolation, abut_field_value *value) {
+                                abut_interpolation interpolation, abut_field_value *value) {
     abut_status status = check_call("abut_field_evaluate", field, interpolation);
     if (status)
         return status;
@@ -87,10 +87,11 @@ abut_status abut_field_evaluate(const abut_field *field, abut_vec3 point,
         return abuti_null(__func__, "value");
     if (!(v3_max_abs(point) <= ABUT_COORDINATE_MAX && point.x == point.x && point.y == point.y &&
           point.z == point.z))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_evaluate: the point is (%g, %g, %g); coordinates must be finite "
-                          "and at most %g in magnitude",
-                          point.x, point.y, point.z, ABUT_COORDINATE_MAX);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_field_evaluate: the point is (%g, %g, %g); coordinates must be finite "
+            "and at most %g in magnitude",
+            point.x, point.y, point.z, ABUT_COORDINATE_MAX);
     value_at(field, &point, interpolation, value);
     return ABUT_OK;
 }
@@ -112,17 +113,17 @@ static void points_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 abut_status abut_field_evaluate_batch(const abut_field *field, const abut_points *points,
-                                abut_interpolation interpolation, abut_field_value *values) {
+                                      abut_interpolation interpolation, abut_field_value *values) {
     batch b = {.field = field, .interpolation = interpolation, .values = values};
     box3 bounds;
     abut_status status = check_call("abut_field_evaluate_batch", field, interpolation);
-    status =
-        status ? status : abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, &b.points);
+    status = status ? status
+                    : abuti_bvh_points_read("abut_field_evaluate_batch", NULL, points, &b.points);
     if (!status && !values && b.points.count)
         status = abuti_null(__func__, "values");
-    status =
-        status ? status
-               : abuti_bvh_points_check("abut_field_evaluate_batch", field->context, &b.points, &bounds);
+    status = status ? status
+                    : abuti_bvh_points_check("abut_field_evaluate_batch", field->context, &b.points,
+                                             &bounds);
     if (!status)
         abuti_parallel_for(field->context, b.points.count, POINTS_A_TASK, points_task, &b);
     return status;

@@ -62,8 +62,8 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
             indices[at] = (uint32_t)at;
         }
     }
-    return abuti_mesh_derive(context, "abut_field_set_mesh", positions, 6 * count, indices, 2 * count,
-                             moved);
+    return abuti_mesh_derive(context, "abut_field_set_mesh", positions, 6 * count, indices,
+                             2 * count, moved);
 }
 
 /* ---- blocks ---- */
@@ -171,7 +171,9 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     made->coarse = NULL;
     made->brick_count = 0;
     made->closed = bvh_sign_of(bvh)->closed;
-    made->reliability = abut_sign_get_info(bvh).reliability;
+    abut_sign_info sign = abut_sign_info_default();
+    abut_sign_get_info(bvh, &sign);
+    made->reliability = sign.reliability;
     bool all = field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL ||
                abuti_field_step(made) != field->step;
     abut_status status = find_known(field, bvh, all, &known, changed);

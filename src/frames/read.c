@@ -292,8 +292,10 @@ void abut_frames_close(abut_frames *frames) {
 
 /* ---- asking ---- */
 
-abut_frames_info abut_frames_get_info(const abut_frames *frames) {
-    return frames ? frames->info : (abut_frames_info){0};
+abut_status abut_frames_get_info(const abut_frames *frames, abut_frames_info *info) {
+    if (!frames || !info)
+        return abuti_null(__func__, frames ? "info" : "frames");
+    return abuti_info_write(info, &frames->info, sizeof frames->info, __func__);
 }
 
 abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh) {

@@ -115,7 +115,8 @@ static abut_status touch_itself(const garment_body *b, const abut_character *cha
     if (status != ABUT_ERROR_BUFFER)
         return status;
     abut_pair_self_intersection *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
-    status = list ? abut_pair_self_intersections(bvh, NULL, count, list, &count) : ABUT_ERROR_MEMORY;
+    status =
+        list ? abut_pair_self_intersections(bvh, NULL, count, list, &count) : ABUT_ERROR_MEMORY;
     for (uint64_t i = 0; i < count && !status; i++) {
         abut_nearest near;
         uint32_t vertex = mesh->indices[3 * (size_t)list[i].triangle[0]];

@@ -163,7 +163,8 @@ static inline segment3 longest_extent(const meeting_points *list) {
 }
 
 /* Intersects two hulls of one plane (seen along `axis`) or of one line (-1). */
-ABUTI_COLD abut_intersection flat_meet(const hull3 *a, const hull3 *b, int axis, segment3 *segment) {
+ABUTI_COLD abut_intersection flat_meet(const hull3 *a, const hull3 *b, int axis,
+                                       segment3 *segment) {
     meeting_points list;
     list.count = list.crossing_count = 0;
     list_corners(a, b, axis, &list);

@@ -114,7 +114,7 @@ abut_status abut_triangle_triangle_closest(const abut_triangle *a, const abut_tr
 /* ---- intersections ---- */
 
 abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_triangle *b,
-                                        abut_intersection *meeting, abut_segment *segment) {
+                                             abut_intersection *meeting, abut_segment *segment) {
     abut_status status = check_triangle(__func__, "a", a);
     status = status ? status : check_triangle(__func__, "b", b);
     status = status ? status : check_pointer(__func__, "meeting", meeting);
@@ -123,8 +123,9 @@ abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_
     return status;
 }
 
-abut_status abut_segment_triangle_intersect(const abut_segment *segment, const abut_triangle *triangle,
-                                       bool *meet, abut_vec3 *point) {
+abut_status abut_segment_triangle_intersect(const abut_segment *segment,
+                                            const abut_triangle *triangle, bool *meet,
+                                            abut_vec3 *point) {
     abut_status status = check_segment(__func__, "segment", segment);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
     status = status ? status : check_pointer(__func__, "meet", meet);
@@ -138,8 +139,8 @@ abut_status abut_segment_triangle_intersect(const abut_segment *segment, const a
     return ABUT_OK;
 }
 
-abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle, bool *meet,
-                                   abut_ray_triangle_hit *hit) {
+abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle *triangle,
+                                        bool *meet, abut_ray_triangle_hit *hit) {
     abut_status status = check_pointer(__func__, "ray", ray);
     status = status ? status : check_point(__func__, "ray->origin", ray->origin);
     status = status ? status : check_point(__func__, "ray->direction", ray->direction);
@@ -161,7 +162,8 @@ abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle
     return ABUT_OK;
 }
 
-abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle, bool *meet) {
+abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle *triangle,
+                                        bool *meet) {
     abut_status status = check_box(__func__, box);
     status = status ? status : check_triangle(__func__, "triangle", triangle);
     status = status ? status : check_pointer(__func__, "meet", meet);

@@ -446,7 +446,8 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
     gathering g = {.map = map, .context = map->context, .margin = ours.margin};
     status = status ? status : list_texels(&g);
     if (!status) {
-        abut_topology_arrays topology = abut_topology_get_arrays(map->topology);
+        abut_topology_arrays topology = abut_topology_arrays_default();
+        abut_topology_get_arrays(map->topology, &topology);
         status = join_texels(&g, &topology);
     }
     status = status ? status : write_patches(&g, &ours, volumes, patches);

@@ -176,7 +176,9 @@ static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
     f->other = other;
     f->posed = posed;
     f->motion = abuti_map_motion(&posed->pose);
-    f->has_sign = abut_sign_get_info(posed->bvh).method != ABUT_SIGN_AUTO;
+    abut_sign_info sign = abut_sign_info_default();
+    abut_sign_get_info(posed->bvh, &sign);
+    f->has_sign = sign.method != ABUT_SIGN_AUTO;
     f->box = body_box(posed);
 }
 
@@ -280,7 +282,7 @@ static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t c
 }
 
 abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
-                          const abut_map_query *query) {
+                                      const abut_map_query *query) {
     abut_map_query ours;
     abut_status status = check_others(__func__, others, count);
     status = status ? status : abuti_map_open(__func__, map, query, &ours);
@@ -288,7 +290,8 @@ abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, u
     if (status)
         return status;
     for (uint32_t i = 0; i < count; i++) {
-        abut_sign_info sign = abut_sign_get_info(others[i].bvh);
+        abut_sign_info sign = abut_sign_info_default();
+        abut_sign_get_info(others[i].bvh, &sign);
         if (sign.method == ABUT_SIGN_AUTO)
             continue;
         if (!map->has_sign || sign.reliability.level > map->reliability.level)

@@ -293,26 +293,25 @@ abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t
 
 /* ---- what a map tells of itself ---- */
 
-abut_map_info abut_map_get_info(const abut_map *map) {
-    abut_map_info info;
-    memset(&info, 0, sizeof info);
-    if (!map)
-        return info;
+abut_status abut_map_get_info(const abut_map *map, abut_map_info *info) {
+    if (!map || !info)
+        return abuti_null(__func__, map ? "info" : "map");
+    abut_map_info made = abut_map_info_default();
     const double texels = (double)map->atlas.resolution * map->atlas.resolution;
     measure_surface((abut_map *)(uintptr_t)map); /* one user at a time */
-    info.resolution = map->atlas.resolution;
-    info.sample_count = map->sample_count;
-    info.placed = map->placed;
-    info.used = map->sample_count / texels;
-    info.area = map->area;
-    info.density = map->atlas.scale * map->atlas.scale;
-    info.uneven = map->atlas.uneven;
-    info.reach = map->reach;
-    info.reach_at_rest = map->reach_at_rest;
-    info.has_distances = map->question != MAP_NOTHING;
-    info.has_sign = map->has_sign;
-    info.reliability = map->reliability;
-    return info;
+    made.resolution = map->atlas.resolution;
+    made.sample_count = map->sample_count;
+    made.placed = map->placed;
+    made.used = map->sample_count / texels;
+    made.area = map->area;
+    made.density = map->atlas.scale * map->atlas.scale;
+    made.uneven = map->atlas.uneven;
+    made.reach = map->reach;
+    made.reach_at_rest = map->reach_at_rest;
+    made.has_distances = map->question != MAP_NOTHING;
+    made.has_sign = map->has_sign;
+    made.reliability = map->reliability;
+    return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
 abut_mesh *abut_map_mesh(const abut_map *map) {

@@ -33,8 +33,8 @@ typedef struct map_atlas {
 /* Lays out all triangles of a mesh; `importance` may be null. `function` stands first in errors. */
 abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, uint32_t resolution,
                                    const double *importance, map_atlas *atlas);
-/* Places the triangles of another mesh: `from` as in abut_map_replace_mesh(). Where there is no room for
- * those that are new the atlas is empty; else `placed` gets their number. */
+/* Places the triangles of another mesh: `from` as in abut_map_replace_mesh(). Where there is no
+ * room for those that are new the atlas is empty; else `placed` gets their number. */
 abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
                                    const uint32_t *from, map_atlas *atlas, uint32_t *placed);
 void abuti_map_atlas_destroy(abut_context *context, map_atlas *atlas);

@@ -41,7 +41,7 @@ static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const dou
 }
 
 abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle, const double barycentric[3],
-                        abut_map_value *value) {
+                              abut_map_value *value) {
     abut_status status = abuti_map_check_here(__func__, map);
     if (status)
         return status;
@@ -331,8 +331,8 @@ abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32
     return ABUT_OK;
 }
 
-abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity, uint32_t *texels,
-                          uint64_t *count) {
+abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity,
+                                uint32_t *texels, uint64_t *count) {
     abut_status status = abuti_map_check_here(__func__, map);
     if (status)
         return status;

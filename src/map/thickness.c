@@ -239,18 +239,19 @@ static abut_status advise(const abut_bvh *bvh, abut_reliability *reliability) {
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
-    *reliability = solid->flipped
-                  ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
-                                "the wall.")
-              : solid->border_count
-                  ? abuti_limited("The surface has a border: where there is no far side there is "
-                                  "no thickness, and rays may leave through a hole.")
-                  : abuti_guaranteed("The surface is closed; it should face outwards.");
+    *reliability =
+        solid->flipped
+            ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
+                          "the wall.")
+        : solid->border_count
+            ? abuti_limited("The surface has a border: where there is no far side there is "
+                            "no thickness, and rays may leave through a hole.")
+            : abuti_guaranteed("The surface is closed; it should face outwards.");
     return ABUT_OK;
 }
 
 abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
-                                    const abut_map_query *query) {
+                                       const abut_map_query *query) {
     abut_map_query ours;
     if (!abut_map_thickness_name(kind))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind of thickness %d", __func__,

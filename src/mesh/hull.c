@@ -358,7 +358,7 @@ static void scale_points(const abut_vec3 *points, size_t count, vec3 *to) {
 }
 
 abut_status abut_mesh_create_hull(abut_context *context, const abut_vec3 *points, size_t count,
-                           abut_mesh **hull) {
+                                  abut_mesh **hull) {
     if (!points || !hull)
         return abuti_null(function, points ? "hull" : "points");
     abut_status status = check_points(points, count);

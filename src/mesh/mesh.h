@@ -166,7 +166,8 @@ abut_status abuti_hole_shares(const abut_mesh *mesh, const uint32_t (*border)[2]
                               const bool *single, uint32_t count, const uint32_t *part,
                               uint32_t part_count, double *shares);
 
-/* What a method says of a mesh, for abut_nearest_reliability() and its companions on floors above. */
+/* What a method says of a mesh, for abut_nearest_reliability() and its companions on floors above.
+ */
 static inline abut_reliability abuti_guaranteed(const char *reason) {
     return (abut_reliability){ABUT_RELIABILITY_GUARANTEED, reason};
 }

@@ -175,12 +175,12 @@ void abut_normals_destroy(abut_normals *normals) {
     abut_mesh_destroy(mesh);
 }
 
-abut_normals_arrays abut_normals_get_arrays(const abut_normals *normals) {
-    abut_normals_arrays view = {0};
-    if (normals) {
-        view.faces = normals->faces;
-        view.edges = normals->edges;
-        view.vertices = normals->vertices;
-    }
-    return view;
+abut_status abut_normals_get_arrays(const abut_normals *normals, abut_normals_arrays *arrays) {
+    if (!normals || !arrays)
+        return abuti_null(__func__, normals ? "arrays" : "normals");
+    abut_normals_arrays made = abut_normals_arrays_default();
+    made.faces = normals->faces;
+    made.edges = normals->edges;
+    made.vertices = normals->vertices;
+    return abuti_info_write(arrays, &made, sizeof made, __func__);
 }

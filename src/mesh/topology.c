@@ -395,7 +395,8 @@ void abut_topology_destroy(abut_topology *topology) {
     abut_mesh_destroy(mesh);
 }
 
-abut_topology_arrays abut_topology_get_arrays(const abut_topology *topology) {
-    abut_topology_arrays none = {0};
-    return topology ? topology->view : none;
+abut_status abut_topology_get_arrays(const abut_topology *topology, abut_topology_arrays *arrays) {
+    if (!topology || !arrays)
+        return abuti_null(__func__, topology ? "arrays" : "topology");
+    return abuti_info_write(arrays, &topology->view, sizeof topology->view, __func__);
 }

@@ -444,7 +444,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
         m.mesh = &welded;
     status = status ? status : abuti_topology_faces(m.mesh, &topology);
     if (!status) {
-        m.topology = abut_topology_get_arrays(topology);
+        m.topology = topology->view;
         status = make(&m, wanted, context);
     }
     if (!status && wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))

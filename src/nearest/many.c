@@ -178,7 +178,7 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 /* ---- public ---- */
 
 abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
-                              abut_nearest *nearest, uint64_t *count) {
+                           abut_nearest *nearest, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !nearest && k)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but k is %u", __func__, k);
@@ -242,7 +242,7 @@ static abut_status check_rows(const char *function, const abut_bvh *bvh, size_t 
 }
 
 abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                    uint32_t k, abut_array nearest, abut_array counts) {
+                                 uint32_t k, abut_array nearest, abut_array counts) {
     many_batch b = {
         .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};
     box3 bounds;

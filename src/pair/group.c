@@ -556,7 +556,8 @@ static abut_reliability reliability_of_group(const group_call *call) {
 
 /* ---- public ---- */
 
-abut_status abut_pair_group_any(const abut_pair_group *group, bool *any, abut_reliability *reliability) {
+abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
+                                abut_reliability *reliability) {
     group_call call = {.function = __func__, .mode = GROUP_ANY, .any = any};
     abut_status status = run_group(&call, group, any, "any");
     if (!status && reliability)
@@ -565,7 +566,8 @@ abut_status abut_pair_group_any(const abut_pair_group *group, bool *any, abut_re
 }
 
 abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
-                                 abut_pair_group_hit *hits, uint64_t *count, abut_reliability *reliability) {
+                                 abut_pair_group_hit *hits, uint64_t *count,
+                                 abut_reliability *reliability) {
     group_call call = {.function = __func__, .mode = GROUP_LIST};
     if (!count || (!hits && capacity))
         return abuti_null(__func__, count ? "hits" : "count");

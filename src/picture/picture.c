@@ -219,8 +219,10 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
 
 /* ---- what was added ---- */
 
-abut_picture_options abut_picture_get_options(const abut_picture *picture) {
-    return picture ? picture->options : abut_picture_options_default();
+abut_status abut_picture_get_options(const abut_picture *picture, abut_picture_options *options) {
+    if (!picture || !options)
+        return abuti_null(__func__, picture ? "options" : "picture");
+    return abuti_info_write(options, &picture->options, sizeof picture->options, __func__);
 }
 
 size_t abut_picture_item_count(const abut_picture *picture) {

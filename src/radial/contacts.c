@@ -115,7 +115,8 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
     if (!status || status == ABUT_ERROR_BUFFER)
         contacts->count = total;
     if (!status)
-        contacts->reliability = abuti_limited("Depths are those of radial fields, to about a cell.");
+        contacts->reliability =
+            abuti_limited("Depths are those of radial fields, to about a cell.");
     ABUTI_RELEASE(radial->context, points, answers);
     return status;
 }

@@ -150,14 +150,21 @@ static vec3 origin_of(const radial_source *s, uint32_t bone) {
     return v3(m->m[0][3], m->m[1][3], m->m[2][3]);
 }
 
+/* The parent of a bone, or ABUT_NONE. */
+static uint32_t parent_of(const radial_source *s, uint32_t index) {
+    abut_character_bone bone = abut_character_bone_default();
+    abut_character_get_bone(s->character, index, &bone);
+    return bone.parent;
+}
+
 /* The lines to be tried: directions. */
 static uint32_t directions_of(const fit_work *w, const double *weights, vec3 *list) {
     const radial_source *s = w->source;
     const vec3 origin = origin_of(s, w->bone);
     double spread[3][3] = {{0}};
-    uint32_t count = 0, parent = abut_character_get_bone(s->character, w->bone).parent;
+    uint32_t count = 0, parent = parent_of(s, w->bone);
     for (uint32_t b = 0; b < s->bone_count && count < CHILDREN_MAX; b++)
-        if (abut_character_get_bone(s->character, b).parent == w->bone)
+        if (parent_of(s, b) == w->bone)
             list[count++] = v3_sub(origin_of(s, b), origin);
     if (parent != ABUT_NONE)
         list[count++] = v3_sub(origin, origin_of(s, parent));

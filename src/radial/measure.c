@@ -72,8 +72,8 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
         list[i].triangle = (uint32_t)i;
     }
     if (!status)
-        status =
-            abut_radial_evaluate(radial, count, abut_array_host(middles), 0, abut_array_host(answers));
+        status = abut_radial_evaluate(radial, count, abut_array_host(middles), 0,
+                                      abut_array_host(answers));
     if (!status) {
         *measures = (abut_radial_measures){0};
         for (size_t i = 0; i < count; i++) {

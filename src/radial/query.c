@@ -412,7 +412,7 @@ abut_status abuti_radial_near(abut_radial *radial, size_t count, const vec3 *poi
 }
 
 abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points, double limit,
-                           abut_array answers) {
+                                 abut_array answers) {
     if (!radial)
         return abuti_null(__func__, "radial");
     if (!(limit >= 0))

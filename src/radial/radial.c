@@ -548,8 +548,10 @@ abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
 
 /* ---- what there is ---- */
 
-abut_radial_info abut_radial_get_info(const abut_radial *radial) {
-    return radial ? radial->info : (abut_radial_info){0};
+abut_status abut_radial_get_info(const abut_radial *radial, abut_radial_info *info) {
+    if (!radial || !info)
+        return abuti_null(__func__, radial ? "info" : "radial");
+    return abuti_info_write(info, &radial->info, sizeof radial->info, __func__);
 }
 
 void abuti_radial_close(abut_radial *r) {
@@ -581,27 +583,32 @@ static float float_of(word32 bits) {
     return x;
 }
 
-abut_radial_view abut_radial_get_field(abut_radial *radial, uint32_t field) {
-    abut_radial_view view;
-    memset(&view, 0, sizeof view);
-    if (!radial || field >= radial->info.field_count || abuti_radial_here(radial))
-        return view;
-    const radial_field *f = &radial->fields[field];
-    const radial_frame *now = &radial->frames[0][field];
-    view.bone = radial->axes[field].bone;
-    view.around = f->around;
-    view.along = f->along;
-    view.triangle_count = f->triangle_count;
-    view.begin = now->origin;
-    view.end = v3_along(now->origin, now->length, now->axis[2]);
-    view.normal = now->axis[0];
-    view.tangent = now->axis[1];
-    view.axis = now->axis[2];
-    view.step = now->collapsed ? 0 : now->length / (f->along - 1);
-    view.reach = float_of(radial->marks[field].reach) * radial->unit;
-    view.unit = radial->unit;
-    view.radii = radial->info.has_samples ? radial->radii + f->first : NULL;
-    return view;
+abut_status abut_radial_get_field(abut_radial *radial, uint32_t index, abut_radial_view *view) {
+    if (!radial || !view)
+        return abuti_null(__func__, radial ? "view" : "radial");
+    if (index >= radial->info.field_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; there are %u fields", __func__,
+                          index, radial->info.field_count);
+    abut_status status = abuti_radial_here(radial);
+    if (status)
+        return status;
+    abut_radial_view made = abut_radial_view_default();
+    const radial_field *f = &radial->fields[index];
+    const radial_frame *now = &radial->frames[0][index];
+    made.bone = radial->axes[index].bone;
+    made.around = f->around;
+    made.along = f->along;
+    made.triangle_count = f->triangle_count;
+    made.begin = now->origin;
+    made.end = v3_along(now->origin, now->length, now->axis[2]);
+    made.normal = now->axis[0];
+    made.tangent = now->axis[1];
+    made.axis = now->axis[2];
+    made.step = now->collapsed ? 0 : now->length / (f->along - 1);
+    made.reach = float_of(radial->marks[index].reach) * radial->unit;
+    made.unit = radial->unit;
+    made.radii = radial->info.has_samples ? radial->radii + f->first : NULL;
+    return abuti_info_write(view, &made, sizeof made, __func__);
 }
 
 /* ---- updates ---- */

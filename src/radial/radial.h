@@ -111,7 +111,8 @@ bool abuti_radial_inverse(const abut_character_matrix *matrix, abut_character_ma
 
 /* ---- query.c ---- */
 
-/* As abut_radial_evaluate() of arrays that are not null, but for `within`, which is not looked for. */
+/* As abut_radial_evaluate() of arrays that are not null, but for `within`, which is not looked for.
+ */
 abut_status abuti_radial_near(abut_radial *radial, size_t count, const vec3 *points, double limit,
                               abut_radial_answer *answers);
 

@@ -353,7 +353,8 @@ static inline vec3 raster_move(const raster_motion *m, vec3 p) {
     return v3_add(m->rotates ? m3_apply(&m->rotation, p) : p, m->translation);
 }
 
-/* What takes positions about an origin (see abut_mesh_local_origin()) that are moved to the image. */
+/* What takes positions about an origin (see abut_mesh_local_origin()) that are moved to the image.
+ */
 static inline raster_frame raster_frame_of(const raster_camera *c, const raster_motion *motion,
                                            vec3 origin) {
     mat3 turn = m3_multiply(&c->axes, &motion->rotation);

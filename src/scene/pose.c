@@ -48,14 +48,18 @@ static abut_status read_character(abut_context *context, const char *path, abut_
 }
 
 static abut_status find_clip(const abut_character *character, const char *name, uint32_t *clip) {
-    const uint32_t count = abut_character_get_info(character).clip_count;
-    for (*clip = 0; *clip < count; (*clip)++) {
-        const char *has = abut_character_get_clip(character, *clip).name;
-        if (has && !strcmp(has, name))
+    abut_character_info info = abut_character_info_default();
+    abut_status status = abut_character_get_info(character, &info);
+    for (*clip = 0; *clip < info.clip_count && !status; (*clip)++) {
+        abut_character_clip has;
+        status = abut_character_get_clip(character, *clip, &has);
+        if (!status && has.name && !strcmp(has.name, name))
             return ABUT_OK;
     }
+    if (status)
+        return status;
     return abuti_fail(ABUT_ERROR_FORMAT, "there is no clip '%s' among the %u that there are", name,
-                      count);
+                      info.clip_count);
 }
 
 abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scene_mesh *to) {
@@ -66,9 +70,10 @@ abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scen
     options.time = pose->time;
     if (!status && pose->clip)
         status = find_clip(to->character, pose->clip, &options.clip);
+    abut_character_info info = abut_character_info_default();
+    status = status ? status : abut_character_get_info(to->character, &info);
     if (!status) {
-        const uint32_t bones = abut_character_get_info(to->character).bone_count;
-        to->bones = abuti_allocate(context, bones, sizeof *to->bones);
+        to->bones = abuti_allocate(context, info.bone_count, sizeof *to->bones);
         status =
             to->bones ? abut_character_pose(to->character, &options, to->bones) : ABUT_ERROR_MEMORY;
     }

@@ -14,12 +14,17 @@ void abut_scene_destroy(abut_scene *scene) {
     abut_context_destroy(context);
 }
 
-abut_scene_arrays abut_scene_get_arrays(const abut_scene *scene) {
-    abut_scene_arrays arrays = {0};
-    if (scene)
-        arrays = (abut_scene_arrays){scene->body_count, scene->bodies,      scene->ignored_count,
-                                     scene->ignored,    scene->group_count, scene->groups};
-    return arrays;
+abut_status abut_scene_get_arrays(const abut_scene *scene, abut_scene_arrays *arrays) {
+    if (!scene || !arrays)
+        return abuti_null(__func__, scene ? "arrays" : "scene");
+    const abut_scene_arrays made = {.size = sizeof made,
+                                    .body_count = scene->body_count,
+                                    .bodies = scene->bodies,
+                                    .ignored_count = scene->ignored_count,
+                                    .ignored = scene->ignored,
+                                    .group_count = scene->group_count,
+                                    .groups = scene->groups};
+    return abuti_info_write(arrays, &made, sizeof made, __func__);
 }
 
 bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) {

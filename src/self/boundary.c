@@ -257,7 +257,8 @@ static uint32_t lowest_of_piece(uint32_t *piece, uint32_t i) {
 /* Cuts the mesh along the triangles that meet ghosts, and puts all but the largest piece, of equal
  * ones the first, into V. */
 static void keep_largest(abut_self *view) {
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     uint32_t count = view->triangle_count, *piece = view->piece, *size = view->piece + count;
     const unsigned char *meets = view->sets; /* SET_V where it does, for now */
     uint32_t best = 0;
@@ -463,7 +464,8 @@ static void judge_pairs(pairing *p) {
 
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
                                 size_t *pairs, bool *is_worth) {
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     pairing p = {.view = view, .limits = limits, .triangle_edges = t.triangle_edges, .most = most};
     *is_worth = true;
     abut_status status = view->ghost_count ? find_pairs(&p, is_worth) : ABUT_OK;

@@ -206,7 +206,8 @@ static abut_status show(abut_self *view) {
 /* ---- search ---- */
 
 static abut_impact impact_of(const abut_self *view, const motion_hit *hit) {
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     abut_impact impact;
     memset(&impact, 0, sizeof impact);
     bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;

@@ -76,7 +76,8 @@ static abut_status make_motion(abut_self *view) {
 /* The sample for the view-line and the rims. */
 static void put_wanted(abut_self *view) {
     struct view_device *d = view->on_device;
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     const uint32_t rims = view->hole_count ? t.loop_begin[view->hole_count] : 0;
     d->wanted = view->sampled + rims;
     uint32_t *wanted = abuti_allocate(view->context, d->wanted, sizeof *wanted);
@@ -94,7 +95,7 @@ static void put_wanted(abut_self *view) {
 /* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
 static void put_around(abut_self *view) {
     struct view_device *d = view->on_device;
-    const uint32_t edges = abut_topology_get_arrays(view->topology).edge_count;
+    const uint32_t edges = view->topology->view.edge_count;
     const uint32_t vertices = view->vertex_count + view->hole_count;
     const uint32_t at_vertices = view->of_vertex.begin[view->vertex_count];
     const size_t lists = vertices + (size_t)edges,

@@ -118,7 +118,8 @@ static size_t lay_out(const abut_self *view, boundary_scene *scene) {
 
 static void put_all(const abut_self *view, struct view_boundary *b, size_t nodes,
                     const uint32_t *order) {
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     const size_t triangles = view->triangle_count, word = sizeof(uint32_t);
     const size_t bounds = 2 * (size_t)view->slabs * sizeof(float);
     const struct {

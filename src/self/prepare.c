@@ -68,7 +68,8 @@ static vec3 rim_at(const abut_topology_arrays *t, const vec3 *positions, const v
 
 void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
                              vec3 *ghosts) {
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     for (uint32_t i = 0; i < view->hole_count; i++) {
         uint32_t begin = t.loop_begin[i], end = t.loop_begin[i + 1];
         double share = 1.0 / (end - begin), size = 0;
@@ -112,7 +113,8 @@ abut_status abuti_view_prepare(abut_self *view) {
     abut_status status = abut_topology_create(view->mesh, &view->topology);
     if (status)
         return status;
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     view->part_count = t.component_count;
     view->hole_count = t.loop_count;
     view->ghost_count = t.loop_begin[t.loop_count];

@@ -501,7 +501,8 @@ static abut_status run(search *s) {
 abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
                               uint64_t budget, view_hits *hits, bool *is_spent,
                               abut_self_result *result) {
-    abut_topology_arrays t = abut_topology_get_arrays(view->topology);
+    abut_topology_arrays t = abut_topology_arrays_default();
+    abut_topology_get_arrays(view->topology, &t);
     search s = {.view = view,
                 .limits = limits,
                 .complete = complete,

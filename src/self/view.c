@@ -423,24 +423,23 @@ const unsigned char *abut_self_sets(const abut_self *view) {
     return view->public_sets;
 }
 
-abut_self_info abut_self_get_info(const abut_self *view) {
-    abut_self_info info;
-    memset(&info, 0, sizeof info);
-    if (!view)
-        return info;
+abut_status abut_self_get_info(const abut_self *view, abut_self_info *info) {
+    if (!view || !info)
+        return abuti_null(__func__, view ? "info" : "view");
+    abut_self_info made = abut_self_info_default();
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
     size_t nodes = (size_t)view->tree.node_count + view->ghosts.node_count;
-    info.triangle_count = view->triangle_count;
-    info.vertex_count = view->vertex_count;
-    info.edge_count = abut_topology_get_arrays(view->topology).edge_count;
-    info.hole_count = view->hole_count;
-    info.ghost_count = view->ghost_count;
-    info.part_count = view->part_count;
-    info.usable = view->usable;
-    info.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
+    made.triangle_count = view->triangle_count;
+    made.vertex_count = view->vertex_count;
+    made.edge_count = view->topology->view.edge_count;
+    made.hole_count = view->hole_count;
+    made.ghost_count = view->ghost_count;
+    made.part_count = view->part_count;
+    made.usable = view->usable;
+    made.bytes = vertices * (3 * sizeof(vec3) + 2 * (size_t)view->slabs * sizeof(float) + 16 + 32) +
                  nodes * (2 * (size_t)view->slabs * sizeof(float) + 9) +
                  (uint64_t)view->triangle_count * 56;
-    return info;
+    return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
 /* ---- names ---- */

@@ -248,28 +248,29 @@ abut_reliability abuti_sign_promise(abut_sign_method method, bool closed, bool f
     return abuti_guaranteed("The surface has no border: what is inside is exact.");
 }
 
-abut_sign_info abut_sign_get_info(const abut_bvh *bvh) {
-    abut_sign_info info;
-    memset(&info, 0, sizeof info);
-    const struct bvh_sign *sign = bvh ? bvh_sign_of(bvh) : NULL;
+abut_status abut_sign_get_info(const abut_bvh *bvh, abut_sign_info *info) {
+    if (!bvh || !info)
+        return abuti_null(__func__, bvh ? "info" : "bvh");
+    abut_sign_info made = abut_sign_info_default();
+    const struct bvh_sign *sign = bvh_sign_of(bvh);
     if (!sign)
-        return info;
-    info.method = sign->method;
-    info.is_closed = sign->closed;
-    info.reliability = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
-    info.bytes = sizeof *sign;
+        return abuti_info_write(info, &made, sizeof made, __func__);
+    made.method = sign->method;
+    made.is_closed = sign->closed;
+    made.reliability = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
+    made.bytes = sizeof *sign;
     if (atomic_load(&sign->far))
-        info.bytes += (uint64_t)bvh->node_count * sizeof(bvh_far_node);
+        made.bytes += (uint64_t)bvh->node_count * sizeof(bvh_far_node);
     if (sign->names)
-        info.bytes += (uint64_t)bvh->mesh->vertex_count * sizeof *sign->names;
+        made.bytes += (uint64_t)bvh->mesh->vertex_count * sizeof *sign->names;
     if (sign->topology) { /* edges and their faces, vertices and theirs, neighbours, components */
         const abut_topology_arrays *view = &sign->topology->view;
-        info.bytes +=
+        made.bytes +=
             (uint64_t)view->triangle_count * (13 * sizeof(uint32_t) + sizeof(vec3)) +
             (uint64_t)view->edge_count * 3 * sizeof(uint32_t) +
             (uint64_t)view->vertex_count * (sizeof(uint32_t) + sizeof(vec3) + sizeof(double));
     }
-    return info;
+    return abuti_info_write(info, &made, sizeof made, __func__);
 }
 
 const char *abut_sign_method_name(abut_sign_method method) {

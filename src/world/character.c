@@ -32,7 +32,7 @@ abut_status abuti_world_bring_characters(const abut_world *world) {
 }
 
 size_t abuti_world_character_size(const world_item *item) {
-    return (size_t)abut_radial_get_info(item->is.shape.character).sample_count;
+    return (size_t)item->is.shape.character->info.sample_count;
 }
 
 /* ---- where it is ---- */
@@ -55,10 +55,12 @@ abut_status abuti_world_place_character(const char *function, const world_item *
                           "%s: a character is where its fields are; its pose must be the identity",
                           function);
     abut_radial *radial = item->is.shape.character;
-    const abut_radial_info info = abut_radial_get_info(radial);
     box3 box = box_empty();
-    for (uint32_t i = 0; i < info.field_count && info.has_samples; i++) {
-        const abut_radial_view view = abut_radial_get_field(radial, i);
+    for (uint32_t i = 0; i < radial->info.field_count && radial->info.has_samples; i++) {
+        abut_radial_view view = abut_radial_view_default();
+        abut_status status = abut_radial_get_field(radial, i, &view);
+        if (status)
+            return status;
         if (view.step > 0)
             box = box_join(box, box_of_field(&view));
     }
@@ -274,7 +276,8 @@ static void add(features *f, abut_capsule place, abut_sample name) {
 /* ---- features of a body or solid ---- */
 
 static void add_samples(features *f, const world_item *of) {
-    const abut_samples_arrays view = abut_samples_get_arrays(of->body.samples);
+    abut_samples_arrays view = abut_samples_arrays_default();
+    abut_samples_get_arrays(of->body.samples, &view);
     for (uint32_t i = 0; i < view.count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, view.samples[i].point);
         add(f, (abut_capsule){{at, at}, 0}, view.samples[i]);
@@ -296,8 +299,9 @@ static void add_mesh(features *f, const world_item *of) {
     const abut_bvh *bvh = of->bvh ? of->bvh : of->core;
     const abut_mesh *mesh = bvh->mesh;
     const abut_topology *topology = of->topology ? of->topology : of->asset->topology;
-    const abut_topology_arrays edges = abut_topology_get_arrays(topology);
-    const double cell = abut_radial_get_info(f->against->is.shape.character).cell;
+    abut_topology_arrays edges = abut_topology_arrays_default();
+    abut_topology_get_arrays(topology, &edges);
+    const double cell = f->against->is.shape.character->info.cell;
     for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
         add(f, (abut_capsule){{at, at}, 0},
@@ -350,11 +354,12 @@ static bool sample_at(const radial_scene *s, uint32_t field, uint32_t c, vec3 *a
 static void add_character(features *f, const world_item *of) {
     abut_radial *radial = of->is.shape.character;
     const radial_scene s = abuti_radial_scene(radial);
-    if (!abut_radial_get_info(radial).has_samples)
+    if (!radial->info.has_samples)
         return;
     for (uint32_t i = 0; i < s.count && !f->status; i++) {
-        const abut_radial_view view = abut_radial_get_field(radial, i);
-        if (s.now[i].collapsed || !box_overlaps(box_of_field(&view), f->near))
+        abut_radial_view view = abut_radial_view_default();
+        f->status = abut_radial_get_field(radial, i, &view);
+        if (f->status || s.now[i].collapsed || !box_overlaps(box_of_field(&view), f->near))
             continue;
         for (uint32_t c = 0; c < s.fields[i].around * s.fields[i].along && !f->status; c++) {
             vec3 at;
@@ -369,7 +374,7 @@ static void add_character(features *f, const world_item *of) {
 static void try_plane(const abut_world *world, abut_radial *radial, const abut_plane *plane,
                       abut_contacts *to) {
     const radial_scene s = abuti_radial_scene(radial);
-    const bool has_samples = abut_radial_get_info(radial).has_samples;
+    const bool has_samples = radial->info.has_samples;
     for (uint32_t i = 0; i < s.count && has_samples; i++)
         for (uint32_t c = 0; !s.now[i].collapsed && c < s.fields[i].around * s.fields[i].along;
              c++) {

@@ -451,7 +451,7 @@ static size_t size_of(const world_item *item) {
     if (item->kind == ABUT_WORLD_CHARACTER)
         return abuti_world_character_size(item);
     return item->bvh            ? item->bvh->triangle_count
-           : item->body.samples ? abut_samples_get_arrays(item->body.samples).count
+           : item->body.samples ? item->body.samples->view.count
                                 : 1;
 }
 

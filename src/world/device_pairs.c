@@ -56,7 +56,8 @@ abut_status abuti_world_device_bring(abut_world *world) {
         world_place to;
         if (!item->used || item->kind != ABUT_WORLD_BODY)
             continue;
-        status = abuti_world_place("abut_world_set_poses", item, &poses[i], world->options.margin, &to);
+        status =
+            abuti_world_place("abut_world_set_poses", item, &poses[i], world->options.margin, &to);
         if (!status)
             abuti_world_set_place(world, item, &to);
     }
@@ -109,7 +110,8 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
     abut_status status = abuti_buffer_check(poses, "abut_world_set_poses", "poses", d->queue.device,
                                             count, sizeof(abut_pose));
     if (!status && count > INT32_MAX)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world_set_poses: %zu poses are too many", count);
+        status =
+            abuti_fail(ABUT_ERROR_LIMIT, "abut_world_set_poses: %zu poses are too many", count);
     status = status ? status : read_ids(world, ids, count, &bodies);
     if (status || !count)
         return status;
@@ -135,10 +137,11 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
     }
     status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
     if (!status && bad != ABUT_NONE)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_world_set_poses: pose %u of the buffer is not finite, or moves by "
-                            "more than %g",
-                            bad, most);
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT,
+                       "abut_world_set_poses: pose %u of the buffer is not finite, or moves by "
+                       "more than %g",
+                       bad, most);
     if (status)
         return status;
     abuti_kit_swap(&d->kit, WORLD_POSES, WORLD_POSES_NEXT);

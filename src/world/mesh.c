@@ -158,8 +158,15 @@ static abut_status make_field(const abut_world *world, world_asset *a) {
     abut_status status = abut_field_create(a->mesh, &field, &a->field);
     if (status)
         return status;
-    a->choice.cell = samples.cell = abut_field_get_info(a->field).grid.cell;
+    a->choice.cell = samples.cell = a->field->grid.cell;
     return abut_samples_create(a->mesh, &samples, &a->samples);
+}
+
+/* Distances of a map are off by no more than its reach. */
+static void set_reach(world_asset *a) {
+    abut_map_info info = abut_map_info_default();
+    abut_map_get_info(a->map, &info);
+    a->choice.cell = info.reach;
 }
 
 static abut_status make_map(world_asset *a) {
@@ -170,14 +177,16 @@ static abut_status make_map(world_asset *a) {
                                                : MAP_TEXELS;
     abut_status status = abut_map_create(a->mesh, &options, &a->map);
     if (!status)
-        a->choice.cell = abut_map_get_info(a->map).reach;
+        set_reach(a);
     return status;
 }
 
 abut_status abuti_world_asset_sign(world_asset *a) {
-    return a->has_sheets || !a->bvh || abut_sign_get_info(a->bvh).method != ABUT_SIGN_AUTO
-               ? ABUT_OK
-               : abut_sign_prepare(a->bvh, NULL);
+    if (a->has_sheets || !a->bvh)
+        return ABUT_OK;
+    abut_sign_info sign = abut_sign_info_default();
+    abut_status status = abut_sign_get_info(a->bvh, &sign);
+    return status || sign.method != ABUT_SIGN_AUTO ? status : abut_sign_prepare(a->bvh, NULL);
 }
 
 /* Rays need to know where a solid begins and ends. */
@@ -305,8 +314,10 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
     a->longest_edge = find_longest_edge(mesh);
     abut_mesh_destroy(old);
     if (a->map)
-        a->choice.cell = abut_map_get_info(a->map).reach;
-    if (abut_bvh_get_info(a->bvh).should_rebuild) { /* if there is memory */
+        set_reach(a);
+    abut_bvh_info info = abut_bvh_info_default();
+    abut_bvh_get_info(a->bvh, &info);
+    if (info.should_rebuild) { /* if there is memory */
         abut_bvh *made = NULL;
         if (!abut_bvh_create(mesh, NULL, &made)) {
             abut_bvh_destroy(a->bvh);

@@ -2,6 +2,8 @@
  * be off. Every sentence is one of these. */
 #include "world/world.h"
 
+#include "radial/radial.h"
+
 #include <math.h>
 
 #define CAPSULE_ERROR 0.003  /* of the radius, against a mesh: abut_contact_solid() */
@@ -82,31 +84,42 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
     const abut_world_method method = abuti_world_method(world, a, b);
     switch (method) {
     case ABUT_WORLD_EXACT:
-        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE,
-                                         exact_error(a, b) + exact_error(b, a), exact_misses};
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_COMPLETE,
+                                         exact_error(a, b) + exact_error(b, a),
+                                         exact_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
         *manner =
-            (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED,
+            (abut_world_pair_info){.method = method,
+                                   ABUT_WORLD_GUARANTEE_SAMPLED,
                                    fmax(field_error(a->body.field), field_error(b->body.field)),
                                    abuti_world_by_vertices(world, a, b) ? vertices_miss
                                                                         : field_misses};
         return ABUT_OK;
     case ABUT_WORLD_MAP:
-        *manner = (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, map_error(a, b),
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_COMPLETE,
+                                         map_error(a, b),
                                          map_misses};
         return limit(a, b, manner);
     case ABUT_WORLD_RADIAL:
-        *manner =
-            (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_SAMPLED, HUGE_VAL, radial_misses};
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_SAMPLED,
+                                         HUGE_VAL,
+                                         radial_misses};
         return ABUT_OK;
     case ABUT_WORLD_LAYERS:
-        *manner =
-            (abut_world_pair_info){method, ABUT_WORLD_GUARANTEE_COMPLETE, HUGE_VAL, layers_miss};
+        *manner = (abut_world_pair_info){.method = method,
+                                         ABUT_WORLD_GUARANTEE_COMPLETE,
+                                         HUGE_VAL,
+                                         layers_miss};
         return ABUT_OK;
     default:
         *manner = (abut_world_pair_info){
-            ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
+            .method = ABUT_WORLD_AUTO,
+            ABUT_WORLD_GUARANTEE_NONE,
+            HUGE_VAL,
             a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE
                 ? "Two planes are never tried: they overlap without end."
             : world->options.method == ABUT_WORLD_AUTO
@@ -119,10 +132,10 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
 }
 
 abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32_t b,
-                                     abut_world_pair_info *manner) {
+                                     abut_world_pair_info *info) {
     static const char function[] = "abut_world_get_pair_info";
-    if (!world || !manner)
-        return abuti_null(function, world ? "manner" : "world");
+    if (!world || !info)
+        return abuti_null(function, world ? "info" : "world");
     abut_status status = abuti_world_check_idle(function, world);
     status = status ? status : abuti_world_check_id(function, world, a);
     status = status ? status : abuti_world_check_id(function, world, b);
@@ -138,13 +151,14 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     if (status)
         return status;
     if (found.method != ABUT_WORLD_AUTO && !abuti_world_tries(world, a, b))
-        found = (abut_world_pair_info){ABUT_WORLD_AUTO, ABUT_WORLD_GUARANTEE_NONE, HUGE_VAL,
+        found = (abut_world_pair_info){.method = ABUT_WORLD_AUTO,
+                                       ABUT_WORLD_GUARANTEE_NONE,
+                                       HUGE_VAL,
                                        world_may_meet(&p->filter, &q->filter)
                                            ? "Never tried: abut_world_ignore() says so."
                                            : "Never tried: neither is dynamic, or groups and masks "
                                              "keep them apart."};
-    *manner = found;
-    return ABUT_OK;
+    return abuti_info_write(info, &found, sizeof found, function);
 }
 
 /* ---- items ---- */
@@ -159,7 +173,7 @@ static abut_world_item_info choice_of(const world_item *item) {
     if (item->kind == ABUT_WORLD_CHARACTER) {
         c.method = ABUT_WORLD_RADIAL;
         c.reason = "It is a character: its radial fields follow every pose.";
-        c.cell = abut_radial_get_info(item->is.shape.character).cell;
+        c.cell = item->is.shape.character->info.cell;
         return c;
     }
     c.cell = item->body.field ? item->body.field->grid.cell : 0;
@@ -181,9 +195,9 @@ static abut_world_item_info choice_of(const world_item *item) {
 }
 
 abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
-                                     abut_world_item_info *choice) {
-    if (!world || !choice)
-        return abuti_null(__func__, world ? "choice" : "world");
+                                     abut_world_item_info *info) {
+    if (!world || !info)
+        return abuti_null(__func__, world ? "info" : "world");
     abut_status status = abuti_world_check_idle("abut_world_get_item_info", world);
     status = status ? status : abuti_world_check_id("abut_world_get_item_info", world, id);
     if (status)
@@ -191,6 +205,6 @@ abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
     const world_item *item = &world_items(world)[id];
     if (item->asset && (status = abuti_world_asset_examine(item->asset)))
         return status;
-    *choice = item->asset ? item->asset->choice : choice_of(item);
-    return ABUT_OK;
+    const abut_world_item_info found = item->asset ? item->asset->choice : choice_of(item);
+    return abuti_info_write(info, &found, sizeof found, __func__);
 }

@@ -117,7 +117,7 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
     }
     world->special_contacts.count += (size_t)found.contact_count;
     worsen(&to->reliability, found.reliability);
-    worsen(&to->reliability, abut_map_get_info(map).reliability);
+    worsen(&to->reliability, map->reliability);
     return ABUT_OK;
 }
 

@@ -83,7 +83,7 @@ static uint64_t digest_item(const world_item *item) {
         r.grid_cell = grid->cell;
     }
     if (item->body.samples)
-        r.samples = abut_samples_get_arrays(item->body.samples).count;
+        r.samples = item->body.samples->view.count;
     const abut_world_item *is = &item->is;
     const struct {
         const void *shape;

@@ -1,5 +1,6 @@
 /* The hierarchy itself: its invariants on any mesh, its size, and that it is the same on any number
  * of threads; refitting; failures in the middle. */
+#include "tools/get.h"
 #include "tree.h"
 
 #include "base/simd.h"
@@ -8,7 +9,7 @@
 
 /* 40 bytes a triangle; the object itself and one node are there in any case. */
 static void check_size(const abut_bvh *bvh, const test_memory *memory, uint64_t mesh_bytes) {
-    abut_bvh_info info = abut_bvh_get_info(bvh);
+    abut_bvh_info info = get_bvh_info(bvh);
     if (memory) { /* each of five allocations may be rounded up to 64 bytes */
         assert_true(memory->live_bytes - mesh_bytes >= info.bytes);
         assert_true(memory->live_bytes - mesh_bytes < info.bytes + 5 * 64);
@@ -160,7 +161,7 @@ TEST(refit) {
     uint64_t before = hash_bvh(bvh);
     assert_ok(abut_bvh_set_mesh(bvh, mesh));
     assert_true(hash_bvh(bvh) == before);
-    assert_false(abut_bvh_get_info(bvh).should_rebuild);
+    assert_false(get_bvh_info(bvh).should_rebuild);
     for (int i = 0; i < 3; i++) {
         abut_mesh *bent = bend(mesh, 0.2 + 40 * i);
         assert_ok(abut_bvh_set_mesh(bvh, bent));
@@ -181,8 +182,8 @@ TEST(refit) {
               *other = make_kind(NULL, SOUP_SMALL, 2000, 2);
     assert_ok(abut_bvh_create(noise, NULL, &fresh));
     assert_ok(abut_bvh_set_mesh(fresh, other));
-    assert_true(abut_bvh_get_info(fresh).should_rebuild);
-    assert_true(abut_bvh_get_info(fresh).cost > abut_bvh_get_info(fresh).built_cost);
+    assert_true(get_bvh_info(fresh).should_rebuild);
+    assert_true(get_bvh_info(fresh).cost > get_bvh_info(fresh).built_cost);
     uint64_t kept = hash_bvh(fresh);
     abut_mesh *box = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_mesh *sphere = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 10); /* also 2000 */
@@ -277,6 +278,6 @@ TEST(refusals) {
     abut_bvh_destroy(bvh);
     abut_bvh_destroy(NULL);
     assert_null(abut_bvh_mesh(NULL));
-    assert_int_equal(abut_bvh_get_info(NULL).bytes, 0);
+    assert_int_equal(get_bvh_info(NULL).bytes, 0);
     abut_mesh_destroy(mesh);
 }

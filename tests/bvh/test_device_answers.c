@@ -2,6 +2,7 @@
  * one mesh. Other tests of queries on devices copy the CPU's tree, which shows less. Answers that
  * depend on the tree by their contract (docs/device.md) are held against their bounds here. */
 #include "bvh/there.h"
+#include "tools/get.h"
 
 #include "support/pose.h"
 
@@ -28,7 +29,7 @@ static void compare_nearest(const abut_points *points, double radius) {
         assert_ok(abut_nearest_point_batch(trees[k], points, radius, abut_array_host(nearest[k])));
         memset(many[k], 0, sizeof many[k]);
         assert_ok(abut_nearest_k_batch(trees[k], points, radius, NEIGHBOURS,
-                                          abut_array_host(many[k]), abut_array_host(counts[k])));
+                                       abut_array_host(many[k]), abut_array_host(counts[k])));
     }
     assert_nearest(nearest[1], nearest[0], COUNT);
     assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
@@ -40,7 +41,7 @@ static void compare_signs(const abut_points *points) {
     static abut_nearest nearest[2][COUNT];
     static double winding[2][COUNT];
     static bool inside[2][COUNT];
-    const bool closed = abut_sign_get_info(trees[0]).is_closed;
+    const bool closed = get_sign_info(trees[0]).is_closed;
     if (!closed && !device->info.same_bits)
         return;
     for (int k = 0; k < 2; k++) {
@@ -88,8 +89,8 @@ static void compare_boxes(const abut_vec3 *points, double size) {
     }
     for (int k = 0; k < 2; k++)
         assert_ok(abut_bvh_find_in_box_batch(trees[k], abut_array_host(boxes), COUNT, ROOM,
-                                     abut_array_host(offsets[k]), abut_array_host(triangles[k]),
-                                     &total[k]));
+                                             abut_array_host(offsets[k]),
+                                             abut_array_host(triangles[k]), &total[k]));
     assert_int_equal(total[0], total[1]);
     assert_memory_equal(offsets[0], offsets[1], sizeof offsets[0]);
     assert_memory_equal(triangles[0], triangles[1], total[0] * sizeof **triangles);

@@ -58,7 +58,8 @@ ASK(signed, abut_sign_nearest_batch(bvh, &points, radius, a[ANSWERS]))
 ASK(first, abut_ray_first_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(any, abut_ray_any_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(hits, abut_ray_all_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
-ASK(boxes, abut_bvh_find_in_box_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
+ASK(boxes,
+    abut_bvh_find_in_box_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
 
 #define NEAREST sizeof(abut_nearest), sizeof(abut_nearest)
 #define HIT sizeof(abut_ray_hit), offsetof(abut_ray_hit, triangle) + sizeof(uint32_t)

@@ -1,5 +1,6 @@
 /* Hierarchies built on a device: the tree of an obvious version in C, on any mesh; boxes as the CPU
  * fits them, answers as with a tree of the CPU, and about its quality; refits; failures. */
+#include "tools/get.h"
 #include "tree.h"
 
 #include "bvh/device.h"
@@ -274,7 +275,7 @@ static void check_all(abut_mesh *mesh, int answers) {
     check_order(bvh);
     check_fit(bvh);
     check_answers(bvh, mesh, answers);
-    abut_bvh_info info = abut_bvh_get_info(bvh);
+    abut_bvh_info info = get_bvh_info(bvh);
     assert_true(info.bytes <= 40 * (uint64_t)info.triangle_count + 400);
     abut_bvh_destroy(bvh);
 }
@@ -460,7 +461,7 @@ TEST(two_contexts) {
     assert_ok(abut_bvh_create(mesh[0], &options, &bvh));
     assert_ok(abut_bvh_set_mesh(bvh, mesh[1]));
     const uint64_t before = memory[1].live_count;
-    assert_true(abut_bvh_get_info(bvh).cost > 0); /* which makes the CPU's copy */
+    assert_true(get_bvh_info(bvh).cost > 0); /* which makes the CPU's copy */
     assert_int_equal(memory[1].live_count, before);
     abut_bvh_destroy(bvh);
     for (int i = 0; i < 2; i++) {

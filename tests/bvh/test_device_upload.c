@@ -1,5 +1,6 @@
 /* A hierarchy to a device and back: the same bytes, the same answers; nothing leaks on failure. */
 #include "meshes.h"
+#include "tools/get.h"
 
 #include "bvh/device.h"
 #include "device/open.h"
@@ -20,7 +21,7 @@ TEST(there_and_back) {
         assert_memory_equal(bvh->nodes, back->nodes, bvh->node_count * sizeof *bvh->nodes);
         assert_memory_equal(bvh->blocks, back->blocks, bvh->leaf_count * sizeof *bvh->blocks);
         assert_memory_equal(bvh->order, back->order, 4 * bvh->leaf_count * sizeof *bvh->order);
-        abut_bvh_info a = abut_bvh_get_info(bvh), b = abut_bvh_get_info(back);
+        abut_bvh_info a = get_bvh_info(bvh), b = get_bvh_info(back);
         assert_true(a.cost == b.cost && a.depth == b.depth && a.bytes == b.bytes);
         float *floats = malloc(there.triangles.bytes);
         assert_ok(

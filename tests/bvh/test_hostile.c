@@ -2,6 +2,7 @@
  * small, arrays that end early, numbers that are none, cancelling in the middle. Answers are those
  * of a search through all triangles. */
 #include "meshes.h"
+#include "tools/get.h"
 
 /* ---- every query on one mesh ---- */
 
@@ -73,7 +74,8 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
-        assert_fails(ABUT_ERROR_BUFFER, "room for", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
         assert_int_equal(count, expected);
     }
     free(list);
@@ -87,7 +89,7 @@ static void check_signs(abut_bvh *bvh, const abut_vec3 *places, size_t count) {
     abut_status status = abut_sign_prepare(bvh, &normals);
     if (status) { /* no normals to go by; what was stays */
         assert_int_equal(status, ABUT_ERROR_ARGUMENT);
-        assert_int_equal(abut_sign_get_info(bvh).method, ABUT_SIGN_WINDING);
+        assert_int_equal(get_sign_info(bvh).method, ABUT_SIGN_WINDING);
     }
     abut_nearest nearest[8], with, without;
     double winding[8], wound;
@@ -160,7 +162,7 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
 static void check_all(abut_mesh *mesh) {
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_bvh_info info = abut_bvh_get_info(bvh);
+    abut_bvh_info info = get_bvh_info(bvh);
     assert_int_equal(info.triangle_count, abut_mesh_triangle_count(mesh));
     assert_true(isfinite(info.cost) && info.cost >= 0 && !info.should_rebuild);
     assert_ok(abut_bvh_set_mesh(bvh, mesh)); /* onto itself */
@@ -239,7 +241,7 @@ TEST(million) {
     abut_mesh *mesh = make_kind(NULL, SOUP_EQUAL, all, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_true(abut_bvh_get_info(bvh).depth < 70);
+    assert_true(get_bvh_info(bvh).depth < 70);
     abut_nearest nearest;
     assert_ok(abut_nearest_point(bvh, vec(0.25, 0.25, 2), 1, &nearest));
     assert_int_equal(nearest.triangle, ABUT_NONE);
@@ -265,7 +267,8 @@ TEST(million) {
     abut_pair_self_options few = abut_pair_self_options_default();
     few.limit = 1;
     uint64_t pairs = 0;
-    assert_fails(ABUT_ERROR_LIMIT, "limit", abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
+    assert_fails(ABUT_ERROR_LIMIT, "limit",
+                 abut_pair_self_intersections(bvh, &few, 0, NULL, &pairs));
     assert_true(pairs > 0);
     abut_posed a = {bvh, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {bvh, {{0, 0, 0, 0}, {0, 0, 1}}};
     abut_pair_relation relation;

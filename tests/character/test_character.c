@@ -1,6 +1,7 @@
 /* Characters from arrays: poses and skins against what is known by hand, refusals, memory, threads.
  */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -251,7 +252,7 @@ TEST(cubic_spline) {
     a.channel.times = times;
     a.channel.values = values[0][0];
     abut_character *character = create(&a);
-    assert_true(abut_character_get_clip(character, 0).duration == 3);
+    assert_true(get_character_clip(character, 0).duration == 3);
     for (int i = 0; i <= 12; i++) {
         double time = 0.25 * i, t = time < 1 ? 0 : (time - 1) / 2, d = 2;
         abut_character_matrix bones[2];
@@ -284,7 +285,7 @@ TEST(blending) {
     a.input.clips = clips;
     a.input.clip_count = 2;
     abut_character *character = create(&a);
-    assert_string_equal("clip-1", abut_character_get_clip(character, 1).name);
+    assert_string_equal("clip-1", get_character_clip(character, 1).name);
     abut_character_pose_options options = abut_character_pose_options_default();
     abut_character_matrix bones[2];
     options.time = 1; /* 90 degrees */
@@ -341,7 +342,7 @@ TEST(weights_are_kept_and_told) {
         assert_int_equal(1, report.problems[meant[i][0]].count);
         assert_int_equal(meant[i][1], report.problems[meant[i][0]].first[0]);
     }
-    assert_int_equal(8, abut_character_get_info(character).weight_count);
+    assert_int_equal(8, get_character_info(character).weight_count);
     assert_int_equal(8, abut_character_weights(character, 3, bones, weights));
     for (int i = 0; i < 8; i++)
         near_number((12 - i) / 68.0, weights[i], 1e-15);
@@ -350,10 +351,10 @@ TEST(weights_are_kept_and_told) {
     assert_int_equal(1, abut_character_weights(character, 7, bones, weights));
     assert_true(bones[0] == 2 && weights[0] == 1);
     assert_int_equal(0, abut_character_weights(character, VERTICES, bones, weights));
-    assert_string_equal("upper", abut_character_get_bone(character, 1).name);
-    assert_string_equal("bone-0", abut_character_get_bone(character, 0).name);
-    assert_null(abut_character_get_bone(character, 4).name);
-    assert_null(abut_character_get_clip(character, 0).name);
+    assert_string_equal("upper", get_character_bone(character, 1).name);
+    assert_string_equal("bone-0", get_character_bone(character, 0).name);
+    assert_null(get_character_bone(character, 4).name);
+    assert_null(get_character_clip(character, 0).name);
     abut_character_destroy(character);
     abut_mesh_destroy(a.input.mesh);
 }
@@ -427,7 +428,7 @@ TEST(refusals) {
     abut_character_destroy(character);
     abut_character_destroy(NULL);
     assert_null(abut_character_rest_mesh(NULL));
-    assert_int_equal(0, abut_character_get_info(NULL).bone_count);
+    assert_int_equal(0, get_character_info(NULL).bone_count);
     abut_mesh_destroy(a.input.mesh);
 }
 

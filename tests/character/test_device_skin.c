@@ -113,10 +113,10 @@ TEST(sweeps_take_the_buffer) {
         options.device = i ? device : NULL;
         assert_ok(abut_sweep_create(&rest, 1, &options, &motions[i]));
     }
-    assert_ok(
-        abut_sweep_set_positions(motions[0], abut_array_host(positions[0]), abut_array_host(positions[1])));
-    assert_ok(
-        abut_sweep_set_positions(motions[1], abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
+    assert_ok(abut_sweep_set_positions(motions[0], abut_array_host(positions[0]),
+                                       abut_array_host(positions[1])));
+    assert_ok(abut_sweep_set_positions(motions[1], abut_array_buffer(buffers[0]),
+                                       abut_array_buffer(buffers[1])));
     abut_impact found[2];
     uint64_t counts[2];
     for (int i = 0; i < 2; i++) {

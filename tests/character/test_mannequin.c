@@ -1,6 +1,7 @@
 /* Built-in characters: sound bodies of any triangle count, weights that stay on their limbs, clips
  * that stand on the ground and do not break the body. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "character/mannequin.h"
 
@@ -34,8 +35,8 @@ static abut_mesh_report examine(abut_mesh *mesh) {
 }
 
 static uint32_t bone_named(const abut_character *character, const char *name) {
-    for (uint32_t i = 0; i < abut_character_get_info(character).bone_count; i++)
-        if (!strcmp(name, abut_character_get_bone(character, i).name))
+    for (uint32_t i = 0; i < get_character_info(character).bone_count; i++)
+        if (!strcmp(name, get_character_bone(character, i).name))
             return i;
     fail_msg("there is no bone %s", name);
     return 0;
@@ -55,7 +56,7 @@ static void check_weights(const abut_character *character, double scale) {
         vec3 p = v3_scale(abuti_mesh_position(rest, v), 1 / scale);
         assert_in_range(count, 1, FIGURE_WEIGHTS);
         for (uint32_t i = 0; i < count; i++) {
-            const char *name = abut_character_get_bone(character, bones[i]).name;
+            const char *name = get_character_bone(character, bones[i]).name;
             sum += weights[i];
             /* Below the armpits, between the arms, nothing goes with an arm. */
             if (fabs(p.x) < 0.12 && p.y < 1.08 && weights[i] > 0.03 &&
@@ -81,7 +82,7 @@ TEST(bodies_are_sound) {
         abut_mesh *rest = abut_character_rest_mesh(character);
         abut_mesh_report report = examine(rest);
         abut_character_report health;
-        abut_character_info info = abut_character_get_info(character);
+        abut_character_info info = get_character_info(character);
         abut_box box = abut_mesh_bounds(rest);
         uint32_t wanted = counts[kind] ? counts[kind] : 17212;
         assert_int_equal(wanted + wanted % 2, info.triangle_count);
@@ -109,7 +110,7 @@ TEST(bodies_are_sound) {
 TEST(clips_stand_on_the_ground) {
     static const char *const names[] = {"walk", "jump", "gymnastics"};
     abut_character *character = shared();
-    abut_character_info info = abut_character_get_info(character);
+    abut_character_info info = get_character_info(character);
     abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
     vec3 *positions = malloc(info.vertex_count * sizeof *positions);
     uint32_t head = bone_named(character, "Head");
@@ -117,7 +118,7 @@ TEST(clips_stand_on_the_ground) {
     assert_non_null(positions);
     assert_int_equal(3, info.clip_count);
     for (uint32_t clip = 0; clip < info.clip_count; clip++) {
-        abut_character_clip c = abut_character_get_clip(character, clip);
+        abut_character_clip c = get_character_clip(character, clip);
         double touches = 0, steps = 0;
         assert_string_equal(names[clip], c.name);
         assert_true(c.duration > (clip == 2 ? 9.5 : 0.8));
@@ -145,7 +146,7 @@ TEST(clips_stand_on_the_ground) {
 TEST(walking_is_a_cycle) {
     abut_character *character = shared();
     abut_character_matrix at[3][JOINT_COUNT];
-    abut_character_clip walk = abut_character_get_clip(character, 0);
+    abut_character_clip walk = get_character_clip(character, 0);
     uint32_t left = bone_named(character, "LeftFoot"), right = bone_named(character, "RightFoot");
     for (int i = 0; i < 3; i++) {
         abut_character_pose_options options = abut_character_pose_options_default();
@@ -182,7 +183,8 @@ TEST_THREADS(threads_make_no_difference) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 3);
     abut_character *character = make(context, ABUT_CHARACTER_FIGURE_MALE, 8000);
-    const abut_mesh *a = abut_character_rest_mesh(character), *b = abut_character_rest_mesh(shared());
+    const abut_mesh *a = abut_character_rest_mesh(character),
+                    *b = abut_character_rest_mesh(shared());
     assert_int_equal(a->vertex_count, b->vertex_count);
     assert_memory_equal(a->positions, b->positions, a->vertex_count * sizeof *a->positions);
     abut_character_destroy(character);

@@ -1,5 +1,6 @@
 /* Characters from glTF: a small one made here, what it must give, and what is refused. */
 #include "mesh/gltf.h"
+#include "tools/get.h"
 
 /* The square of tests/mesh/gltf.h on two joints: vertices 0 and 3 to joint 0, 1 and 2 to joint 1.
  * View 2 has joints (bytes), view 3 weights (bytes), view 4 two bind matrices, view 5 times, view 6
@@ -81,17 +82,17 @@ static void at(abut_vec3 p, double x, double y, double z) {
 }
 
 static void check_character(abut_character *character) {
-    abut_character_info info = abut_character_get_info(character);
+    abut_character_info info = get_character_info(character);
     abut_character_pose_options options = abut_character_pose_options_default();
     abut_character_matrix bones[3];
     abut_vec3 p[4];
     assert_int_equal(3, info.bone_count);
     assert_int_equal(1, info.clip_count);
     assert_int_equal(1, info.weight_count);
-    assert_string_equal("hip", abut_character_get_bone(character, 0).name);
-    assert_string_equal("knee", abut_character_get_bone(character, 1).name);
-    assert_int_equal(0, abut_character_get_bone(character, 1).parent);
-    abut_character_clip clip = abut_character_get_clip(character, 0);
+    assert_string_equal("hip", get_character_bone(character, 0).name);
+    assert_string_equal("knee", get_character_bone(character, 1).name);
+    assert_int_equal(0, get_character_bone(character, 1).parent);
+    abut_character_clip clip = get_character_clip(character, 0);
     assert_string_equal("kick", clip.name);
     assert_int_equal(2, clip.channel_count); /* morph targets are left out */
     assert_true(clip.duration == 2);
@@ -137,7 +138,7 @@ TEST(rigid_parts) {
     abut_mesh *mesh = read_text(text);
     check_equal(mesh, abut_character_rest_mesh(character));
     assert_true(abut_mesh_up(abut_character_rest_mesh(character)).y == 1);
-    assert_true(abut_character_get_bone(character, 1).has_matrix);
+    assert_true(get_character_bone(character, 1).has_matrix);
     abut_mesh_destroy(mesh);
     abut_character_destroy(character);
 }
@@ -156,8 +157,8 @@ TEST(nodes_bound_twice) {
     assert_ok(read_character(text, &character));
     abut_mesh *mesh = read_text(text);
     check_equal(mesh, abut_character_rest_mesh(character));
-    assert_int_equal(6, abut_character_get_info(character).bone_count);
-    assert_int_equal(8, abut_character_get_info(character).vertex_count);
+    assert_int_equal(6, get_character_info(character).bone_count);
+    assert_int_equal(8, get_character_info(character).vertex_count);
     abut_mesh_destroy(mesh);
     abut_character_destroy(character);
 }
@@ -185,16 +186,16 @@ TEST(morph_targets) {
     const char *text = embed(members, &buffer);
     abut_character *character = NULL;
     assert_ok(read_character(text, &character));
-    assert_int_equal(2, abut_character_get_info(character).morph_count);
-    abut_character_morph morph = abut_character_get_morph(character, 0);
+    assert_int_equal(2, get_character_info(character).morph_count);
+    abut_character_morph morph = get_character_morph(character, 0);
     assert_string_equal("smile", morph.name);
     assert_true(morph.weight == 0.5 && morph.shift_count > 0);
     for (uint32_t i = 0; i < morph.shift_count; i++) { /* it moves places by themselves */
         const double *p = square_at + 3 * morph.vertices[i];
         at(morph.shifts[i], p[0], p[1], p[2]);
     }
-    assert_string_equal("morph-1", abut_character_get_morph(character, 1).name);
-    assert_int_equal(0, abut_character_get_morph(character, 1).shift_count);
+    assert_string_equal("morph-1", get_character_morph(character, 1).name);
+    assert_int_equal(0, get_character_morph(character, 1).shift_count);
     abut_mesh *mesh = read_text(text); /* the reader of meshes moves vertices by them */
     for (uint32_t v = 0; v < 4; v++) {
         abut_vec3 p = abut_mesh_local_positions(mesh)[v], o = abut_mesh_local_origin(mesh);
@@ -203,7 +204,7 @@ TEST(morph_targets) {
         at((abut_vec3){q.x + from.x, q.y + from.y, q.z + from.z}, p.x + o.x, p.y + o.y, p.z + o.z);
     }
     abut_mesh_destroy(mesh);
-    abut_character_clip clip = abut_character_get_clip(character, 0);
+    abut_character_clip clip = get_character_clip(character, 0);
     assert_int_equal(2, clip.channel_count);
     for (uint32_t k = 0; k < 4; k++) {
         const abut_character_channel *channel = &clip.channels[k % 2];

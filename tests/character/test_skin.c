@@ -1,5 +1,6 @@
 /* Skinning and morph targets at random against the plain formulas. */
 #include "character/rig.h"
+#include "tools/get.h"
 
 /* Vertex v, moved by morph targets. */
 static abut_vec3 morphed(const rig *r, uint32_t v, const double *weights) {
@@ -117,10 +118,10 @@ TEST(morphs_at_rest) {
     abut_character_skinner *skinner = NULL;
     abut_mesh *mesh = NULL, *other = NULL;
     assert_ok(abut_character_create(NULL, &r->input, &character));
-    assert_int_equal(RIG_MORPHS, abut_character_get_info(character).morph_count);
-    assert_string_equal("morph-2", abut_character_get_morph(character, 2).name);
-    assert_true(abut_character_get_morph(character, 2).weight == 0.5);
-    assert_int_equal(0, abut_character_get_morph(character, RIG_MORPHS).shift_count);
+    assert_int_equal(RIG_MORPHS, get_character_info(character).morph_count);
+    assert_string_equal("morph-2", get_character_morph(character, 2).name);
+    assert_true(get_character_morph(character, 2).weight == 0.5);
+    assert_int_equal(0, get_character_morph(character, RIG_MORPHS).shift_count);
     assert_ok(abut_character_pose(character, NULL, bones));
     assert_ok(abut_character_skinner_create(character, NULL, &skinner));
     assert_ok(abut_character_mesh(character, bones, ABUT_CHARACTER_SKINNING_LINEAR, &other));
@@ -327,7 +328,7 @@ TEST(seams_are_closed) {
     assert_ok(abut_character_weld(split, &welded));
     assert_ok(abut_character_get_report(welded, &report));
     assert_int_equal(0, report.problems[ABUT_CHARACTER_PROBLEM_SEAM_VERTEX].count);
-    abut_character_info info = abut_character_get_info(welded);
+    abut_character_info info = get_character_info(welded);
     assert_int_equal(r->vertices, info.vertex_count);
     assert_int_equal(triangles, info.triangle_count);
     rig_pose(&random, true, pose, NULL);
@@ -349,7 +350,7 @@ TEST(seams_are_closed) {
         weights[RIG_WEIGHTS * i] += 0.001 * (i + 1), apart += weights[RIG_WEIGHTS * i + 1] > 0;
     assert_ok(abut_character_create(NULL, &input, &split));
     assert_ok(abut_character_weld(split, &welded));
-    assert_true(abut_character_get_info(welded).vertex_count >= apart && apart > r->vertices);
+    assert_true(get_character_info(welded).vertex_count >= apart && apart > r->vertices);
     assert_refused("welded is null", abut_character_weld(split, NULL));
     assert_refused("character is null", abut_character_weld(NULL, &welded));
     abut_character_destroy(welded);
@@ -379,7 +380,7 @@ static abut_status weld_it(abut_context *context, void *data) {
 
 static bool is_below(const abut_character *c, uint32_t bone, uint32_t above) {
     while (bone != ABUT_NONE && bone != above)
-        bone = abut_character_get_bone(c, bone).parent;
+        bone = get_character_bone(c, bone).parent;
     return bone == above;
 }
 
@@ -390,12 +391,12 @@ TEST(parts_are_left_out) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     figure.triangles = ABUT_CHARACTER_FIGURE_TRIANGLES_MIN;
     assert_ok(abut_character_create_figure(NULL, &figure, &whole));
-    abut_character_info info = abut_character_get_info(whole);
+    abut_character_info info = get_character_info(whole);
     uint32_t neck = 0, all = 0, triangles = 0, next = 0;
-    while (strcmp("Neck", abut_character_get_bone(whole, neck).name) != 0)
+    while (strcmp("Neck", get_character_bone(whole, neck).name) != 0)
         neck++;
     assert_ok(abut_character_remove_bones(whole, &neck, 1, &part));
-    abut_character_info left = abut_character_get_info(part);
+    abut_character_info left = get_character_info(part);
     assert_int_equal(info.bone_count, left.bone_count);
     assert_int_equal(info.clip_count, left.clip_count);
     bool *used = calloc(info.vertex_count, sizeof *used);
@@ -427,7 +428,7 @@ TEST(parts_are_left_out) {
     assert_int_equal(next, left.vertex_count);
     abut_character_destroy(part);
     assert_ok(abut_character_remove_bones(whole, NULL, 0, &part));
-    assert_int_equal(info.triangle_count, abut_character_get_info(part).triangle_count);
+    assert_int_equal(info.triangle_count, get_character_info(part).triangle_count);
     assert_refused("no triangle would remain", abut_character_remove_bones(whole, &all, 1, &none));
     assert_refused("bones[0] is", abut_character_remove_bones(whole, &info.bone_count, 1, &none));
     assert_refused("bones is null", abut_character_remove_bones(whole, NULL, 1, &none));

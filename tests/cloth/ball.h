@@ -27,7 +27,8 @@ static inline abut_status make_ball(abut_context *context, double radius, abut_d
 /* The ball's vertices and its bone, shifted. */
 static inline abut_character_matrix ball_at(const abut_mesh *mesh, vec shift, vec *to) {
     for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
-        to[i] = vec_add(vec_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]), shift);
+        to[i] = vec_add(vec_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[i]),
+                        shift);
     return (abut_character_matrix){{{1, 0, 0, shift.x}, {0, 1, 0, shift.y}, {0, 0, 1, shift.z}}};
 }
 

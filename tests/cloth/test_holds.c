@@ -178,8 +178,9 @@ static abut_mesh *make_jaws(void) {
     assert_non_null(p);
     assert_non_null(t);
     for (uint32_t i = 0; i < 2 * count; i++)
-        p[i] = vec_add(vec_add(abut_mesh_local_origin(one), abut_mesh_local_positions(one)[i % count]),
-                       vec_of(0.02, 0.01, i < count ? 0.5 : -0.5));
+        p[i] =
+            vec_add(vec_add(abut_mesh_local_origin(one), abut_mesh_local_positions(one)[i % count]),
+                    vec_of(0.02, 0.01, i < count ? 0.5 : -0.5));
     for (uint32_t i = 0; i < 6 * triangles; i++)
         t[i] = abut_mesh_indices(one)[i % (3 * triangles)] + (i < 3 * triangles ? 0 : count);
     abut_mesh *both = test_mesh(serial, p, 2 * count, t, 2 * triangles);

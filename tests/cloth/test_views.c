@@ -83,7 +83,8 @@ static void check_step(pursuit *p, int way, bool against_all) {
     abut_self_step step = abut_self_step_default();
     abut_self_line line;
     assert_ok(abut_self_fit_line(p->start + p->count, p->end + p->count, p->all - p->count, &line));
-    assert_ok(abut_sweep_set_positions(p->motion, abut_array_host(p->start), abut_array_host(p->end)));
+    assert_ok(
+        abut_sweep_set_positions(p->motion, abut_array_host(p->start), abut_array_host(p->end)));
     for (int k = 0; k < 2; k++) {
         sweep.exact = k;
         assert_ok(abut_sweep_find(p->motion, ABUT_SWEEP_EARLIEST, &sweep, &impacts[k], NULL));

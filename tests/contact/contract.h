@@ -74,7 +74,7 @@ static const bound bounds[] = {
     {"d-depth-ratio-hint", MAX, 3, 3},
     {"e-shift-too-short", MAX, 1e-8, 1e-8}, /* what the joint shift lacks */
     {"e-shift-too-short-margin", MAX, 1e-8, 1e-8},
-    {"e-shallow-not-separated", MEAN, 0.01, 0.01}, /* share without `separates` */
+    {"e-shallow-not-separated", MEAN, 0.01, 0.01}, /* fraction without `is_verified` */
     {"e-deep-not-separated", MEAN, 0.02, 0.005},
     {"f-change-per-motion", P999, 4, 3}, /* of steps of 0.001 of the size */
     {"f-change-per-motion", MAX, NOT_YET, 20},

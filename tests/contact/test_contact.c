@@ -1,5 +1,6 @@
 /* Contacts against what is known of simple solids, and against a search for the true distance. */
 #include "field/things.h"
+#include "tools/get.h"
 
 /* ---- depth ---- */
 
@@ -50,7 +51,7 @@ TEST(spheres_in_a_box_are_as_deep_as_they_are) {
 static void check_side(const thing *of, const abut_pose *where, const thing *at,
                        const abut_pose *at_pose, const abut_contact *list, size_t count,
                        uint32_t side) {
-    abut_samples_arrays view = abut_samples_get_arrays(of->samples);
+    abut_samples_arrays view = get_samples_arrays(of->samples);
     size_t next = 0;
     double slack = 0.87 * at->cell; /* half a diagonal: see contact_shared.h */
     while (next < count && list[next].side < side)
@@ -100,7 +101,7 @@ TEST(bodies_agree_with_a_search) {
         check_side(b, &body_b.pose, a, &body_a.pose, room, c.count, 1);
         total += c.count;
         /* An edge is nowhere deeper than its deepest point, the slow way. */
-        abut_samples_arrays view = abut_samples_get_arrays(a->samples);
+        abut_samples_arrays view = get_samples_arrays(a->samples);
         for (uint32_t e = 0; e < view.edge_count; e += 5) {
             double least = HUGE_VAL, told = 0;
             for (int i = 0; i <= 200; i++)
@@ -171,7 +172,7 @@ TEST(what_is_wholly_inside_is_deep) {
         options.layout = kind == 2 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         options.type = kind == 3 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         thing box = thing_of(&large, &options), ball = thing_of(&small, &options);
-        double band = fmin(abut_field_get_info(box.field).band, 1.2);
+        double band = fmin(get_field_info(box.field).band, 1.2);
         const double places[] = {0, 0.8, 1.5};
         for (int i = 0; i < 3; i++) {
             abut_body a = body_of(&ball, shifted(places[i], 0, 0)),
@@ -272,7 +273,7 @@ TEST(planes_cut_as_deep_as_vertices) {
         options.margin = 10;
         a.field = NULL;
         assert_ok(abut_contact_plane(&a, &plane, &options, &c));
-        assert_int_equal(c.count, abut_samples_get_arrays(t.samples).count);
+        assert_int_equal(c.count, get_samples_arrays(t.samples).count);
         for (uint32_t v = 0; v < abut_mesh_vertex_count(t.mesh); v++)
             deepest =
                 fmax(deepest, (0.1 - v3_dot(plane.normal,
@@ -572,7 +573,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_ok(abut_field_create(mesh, &field_options, &field));
         assert_ok(abut_samples_create(mesh, &options, &samples));
         assert_ok(abut_topology_create(mesh, &topology));
-        assert_true(abut_samples_get_arrays(samples).count > 3000);
+        assert_true(get_samples_arrays(samples).count > 3000);
         abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
         abut_contacts c = contacts_room();
         assert_ok(abut_contact_bodies(&a, &b, NULL, &c));

@@ -124,8 +124,9 @@ TEST(copies_in_other_places_have_an_order) {
     for (int k = 0; k < 2; k++) {
         const double half = abut_mesh_bounds(plain).hi.x;
         for (uint32_t i = 0; i < count; i++)
-            to[i] = v3_add(v3_add(abut_mesh_local_positions(plain)[i], abut_mesh_local_origin(plain)),
-                           v3(8 + 2 * half * k * 0.96875, 8 + k * half, 8 + k * 0.25));
+            to[i] =
+                v3_add(v3_add(abut_mesh_local_positions(plain)[i], abut_mesh_local_origin(plain)),
+                       v3(8 + 2 * half * k * 0.96875, 8 + k * half, 8 + k * 0.25));
         meshes[k] =
             test_mesh(NULL, to, count, abut_mesh_indices(plain), abut_mesh_triangle_count(plain));
         assert_ok(abut_bvh_create(meshes[k], NULL, &trees[k]));

@@ -425,7 +425,8 @@ TEST(wide_margins_make_no_depth) {
         abut_patches found = room();
         abut_separation separation;
         options.margin = test_random_real(&random, 0, round % 3 == 1 ? 0.06 : 1);
-        options.skip_verification = round % 2 && options.margin > 0.1; /* that is wide for all of them */
+        options.skip_verification =
+            round % 2 && options.margin > 0.1; /* that is wide for all of them */
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
         assert_ok(abut_contact_patches(&a, &b, &options, &found));
         if (separation.distance == 0 || separation.distance > options.margin) {
@@ -586,7 +587,8 @@ TEST(soup_has_the_contacts_of_its_solid) {
     uint32_t own[36];
     assert_int_equal(count, 12);
     for (uint32_t i = 0; i < 36; i++) {
-        corners[i] = v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[indices[i]]);
+        corners[i] =
+            v3_add(abut_mesh_local_origin(mesh), abut_mesh_local_positions(mesh)[indices[i]]);
         own[i] = i;
     }
     soup = test_mesh(NULL, corners, 36, own, 12);
@@ -602,7 +604,8 @@ TEST(soup_has_the_contacts_of_its_solid) {
     abut_bvh_destroy(cube);
 }
 
-/* Open meshes are limited, flipped neighbours unreliable; both still have contacts where they meet. */
+/* Open meshes are limited, flipped neighbours unreliable; both still have contacts where they meet.
+ */
 TEST(reliability_says_what_surfaces_allow) {
     const double square[] = {-1, -1, 0, 1, -1, 0, 1, 1, 0, -1, 1, 0};
     const uint32_t faces[] = {0, 1, 2, 0, 2, 3}, flipped[] = {0, 1, 2, 0, 3, 2};

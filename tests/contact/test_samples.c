@@ -1,5 +1,6 @@
 /* Samples: the counts of the document, what each of them is, and how even they are. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "contact/samples.h"
@@ -31,7 +32,7 @@ static uint32_t count_of(abut_mesh *mesh, uint32_t kinds, double cell) {
     options.kinds = kinds;
     options.cell = cell;
     abut_samples *samples = samples_of(mesh, &options);
-    uint32_t count = abut_samples_get_arrays(samples).count;
+    uint32_t count = get_samples_arrays(samples).count;
     abut_samples_destroy(samples);
     return count;
 }
@@ -42,7 +43,7 @@ static uint32_t middles_of(abut_mesh *mesh, double cell) {
     options.cell = cell;
     options.face_middles = true;
     abut_samples *samples = samples_of(mesh, &options);
-    uint32_t count = abut_samples_get_arrays(samples).count;
+    uint32_t count = get_samples_arrays(samples).count;
     abut_samples_destroy(samples);
     return count;
 }
@@ -70,7 +71,7 @@ TEST(the_cube_of_the_document) {
     options.cells = 80;
     options.band = 0.001; /* values do not matter here */
     assert_ok(abut_field_create(cube, &options, &field));
-    assert_int_equal(middles_of(cube, abut_field_get_info(field).grid.cell), 542);
+    assert_int_equal(middles_of(cube, get_field_info(field).grid.cell), 542);
     abut_field_destroy(field);
     abut_mesh_destroy(cube);
 }
@@ -81,12 +82,12 @@ TEST(each_is_what_it_says) {
     for (size_t s = 0; s < sizeof kinds / sizeof *kinds; s++) {
         abut_mesh *mesh = mesh_of(kinds[s], 6);
         abut_samples *samples = samples_of(mesh, NULL);
-        abut_samples_arrays view = abut_samples_get_arrays(samples);
+        abut_samples_arrays view = get_samples_arrays(samples);
         abut_topology *topology;
         abut_bvh *bvh;
         assert_ok(abut_topology_create(mesh, &topology));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        abut_topology_arrays t = abut_topology_get_arrays(topology);
+        abut_topology_arrays t = get_topology_arrays(topology);
         assert_int_equal(view.count, view.kind_count[0] + view.kind_count[1] + view.kind_count[2]);
         for (uint32_t i = 0; i < view.count; i++) {
             const abut_sample *sample = &view.samples[i];
@@ -126,7 +127,7 @@ TEST(what_is_flat) {
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_VERTICES, 0), abut_mesh_vertex_count(sphere));
     assert_int_equal(count_of(sphere, ABUT_SAMPLES_FACES, 0), 0);
     abut_samples *samples = samples_of(sheet, NULL);
-    abut_samples_arrays view = abut_samples_get_arrays(samples);
+    abut_samples_arrays view = get_samples_arrays(samples);
     assert_int_equal(view.kind_count[ABUT_SAMPLE_FACE], 5);
     assert_true(view.kind_count[ABUT_SAMPLE_VERTEX] < abut_mesh_vertex_count(sheet));
     for (uint32_t i = 0; i < view.kind_count[ABUT_SAMPLE_VERTEX]; i++)
@@ -156,7 +157,7 @@ TEST(even_ones_keep_their_distance) {
     test_random random = {5};
     options.radius = 0.08;
     abut_samples *samples = samples_of(mesh, &options);
-    abut_samples_arrays view = abut_samples_get_arrays(samples);
+    abut_samples_arrays view = get_samples_arrays(samples);
     assert_int_equal(view.count, view.kind_count[ABUT_SAMPLE_SURFACE]);
     assert_true(least_distance(&view) >= 0.08);
     /* Darts without end fill a surface to 0.60 of the densest packing. */
@@ -184,7 +185,7 @@ TEST(counts_and_limits_are_kept) {
     abut_samples_options options = abut_samples_options_default();
     options.count = 500;
     abut_samples *samples = samples_of(mesh, &options);
-    abut_samples_arrays view = abut_samples_get_arrays(samples);
+    abut_samples_arrays view = get_samples_arrays(samples);
     assert_int_equal(view.count, 500);
     /* Of the densest packing of circles, whose distance would be this, three fifths. */
     assert_true(least_distance(&view) > 0.6 * sqrt(view.area / 500 / sqrt(0.75)));
@@ -194,7 +195,7 @@ TEST(counts_and_limits_are_kept) {
     options.max_count = 200;
     options.kinds = ABUT_SAMPLES_VERTICES;
     samples = samples_of(mesh, &options);
-    view = abut_samples_get_arrays(samples);
+    view = get_samples_arrays(samples);
     assert_int_equal(view.count, 200);
 
     assert_true(least_distance(&view) > 0.6 * sqrt(view.area / 200 / sqrt(0.75)));
@@ -212,7 +213,7 @@ TEST(counts_and_limits_are_kept) {
     options = abut_samples_options_default();
     options.count = 1000;
     samples = samples_of(mesh, &options);
-    assert_int_equal(abut_samples_get_arrays(samples).count, 1000);
+    assert_int_equal(get_samples_arrays(samples).count, 1000);
     abut_samples_destroy(samples);
     abut_mesh_destroy(mesh);
     free(indices);
@@ -232,13 +233,13 @@ TEST_THREADS(same_on_any_number_of_threads) {
         abut_mesh *mesh;
         assert_ok(abut_shape_create(context, &shape, &mesh));
         abut_samples *samples = samples_of(mesh, &options);
-        abut_samples_arrays view = abut_samples_get_arrays(samples);
+        abut_samples_arrays view = get_samples_arrays(samples);
         abut_mesh_destroy(mesh);
         if (!kept) {
             abut_mesh *again;
             assert_ok(abut_shape_create(NULL, &shape, &again));
             kept = samples_of(again, &options);
-            first = abut_samples_get_arrays(kept);
+            first = get_samples_arrays(kept);
             abut_mesh_destroy(again);
         }
         assert_int_equal(view.count, 700);
@@ -278,7 +279,7 @@ TEST(wrong_options_are_refused) {
     options.flat_angle = 90;
     assert_refused("radians", abut_samples_create(mesh, &options, &samples));
     assert_null(samples);
-    assert_int_equal(abut_samples_get_arrays(NULL).count, 0);
+    assert_int_equal(get_samples_arrays(NULL).count, 0);
     abut_samples_destroy(NULL);
     abut_mesh_destroy(mesh);
 }

@@ -190,7 +190,7 @@ TEST(walls_and_ways_out) {
         sum = v3_add(sum, list[i].normal);
     }
     assert_way(sum, v3(-1, 0, 0), 1e-12); /* both arms, and the back */
-    assert_false(found.is_verified);        /* no shift leaves both arms */
+    assert_false(found.is_verified);      /* no shift leaves both arms */
     abut_bvh_destroy(e);
 
     test_random random = {21};

@@ -3,6 +3,7 @@
 #include "device/cache.h"
 #include "device/tools.h"
 #include "open.h"
+#include "tools/get.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -14,6 +15,13 @@ TEST(list) {
     uint64_t count = 0, again = 77;
     assert_fails(ABUT_ERROR_BUFFER, "room for 0 devices", abut_device_list(NULL, 0, NULL, &count));
     assert_true(count >= 1 && count <= 64);
+    infos[0] = abut_device_info_default();
+    infos[0].size = 0;
+    assert_refused("the size field of the result is 0", abut_device_list(NULL, 64, infos, &again));
+    infos[0].size = sizeof infos[0] + 1;
+    assert_refused("start from the default function", abut_device_list(NULL, 64, infos, &again));
+    assert_int_equal(77, again);
+    infos[0].size = sizeof infos[0];
     assert_ok(abut_device_list(NULL, 64, infos, &again));
     assert_int_equal(count, again);
     for (uint32_t i = 0; i < count; i++) {
@@ -42,7 +50,7 @@ TEST(list) {
 static void opens_as(const char *selector, const char *name) {
     abut_device *device;
     assert_ok(abut_device_open(NULL, selector, &device));
-    abut_device_info info = abut_device_get_info(device);
+    abut_device_info info = get_device_info(device);
     assert_string_equal(name, info.name);
     abut_device_destroy(device);
 }
@@ -50,6 +58,7 @@ static void opens_as(const char *selector, const char *name) {
 TEST(choice) {
     abut_device_info infos[64];
     uint64_t count;
+    infos[0] = abut_device_info_default();
     assert_ok(abut_device_list(NULL, 64, infos, &count));
     bool gpu = false, cpu = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -90,7 +99,7 @@ TEST(choice) {
     assert_int_equal(0, abuti_opencl_live());
     assert_ptr_equal(&infos, untouched);
     assert_refused("device is null", abut_device_open(NULL, "cpu", NULL));
-    abut_device_info none = abut_device_get_info(NULL);
+    abut_device_info none = get_device_info(NULL);
     assert_true(!none.name[0] && !none.compute_units);
     abut_device_destroy(NULL);
 }

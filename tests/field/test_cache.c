@@ -2,6 +2,7 @@
  * where it cannot be written. */
 #include "field/cache.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -71,7 +72,7 @@ static abut_field_options ways(int which) {
 enum { WAYS = 7 };
 
 static void same(const abut_field *a, const abut_field *b) {
-    abut_field_info x = abut_field_get_info(a), y = abut_field_get_info(b);
+    abut_field_info x = get_field_info(a), y = get_field_info(b);
     assert_memory_equal(x.grid.count, y.grid.count, sizeof x.grid.count);
     assert_true(x.layout == y.layout && x.type == y.type && x.sign == y.sign &&
                 x.closed == y.closed && x.bricks == y.bricks && x.bytes == y.bytes);
@@ -178,7 +179,7 @@ TEST(fields_are_found_again) {
     }
     /* the same grid in other words */
     abut_field_options o = abut_field_options_default();
-    o.grid = abut_field_get_info(plain[0]).grid;
+    o.grid = get_field_info(plain[0]).grid;
     o.cache = folder;
     assert_true(hits(mesh, o, plain[0]));
     seen s = {0};
@@ -577,7 +578,7 @@ TEST(folders_are_listed_and_cleared) {
     assert_ok(abut_field_cache_list(NULL, o.cache, see, &s));
     assert_int_equal(0, s.count);
     assert_ok(abut_field_create(mesh, &o, &field));
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     o = ways(0);
     o.cache = test_path("listed");
     assert_false(hits(mesh, o, NULL));

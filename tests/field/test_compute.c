@@ -1,6 +1,7 @@
 /* Values of blocks against a search for every cell, bit for bit: on shapes and hostile soups, for
  * every width of vectors and any number of threads. */
 #include "bvh/meshes.h"
+#include "tools/get.h"
 
 #include "base/simd.h"
 #include "field/build/compute.h"
@@ -422,7 +423,7 @@ static abut_mesh *make_bent(abut_context *context, const abut_mesh *mesh, double
 }
 
 static void check_same_field(const abut_field *a, const abut_field *b) {
-    abut_field_info x = abut_field_get_info(a), y = abut_field_get_info(b);
+    abut_field_info x = get_field_info(a), y = get_field_info(b);
     assert_int_equal(x.bytes, y.bytes);
     assert_int_equal(x.bricks, y.bricks);
     assert_true(x.lowest == y.lowest && x.highest == y.highest && x.step == y.step);
@@ -489,10 +490,10 @@ TEST(moving_across) {
     options.grid.cell = 0.05;
     options.grid.count[0] = options.grid.count[1] = options.grid.count[2] = 14;
     assert_ok(abut_field_create(mesh, &options, &field));
-    assert_true(abut_field_get_info(field).highest < 0);
+    assert_true(get_field_info(field).highest < 0);
     assert_ok(abut_field_set_mesh(field, gone, &recomputed));
     assert_int_equal(0, recomputed);
-    assert_true(abut_field_get_info(field).highest > 0);
+    assert_true(get_field_info(field).highest > 0);
     assert_ok(abut_field_create(gone, &options, &fresh));
     check_same_field(field, fresh);
     assert_refused("null", abut_field_set_mesh(field, NULL, NULL));
@@ -564,7 +565,7 @@ TEST_THREADS(memory_is_bounded) {
         options.cells = layout ? 96 : 64;
         options.layout = layout ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         assert_ok(abut_field_create(mesh, &options, &field));
-        double bytes = (double)abut_field_get_info(field).bytes;
+        double bytes = (double)get_field_info(field).bytes;
         assert_true((double)memory.peak_bytes <= 1.5 * bytes + 0x1p26);
         abut_field_destroy(field);
     }

@@ -1,6 +1,7 @@
 /* Fields on a device: the bits of a search at every cell, whatever the mesh and the grid; and
  * nothing lost when the device or the memory fails. */
 #include "bvh/there.h"
+#include "tools/get.h"
 
 #include "device/open.h"
 #include "field/build/device.h"
@@ -79,7 +80,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
     assert_ok(abut_field_update_from(field, there, &blocks)); /* now with two queues */
     assert_int_equal(blocks, ((grid->count[0] + 7) / 8) * ((grid->count[1] + 7) / 8) *
                                  ((grid->count[2] + 7) / 8));
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     assert_memory_equal(&info.grid, grid,
                         offsetof(abut_grid, count) + sizeof grid->count); /* not its padding */
     float *got = malloc(info.bytes), *expected = values_of(bvh, grid, band);
@@ -175,8 +176,8 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
         if (t % each)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(mesh) + 3 * (size_t)t,
                    3 * sizeof *indices);
-    abut_mesh *torn =
-        test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
+    abut_mesh *torn = test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh),
+                                indices, kept);
     free(indices);
     abut_mesh_destroy(mesh);
     return torn;
@@ -217,7 +218,7 @@ TEST(from_other_hierarchies) {
             assert_ok(abut_field_create(meshes[m], &options, &here));
             options.device = device;
             assert_ok(abut_field_create(meshes[m], &options, &there));
-            uint64_t bytes = abut_field_get_info(here).bytes;
+            uint64_t bytes = get_field_info(here).bytes;
             float *values = malloc(bytes);
             assert_non_null(values);
             assert_ok(abut_buffer_read(abut_field_values(there), 0, values, bytes));
@@ -318,7 +319,7 @@ TEST(for_the_cpu) {
         assert_null(abut_field_values(here));
         options.device = device;
         assert_ok(abut_field_create(mesh, &options, &built));
-        abut_field_info a = abut_field_get_info(here), b = abut_field_get_info(built);
+        abut_field_info a = get_field_info(here), b = get_field_info(built);
         assert_true(a.lowest == b.lowest && a.highest == b.highest && a.step == b.step);
         assert_int_equal(a.bytes, b.bytes);
         assert_true((abut_field_values(built) != NULL) == !type);
@@ -390,7 +391,7 @@ TEST(questions) {
     abut_field_destroy(there);
     assert_ok(abut_field_create(mesh, &options, &there));
     assert_ok(abut_field_combine(there, here, ABUT_COMBINATION_UNION, &joined));
-    assert_memory_equal(joined->values, here->values, abut_field_get_info(here).bytes);
+    assert_memory_equal(joined->values, here->values, get_field_info(here).bytes);
     abut_field_destroy(there);
     assert_ok(abut_field_create(mesh, &options, &there));
     const abut_sphere ball = {vec(0.9, 0.1, 0.2), 0.3};
@@ -409,11 +410,10 @@ TEST(questions) {
     options.cache = test_path("device-cache");
     assert_ok(abut_field_create(mesh, &options, &there));
     assert_ok(abut_field_create(mesh, &options, &again)); /* is read, and goes there */
-    float *values = malloc(abut_field_get_info(here).bytes);
+    float *values = malloc(get_field_info(here).bytes);
     assert_non_null(values);
-    assert_ok(
-        abut_buffer_read(abut_field_values(again), 0, values, abut_field_get_info(here).bytes));
-    assert_memory_equal(values, here->values, abut_field_get_info(here).bytes);
+    assert_ok(abut_buffer_read(abut_field_values(again), 0, values, get_field_info(here).bytes));
+    assert_memory_equal(values, here->values, get_field_info(here).bytes);
     free(values);
     assert_ok(abut_field_cache_clear(NULL, options.cache, 0, NULL, NULL));
     abut_field_destroy(joined);
@@ -446,10 +446,10 @@ TEST(updates) {
     assert_ok(abut_field_set_mesh(field, moved, &blocks));
     assert_true(blocks > 0 && field->values == NULL);
     assert_ok(abuti_field_host(field));
-    assert_memory_equal(field->values, fresh->values, abut_field_get_info(fresh).bytes);
+    assert_memory_equal(field->values, fresh->values, get_field_info(fresh).bytes);
     assert_ok(abut_field_update_from(field, bvh, NULL));
     assert_ok(abuti_field_host(field));
-    assert_true(memcmp(field->values, fresh->values, abut_field_get_info(fresh).bytes) != 0);
+    assert_true(memcmp(field->values, fresh->values, get_field_info(fresh).bytes) != 0);
     assert_ok(abut_field_update_from(field, there, NULL));
     assert_ok(abut_bvh_set_mesh(there, moved));
     uint32_t broken = 0;
@@ -462,19 +462,20 @@ TEST(updates) {
         assert_true(!status == !field->broken || !broken);
         if (field->broken)
             assert_fails(ABUT_ERROR_DEVICE, "update it again",
-                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
+                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR,
+                                             &value));
         broken += field->broken;
     }
     assert_true(broken > 0);
     assert_ok(abut_field_update_from(field, there, NULL));
     assert_ok(abuti_field_host(field));
-    assert_memory_equal(field->values, fresh->values, abut_field_get_info(fresh).bytes);
+    assert_memory_equal(field->values, fresh->values, get_field_info(fresh).bytes);
     /* a field of the CPU, by a hierarchy of the device */
     options.device = NULL;
     abut_field *plain;
     assert_ok(abut_field_create(mesh, &options, &plain));
     assert_ok(abut_field_update_from(plain, there, NULL));
-    assert_memory_equal(plain->values, fresh->values, abut_field_get_info(fresh).bytes);
+    assert_memory_equal(plain->values, fresh->values, get_field_info(fresh).bytes);
     abut_field_destroy(plain);
     abut_field_destroy(field);
     abut_field_destroy(fresh);
@@ -491,7 +492,7 @@ static void check_sparse(abut_mesh *mesh, abut_field_options options) {
     assert_ok(abut_field_create(mesh, &options, &here));
     options.device = device;
     assert_ok(abut_field_create(mesh, &options, &built));
-    abut_field_info a = abut_field_get_info(here), b = abut_field_get_info(built);
+    abut_field_info a = get_field_info(here), b = get_field_info(built);
     size_t bricks = (size_t)here->bricks[0] * here->bricks[1] * here->bricks[2];
     const abut_grid corners = field_corners(here);
     assert_true(a.lowest == b.lowest && a.highest == b.highest && a.step == b.step);

@@ -1,5 +1,6 @@
 /* Fields against a search at every cell, and against solids whose distance is known. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "field/field.h"
 
@@ -26,7 +27,7 @@ static abut_field *field_of(abut_mesh *mesh, const abut_field_options *options) 
 /* Every stored value is the distance at its centre, rounded. */
 static void check_values(abut_mesh *mesh, const abut_field_options *options) {
     abut_field *field = field_of(mesh, options);
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     const uint32_t *n = info.grid.count, zero[3] = {0, 0, 0};
     float *values = malloc(grid_cells(&info.grid) * sizeof *values);
     abut_bvh *bvh;
@@ -216,7 +217,7 @@ TEST(few_cells_are_fine) {
         for (int layout = 0; layout < 2; layout++) {
             o.layout = (abut_field_layout)layout;
             abut_field *field = field_of(mesh, &o);
-            const uint32_t *n = abut_field_get_info(field).grid.count;
+            const uint32_t *n = get_field_info(field).grid.count;
             uint32_t longest = n[0] > n[1] ? n[0] : n[1];
             assert_int_equal(cells, longest > n[2] ? longest : n[2]);
             abut_field_destroy(field);

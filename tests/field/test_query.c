@@ -1,6 +1,7 @@
 /* Values and gradients between cells: against differences, against solids whose distance is known,
  * and against the obvious formula in doubles. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "field/field.h"
 
@@ -107,8 +108,10 @@ TEST(gradients_are_slopes) {
             assert_ok(abut_field_evaluate(field, p, ABUT_INTERPOLATION_LINEAR, &at));
             for (int axis = 0; axis < 3; axis++) {
                 vec3 step = v3(axis == 0 ? h : 0, axis == 1 ? h : 0, axis == 2 ? h : 0);
-                assert_ok(abut_field_evaluate(field, v3_add(p, step), ABUT_INTERPOLATION_LINEAR, &on));
-                assert_ok(abut_field_evaluate(field, v3_sub(p, step), ABUT_INTERPOLATION_LINEAR, &off));
+                assert_ok(
+                    abut_field_evaluate(field, v3_add(p, step), ABUT_INTERPOLATION_LINEAR, &on));
+                assert_ok(
+                    abut_field_evaluate(field, v3_sub(p, step), ABUT_INTERPOLATION_LINEAR, &off));
                 assert_true(fabs((on.distance - off.distance) / (2 * h) -
                                  v3_get(at.gradient, axis)) < 2e-5);
             }
@@ -217,10 +220,10 @@ TEST(cubic_gradients_are_continuous) {
         double border = g->origin.x + g->cell * cell, h = 1e-7;
         for (int how = 0; how < 2; how++) {
             abut_field_value low, high;
-            assert_ok(
-                abut_field_evaluate(field, v3(border - h, p.y, p.z), (abut_interpolation)how, &low));
-            assert_ok(
-                abut_field_evaluate(field, v3(border + h, p.y, p.z), (abut_interpolation)how, &high));
+            assert_ok(abut_field_evaluate(field, v3(border - h, p.y, p.z), (abut_interpolation)how,
+                                          &low));
+            assert_ok(abut_field_evaluate(field, v3(border + h, p.y, p.z), (abut_interpolation)how,
+                                          &high));
             jump[how] = fmax(jump[how], fabs(low.gradient.x - high.gradient.x));
         }
     }
@@ -247,7 +250,7 @@ TEST(beyond_the_grid_it_is_not_too_far) {
         options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         abut_field *field;
         assert_ok(abut_field_create(mesh, &options, &field));
-        double cell = abut_field_get_info(field).grid.cell;
+        double cell = get_field_info(field).grid.cell;
         double off = variant & 1 ? FIELD_BRICK * cell : cell; /* corners of bricks are far apart */
         for (uint32_t round = 0; round < test_rounds(2000); round++) {
             abut_vec3 p = {test_random_real(&random, -9, 9), test_random_real(&random, -9, 9),

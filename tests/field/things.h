@@ -4,6 +4,7 @@
 
 #include "support/pose.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "contact/contact.h"
 
@@ -30,7 +31,7 @@ static inline thing thing_of(const abut_shape *shape, const abut_field_options *
     assert_ok(abut_bvh_create(t.mesh, NULL, &t.bvh));
     assert_ok(abut_sign_prepare(t.bvh, NULL));
     assert_ok(abut_field_create_from(t.bvh, field_options, &t.field));
-    options.cell = t.cell = abut_field_get_info(t.field).grid.cell;
+    options.cell = t.cell = get_field_info(t.field).grid.cell;
     assert_ok(abut_samples_create(t.mesh, &options, &t.samples));
     return t;
 }

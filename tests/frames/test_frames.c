@@ -1,5 +1,6 @@
 /* Files of recorded motion: back bit for bit, and nothing that is not one is taken for one. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "frames/frames.h"
 
@@ -87,7 +88,7 @@ TEST(round_trip) {
         make_recording(NULL, k & 1, &r);
         assert_ok(record(&r, path, type, aims));
         assert_ok(abut_frames_open(NULL, path, &frames));
-        abut_frames_info info = abut_frames_get_info(frames);
+        abut_frames_info info = get_frames_info(frames);
         assert_int_equal(2, info.mesh_count);
         assert_int_equal(FRAMES, info.frame_count);
         assert_int_equal(r.vertices, info.vertex_count);
@@ -157,7 +158,7 @@ TEST(refusals) {
                  abut_frames_open(NULL, test_file("text", "v 0 0 0\n", 8), &frames));
     abut_frames_close(NULL);
     abut_frames_writer_discard(NULL);
-    assert_int_equal(0, abut_frames_get_info(NULL).frame_count);
+    assert_int_equal(0, get_frames_info(NULL).frame_count);
     free_recording(&r);
 }
 
@@ -182,7 +183,7 @@ static abut_status read_everything(const unsigned char *data, size_t bytes) {
         assert_null(frames);
         return status;
     }
-    abut_frames_info info = abut_frames_get_info(frames);
+    abut_frames_info info = get_frames_info(frames);
     abut_vec3 *p = malloc((size_t)info.vertex_count * sizeof *p);
     assert_non_null(p);
     for (uint64_t i = 0; i < info.frame_count && !status; i++)

@@ -1,6 +1,7 @@
 /* Any bytes as a file of the cache: no field of it may be believed that is none, and adding one
  * must give a whole file again, whatever was there. */
 #include "fuzz.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 #include "field/cache.h"
@@ -58,7 +59,7 @@ static size_t look(size_t *good) {
         abut_status read = abuti_cache_file_load(&file, &file.items[i], &field);
         FUZZ_CHECK(!read == (field != NULL) && (!seen || read));
         if (field) {
-            FUZZ_CHECK(info.bytes == abut_field_get_info(field).bytes);
+            FUZZ_CHECK(info.bytes == get_field_info(field).bytes);
             ++*good;
         }
         abut_field_destroy(field);

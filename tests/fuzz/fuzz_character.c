@@ -1,6 +1,7 @@
 /* Any bytes as the JSON of a GLB and, behind the first zero, its binary part: a character. What is
  * one must pose and skin at any time, or say why not. */
 #include "fuzz.h"
+#include "tools/get.h"
 
 static void put_u32(uint8_t *to, size_t value) {
     for (int i = 0; i < 4; i++)
@@ -8,7 +9,7 @@ static void put_u32(uint8_t *to, size_t value) {
 }
 
 static void use(const abut_character *character) {
-    abut_character_info info = abut_character_get_info(character);
+    abut_character_info info = get_character_info(character);
     abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
     FUZZ_CHECK(info.bone_count && info.weight_count && bones);
     fuzz_valid(abut_character_rest_mesh(character));
@@ -33,7 +34,7 @@ static void use(const abut_character *character) {
 
 /* Morph targets by a clip, and the same without seams. */
 static void use_more(abut_character *character) {
-    abut_character_info info = abut_character_get_info(character);
+    abut_character_info info = get_character_info(character);
     abut_character_pose_options options = abut_character_pose_options_default();
     double *weights = calloc(info.morph_count + 1u, sizeof *weights);
     abut_character *welded = NULL;
@@ -44,7 +45,7 @@ static void use_more(abut_character *character) {
     abut_status status = abut_character_weld(character, &welded);
     FUZZ_CHECK(!status || status == ABUT_ERROR_ARGUMENT);
     if (welded)
-        FUZZ_CHECK(abut_character_get_info(welded).vertex_count <= info.vertex_count);
+        FUZZ_CHECK(get_character_info(welded).vertex_count <= info.vertex_count);
     abut_character_destroy(welded);
     free(weights);
 }

@@ -1,5 +1,6 @@
 /* Any bytes as a file of a field; what is one must survive being written and read again. */
 #include "fuzz.h"
+#include "tools/get.h"
 
 #include "base/checksum.h"
 
@@ -42,16 +43,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
                    status == ABUT_ERROR_MEMORY);
         return 0;
     }
-    abut_field_info info = abut_field_get_info(field);
+    abut_field_info info = get_field_info(field);
     FUZZ_CHECK(info.lowest <= info.highest);
     abut_field_value value;
-    FUZZ_CHECK(abut_field_evaluate(field, info.grid.origin, ABUT_INTERPOLATION_CUBIC, &value) == ABUT_OK);
+    FUZZ_CHECK(abut_field_evaluate(field, info.grid.origin, ABUT_INTERPOLATION_CUBIC, &value) ==
+               ABUT_OK);
     abut_field_write_options options = abut_field_write_options_default();
     options.format = ABUT_FIELD_FORMAT_ABUT;
     if (info.bytes < 1 << 20) {
         FUZZ_CHECK(abut_field_write(field, fuzz_path(), &options) == ABUT_OK);
         FUZZ_CHECK(abut_field_read(fuzz_context(), fuzz_path(), NULL, &back) == ABUT_OK);
-        abut_field_info again = abut_field_get_info(back);
+        abut_field_info again = get_field_info(back);
         FUZZ_CHECK(info.lowest == again.lowest && info.highest == again.highest);
         abut_field_destroy(back);
     }

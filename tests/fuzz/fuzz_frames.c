@@ -1,5 +1,6 @@
 /* Any bytes as a recording; what is one must survive being written and read again. */
 #include "fuzz.h"
+#include "tools/get.h"
 
 #include "frames/frames.h"
 
@@ -46,7 +47,7 @@ static void mend(uint8_t *file, size_t bytes) {
 }
 
 static void write_again(abut_frames *frames, abut_vec3 *positions, abut_vec3 *aims) {
-    abut_frames_info info = abut_frames_get_info(frames);
+    abut_frames_info info = get_frames_info(frames);
     abut_frames_options options = abut_frames_options_default();
     abut_frames_writer *writer = NULL;
     abut_frames *back = NULL;
@@ -68,7 +69,7 @@ static void write_again(abut_frames *frames, abut_vec3 *positions, abut_vec3 *ai
     }
     FUZZ_CHECK(!abut_frames_writer_finish(writer));
     FUZZ_CHECK(!abut_frames_open(fuzz_context(), fuzz_path(), &back));
-    abut_frames_info again = abut_frames_get_info(back);
+    abut_frames_info again = get_frames_info(back);
     FUZZ_CHECK(again.frame_count == info.frame_count && again.vertex_count == info.vertex_count);
     for (uint32_t i = 0; i < info.mesh_count; i++)
         fuzz_same(meshes[i], abut_frames_mesh(back, i));
@@ -90,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     FUZZ_CHECK(!status || status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED ||
                status == ABUT_ERROR_LIMIT || status == ABUT_ERROR_MEMORY);
     if (frames) {
-        size_t room = (size_t)abut_frames_get_info(frames).vertex_count * sizeof(abut_vec3);
+        size_t room = (size_t)get_frames_info(frames).vertex_count * sizeof(abut_vec3);
         abut_vec3 *positions = malloc(room), *aims = malloc(room);
         FUZZ_CHECK(positions && aims);
         write_again(frames, positions, aims);

@@ -1,6 +1,7 @@
 /* Scenes: any bytes are read or refused by name; what is read keeps the promises of scene.h. No
  * file is opened, since the scene is in memory. */
 #include "fuzz.h"
+#include "tools/get.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     abut_scene *scene = NULL;
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         FUZZ_CHECK(!strncmp(abut_last_error(), "memory: ", 8) || status == ABUT_ERROR_UNSUPPORTED);
         return 0;
     }
-    abut_scene_arrays it = abut_scene_get_arrays(scene);
+    abut_scene_arrays it = get_scene_arrays(scene);
     for (uint32_t i = 0; i < it.body_count; i++) {
         const abut_scene_body *body = &it.bodies[i];
         FUZZ_CHECK(body->name[0] && body->mesh && body->mask);

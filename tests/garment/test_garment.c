@@ -1,6 +1,7 @@
 /* Garments: the wanted particles, even triangles, borders where they belong, and neither the body
  * nor the garment itself touched, which is looked for exactly. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "garment/garment.h"
 
@@ -77,8 +78,8 @@ TEST(garments_fit) {
         assert_true(report.is_manifold && report.is_oriented);
         is_even(mesh);
         touches_nothing(mesh);
-        assert_int_equal(abut_character_get_info(human()).bone_count,
-                         abut_character_get_info(cloth).bone_count);
+        assert_int_equal(get_character_info(human()).bone_count,
+                         get_character_info(cloth).bone_count);
         assert_true(pin_count > 10 && pin_count < mesh->vertex_count / 4);
         for (uint32_t i = 1; i < pin_count; i++)
             assert_true(pins[i - 1] < pins[i]);
@@ -99,7 +100,7 @@ TEST(pins_follow_the_body) {
         uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
         double weights[ABUT_CHARACTER_WEIGHT_COUNT];
         assert_true(abut_character_weights(cloth, pins[i], bones, weights) > 0);
-        const char *name = abut_character_get_bone(cloth, bones[0]).name;
+        const char *name = get_character_bone(cloth, bones[0]).name;
         if (abuti_mesh_position(mesh, pins[i]).y < 1.1) {
             waist++;
             assert_true(!strcmp(name, "Hips") || !strcmp(name, "Spine"));
@@ -214,7 +215,7 @@ TEST(joints_are_found_by_names_and_by_shape) {
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT], again[ABUT_GARMENT_JOINT_COUNT];
     assert_ok(abut_garment_joints(human(), joints));
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
-        assert_string_equal(own[i], abut_character_get_bone(human(), joints[i]).name);
+        assert_string_equal(own[i], get_character_bone(human(), joints[i]).name);
     for (size_t k = 0; k < sizeof rigs / sizeof *rigs; k += test_brief() ? 7 : 1) {
         abut_character *character = rename_joints(joints, rigs[k]);
         assert_ok(abut_garment_joints(character, again));
@@ -237,7 +238,7 @@ TEST(joints_can_be_given) {
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         joints[i] = ABUT_NONE;
     options.joints = joints;
-    joints[ABUT_GARMENT_NECK] = abut_character_get_info(human()).bone_count;
+    joints[ABUT_GARMENT_NECK] = get_character_info(human()).bone_count;
     assert_refused("joints[1] is", abut_garment_create(human(), &options, &garment));
     joints[ABUT_GARMENT_NECK] = 0; /* on the floor */
     assert_refused("does not stand on two legs", abut_garment_create(human(), &options, &garment));

@@ -313,10 +313,13 @@ TEST(refusals) {
         assert_fails(e, "point", abut_triangle_closest_point(&unit_triangle, p, &on_triangle));
         assert_fails(e, "b[1]", abut_segment_segment_closest(&good, &s, &pair));
         assert_fails(e, "a[2]", abut_triangle_triangle_closest(&t, &unit_triangle, &pair));
-        assert_fails(e, "b[2]", abut_triangle_triangle_intersect(&unit_triangle, &t, &meeting, NULL));
-        assert_fails(e, "segment[1]", abut_segment_triangle_intersect(&s, &unit_triangle, &meet, NULL));
+        assert_fails(e, "b[2]",
+                     abut_triangle_triangle_intersect(&unit_triangle, &t, &meeting, NULL));
+        assert_fails(e, "segment[1]",
+                     abut_segment_triangle_intersect(&s, &unit_triangle, &meet, NULL));
         assert_fails(e, "triangle[2]", abut_segment_triangle_intersect(&good, &t, &meet, NULL));
-        assert_fails(e, "direction", abut_ray_triangle_intersect(&ray, &unit_triangle, &meet, NULL));
+        assert_fails(e, "direction",
+                     abut_ray_triangle_intersect(&ray, &unit_triangle, &meet, NULL));
         assert_fails(e, "triangle[2]", abut_ray_triangle_intersect(&fine, &t, &meet, NULL));
         assert_fails(e, "box->lo", abut_box_triangle_intersect(&box, &unit_triangle, &meet));
         abut_plane planes[2] = {{p, 0}, {{1, 0, 0}, bad[i]}};
@@ -352,7 +355,8 @@ TEST(refuses_null_and_nonsense) {
     assert_fails(e, "a is null", abut_triangle_triangle_closest(NULL, &unit_triangle, &pair));
     assert_fails(e, "meeting is null",
                  abut_triangle_triangle_intersect(&unit_triangle, &unit_triangle, NULL, NULL));
-    assert_fails(e, "meet is null", abut_segment_triangle_intersect(&s, &unit_triangle, NULL, NULL));
+    assert_fails(e, "meet is null",
+                 abut_segment_triangle_intersect(&s, &unit_triangle, NULL, NULL));
     assert_fails(e, "ray is null", abut_ray_triangle_intersect(NULL, &unit_triangle, &meet, NULL));
     assert_fails(e, "box is null", abut_box_triangle_intersect(NULL, &unit_triangle, &meet));
     assert_fails(e, "sign is null", abut_orient3d(o, o, o, o, NULL));
@@ -367,5 +371,6 @@ TEST(refuses_null_and_nonsense) {
     assert_fails(e, "direction is zero",
                  abut_ray_triangle_intersect(&still, &unit_triangle, &meet, NULL));
     abut_box inverted = {{0, 1, 0}, {1, 0, 1}};
-    assert_fails(e, "lo must not exceed", abut_box_triangle_intersect(&inverted, &unit_triangle, &meet));
+    assert_fails(e, "lo must not exceed",
+                 abut_box_triangle_intersect(&inverted, &unit_triangle, &meet));
 }

@@ -30,7 +30,8 @@ static abut_mesh *make(abut_shape_kind kind, double size) {
 static abut_mesh *inside_out(const abut_mesh *mesh) {
     uint32_t count = abut_mesh_triangle_count(mesh), vertices = abut_mesh_vertex_count(mesh);
     uint32_t *indices = malloc(3 * count * sizeof *indices);
-    abut_vec3 *positions = malloc(vertices * sizeof *positions), origin = abut_mesh_local_origin(mesh);
+    abut_vec3 *positions = malloc(vertices * sizeof *positions),
+              origin = abut_mesh_local_origin(mesh);
     assert_true(indices && positions);
     for (uint32_t i = 0; i < 3 * count; i++)
         indices[i] = abut_mesh_indices(mesh)[i / 3 * 3 + 2 - i % 3];
@@ -130,7 +131,8 @@ TEST(same_as_the_cpu) {
             abut_vec3 *positions = malloc(count * sizeof *positions);
             assert_non_null(positions);
             for (uint32_t v = 0; v < count; v++) {
-                abut_vec3 p = abut_mesh_local_positions(meshes[1])[v], o = abut_mesh_local_origin(meshes[1]);
+                abut_vec3 p = abut_mesh_local_positions(meshes[1])[v],
+                          o = abut_mesh_local_origin(meshes[1]);
                 positions[v] = (abut_vec3){1.5 * (p.x + o.x), p.y + o.y + 0.2 * step, p.z + o.z};
             }
             abut_layers_item item = {.mesh = meshes[1], .pose = poses[3]};
@@ -321,7 +323,8 @@ TEST(a_failing_device_leaves_known_positions) {
     abut_buffer *buffers[2] = {NULL, NULL};
     assert_non_null(old);
     for (uint32_t v = 0; v < count; v++) {
-        const abut_vec3 p = abut_mesh_local_positions(meshes[1])[v], o = abut_mesh_local_origin(meshes[1]);
+        const abut_vec3 p = abut_mesh_local_positions(meshes[1])[v],
+                        o = abut_mesh_local_origin(meshes[1]);
         old[v] = (abut_vec3){2 * (p.x + o.x), p.y + o.y, p.z + o.z};
         new[v] = (abut_vec3){p.x + o.x, 2 * (p.y + o.y), p.z + o.z};
     }
@@ -349,14 +352,15 @@ TEST(a_failing_device_leaves_known_positions) {
             free(a);
             assert_ok(abut_layers_set_positions(both[1], 0, before));
             abuti_opencl_fail_at(n);
-            abut_status status = abut_layers_set_positions(both[1], 0, abut_array_buffer(buffers[1]));
+            abut_status status =
+                abut_layers_set_positions(both[1], 0, abut_array_buffer(buffers[1]));
             abuti_opencl_fail_at(0);
             assert_true(status == ABUT_OK || status == ABUT_ERROR_DEVICE);
             failures += status != ABUT_OK;
             assert_ok(abut_layers_set_positions(both[0], 0,
-                                         abut_array_host(!status ? new
-                                                         : there ? NULL
-                                                                 : old)));
+                                                abut_array_host(!status ? new
+                                                                : there ? NULL
+                                                                        : old)));
             compare(both[0], both[1], &query);
             abut_layers_destroy(both[0]);
             abut_layers_destroy(both[1]);

@@ -134,7 +134,8 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     abut_layers_query query = abut_layers_query_default();
     query.resolution = 64;
     assert_ok(abut_layers_find(layers, &query, &result));
-    assert_int_equal(result.reliability.level, ABUT_RELIABILITY_GUARANTEED); /* rays count it once */
+    assert_int_equal(result.reliability.level,
+                     ABUT_RELIABILITY_GUARANTEED); /* rays count it once */
     assert_true(fabs(pair.volume - 0.008) < pair.volume_error);
     query.measure_volume = true;
     assert_ok(abut_layers_find(layers, &query, &result));

@@ -1,5 +1,6 @@
 /* The atlas: every triangle has texels, no texel two triangles, and samples are near. */
 #include "map/surfaces.h"
+#include "tools/get.h"
 
 /* All samples, by texel, and by triangle. */
 typedef struct samples {
@@ -8,7 +9,7 @@ typedef struct samples {
 } samples;
 
 static samples samples_of(const abut_map *map) {
-    samples s = {.resolution = abut_map_get_info(map).resolution};
+    samples s = {.resolution = get_map_info(map).resolution};
     s.at = malloc((size_t)s.resolution * s.resolution * sizeof *s.at);
     s.count = calloc(abut_mesh_triangle_count(abut_map_mesh(map)), sizeof *s.count);
     for (uint32_t y = 0; y < s.resolution; y++)
@@ -53,7 +54,7 @@ static void check_atlas(abut_map *map) {
         used++;
         area += sample->area;
     }
-    abut_map_info info = abut_map_get_info(map);
+    abut_map_info info = get_map_info(map);
     assert_int_equal(used, info.sample_count);
     assert_true(fabs(area - info.area) <= 1e-9 * info.area);
     for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
@@ -91,7 +92,7 @@ static void check_reach(const abut_map *map, uint32_t rounds) {
         assert_true(best <= reach * (1 + 1e-12));
         worst = fmax(worst, best);
     }
-    abut_map_info info = abut_map_get_info(map);
+    abut_map_info info = get_map_info(map);
     assert_true(worst <= info.reach);
     assert_true(worst >= 0.1 * info.reach || rounds < 1000); /* the bound says something */
     free_samples(&s);
@@ -108,7 +109,7 @@ TEST(triangles_fill_the_square) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         abut_mesh *mesh = made(NULL, cases[i].kind, cases[i].segments, cases[i].rings);
         abut_map *map = map_of(mesh, 512);
-        abut_map_info info = abut_map_get_info(map);
+        abut_map_info info = get_map_info(map);
         assert_true(info.used >= cases[i].used);
         assert_true(info.uneven < 0.1);
         assert_true(fabs(info.density * info.area - info.sample_count) < 0.03 * info.sample_count);
@@ -145,11 +146,10 @@ TEST(samples_are_within_reach_also_when_triangles_deform) {
             assert_ok(abut_map_set_mesh(map, other));
             if (k < 5)
                 check_reach(map, test_thorough() ? 50000 : 250); /* a million points */
-            assert_true(k || abut_map_get_info(map).reach <=
-                                 1.0001 * abut_map_get_info(map).reach_at_rest);
+            assert_true(k || get_map_info(map).reach <= 1.0001 * get_map_info(map).reach_at_rest);
             abut_mesh_destroy(other);
         }
-        assert_true(abut_map_get_info(map).reach == 0);
+        assert_true(get_map_info(map).reach == 0);
         abut_map_destroy(map);
         abut_mesh_destroy(mesh);
     }
@@ -193,7 +193,7 @@ TEST(triangles_without_area_are_sampled) {
     const uint32_t same[] = {0, 0, 0};
     mesh = test_mesh(NULL, dot, 1, same, 1);
     map = map_of(mesh, 2);
-    assert_true(abut_map_get_info(map).sample_count >= 1);
+    assert_true(get_map_info(map).sample_count >= 1);
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
 }
@@ -212,7 +212,7 @@ TEST(importance_gives_samples) {
     samples s = samples_of(map);
     double ratio = (double)s.count[0] / s.count[700];
     assert_true(ratio > 6.5 && ratio < 9.5);
-    assert_true(abut_map_get_info(map).uneven < 0.1);
+    assert_true(get_map_info(map).uneven < 0.1);
     free_samples(&s);
     abut_map_destroy(map);
     const double bad[] = {0, -1, NAN, INFINITY};
@@ -264,11 +264,12 @@ TEST(changes_keep_the_places_of_others) {
         double(*corners)[3][2] = malloc(count * sizeof *corners);
         for (uint32_t t = 0; t < count; t++)
             assert_ok(abut_map_corners(map, t, corners[t]));
-        assert_int_equal(abut_map_set_mesh(map, other), ABUT_ERROR_ARGUMENT); /* without saying so */
+        assert_int_equal(abut_map_set_mesh(map, other),
+                         ABUT_ERROR_ARGUMENT); /* without saying so */
         assert_ok(abut_map_replace_mesh(map, other, from));
         check_atlas(map);
         check_reach(map, 1000);
-        assert_int_equal(abut_map_get_info(map).placed, round == 2 ? now : more);
+        assert_int_equal(get_map_info(map).placed, round == 2 ? now : more);
         for (uint32_t t = 0; t < now && round < 2; t++) {
             double there[3][2];
             assert_ok(abut_map_corners(map, t, there));
@@ -276,7 +277,7 @@ TEST(changes_keep_the_places_of_others) {
                 assert_memory_equal(there, corners[from[t]], sizeof there);
         }
         assert_ok(abut_map_replace_mesh(map, mesh, NULL)); /* and all anew */
-        assert_int_equal(abut_map_get_info(map).placed, count);
+        assert_int_equal(get_map_info(map).placed, count);
         free(corners);
         abut_map_destroy(map);
         abut_mesh_destroy(other);
@@ -288,7 +289,7 @@ TEST(changes_keep_the_places_of_others) {
     assert_int_equal(abut_map_replace_mesh(map, mesh, from), ABUT_ERROR_ARGUMENT);
     from[3] = count;
     assert_int_equal(abut_map_replace_mesh(map, mesh, from), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_map_get_info(map).placed, count);
+    assert_int_equal(get_map_info(map).placed, count);
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
 }

@@ -2,6 +2,7 @@
  * fails. */
 #include "device/open.h"
 #include "map/surfaces.h"
+#include "tools/get.h"
 
 static abut_device *device;
 
@@ -45,7 +46,7 @@ static void scene_free(scene *s) {
 
 /* Asks both and compares all. */
 static abut_map_measures compare(scene *s, double limit) {
-    const uint32_t n = abut_map_get_info(s->map[0]).resolution;
+    const uint32_t n = get_map_info(s->map[0]).resolution;
     abut_map_texel *texels[2];
     abut_map_measures m[2];
     abut_map_query query = abut_map_query_default();

@@ -1,8 +1,9 @@
 /* Maps against single queries, sample by sample, and what is measured against sums. */
 #include "map/surfaces.h"
+#include "tools/get.h"
 
 static abut_map_texel *texels_of(const abut_map *map) {
-    const uint32_t n = abut_map_get_info(map).resolution;
+    const uint32_t n = get_map_info(map).resolution;
     abut_map_texel *texels = malloc((size_t)n * n * sizeof *texels);
     assert_ok(abut_map_texels(map, (uint64_t)n * n, texels));
     return texels;
@@ -18,7 +19,7 @@ static void find_one(abut_map *map, const abut_bvh *bvh, double limit) {
 /* Every sample has what a single query gives there; some of them are looked at. */
 static void check_samples(const abut_map *map, const abut_posed *others, uint32_t count,
                           double limit, uint32_t step) {
-    const uint32_t n = abut_map_get_info(map).resolution;
+    const uint32_t n = get_map_info(map).resolution;
     abut_map_texel *texels = texels_of(map);
     for (uint32_t i = 0; i < n * n; i += step) {
         abut_map_sample sample;
@@ -34,7 +35,7 @@ static void check_samples(const abut_map *map, const abut_posed *others, uint32_
         uint32_t other = ABUT_NONE;
         for (uint32_t k = 0; k < count; k++) {
             abut_nearest nearest;
-            bool sign = abut_sign_get_info(others[k].bvh).method != ABUT_SIGN_AUTO;
+            bool sign = get_sign_info(others[k].bvh).method != ABUT_SIGN_AUTO;
             abut_status status =
                 sign ? abut_sign_nearest(others[k].bvh, sample.point, limit, &nearest)
                      : abut_nearest_point(others[k].bvh, sample.point, limit, &nearest);
@@ -68,8 +69,8 @@ TEST(samples_are_those_of_single_queries) {
         abut_map *map = map_of(e, 200);
         abut_posed other = {.bvh = bvh};
         find_one(map, bvh, 0);
-        assert_true(abut_map_get_info(map).has_distances);
-        assert_int_equal(abut_map_get_info(map).has_sign, sign);
+        assert_true(get_map_info(map).has_distances);
+        assert_int_equal(get_map_info(map).has_sign, sign);
         check_samples(map, &other, 1, HUGE_VAL, 7);
         find_one(map, bvh, 0.2);
         check_samples(map, &other, 1, 0.2, 7);
@@ -366,7 +367,8 @@ TEST(sizes_beyond_floats) {
                            abut_map_create(here, &options, &map));
             assert_null(map);
             assert_ok(abut_map_create(ball, &options, &map));
-            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30", abut_map_set_mesh(map, here));
+            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
+                           abut_map_set_mesh(map, here));
             assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
                            abut_map_replace_mesh(map, here, NULL));
         }
@@ -544,8 +546,8 @@ TEST(sheets_that_lie_on_a_body_are_outside) {
     assert_non_null(indices);
     for (uint32_t i = 0; i < 3 * triangle_count; i++)
         indices[i] = abut_mesh_indices(box)[i - i % 3 + 2 - i % 3];
-    turned = test_mesh(NULL, &abut_mesh_local_positions(box)[0].x, abut_mesh_vertex_count(box), indices,
-                       triangle_count);
+    turned = test_mesh(NULL, &abut_mesh_local_positions(box)[0].x, abut_mesh_vertex_count(box),
+                       indices, triangle_count);
     for (int inward = 0; inward < 2; inward++)
         for (int face = 0; face < 2; face++)
             for (int sampled = 0; sampled < 2; sampled++) /* the sheet, then the box */
@@ -669,7 +671,7 @@ TEST(what_is_not_legal_is_refused) {
     abut_map_sample sample;
     assert_int_equal(abut_map_sample_at(map, 64, 0, &sample), ABUT_ERROR_ARGUMENT);
     assert_int_equal(abut_map_create(NULL, NULL, &map), ABUT_ERROR_ARGUMENT);
-    assert_int_equal(abut_map_get_info(NULL).resolution, 0);
+    assert_int_equal(get_map_info(NULL).resolution, 0);
     abut_map_destroy(NULL);
     abut_map_destroy(map);
     free(texels);

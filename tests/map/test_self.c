@@ -1,8 +1,9 @@
 /* Distances of a surface to itself, and how thick walls are: against complete searches. */
 #include "surfaces.h"
+#include "tools/get.h"
 
 static abut_map_texel *texels_of(const abut_map *map) {
-    const uint32_t n = abut_map_get_info(map).resolution;
+    const uint32_t n = get_map_info(map).resolution;
     abut_map_texel *texels = malloc((size_t)n * n * sizeof *texels);
     assert_non_null(texels);
     assert_ok(abut_map_texels(map, (uint64_t)n * n, texels));
@@ -13,7 +14,7 @@ static abut_map_texel *texels_of(const abut_map *map) {
 typedef void sample_check(const abut_map *map, const abut_map_sample *sample,
                           const abut_map_texel *texel, const void *data);
 static uint32_t for_samples(const abut_map *map, sample_check *check, const void *data) {
-    const uint32_t n = abut_map_get_info(map).resolution;
+    const uint32_t n = get_map_info(map).resolution;
     abut_map_texel *texels = texels_of(map);
     uint32_t count = 0;
     for (uint32_t i = 0; i < n * n; i++) {
@@ -197,7 +198,7 @@ TEST(itself_without_shared_vertices) {
     find_self(other, 1, 0.3, 0);
     abut_map_texel *a = texels_of(one), *b = texels_of(other);
     assert_memory_equal(a, b, 48 * 48 * sizeof *a);
-    assert_true(abut_map_get_info(one).has_distances && !abut_map_get_info(one).has_sign);
+    assert_true(get_map_info(one).has_distances && !get_map_info(one).has_sign);
     free(a);
     free(b);
     abut_map_destroy(one);
@@ -517,7 +518,7 @@ TEST(walls_beyond_the_limit_and_none) {
 static abut_reliability_level level_of(abut_mesh *mesh) {
     abut_map *map = map_of(mesh, 32);
     find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
-    const abut_reliability reliability = abut_map_get_info(map).reliability;
+    const abut_reliability reliability = get_map_info(map).reliability;
     assert_true(reliability.reason && *reliability.reason);
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);
@@ -534,8 +535,8 @@ TEST(what_thickness_is_worth) {
     memcpy(indices, abut_mesh_indices(box), count * sizeof *indices);
     indices[0] = abut_mesh_indices(box)[1];
     indices[1] = abut_mesh_indices(box)[0];
-    abut_mesh *turned =
-        test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box), indices, count / 3);
+    abut_mesh *turned = test_mesh(NULL, abut_mesh_local_positions(box), abut_mesh_vertex_count(box),
+                                  indices, count / 3);
     free(indices);
     abut_mesh_destroy(box);
     assert_int_equal(level_of(closed), ABUT_RELIABILITY_GUARANTEED);
@@ -607,7 +608,7 @@ TEST(cancelled) {
     assert_int_equal(abut_map_compute_self_distance(map, NULL), ABUT_ERROR_CANCELLED);
     assert_int_equal(abut_map_compute_thickness(map, ABUT_MAP_THICKNESS_RAY, NULL),
                      ABUT_ERROR_CANCELLED);
-    assert_false(abut_map_get_info(map).has_distances);
+    assert_false(get_map_info(map).has_distances);
     assert_refused("no distances", abut_map_texels(map, 1, &texel));
     abut_map_destroy(map);
     abut_mesh_destroy(mesh);

@@ -56,10 +56,10 @@ static abut_reliability reliability_of(const abut_mesh_report *r, int method) {
 }
 
 static void assert_levels(const abut_mesh_report *r, abut_reliability_level pseudo_normal,
-                            abut_reliability_level winding, abut_reliability_level containment,
-                            abut_reliability_level self_view) {
-    const abut_reliability_level expected[METHODS] = {ABUT_RELIABILITY_GUARANTEED, pseudo_normal, winding,
-                                            containment, self_view};
+                          abut_reliability_level winding, abut_reliability_level containment,
+                          abut_reliability_level self_view) {
+    const abut_reliability_level expected[METHODS] = {ABUT_RELIABILITY_GUARANTEED, pseudo_normal,
+                                                      winding, containment, self_view};
     for (int i = 0; i < METHODS; i++) {
         abut_reliability reliability = reliability_of(r, i);
         assert_int_equal(expected[i], reliability.level);
@@ -177,7 +177,7 @@ TEST(inward_and_nested) {
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_close(-64, r.volume, 1e-12);
     assert_true(r.is_solid && r.inertia[0] > 0); /* mass is not negative */
-    assert_levels(&r, YES, YES, YES, NO);   /* all of it, so that signs know */
+    assert_levels(&r, YES, YES, YES, NO);        /* all of it, so that signs know */
     assert_non_null(strstr(abut_pair_reliability(&r).reason, "volume counts negative"));
     soup_box(s, 3, 4); /* two that disagree */
     r = examine(s);
@@ -186,7 +186,8 @@ TEST(inward_and_nested) {
     r = examine(s);
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_levels(&r, NO, PARTLY, PARTLY, NO);
-    assert_non_null(strstr(abut_sign_reliability(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
+    assert_non_null(
+        strstr(abut_sign_reliability(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
 
     s = fresh(); /* a hollow box: the wall of the cavity faces inwards and is right */
     soup_box(s, -2, 2);
@@ -578,7 +579,8 @@ TEST(many_parts) {
         abut_mesh_report r = timed(positions, 4 * n, indices, 4 * n);
         assert_int_equal(n, r.component_count);
         if (!entangled) /* solids inside a solid */
-            assert_int_equal(ABUT_RELIABILITY_LIMITED, abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
+            assert_int_equal(ABUT_RELIABILITY_LIMITED,
+                             abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
     }
     free(positions);
     free(indices);
@@ -633,13 +635,17 @@ TEST(cancelled_or_null) {
     assert_refused("report is null", abut_mesh_examine(topology, NULL));
     uint32_t count;
     assert_refused("topology is null",
-                   abut_mesh_get_problem_elements(NULL, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, &count));
+                   abut_mesh_get_problem_elements(NULL, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL,
+                                                  &count));
     assert_refused("count is null",
-                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL, NULL));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 0, NULL,
+                                                  NULL));
     assert_refused("elements is null",
-                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL, &count));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL,
+                                                  &count));
     assert_refused("no kind to be listed",
-                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL, &count));
+                   abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL,
+                                                  &count));
     abut_topology_destroy(topology);
     abut_mesh_destroy(mesh);
 }
@@ -648,7 +654,8 @@ TEST(names) {
     assert_string_equal("boundary-edge", abut_problem_kind_name(ABUT_PROBLEM_BOUNDARY_EDGE));
     assert_string_equal("unused-vertex", abut_problem_kind_name(ABUT_PROBLEM_UNUSED_VERTEX));
     assert_string_equal("limited", abut_reliability_level_name(ABUT_RELIABILITY_LIMITED));
-    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_sign_reliability(NULL, ABUT_SIGN_AUTO).level);
+    assert_int_equal(ABUT_RELIABILITY_UNRELIABLE,
+                     abut_sign_reliability(NULL, ABUT_SIGN_AUTO).level);
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_pair_reliability(NULL).level);
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, abut_self_reliability(NULL).level);
 }
@@ -690,9 +697,9 @@ TEST(every_offender_is_listed) {
         if (problem->count)
             assert_int_equal(ABUT_ERROR_BUFFER,
                              abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind,
-                                                 problem->count - 1, list, &count));
-        assert_ok(
-            abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, problem->count, list, &count));
+                                                            problem->count - 1, list, &count));
+        assert_ok(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, problem->count,
+                                                 list, &count));
         assert_int_equal(problem->count, count);
         for (uint32_t i = 0; i < count; i++) {
             assert_true(!i || list[i] > list[i - 1]);

@@ -1,5 +1,6 @@
 /* Normals: known values, invariances, and the sign that they promise, checked by ray parity. */
 #include "mesh/shapes.h"
+#include "tools/get.h"
 
 #include "geom/closest_shared.h"
 #include "geom/predicates_shared.h"
@@ -24,8 +25,8 @@ static model open_model(abut_context *context, const soup *s) {
     model m = {.mesh = soup_mesh(context, s)};
     assert_ok(abut_topology_create(m.mesh, &m.topology));
     assert_ok(abut_normals_create(m.topology, &m.normals));
-    m.view = abut_topology_get_arrays(m.topology);
-    m.n = abut_normals_get_arrays(m.normals);
+    m.view = get_topology_arrays(m.topology);
+    m.n = get_normals_arrays(m.normals);
     return m;
 }
 
@@ -379,5 +380,5 @@ TEST(cancelled_or_null) {
         abut_context_destroy(context);
     }
     abut_normals_destroy(NULL);
-    assert_null(abut_normals_get_arrays(NULL).faces);
+    assert_null(get_normals_arrays(NULL).faces);
 }

@@ -91,7 +91,8 @@ TEST(cavities_stay_cavities) {
     abut_mesh *mesh = soup_mesh(NULL, s);
     abut_mesh_report r = examine(mesh);
     assert_int_equal(0, r.problems[ABUT_PROBLEM_INWARD_COMPONENT].count);
-    assert_int_equal(ABUT_RELIABILITY_GUARANTEED, abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
+    assert_int_equal(ABUT_RELIABILITY_GUARANTEED,
+                     abut_sign_reliability(&r, ABUT_SIGN_NORMAL).level);
     abut_mesh_destroy(mesh);
 }
 

@@ -169,7 +169,8 @@ typedef struct asking {
 static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
-    abut_status status = abut_nearest_point_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
+    abut_status status =
+        abut_nearest_point_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;

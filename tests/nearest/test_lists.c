@@ -175,7 +175,8 @@ static abut_status batch_work(abut_context *context, void *data) {
         return status;
     status = abut_bvh_create(mesh, NULL, &bvh);
     abut_points points = abut_points_doubles(data, COUNT);
-    status = status ? status : abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
+    status =
+        status ? status : abut_nearest_point_batch(bvh, &points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -206,7 +207,7 @@ TEST_THREADS(threads_agree) {
         abut_points points = abut_points_doubles(p, MANY);
         memset(got, 0, MANY * sizeof *got);
         assert_ok(abut_nearest_point_batch(bvh, &points, HUGE_VAL,
-                                     abut_array_host(threads == 1 ? first : got)));
+                                           abut_array_host(threads == 1 ? first : got)));
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);

@@ -158,14 +158,14 @@ TEST_THREADS(batch_is_single) {
             p[i] = point_around(mesh, &random, 1.2);
         abut_points points = abut_points_doubles(p, COUNT);
         assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, MOST, abut_array_host(got),
-                                          abut_array_host(counts)));
+                                       abut_array_host(counts)));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_nearest_k(bvh, p[i], 0.1, MOST, one, &count));
             assert_int_equal(count, counts[i]);
             assert_memory_equal(one, got + (size_t)i * MOST, count * sizeof *one);
         }
         assert_ok(abut_nearest_k_batch(bvh, &points, 0.1, 0, abut_array_host(NULL),
-                                          abut_array_host(counts)));
+                                       abut_array_host(counts)));
         assert_int_equal(0, counts[0]);
         check_within(bvh, &points, p, 0.1);
         check_within(bvh, &points, p, 0);
@@ -194,7 +194,7 @@ static abut_status ask_many(abut_context *context, void *data) {
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status
                     : abut_nearest_k_batch(bvh, &points, HUGE_VAL, 2, abut_array_host(nearest),
-                                              abut_array_host(counts));
+                                           abut_array_host(counts));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -219,16 +219,14 @@ TEST(refusals) {
     assert_refused("radius is -1", abut_nearest_within(bvh, p, -1, 2, out, &count));
     assert_refused("point is (", abut_nearest_within(bvh, bad, 1, 2, out, &count));
     assert_refused("points is null", abut_nearest_k_batch(bvh, NULL, 1, 2, abut_array_host(out),
-                                                             abut_array_host(&count)));
-    assert_refused("counts is null",
-                   abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
-                                           abut_array_host(NULL)));
+                                                          abut_array_host(&count)));
+    assert_refused("counts is null", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
+                                                          abut_array_host(NULL)));
     assert_refused("nearest is null",
                    abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(NULL),
-                                           abut_array_host(&count)));
-    assert_refused("radius is nan",
-                   abut_nearest_k_batch(bvh, &points, NAN, 2, abut_array_host(out),
-                                           abut_array_host(&count)));
+                                        abut_array_host(&count)));
+    assert_refused("radius is nan", abut_nearest_k_batch(bvh, &points, NAN, 2, abut_array_host(out),
+                                                         abut_array_host(&count)));
     uint64_t offsets[2] = {77, 77}, total = 77;
     assert_refused("bvh is null",
                    abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
@@ -251,7 +249,7 @@ TEST(refusals) {
                                              abut_array_host(out), &total));
     assert_true(offsets[0] == 77 && total == 77);
     assert_refused("point 0 is (", abut_nearest_k_batch(bvh, &points, 1, 2, abut_array_host(out),
-                                                           abut_array_host(&count)));
+                                                        abut_array_host(&count)));
     assert_int_equal(77, count);
     assert_memory_equal(&out[0], &before, sizeof before);
     points.count = 0;

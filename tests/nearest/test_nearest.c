@@ -220,8 +220,10 @@ TEST(refusals) {
     assert_refused("points->points is null",
                    abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     points.points = &p;
-    assert_refused("nearest is null", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
-    assert_refused("radius is nan", abut_nearest_point_batch(bvh, &points, NAN, abut_array_host(&out)));
+    assert_refused("nearest is null",
+                   abut_nearest_point_batch(bvh, &points, 1, abut_array_host(NULL)));
+    assert_refused("radius is nan",
+                   abut_nearest_point_batch(bvh, &points, NAN, abut_array_host(&out)));
     points.stride = 8;
     assert_refused("stride is 8", abut_nearest_point_batch(bvh, &points, 1, abut_array_host(&out)));
     points.stride = 0;

@@ -334,7 +334,7 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
     assert_ok(abut_bvh_create(bowl, NULL, &outer));
     assert_ok(abut_bvh_create(ball, NULL, &inner));
     abut_world *world = make_world(bowl, ball, ABUT_WORLD_AUTO);
-    abut_world_pair_info manner;
+    abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_int_equal(ABUT_WORLD_GUARANTEE_LIMITED, manner.guarantee);
     assert_true(isinf(manner.error) && strstr(manner.reason, "holes"));
@@ -406,12 +406,13 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
                    */
         double z, margin;
         abut_reliability_level wanted;
-    } cases[] = {{0, 9, 0, ABUT_RELIABILITY_GUARANTEED},     {0, 9, 10, ABUT_RELIABILITY_LIMITED},
-                 {0, 0, 0, ABUT_RELIABILITY_LIMITED},        {0, -0.5, 0, ABUT_RELIABILITY_LIMITED},
-                 {0, -0.65, 0, ABUT_RELIABILITY_GUARANTEED}, {0, -0.65, 0.1, ABUT_RELIABILITY_LIMITED},
-                 {1, 9, 0, ABUT_RELIABILITY_GUARANTEED},     {1, 0.3, 0, ABUT_RELIABILITY_GUARANTEED},
-                 {1, 0, 0, ABUT_RELIABILITY_LIMITED},        {2, 9, 0, ABUT_RELIABILITY_GUARANTEED},
-                 {2, 0, 0, ABUT_RELIABILITY_UNRELIABLE},          {2, -0.5, 0, ABUT_RELIABILITY_UNRELIABLE}};
+    } cases[] = {
+        {0, 9, 0, ABUT_RELIABILITY_GUARANTEED},     {0, 9, 10, ABUT_RELIABILITY_LIMITED},
+        {0, 0, 0, ABUT_RELIABILITY_LIMITED},        {0, -0.5, 0, ABUT_RELIABILITY_LIMITED},
+        {0, -0.65, 0, ABUT_RELIABILITY_GUARANTEED}, {0, -0.65, 0.1, ABUT_RELIABILITY_LIMITED},
+        {1, 9, 0, ABUT_RELIABILITY_GUARANTEED},     {1, 0.3, 0, ABUT_RELIABILITY_GUARANTEED},
+        {1, 0, 0, ABUT_RELIABILITY_LIMITED},        {2, 9, 0, ABUT_RELIABILITY_GUARANTEED},
+        {2, 0, 0, ABUT_RELIABILITY_UNRELIABLE},     {2, -0.5, 0, ABUT_RELIABILITY_UNRELIABLE}};
     abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
     abut_mesh *ball = NULL;
     const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
@@ -425,8 +426,9 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         turned[3 * t + 1] = kept;
     }
     abut_mesh *meshes[3] = {bowl, make_shape(NULL, ABUT_SHAPE_SHEET, 4),
-                            test_mesh(NULL, abut_mesh_local_positions(bowl), abut_mesh_vertex_count(bowl),
-                                      (const uint32_t(*)[3])turned, count)};
+                            test_mesh(NULL, abut_mesh_local_positions(bowl),
+                                      abut_mesh_vertex_count(bowl), (const uint32_t(*)[3])turned,
+                                      count)};
     abut_bvh *outer[3], *inner = NULL;
     assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
     assert_ok(abut_bvh_create(ball, NULL, &inner));
@@ -437,9 +439,11 @@ TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
         abut_posed b = {inner, still};
         b.pose.translation.z = cases[i].z;
         for (int swap = 0; swap < 2; swap++) {
-            const abut_reliability found = reliability_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
+            const abut_reliability found =
+                reliability_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
             if (found.level != cases[i].wanted)
-                fail_msg("case %d: %s: %s", (int)i, abut_reliability_level_name(found.level), found.reason);
+                fail_msg("case %d: %s: %s", (int)i, abut_reliability_level_name(found.level),
+                         found.reason);
         }
         if (cases[i].margin > 0)
             continue;

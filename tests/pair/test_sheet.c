@@ -1,6 +1,7 @@
 /* One rule for open surfaces: a sheet, whose holes exceed a tenth of its area, has no inside, and
  * every function that compares bodies says so; small holes leave an inside. */
 #include "bvh/meshes.h"
+#include "tools/get.h"
 
 #include "bvh/bvh.h"
 
@@ -84,7 +85,8 @@ static abut_mesh *robot(void) {
 
 static double hole_share(abut_mesh *mesh) {
     const abut_mesh_report report = test_examine(mesh);
-    assert_int_equal(report.is_sheet, !strncmp(abut_pair_reliability(&report).reason, "A sheet", 7));
+    assert_int_equal(report.is_sheet,
+                     !strncmp(abut_pair_reliability(&report).reason, "A sheet", 7));
     return report.hole_fraction;
 }
 
@@ -204,7 +206,7 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
     const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
-                              wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
+                            wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
     check_pairs(&at[1], &at[0], &swapped);
     assert_ok(abut_pair_measure(&at[0], &at[1], NULL, &common));
     assert_int_equal(inside ? ABUT_PAIR_KIND_B_INSIDE : ABUT_PAIR_KIND_APART, common.kind);
@@ -313,7 +315,8 @@ TEST(turned_triangles_are_no_holes) {
         const abut_posed a = {.bvh = bvh}, b = {.bvh = ball};
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-        assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE, overlap.reliability.level);
+        assert_int_equal(i ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_UNRELIABLE,
+                         overlap.reliability.level);
         if (i)
             assert_int_equal(ABUT_PAIR_APART, overlap.relation);
         abut_bvh_destroy(bvh);
@@ -374,7 +377,7 @@ TEST(refit_measures_holes_again) {
     uint32_t boundary[3] = {0, 0, 0}, used = 0;
     abut_topology *topology = NULL;
     assert_ok(abut_topology_create(small, &topology));
-    const abut_topology_arrays view = abut_topology_get_arrays(topology);
+    const abut_topology_arrays view = get_topology_arrays(topology);
     assert_int_equal(1, view.loop_count);
     for (uint32_t i = view.loop_begin[0]; i < view.loop_begin[1] && used < 3; i++)
         boundary[used++] = view.loop_vertices[i];

@@ -5,6 +5,7 @@
 #define ABUT_TEST_PAIR_TRUTH_H
 
 #include "bvh/meshes.h"
+#include "tools/get.h"
 
 #include <abut/abut.h>
 
@@ -103,7 +104,8 @@ static const abut_vec3 at_surface[FAULTS] = {
     [INSIDE_OUT] = {0, 0, -1}, [INWARD_CUBE] = {0, 0, -1}, [MOEBIUS] = {1, 0, 0},
 };
 
-static void assert_reliability(abut_reliability_level level, const char *part, abut_reliability reliability) {
+static void assert_reliability(abut_reliability_level level, const char *part,
+                               abut_reliability reliability) {
     assert_int_equal(level, reliability.level);
     assert_non_null(reliability.reason);
     if (!strstr(reliability.reason, part))
@@ -126,20 +128,20 @@ TEST(inside_decides) {
         surfaces.surface_only = true;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
         assert_reliability(level,
-                      f == MOEBIUS ? "B is a sheet"
-                      : exact      ? "exact"
-                      : f == BOWL  ? "B is not closed"
-                                   : "of B face",
-                      one.reliability);
+                           f == MOEBIUS ? "B is a sheet"
+                           : exact      ? "exact"
+                           : f == BOWL  ? "B is not closed"
+                                        : "of B face",
+                           one.reliability);
         if (level != ABUT_RELIABILITY_UNRELIABLE)
             assert_int_equal(f == MOEBIUS ? ABUT_PAIR_APART : ABUT_PAIR_A_INSIDE, one.relation);
         assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
         assert_reliability(level,
-                      f == MOEBIUS ? "A is a sheet"
-                      : exact      ? "exact"
-                      : f == BOWL  ? "A is not closed"
-                                   : "of A face",
-                      other.reliability);
+                           f == MOEBIUS ? "A is a sheet"
+                           : exact      ? "exact"
+                           : f == BOWL  ? "A is not closed"
+                                        : "of A face",
+                           other.reliability);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(one.relation, apart.relation);
         assert_ptr_equal(one.reliability.reason, apart.reliability.reason);
@@ -196,7 +198,8 @@ TEST(batches) {
         poses.b = around;
         poses.poses_a = at;
         for (size_t count = 2; count <= 3; count++) {
-            abut_reliability_level level = count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
+            abut_reliability_level level =
+                count == 3 ? expected_of_pair(f) : ABUT_RELIABILITY_GUARANTEED;
             poses.count = count;
             assert_ok(abut_pair_overlap_batch(&poses, NULL, relations, &reliability));
             assert_int_equal(level, reliability.level);
@@ -260,7 +263,7 @@ static abut_reliability_level check_agreement(abut_mesh *mesh) {
     abut_topology_destroy(topology);
     abut_bvh *bvh = hierarchy_of(mesh);
     assert_ok(abut_sign_prepare(bvh, NULL));
-    abut_reliability_level level = abut_sign_get_info(bvh).reliability.level;
+    abut_reliability_level level = get_sign_info(bvh).reliability.level;
     assert_int_equal(level, abut_sign_reliability(&report, ABUT_SIGN_WINDING).level);
     assert_int_equal(report.is_sheet ? ABUT_RELIABILITY_LIMITED : level,
                      abut_pair_reliability(&report).level);
@@ -324,7 +327,7 @@ static void check_signs(abut_bvh *bvh, fault f) {
         }
         assert_ok(abut_sign_prepare(bvh, &options));
         assert_int_equal(by_normals ? ABUT_RELIABILITY_LIMITED : expected[f],
-                         abut_sign_get_info(bvh).reliability.level);
+                         get_sign_info(bvh).reliability.level);
         assert_ok(abut_sign_inside_batch(bvh, &points, abut_array_host(inside)));
         assert_ok(abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest)));
         for (int i = 0; i < 3; i++) {
@@ -349,7 +352,7 @@ TEST(fields_pass_it_on) {
     assert_ok(abut_sign_prepare(ball, NULL));
     assert_ok(abut_field_create_from(ball, &options, &own));
     assert_ok(abut_samples_create(abut_bvh_mesh(ball), NULL, &samples));
-    assert_null(abut_sign_get_info(NULL).reliability.reason);
+    assert_null(get_sign_info(NULL).reliability.reason);
     for (int f = 0; f < FAULTS; f++) {
         abut_bvh *around = hierarchy_of(faulty((fault)f));
         abut_field *field = NULL, *again = NULL;
@@ -357,14 +360,14 @@ TEST(fields_pass_it_on) {
         abut_contacts found = {.list = room, .capacity = 4096};
         check_signs(around, (fault)f);
         assert_ok(abut_sign_prepare(around, NULL));
-        assert_int_equal(expected[f], abut_sign_get_info(around).reliability.level);
+        assert_int_equal(expected[f], get_sign_info(around).reliability.level);
         assert_ok(abut_field_create_from(around, &options, &field));
-        assert_int_equal(expected[f], abut_field_get_info(field).reliability.level);
+        assert_int_equal(expected[f], get_field_info(field).reliability.level);
         const char *path = test_path("field.abutf");
         assert_ok(abut_field_write(field, path, NULL));
         assert_ok(abut_field_read(NULL, path, NULL, &again));
-        assert_ptr_equal(abut_field_get_info(field).reliability.reason,
-                         abut_field_get_info(again).reliability.reason);
+        assert_ptr_equal(get_field_info(field).reliability.reason,
+                         get_field_info(again).reliability.reason);
         abut_body a = {.field = own, .samples = samples}, b = {.field = again};
         a.pose.translation.z = -0.85;
         assert_ok(abut_contact_bodies(&a, &b, NULL, &found));
@@ -373,7 +376,8 @@ TEST(fields_pass_it_on) {
         abut_field_hit hit = {.parameter = 7};
         assert_ok(abut_contact_ray(&b, &down, 9, ABUT_CONTACT_RAY_TRACE, &hit));
         assert_int_equal(expected[f], hit.reliability.level);
-        assert_ptr_equal(expected[f] ? abut_field_get_info(field).reliability.reason : hit.reliability.reason,
+        assert_ptr_equal(expected[f] ? get_field_info(field).reliability.reason
+                                     : hit.reliability.reason,
                          hit.reliability.reason);
         down.direction.z = 1; /* a miss says so too */
         hit.reliability.level = (abut_reliability_level)9;

@@ -1,5 +1,6 @@
 /* Files, arguments, cancelling, and running out of memory. */
 #include "scenes.h"
+#include "tools/get.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -128,9 +129,9 @@ TEST(items_are_given_back_as_they_were_added) {
     options.height = 30;
     options.up.y = 1;
     assert_ok(abut_picture_create(NULL, &options, &picture));
-    assert_int_equal(abut_picture_get_options(picture).height, 30);
-    assert_int_equal(abut_picture_get_options(picture).width, 960);
-    assert_int_equal(abut_picture_get_options(NULL).width, 0);
+    assert_int_equal(get_picture_options(picture).height, 30);
+    assert_int_equal(get_picture_options(picture).width, 960);
+    assert_int_equal(get_picture_options(NULL).width, 0);
     assert_int_equal(abut_picture_item_count(picture), 0);
     assert_int_equal(abut_picture_item_count(NULL), 0);
     assert_refused("0 items", abut_picture_get_item(picture, 0, &item));

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 sanitize=$(sed -n 's/^ABUT_SANITIZE:STRING=//p' "$build/CMakeCache.txt")
-pages=$(cd "$source" && find README.md docs -name '*.md')
+pages=$(cd "$source" && find README.md docs -name '*.md' ! -name 'migration-*')
 
 programs=0
 for page in $pages; do

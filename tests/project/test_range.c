@@ -6,6 +6,7 @@
  *
  * Scales are powers of two where answers are compared, so that input is scaled without rounding. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ static void try_meshes(trial *t) {
     uint32_t count, elements[1024];
     assert_ok(abut_topology_create(t->mesh[0], &topology));
     if (TRY(abut_normals_create(topology, &normals)))
-        same(t, "normal", abut_normals_get_arrays(normals).faces[3].x, 0, ROUNDED);
+        same(t, "normal", get_normals_arrays(normals).faces[3].x, 0, ROUNDED);
     if (TRY(abut_mesh_examine(topology, &report))) {
         same(t, "closed", report.is_closed, 0, EXACT);
         same(t, "area", report.area, 2, ROUNDED);
@@ -125,7 +126,8 @@ static void try_meshes(trial *t) {
         same(t, "centroid", report.centroid.x + t->scale, 1, ROUNDED);
     }
     for (int kind = 0; kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
-        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, 1024, elements, &count));
+        TRY(abut_mesh_get_problem_elements(topology, (abut_problem_kind)kind, 1024, elements,
+                                           &count));
     if (TRY(abut_mesh_orient(topology, &made, &count)))
         same(t, "flipped", count, 0, EXACT);
     abut_mesh_destroy(made);
@@ -194,7 +196,7 @@ static void try_points(trial *t) {
     NEED(abut_nearest_k(bvh, point, INFINITY, 8, many, &count));
     same(t, "eighth", many[7].distance, 1, ROUNDED);
     NEED(abut_nearest_k_batch(bvh, &points, INFINITY, 8, abut_array_host(many),
-                                 abut_array_host(&some)));
+                              abut_array_host(&some)));
     NEED(abut_nearest_within(bvh, point, 0.8 * t->scale, 512, several, &count));
     same(t, "within", (double)count, 0, EXACT);
     NEED(abut_nearest_within_batch(bvh, &points, 0.8 * t->scale, 512, abut_array_host(offsets),
@@ -230,7 +232,7 @@ static void try_points(trial *t) {
     abut_bvh *refitted = NULL;
     assert_ok(abut_bvh_create(t->mesh[0], NULL, &refitted));
     NEED(abut_bvh_set_mesh(refitted, t->mesh[0]));
-    const abut_bvh_info info = abut_bvh_get_info(refitted);
+    const abut_bvh_info info = get_bvh_info(refitted);
     assert_true(isfinite(info.cost));
     abut_bvh_destroy(refitted);
 }
@@ -378,7 +380,7 @@ static void try_fields(trial *t) {
     samples_options.cell = 0.1 * t->scale;
     const bool has_samples = TRY(abut_samples_create(t->mesh[0], &samples_options, &samples));
     if (has_samples && t->compares)
-        same(t, "samples", abut_samples_get_arrays(samples).count, 0, 0.05);
+        same(t, "samples", get_samples_arrays(samples).count, 0, 0.05);
     samples_options = abut_samples_options_default();
     samples_options.count = 200;
     samples_options.kinds = ABUT_SAMPLES_SURFACE;
@@ -457,7 +459,7 @@ static void try_maps(trial *t) {
     options.resolution = 40;
     patch_options.margin = 0.1 * t->scale;
     if (TRY(abut_map_create(t->mesh[0], &options, &map))) {
-        assert_true(isfinite(abut_map_get_info(map).reach) && abut_map_get_info(map).reach > 0);
+        assert_true(isfinite(get_map_info(map).reach) && get_map_info(map).reach > 0);
         if (TRY(abut_map_compute_distance(map, &t->apart, 1, NULL)))
             try_measures(t, map, "map apart", true);
         if (TRY(abut_map_compute_distance(map, &t->posed[1], 1, NULL))) {
@@ -688,14 +690,15 @@ static void try_radial(trial *t) {
         if (TRY(abut_radial_create_mesh(mesh, 1, &options, &radial))) {
             const uint32_t count = abut_mesh_vertex_count(mesh);
             abut_vec3 *positions = test_malloc(count * sizeof *positions);
-            const abut_vec3 *from = abut_mesh_local_positions(mesh), o = abut_mesh_local_origin(mesh);
+            const abut_vec3 *from = abut_mesh_local_positions(mesh),
+                            o = abut_mesh_local_origin(mesh);
             for (uint32_t i = 0; i < count; i++)
                 positions[i] = (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z};
             if (TRY(abut_radial_set_positions(radial, &still, abut_array_host(positions)))) {
                 const abut_vec3 point = at(t, 0.7, 0.1, 0.1);
                 abut_radial_answer answer;
                 if (TRY(abut_radial_evaluate(radial, 1, abut_array_host(&point), INFINITY,
-                                       abut_array_host(&answer))) &&
+                                             abut_array_host(&answer))) &&
                     t->compares)
                     same(t, kind ? "radial plane" : "radial", answer.distance, 1, 1e-5);
                 abut_vec3 to = at(t, -0.7, 0.1, 0.1), from_point = point;

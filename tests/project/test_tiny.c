@@ -3,6 +3,7 @@
  * size in the message, and leaves everything as it was. A single point and single tiny coordinates
  * are legal. docs/limits.md has the range; test_range.c has the rest of it. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ TEST(meshes) {
         tetrahedron(scales[i], corners);
         const abut_mesh_input input = abut_mesh_input_doubles(corners, 4, faces, 4);
         refused("abut_mesh_create", ABUT_ERROR_ARGUMENT, abut_mesh_create(NULL, &input, &made));
-        refused("abut_mesh_create_hull", ABUT_ERROR_ARGUMENT, abut_mesh_create_hull(NULL, corners, 4, &made));
+        refused("abut_mesh_create_hull", ABUT_ERROR_ARGUMENT,
+                abut_mesh_create_hull(NULL, corners, 4, &made));
         const abut_pose away = {.translation = {1, 2, 3}};
         refused("abut_mesh_transform", ABUT_ERROR_ARGUMENT,
                 abut_mesh_transform(unit, scales[i], (abut_pose){0}, &made));
@@ -139,8 +141,10 @@ TEST(positions) {
         forwards.start = backwards.end = from;
         forwards.end = backwards.start = to;
         if (i < SCALES) {
-            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT, abut_sweep_set_positions(motion, from, to));
-            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT, abut_sweep_set_positions(motion, to, from));
+            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT,
+                    abut_sweep_set_positions(motion, from, to));
+            refused("abut_sweep_set_positions", ABUT_ERROR_ARGUMENT,
+                    abut_sweep_set_positions(motion, to, from));
             refused("abut_self_find", ABUT_ERROR_ARGUMENT,
                     abut_self_find(self, &forwards, NULL, &result));
             refused("abut_self_find", ABUT_ERROR_ARGUMENT,
@@ -168,7 +172,7 @@ TEST(characters) {
     abut_character_figure_options options = abut_character_figure_options_default();
     options.triangles = 8000;
     assert_ok(abut_character_create_figure(NULL, &options, &figure));
-    const uint32_t bones = abut_character_get_info(figure).bone_count;
+    const uint32_t bones = get_character_info(figure).bone_count;
     abut_character_matrix *matrices = test_malloc(bones * sizeof *matrices);
     for (int i = 0; i < SCALES; i++) {
         const double s = 0.1 * scales[i];

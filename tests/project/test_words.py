@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
-PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md", "docs/migration-0.6.md")  # name what is gone
+PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md", "docs/open-points.md")  # name what is gone
+MIGRATION = "docs/migration-0.6.md"
 CODE = ("include", "src", "examples", "tools", "mpi", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
 
 code = []
@@ -21,6 +22,7 @@ for place in CODE:
         if file.is_file() and file.suffix not in (".png", ".json", ".jsonl", ".whl", ".so", ".pyc"):
             code.append(file.read_text(encoding="utf-8", errors="ignore"))
 names = set(re.findall(r"\b(?:abut|ABUT)_\w+", "\n".join(code)))
+names |= {f"{name}_default" for name in re.findall(r"\bABUT_DEFAULT\((\w+)\)", "\n".join(code))}
 problems, helps = [], {}
 
 
@@ -38,6 +40,8 @@ for page in [source / "README.md", *sorted((source / "docs").rglob("*.md"))]:
     text = page.read_text(encoding="utf-8")
     if name in PAST:
         continue
+    if name == MIGRATION:
+        text = re.sub(r"(?m)^\|[^|]*\|", "|", text)  # the first column has the old names
     for word in sorted(set(re.findall(r"\b(?:abut|ABUT)_\w+", text)) - names):
         # abut_x stands for any name, and the start of names for all of them
         if not word.startswith("abut_x") and not any(known.startswith(word) for known in names):

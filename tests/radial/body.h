@@ -4,6 +4,7 @@
 
 #include "geom/types_shared.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -136,7 +137,7 @@ static inline void free_snake(snake *s) {
 /* Poses: each bone turned about z by `angle`, shifted with time. */
 static inline void bend_snake(const snake *s, double angle, double shift,
                               abut_character_matrix *bones, abut_vec3 *positions) {
-    const uint32_t n = abut_character_get_info(s->character).bone_count;
+    const uint32_t n = get_character_info(s->character).bone_count;
     double x = 0, y = shift, turn = 0;
     for (uint32_t b = 0; b < n; b++) {
         turn += b ? angle : 0;

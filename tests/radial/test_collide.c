@@ -1,6 +1,7 @@
 /* Particles against radial fields: nothing tunnels, friction, moving fields, odd particles; points
  * and their signed distances. */
 #include "radial/body.h"
+#include "tools/get.h"
 
 /* Whether a point is inside of the surface between samples, by rays from the axis through the
  * triangles of the mesh of that surface: the referee of cells. -1 = in doubt. */
@@ -67,7 +68,7 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
     for (uint32_t round = 0; round < test_rounds(16); round++) {
         abut_mesh *mesh, *surface = NULL;
         abut_radial *radial = make_potato(&random, &mesh, 0.15);
-        const abut_radial_view v = abut_radial_get_field(radial, 0);
+        const abut_radial_view v = get_radial_field(radial, 0);
         assert_ok(abut_radial_surface(radial, 0, &surface));
         for (int i = 0; i < 24; i++) {
             enum { FINE = 250 };
@@ -301,7 +302,7 @@ TEST(snake_among_particles) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {8};
     snake s = make_snake(NULL, BONES, 33, 20);
-    const uint32_t vertices = abut_character_get_info(s.character).vertex_count;
+    const uint32_t vertices = get_character_info(s.character).vertex_count;
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc(vertices * sizeof *positions), at[COUNT], to[COUNT];
     abut_radial_answer answers[COUNT];
@@ -320,7 +321,8 @@ TEST(snake_among_particles) {
         for (int i = 0; i < COUNT; i++)
             to[i] = v3_add(at[i], random_point(&random, 0.1));
         collide(radial, COUNT, at, to, hits, ABUT_RADIAL_WALK_EVERY_CELL, 0.2, 0);
-        assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(to), 0, abut_array_host(answers)));
+        assert_ok(
+            abut_radial_evaluate(radial, COUNT, abut_array_host(to), 0, abut_array_host(answers)));
         for (int i = 0; i < COUNT; i++) {
             met += hits[i].field != ABUT_NONE;
             if (!(answers[i].distance > -options.cell))
@@ -352,7 +354,8 @@ TEST(distances_of_points) {
         points[i] =
             v3_scale(v3_normalise(random_point(&random, 1)), r * test_random_real(&random, 0.6, 2));
     points[0] = v3(NAN, 0, 0);
-    assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0, abut_array_host(answers)));
+    assert_ok(
+        abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0, abut_array_host(answers)));
     assert_true(answers[0].distance == HUGE_VAL && answers[0].field == ABUT_NONE);
     for (int i = 1; i < COUNT; i++) {
         const double meant = v3_length(points[i]) - r;
@@ -361,8 +364,8 @@ TEST(distances_of_points) {
         assert_true(v3_dot(answers[i].normal, v3_normalise(points[i])) > 0.9);
         assert_true(fabs(v3_length(answers[i].point) - r) < 0.03 * r);
     }
-    assert_ok(
-        abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0.1 * r, abut_array_host(answers)));
+    assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0.1 * r,
+                                   abut_array_host(answers)));
     for (int i = 1; i < COUNT; i++) {
         const double meant = v3_length(points[i]) - r;
         if (meant > 0.2 * r)
@@ -370,14 +373,14 @@ TEST(distances_of_points) {
         else if (meant < 0.05 * r)
             assert_true(answers[i].distance < 0.1 * r);
     }
-    assert_refused("radial",
-                   abut_radial_evaluate(NULL, 1, abut_array_host(points), 0, abut_array_host(answers)));
+    assert_refused("radial", abut_radial_evaluate(NULL, 1, abut_array_host(points), 0,
+                                                  abut_array_host(answers)));
     assert_refused("limit", abut_radial_evaluate(radial, 1, abut_array_host(points), -1,
-                                           abut_array_host(answers)));
-    assert_refused("points",
-                   abut_radial_evaluate(radial, 1, abut_array_host(NULL), 0, abut_array_host(answers)));
-    assert_refused("answers",
-                   abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(NULL)));
+                                                 abut_array_host(answers)));
+    assert_refused("points", abut_radial_evaluate(radial, 1, abut_array_host(NULL), 0,
+                                                  abut_array_host(answers)));
+    assert_refused("answers", abut_radial_evaluate(radial, 1, abut_array_host(points), 0,
+                                                   abut_array_host(NULL)));
     abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
 }
@@ -388,7 +391,7 @@ TEST(what_is_left_out_changes_nothing) {
     enum { COUNT = 400, BONES = 5 };
     test_random random = {10};
     snake s = make_snake(NULL, BONES, 33, 20);
-    const uint32_t vertices = abut_character_get_info(s.character).vertex_count;
+    const uint32_t vertices = get_character_info(s.character).vertex_count;
     abut_character_matrix bones[BONES];
     abut_vec3 *positions = malloc(vertices * sizeof *positions), points[COUNT];
     abut_capsule dots[COUNT];
@@ -413,17 +416,17 @@ TEST(what_is_left_out_changes_nothing) {
                                : v3_add(any, random_point(&random, 0.3));
             dots[i] = (abut_capsule){{points[i], points[i]}, 0};
         }
-        assert_ok(
-            abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0, abut_array_host(whole)));
+        assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), 0,
+                                       abut_array_host(whole)));
         assert_ok(abut_radial_evaluate(radial, COUNT, abut_array_host(points), limit,
-                                 abut_array_host(answers)));
+                                       abut_array_host(answers)));
         near.margin = limit / 2;
         abut_contacts found = {.list = list, .capacity = COUNT};
         assert_ok(abut_radial_contacts(radial, COUNT, dots, &near, &found));
         const abut_contact *next = list;
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(
-                abut_radial_evaluate(radial, 1, abut_array_host(&points[i]), 0, abut_array_host(&one)));
+            assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&points[i]), 0,
+                                           abut_array_host(&one)));
             assert_true(one.distance == whole[i].distance && one.field == whole[i].field &&
                         one.within == whole[i].within && v3_equal(one.normal, whole[i].normal));
             const bool reached = whole[i].distance < limit;

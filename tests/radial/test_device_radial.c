@@ -2,6 +2,7 @@
  * there, odd ones, calls that fail. */
 #include "device/open.h"
 #include "radial/body.h"
+#include "tools/get.h"
 
 static abut_device *device;
 
@@ -30,11 +31,11 @@ static abut_radial *fields_of(const snake *s, abut_radial_distance distance, abu
 }
 
 static void same_fields(abut_radial *a, abut_radial *b) {
-    abut_radial_info info = abut_radial_get_info(a);
-    assert_int_equal(info.sample_count, abut_radial_get_info(b).sample_count);
+    abut_radial_info info = get_radial_info(a);
+    assert_int_equal(info.sample_count, get_radial_info(b).sample_count);
     uint64_t finite = 0;
     for (uint32_t f = 0; f < info.field_count; f++) {
-        abut_radial_view v = abut_radial_get_field(a, f), w = abut_radial_get_field(b, f);
+        abut_radial_view v = get_radial_field(a, f), w = get_radial_field(b, f);
         assert_int_equal(v.around * v.along, w.around * w.along);
         assert_memory_equal(v.radii, w.radii, (size_t)v.around * v.along * sizeof *v.radii);
         assert_true(v.reach == w.reach && v.step == w.step);
@@ -258,8 +259,7 @@ TEST(both_at_once) {
             p.hits = abut_array_host(c.hits[to]);
             p.friction = 0.2;
             if (k < 2) {
-                assert_ok(
-                    abut_radial_step(all[k], bones, abut_array_host(positions), &p));
+                assert_ok(abut_radial_step(all[k], bones, abut_array_host(positions), &p));
                 p.count = c.count;
                 if (frame == 3)
                     assert_ok(abut_radial_collide(all[k], &p));
@@ -281,18 +281,13 @@ TEST(both_at_once) {
             same_fields(all[0], all[1]);
     }
     abut_radial_particles p = abut_radial_particles_default();
-    assert_refused("radial",
-                   abut_radial_step(NULL, bones, abut_array_host(positions), &p));
-    assert_refused("bones",
-                   abut_radial_step(all[1], NULL, abut_array_host(positions), &p));
-    assert_refused("particles",
-                   abut_radial_step(all[1], bones, abut_array_host(positions), NULL));
+    assert_refused("radial", abut_radial_step(NULL, bones, abut_array_host(positions), &p));
+    assert_refused("bones", abut_radial_step(all[1], NULL, abut_array_host(positions), &p));
+    assert_refused("particles", abut_radial_step(all[1], bones, abut_array_host(positions), NULL));
     p.count = 1;
-    assert_refused("from",
-                   abut_radial_step(all[1], bones, abut_array_host(positions), &p));
+    assert_refused("from", abut_radial_step(all[1], bones, abut_array_host(positions), &p));
     p.count = 0;
-    assert_refused("positions",
-                   abut_radial_step(all[1], bones, abut_array_host(NULL), &p));
+    assert_refused("positions", abut_radial_step(all[1], bones, abut_array_host(NULL), &p));
     for (int k = 0; k < 4; k++)
         abut_radial_destroy(all[k]);
     free_cloud(&c);
@@ -321,7 +316,8 @@ TEST(positions_stay) {
     same_fields(both[0], both[1]);
     at[0] = v3(0.5, 0.1, 0.05), at[1] = v3(1.5, 0.6, 0), at[2] = v3(0, (double)NAN, 0);
     for (int k = 0; k < 2; k++)
-        assert_ok(abut_radial_evaluate(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
+        assert_ok(
+            abut_radial_evaluate(both[k], 3, abut_array_host(at), 0, abut_array_host(answers[k])));
     for (int i = 0; i < 3; i++)
         assert_true(answers[0][i].distance == answers[1][i].distance &&
                     answers[0][i].field == answers[1][i].field);
@@ -332,8 +328,8 @@ TEST(positions_stay) {
         positions[i].x = i % 3 ? (double)NAN : 1e300;
     assert_ok(abut_buffer_write(buffer, 0, positions, vertices * sizeof *positions));
     assert_ok(abut_radial_set_positions(both[1], bones, abut_array_buffer(buffer)));
-    for (uint32_t f = 0; f < abut_radial_get_info(both[1]).field_count; f++) {
-        abut_radial_view v = abut_radial_get_field(both[1], f);
+    for (uint32_t f = 0; f < get_radial_info(both[1]).field_count; f++) {
+        abut_radial_view v = get_radial_field(both[1], f);
         for (uint32_t i = 0; i < v.around * v.along; i++)
             assert_true(v.radii[i] == HUGE_VALF);
     }
@@ -348,7 +344,8 @@ TEST(positions_stay) {
     p.hits = abut_array_buffer(small);
     assert_fails(ABUT_ERROR_BUFFER, "hits", abut_radial_collide(both[1], &p));
     assert_refused("on the CPU", abut_radial_collide(both[0], &p));
-    assert_refused("on the CPU", abut_radial_set_positions(both[0], bones, abut_array_buffer(buffer)));
+    assert_refused("on the CPU",
+                   abut_radial_set_positions(both[0], bones, abut_array_buffer(buffer)));
     abut_buffer_destroy(small);
     abut_buffer_destroy(buffer);
     abut_character_skinner_destroy(skinner);
@@ -435,7 +432,8 @@ TEST(failures_change_nothing) {
             n = 0;
             for (int k = 0; k < 2; k++)
                 for (int turn = 0; turn < 2; turn++)
-                    assert_ok(abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
+                    assert_ok(
+                        abut_radial_set_positions(both[k], bones, abut_array_host(positions)));
             continue;
         }
         assert_true(calls >= n);

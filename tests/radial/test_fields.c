@@ -2,6 +2,7 @@
  * fitting; refusals; memory. */
 #include "geom/closest_shared.h"
 #include "radial/body.h"
+#include "tools/get.h"
 
 /* The nearest outward crossing of the ray of a sample, in doubles; *doubt where an edge or another
  * crossing is so near that floats may differ. */
@@ -41,7 +42,7 @@ static uint32_t check_samples(abut_radial *radial, const abut_mesh *mesh,
                               uint32_t *doubts) {
     const uint32_t vertices = abut_mesh_vertex_count(mesh), count = abut_mesh_triangle_count(mesh);
     const uint32_t *triangles = abut_mesh_indices(mesh);
-    const abut_radial_view v = abut_radial_get_field(radial, 0);
+    const abut_radial_view v = get_radial_field(radial, 0);
     abut_vec3 *positions = malloc(vertices * sizeof *positions);
     uint32_t found = 0;
     for (uint32_t i = 0; i < vertices; i++)
@@ -105,7 +106,7 @@ TEST(nothing_is_lost_at_edges) {
                 body_field(mesh, -0.8 * r, 0.8 * r, around, 33, (abut_radial_distance)how);
             const abut_character_matrix none = matrix_none();
             body_pose(radial, mesh, &none);
-            const abut_radial_view v = abut_radial_get_field(radial, 0);
+            const abut_radial_view v = get_radial_field(radial, 0);
             for (uint32_t i = 0; i < v.around * v.along; i++) {
                 const double z = -0.8 * r + v.step * (i / around), meant = sqrt(r * r - z * z);
                 if (!(v.radii[i] <= meant * 1.0001 && v.radii[i] > 0.85 * meant))
@@ -140,7 +141,7 @@ TEST(seams_do_not_show) {
                 r = fmax(r, sqrt(p[i].x * p[i].x + p[i].y * p[i].y));
             }
             assert_ok(abut_radial_set_positions(radial, &none, abut_array_host(p)));
-            const abut_radial_view v = abut_radial_get_field(radial, 0);
+            const abut_radial_view v = get_radial_field(radial, 0);
             for (uint32_t i = 0; i < v.around * v.along; i++)
                 assert_true(v.radii[i] <= r * 1.0001 && v.radii[i] >= r * 0.98);
             free(p);
@@ -157,7 +158,7 @@ TEST(closed_ends) {
     const abut_character_matrix none = matrix_none();
     abut_mesh *surface = NULL;
     body_pose(radial, mesh, &none);
-    const abut_radial_view v = abut_radial_get_field(radial, 0);
+    const abut_radial_view v = get_radial_field(radial, 0);
     uint32_t zeros = 0, empty = 0;
     for (uint32_t i = 0; i < v.around * v.along; i++) {
         zeros += v.radii[i] == 0;
@@ -177,23 +178,23 @@ TEST(closed_ends) {
 
 TEST(fitted_to_a_snake) {
     snake s = make_snake(NULL, 4, 33, 20);
-    const abut_character_info c = abut_character_get_info(s.character);
+    const abut_character_info c = get_character_info(s.character);
     abut_character_matrix bones[4];
     abut_vec3 *positions = malloc(c.vertex_count * sizeof *positions);
     abut_radial_options options = abut_radial_options_default();
     abut_radial *radial = NULL;
     options.cell = 0.05;
     assert_ok(abut_radial_create(s.character, &options, &radial));
-    const abut_radial_info info = abut_radial_get_info(radial);
+    const abut_radial_info info = get_radial_info(radial);
     assert_int_equal(info.field_count, 4);
     assert_int_equal(info.unseen_count, 0);
     assert_true(info.pair_count > c.triangle_count && info.pair_count < 2 * c.triangle_count);
     assert_false(info.has_samples);
-    assert_null(abut_radial_get_field(radial, 0).radii);
+    assert_null(get_radial_field(radial, 0).radii);
     bend_snake(&s, 0.5, 0, bones, positions);
     assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
     for (uint32_t f = 0; f < 4; f++) {
-        const abut_radial_view v = abut_radial_get_field(radial, f);
+        const abut_radial_view v = get_radial_field(radial, f);
         assert_int_equal(v.bone, f);
         /* along x of the bone, and through the middle */
         const vec3 along = v3(bones[f].m[0][0], bones[f].m[1][0], bones[f].m[2][0]);
@@ -201,7 +202,7 @@ TEST(fitted_to_a_snake) {
         assert_true(v.reach > 0.2 && v.reach < 0.9);
         assert_true(v.around >= 24 && v.around < 60 && v.along > 20);
     }
-    assert_int_equal(abut_radial_get_field(radial, 4).around, 0);
+    assert_int_equal(get_radial_field(radial, 4).around, 0);
     free(positions);
     abut_radial_destroy(radial);
     free_snake(&s);
@@ -244,7 +245,7 @@ TEST(axes_stay_near_open_sheets) {
     assert_ok(abut_radial_create(character, NULL, &radial));
     const abut_character_matrix none = matrix_none();
     body_pose(radial, mesh, &none);
-    abut_radial_view view = abut_radial_get_field(radial, 0);
+    abut_radial_view view = get_radial_field(radial, 0);
     assert_true(view.begin.z < -0.1 && view.begin.z > -0.5); /* without a bound at -3 */
     assert_true(view.reach > 0.1 && view.reach < 0.8);
     abut_radial_destroy(radial);
@@ -258,7 +259,7 @@ TEST(odd_bones) {
     abut_character_matrix flat = matrix_none(), none = matrix_none();
     flat.m[2][2] = 0; /* the axis has no length */
     body_pose(radial, mesh, &flat);
-    abut_radial_view v = abut_radial_get_field(radial, 0);
+    abut_radial_view v = get_radial_field(radial, 0);
     assert_true(v.step == 0);
     for (uint32_t i = 0; i < v.around * v.along; i++)
         assert_true(v.radii[i] == INFINITY);
@@ -266,7 +267,7 @@ TEST(odd_bones) {
     flat.m[0][0] = 0; /* no direction where angles begin */
     body_pose(radial, mesh, &flat);
     body_pose(radial, mesh, &none); /* and back */
-    v = abut_radial_get_field(radial, 0);
+    v = get_radial_field(radial, 0);
     for (uint32_t i = 0; i < v.around * v.along; i++)
         assert_true(v.radii[i] < 2);
     flat.m[0][0] = NAN;
@@ -280,8 +281,8 @@ TEST(odd_bones) {
     abut_vec3 *p = calloc(count, sizeof *p);
     p[count - 1].y = NAN;
     assert_refused("position", abut_radial_set_positions(radial, &none, abut_array_host(p)));
-    assert_true(abut_radial_get_field(radial, 0).radii[0] < 2); /* as before */
-    p[count - 1].y = 1e80;                                  /* huge is allowed */
+    assert_true(get_radial_field(radial, 0).radii[0] < 2); /* as before */
+    p[count - 1].y = 1e80;                                 /* huge is allowed */
     assert_ok(abut_radial_set_positions(radial, &none, abut_array_host(p)));
     free(p);
     abut_radial_destroy(radial);
@@ -305,7 +306,7 @@ TEST(sizes) {
             body_field(scaled, -0.5 * factor, 0.5 * factor, 16, 9, ABUT_RADIAL_DISTANCE_POLAR);
         const abut_character_matrix none = matrix_none();
         body_pose(radial, scaled, &none);
-        const abut_radial_view v = abut_radial_get_field(radial, 0);
+        const abut_radial_view v = get_radial_field(radial, 0);
         if (!meant) {
             meant = malloc(v.around * v.along * sizeof *meant);
             memcpy(meant, v.radii, v.around * v.along * sizeof *meant);
@@ -375,11 +376,12 @@ TEST(refusals) {
     assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
     assert_refused("no surface", abut_radial_surface(radial, ABUT_NONE, &surface));
     assert_refused("no field 1", abut_radial_surface(radial, 1, &surface));
-    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
+    assert_ok(
+        abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
     assert_true(answer.distance == HUGE_VAL && answer.field == ABUT_NONE);
     abut_radial_destroy(radial);
     abut_radial_destroy(NULL);
-    assert_int_equal(abut_radial_get_info(NULL).field_count, 0);
+    assert_int_equal(get_radial_info(NULL).field_count, 0);
     assert_string_equal(abut_radial_distance_name(ABUT_RADIAL_DISTANCE_PLANE), "plane");
     assert_string_equal(abut_radial_walk_name(ABUT_RADIAL_WALK_EVERY_CELL), "every-cell");
     free_snake(&s);
@@ -416,8 +418,8 @@ TEST(the_mesh_is_within) {
         for (int i = 0; i < POINTS; i++)
             for (int k = 0; k < 3; k++)
                 (&points[i].x)[k] = test_random_real(&random, -2, 2);
-        assert_ok(
-            abut_radial_evaluate(radial, POINTS, abut_array_host(points), 0, abut_array_host(answers)));
+        assert_ok(abut_radial_evaluate(radial, POINTS, abut_array_host(points), 0,
+                                       abut_array_host(answers)));
         for (int i = 0; i < POINTS; i++) {
             const double meant = true_distance(mesh, &bone, points[i]);
             assert_true(meant <= answers[i].within);
@@ -429,7 +431,8 @@ TEST(the_mesh_is_within) {
         abut_radial_destroy(radial);
         radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_PLANE);
         body_pose(radial, mesh, &bone);
-        assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(answers)));
+        assert_ok(
+            abut_radial_evaluate(radial, 1, abut_array_host(points), 0, abut_array_host(answers)));
         assert_true(answers[0].within == HUGE_VAL);
         abut_radial_destroy(radial);
         abut_mesh_destroy(mesh);
@@ -482,17 +485,19 @@ static abut_status live(abut_context *context, void *data) {
     status = status ? status : abut_radial_create_mesh(own, 2, &options, &radial);
     for (int k = 0; k < 2 && !status; k++) {
         bones[1].m[0][3] = 0.1 * k;
-        status = abut_radial_set_positions(radial, bones, abut_array_host(abut_mesh_local_positions(mesh)));
+        status = abut_radial_set_positions(radial, bones,
+                                           abut_array_host(abut_mesh_local_positions(mesh)));
     }
     status = status ? status : abut_radial_collide(radial, &particles);
-    status = status ? status
-                    : abut_radial_evaluate(radial, PARTICLES, particles.to, 0, abut_array_host(answers));
+    status =
+        status ? status
+               : abut_radial_evaluate(radial, PARTICLES, particles.to, 0, abut_array_host(answers));
     status = status ? status : abut_radial_surface(radial, ABUT_NONE, &surface);
     if (!status) {
         l->hits = particles.hit_count;
         l->sum = 0;
         for (uint32_t f = 0; f < 2; f++) {
-            const abut_radial_view v = abut_radial_get_field(radial, f);
+            const abut_radial_view v = get_radial_field(radial, f);
             for (uint32_t i = 0; i < v.around * v.along; i++)
                 l->sum += v.radii[i] < INFINITY ? v.radii[i] : 0;
         }

@@ -434,19 +434,21 @@ TEST_THREADS(lists_are_single) {
         memset(offsets, 0x5a, (COUNT + 1) * sizeof *offsets);
         assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
                      abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, 0,
-                                        abut_array_host(offsets), abut_array_host(NULL), &total));
+                                                abut_array_host(offsets), abut_array_host(NULL),
+                                                &total));
         uint32_t *triangles = malloc(total * sizeof *triangles);
         assert_true(total > COUNT / 2 && triangles);
         triangles[0] = 77;
         assert_fails(ABUT_ERROR_BUFFER, "triangles",
                      abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, total - 1,
-                                        abut_array_host(offsets), abut_array_host(triangles),
-                                        &total));
+                                                abut_array_host(offsets),
+                                                abut_array_host(triangles), &total));
         assert_int_equal(triangles[0], 77);
         for (int i = 0; i <= COUNT; i++)
             assert_int_equal(0x5a5a5a5a5a5a5a5a, offsets[i]);
         assert_ok(abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, total,
-                                     abut_array_host(offsets), abut_array_host(triangles), &total));
+                                             abut_array_host(offsets), abut_array_host(triangles),
+                                             &total));
         for (int i = 0; i < COUNT; i++) {
             assert_ok(abut_bvh_find_in_box(bvh, &boxes[i], ROOM, few, &count));
             assert_int_equal(offsets[i] + count, offsets[i + 1]);
@@ -493,32 +495,35 @@ TEST(list_refusals) {
     assert_refused("ray 1: direction is zero",
                    abut_ray_all_batch(bvh, abut_array_host(rays), 2, 2, abut_array_host(offsets),
                                       abut_array_host(hits), &total));
-    assert_refused("bvh is null",
-                   abut_bvh_find_in_box_batch(NULL, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
-                                      abut_array_host(triangles), &total));
-    assert_refused("boxes is null",
-                   abut_bvh_find_in_box_batch(bvh, abut_array_host(NULL), 1, 2, abut_array_host(offsets),
-                                      abut_array_host(triangles), &total));
+    assert_refused("bvh is null", abut_bvh_find_in_box_batch(NULL, abut_array_host(boxes), 1, 2,
+                                                             abut_array_host(offsets),
+                                                             abut_array_host(triangles), &total));
+    assert_refused("boxes is null", abut_bvh_find_in_box_batch(bvh, abut_array_host(NULL), 1, 2,
+                                                               abut_array_host(offsets),
+                                                               abut_array_host(triangles), &total));
     assert_refused("offsets is null",
-                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(NULL),
-                                      abut_array_host(triangles), &total));
-    assert_refused("triangles is null",
-                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 1, 2, abut_array_host(offsets),
-                                      abut_array_host(NULL), &total));
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 1, 2,
+                                              abut_array_host(NULL), abut_array_host(triangles),
+                                              &total));
+    assert_refused("triangles is null", abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 1,
+                                                                   2, abut_array_host(offsets),
+                                                                   abut_array_host(NULL), &total));
     assert_refused("boxes[1] has lo",
-                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
-                                      abut_array_host(triangles), &total));
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 3, 2,
+                                              abut_array_host(offsets), abut_array_host(triangles),
+                                              &total));
     boxes[1] = boxes[0];
     assert_refused("boxes[2].hi is (",
-                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 3, 2, abut_array_host(offsets),
-                                      abut_array_host(triangles), &total));
+                   abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), 3, 2,
+                                              abut_array_host(offsets), abut_array_host(triangles),
+                                              &total));
     assert_true(offsets[0] == 77 && total == 77);
     assert_ok(abut_ray_all_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
                                  abut_array_host(NULL), &total));
     assert_true(offsets[0] == 0 && total == 0);
     total = 77;
     assert_ok(abut_bvh_find_in_box_batch(bvh, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
-                                 abut_array_host(NULL), &total));
+                                         abut_array_host(NULL), &total));
     assert_int_equal(total, 0);
     total = 77; /* nothing found, nothing to write */
     rays[0].origin.x = 5;

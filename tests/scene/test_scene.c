@@ -1,5 +1,6 @@
 /* Scenes: what a file says is what comes out, and what it must not say is refused by name. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ TEST(a_whole_scene) {
         return;
     }
     assert_ok(read_scene(context, whole, &scene));
-    abut_scene_arrays it = abut_scene_get_arrays(scene);
+    abut_scene_arrays it = get_scene_arrays(scene);
     assert_int_equal(it.body_count, 5);
     static const char *const names[] = {"low", "high", "b\xc3\xb6lt", "#3", "last"};
     for (int i = 0; i < 5; i++)
@@ -78,7 +79,7 @@ TEST(a_whole_scene) {
             assert_int_equal(abut_scene_should_collide(scene, a, b), tried);
         }
     assert_false(abut_scene_should_collide(NULL, 0, 1));
-    assert_int_equal(abut_scene_get_arrays(NULL).body_count, 0);
+    assert_int_equal(get_scene_arrays(NULL).body_count, 0);
     abut_scene_destroy(scene);
     abut_scene_destroy(NULL);
     abut_context_destroy(context);
@@ -96,7 +97,7 @@ TEST(meshes_in_files) {
                                "\"scale\": 10}}]}";
     const char *path = test_file("scene.json", text, sizeof text - 1);
     assert_ok(abut_scene_read(NULL, path, &scene));
-    assert_true(abut_mesh_bounds(abut_scene_get_arrays(scene).bodies[0].mesh).hi.x == 10);
+    assert_true(abut_mesh_bounds(get_scene_arrays(scene).bodies[0].mesh).hi.x == 10);
     abut_scene_destroy(scene);
     scene = NULL;
     assert_ok(abut_scene_read_memory(NULL, text, sizeof text - 1, path, &scene)); /* its folder */
@@ -106,7 +107,7 @@ TEST(meshes_in_files) {
     snprintf(absolute, sizeof absolute, "{\"bodies\":[{\"mesh\":{\"file\":\"%s\"}}]}",
              test_path("part.off"));
     assert_ok(abut_scene_read_memory(NULL, absolute, strlen(absolute), "elsewhere", &scene));
-    assert_string_equal(test_path("part.off"), abut_scene_get_arrays(scene).bodies[0].file);
+    assert_string_equal(test_path("part.off"), get_scene_arrays(scene).bodies[0].file);
     abut_scene_destroy(scene);
     scene = NULL;
     static const char missing[] = "{\"bodies\":[{\"mesh\":{\"file\":\"nothing.obj\"}}]}",
@@ -144,7 +145,7 @@ TEST(characters_and_methods) {
     " {'mesh': {'shape': 'box'}, 'method': 'map'}"
 #define STANDS ", {'mesh': {'figure': 'mannequin'}, 'position': [1, 0, 0]}"
     assert_ok(read_scene(NULL, test_brief() ? WALKS "]}" : WALKS STANDS "]}", &scene));
-    const abut_scene_arrays it = abut_scene_get_arrays(scene);
+    const abut_scene_arrays it = get_scene_arrays(scene);
     abut_character *made = NULL;
     abut_mesh *mesh = NULL;
     abut_character_matrix bones[256];
@@ -152,17 +153,17 @@ TEST(characters_and_methods) {
     if (!test_brief())
         assert_ok(abut_character_create_figure(NULL, NULL, &made));
     const abut_character *figure = made ? made : it.bodies[0].character;
-    assert_true(abut_character_get_info(figure).bone_count <= 256);
+    assert_true(get_character_info(figure).bone_count <= 256);
     pose.time = 0.3;
     for (uint32_t i = 0; i < it.body_count; i += 2) {
         pose.clip = i ? ABUT_NONE : 0;
-        assert_string_equal(abut_character_get_clip(figure, 0).name, "walk");
+        assert_string_equal(get_character_clip(figure, 0).name, "walk");
         assert_ok(abut_character_pose(figure, &pose, bones));
         assert_ok(abut_character_mesh(figure, bones, ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
         const abut_scene_body *body = &it.bodies[i];
         assert_non_null(body->character);
         assert_memory_equal(body->bones, bones,
-                            abut_character_get_info(figure).bone_count * sizeof *bones);
+                            get_character_info(figure).bone_count * sizeof *bones);
         assert_memory_equal(abut_mesh_local_positions(body->mesh), abut_mesh_local_positions(mesh),
                             abut_mesh_vertex_count(mesh) * sizeof(abut_vec3));
         abut_mesh_destroy(mesh);
@@ -190,7 +191,7 @@ TEST(solids) {
         " {'mesh': {'shape': 'uvsphere', 'radius': 8}, 'solid': true},"
         " {'mesh': {'shape': 'cone'}, 'solid': true}]}",
         &scene));
-    const abut_scene_body *body = abut_scene_get_arrays(scene).bodies;
+    const abut_scene_body *body = get_scene_arrays(scene).bodies;
     static const char *const words[9] = {"plane", "cylinder", NULL,     NULL,  "capsule",
                                          "box",   "sphere",   "sphere", "hull"};
     for (int i = 0; i < 9; i++) {
@@ -295,7 +296,7 @@ TEST(limits) {
                          "{'mesh':'m','name':'n%04d','group':'g'},", i);
     snprintf(text + used, (size_t)(BYTES - used), "{'mesh':'m'}],'ignore':[['#2000','g']]}");
     assert_ok(read_scene(NULL, text, &scene));
-    assert_int_equal(abut_scene_get_arrays(scene).ignored_count, 2000);
+    assert_int_equal(get_scene_arrays(scene).ignored_count, 2000);
     assert_false(abut_scene_should_collide(scene, 2000, 77));
     assert_true(abut_scene_should_collide(scene, 78, 77));
     abut_scene_destroy(scene);

@@ -3,6 +3,7 @@
 #define ABUT_TEST_DEFORM_H
 
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "geom/sweep.h"
 
@@ -58,7 +59,7 @@ static inline brute_hit brute_find(abut_mesh *mesh, const abut_vec3 *start, cons
                                    double tolerance) {
     abut_topology *topology;
     assert_ok(abut_topology_create(mesh, &topology));
-    abut_topology_arrays t = abut_topology_get_arrays(topology);
+    abut_topology_arrays t = get_topology_arrays(topology);
     const uint32_t *corner = abut_mesh_indices(mesh);
     sweep_limits limits = {0, tolerance, 1, 1000000};
     brute_hit best = {2, 0, 0, 0};

@@ -1,6 +1,7 @@
 /* The view-based search on a device: the first impact of all pairs, the sets of the CPU bit for
  * bit, and nothing lost when the device or the memory fails. */
 #include "device/open.h"
+#include "tools/get.h"
 
 #include "self/deform.h"
 #include "self/device.h"
@@ -83,7 +84,7 @@ static void same_sets(const abut_self *a, const abut_self *b) {
     const unsigned char *sets = abut_self_sets(a), *same = abut_self_sets(b);
     assert_int_equal(!sets, !same);
     if (sets)
-        assert_memory_equal(sets, same, abut_self_get_info(a).triangle_count);
+        assert_memory_equal(sets, same, get_self_info(a).triangle_count);
 }
 
 /* Now and then through the host, the start, the end or both, which must not matter. */

@@ -1,6 +1,7 @@
 /* The parts of the view-based search: sets by exact rationals, ghosts, what is violated,
  * fallbacks, threads, memory and bad input. */
 #include "self/deform.h"
+#include "tools/get.h"
 
 #include "geom/rational.h"
 #include "self/self.h"
@@ -169,7 +170,7 @@ TEST(ghosts_close) {
     abut_mesh *mesh = make_sheet(one_thread(), 8, 3, true);
     abut_self *view;
     assert_ok(abut_self_create(mesh, NULL, &view));
-    abut_self_info info = abut_self_get_info(view);
+    abut_self_info info = get_self_info(view);
     assert_int_equal(2, info.hole_count);
     assert_int_equal(16, info.ghost_count);
     assert_int_equal(1, info.part_count);
@@ -184,10 +185,10 @@ TEST(ghosts_close) {
     abut_self_destroy(view);
     mesh = (abut_mesh_destroy(mesh), make_shape(one_thread(), ABUT_SHAPE_BOX, 1));
     assert_ok(abut_self_create(mesh, NULL, &view));
-    assert_int_equal(0, abut_self_get_info(view).ghost_count);
+    assert_int_equal(0, get_self_info(view).ghost_count);
     abut_self_destroy(view);
     abut_mesh_destroy(mesh);
-    assert_int_equal(0, abut_self_get_info(NULL).triangle_count);
+    assert_int_equal(0, get_self_info(NULL).triangle_count);
     assert_null(abut_self_sets(NULL));
 }
 

@@ -1,5 +1,6 @@
 /* Inside, winding numbers and signed distances: exact on surfaces without border, and close to the
  * sum of all solid angles on others. */
+#include "tools/get.h"
 #include "winding.h"
 
 #include "base/simd.h"
@@ -45,7 +46,7 @@ static void check_closed(abut_mesh *mesh, abut_sign_method method, int rounds, u
     abut_bvh *bvh = make_bvh(mesh, method);
     double size = largest_extent(mesh);
     uint32_t count = abut_mesh_triangle_count(mesh);
-    abut_sign_info info = abut_sign_get_info(bvh);
+    abut_sign_info info = get_sign_info(bvh);
     assert_true(info.is_closed);
     assert_int_equal(method ? method : ABUT_SIGN_WINDING, info.method);
     assert_true(info.bytes > 0);
@@ -216,7 +217,7 @@ static void check_open(abut_mesh *mesh, int rounds, uint64_t seed) {
     test_random random = {seed};
     abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
     double size = largest_extent(mesh), facing = 0;
-    assert_false(abut_sign_get_info(bvh).is_closed);
+    assert_false(get_sign_info(bvh).is_closed);
     for (int i = 0; i < rounds; i++) {
         abut_vec3 p = i % 4 == 0   ? point_around(mesh, &random, 1.2)
                       : i % 4 == 1 ? point_near(mesh, &random, 0.05 * size)
@@ -298,7 +299,7 @@ TEST(soups) {
                     i % 2 ? point_near(mesh, &random, 0.1) : point_around(mesh, &random, 2);
                 double winding, expected = brute_winding(mesh, p);
                 assert_ok(abut_sign_winding(bvh, p, &winding));
-                if (!abut_sign_get_info(bvh).is_closed)
+                if (!get_sign_info(bvh).is_closed)
                     assert_true(fabs(winding - expected) <= count * WINDING_ERROR);
                 abut_nearest with;
                 assert_ok(abut_sign_nearest(bvh, p, HUGE_VAL, &with));
@@ -351,7 +352,7 @@ TEST(seams_that_open) {
     abut_mesh *mesh = make_flipped(unit_box());
     uint32_t count = abut_mesh_triangle_count(mesh);
     abut_bvh *bvh = make_bvh(mesh, ABUT_SIGN_AUTO);
-    assert_true(abut_sign_get_info(bvh).is_closed);
+    assert_true(get_sign_info(bvh).is_closed);
     abut_vec3 corners[12 * 3];
     assert_int_equal(12, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -365,23 +366,23 @@ TEST(seams_that_open) {
     double winding;
     bool inside = false;
     assert_ok(abut_bvh_set_mesh(bvh, apart));
-    assert_false(abut_sign_get_info(bvh).is_closed);
+    assert_false(get_sign_info(bvh).is_closed);
     assert_ok(abut_sign_winding(bvh, vec(0.1, 0.1, 0.1), &winding));
     assert_true(fabs(winding - brute_winding(apart, vec(0.1, 0.1, 0.1))) < WINDING_ERROR);
     assert_true(winding < -0.6);
     assert_ok(abut_sign_inside(bvh, vec(0.1, 0.1, 0.1), &inside));
     assert_true(inside);
     assert_ok(abut_bvh_set_mesh(bvh, mesh));
-    assert_true(abut_sign_get_info(bvh).is_closed);
+    assert_true(get_sign_info(bvh).is_closed);
     assert_ok(abut_sign_winding(bvh, vec(0.1, 0.1, 0.1), &winding));
     assert_true(winding == -1);
     abut_bvh_destroy(bvh);
     /* prepared again, it is looked at again */
     bvh = make_bvh(apart, ABUT_SIGN_AUTO);
-    assert_false(abut_sign_get_info(bvh).is_closed);
+    assert_false(get_sign_info(bvh).is_closed);
     assert_ok(abut_bvh_set_mesh(bvh, mesh));
     assert_ok(abut_sign_prepare(bvh, NULL));
-    assert_true(abut_sign_get_info(bvh).is_closed);
+    assert_true(get_sign_info(bvh).is_closed);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(apart);
     abut_mesh_destroy(mesh);
@@ -558,8 +559,8 @@ TEST(refusals) {
     memset(&nearest, 0x5a, sizeof nearest);
     abut_nearest before = nearest;
     abut_points points = abut_points_doubles(&p, 1);
-    assert_int_equal(0, abut_sign_get_info(NULL).bytes);
-    assert_int_equal(ABUT_SIGN_AUTO, abut_sign_get_info(bvh).method);
+    assert_int_equal(0, get_sign_info(NULL).bytes);
+    assert_int_equal(ABUT_SIGN_AUTO, get_sign_info(bvh).method);
     assert_refused("abut_sign_prepare() first", abut_sign_inside(bvh, p, &inside));
     assert_refused("abut_sign_prepare() first",
                    abut_sign_inside_batch(bvh, &points, abut_array_host(&inside)));
@@ -577,12 +578,12 @@ TEST(refusals) {
     options.size = 0;
     assert_refused("size", abut_sign_prepare(bvh, &options));
     assert_refused("bvh is null", abut_sign_prepare(NULL, NULL));
-    assert_int_equal(ABUT_SIGN_AUTO, abut_sign_get_info(bvh).method);
+    assert_int_equal(ABUT_SIGN_AUTO, get_sign_info(bvh).method);
     assert_ok(abut_sign_prepare(bvh, NULL));
     options = abut_sign_options_default();
     options.method = ABUT_SIGN_NORMAL;
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_sign_prepare(bvh, &options));
-    assert_int_equal(ABUT_SIGN_WINDING, abut_sign_get_info(bvh).method); /* stays */
+    assert_int_equal(ABUT_SIGN_WINDING, get_sign_info(bvh).method); /* stays */
     assert_refused("bvh is null", abut_sign_inside(NULL, p, &inside));
     assert_refused("inside is null", abut_sign_inside(bvh, p, NULL));
     assert_refused("winding is null", abut_sign_winding(bvh, p, NULL));

@@ -51,8 +51,7 @@ TEST(random_motions_agree_with_every_pair) {
 
 static size_t find(const scene *s, abut_sweep *motion, abut_sweep_mode mode, abut_impact **impacts,
                    abut_sweep_counts *counts) {
-    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list),
-                          .capacity = SCENE_HITS};
+    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list), .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.list;
     return found.count;
@@ -93,8 +92,10 @@ TEST(steps_agree_with_the_cpu) {
         for (uint32_t round = 0; k && round < 2; round++) {
             memcpy(s.start, s.end, s.vertex_count * sizeof *s.start);
             move_all(&s, &random, 0.05, false);
-            assert_ok(abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.end)));
-            assert_ok(abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(
+                abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(
+                abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
             same_as_the_cpu(&s, there, here);
         }
         abut_sweep_destroy(there);
@@ -125,7 +126,8 @@ TEST(steps_on_the_device_agree) {
     assert_ok(abut_sweep_set_positions(here, abut_array_host(s.start), abut_array_host(s.end)));
     buffers[0] = put(s.start, s.vertex_count);
     buffers[1] = put(s.end, s.vertex_count);
-    assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]), abut_array_buffer(buffers[1])));
+    assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]),
+                                       abut_array_buffer(buffers[1])));
     same_as_the_cpu(&s, there, here);
     for (uint32_t round = 0; round < 5; round++) {
         s.sweep.exact = round % 2; /* wants positions here */
@@ -133,24 +135,28 @@ TEST(steps_on_the_device_agree) {
         move_all(&s, &random, 0.05, false);
         assert_ok(abut_sweep_set_positions(here, abut_array_host(NULL), abut_array_host(s.end)));
         if (round == 2) { /* some that no one looks at; and a start that is the last end */
-            assert_ok(abut_sweep_set_positions(there, abut_array_host(s.end), abut_array_host(s.start)));
-            assert_ok(abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.end)));
-            assert_ok(abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.start)));
-            assert_ok(abut_sweep_set_positions(there, abut_array_host(s.start), abut_array_host(s.end)));
+            assert_ok(
+                abut_sweep_set_positions(there, abut_array_host(s.end), abut_array_host(s.start)));
+            assert_ok(
+                abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.end)));
+            assert_ok(
+                abut_sweep_set_positions(there, abut_array_host(NULL), abut_array_host(s.start)));
+            assert_ok(
+                abut_sweep_set_positions(there, abut_array_host(s.start), abut_array_host(s.end)));
             assert_false(there->place.has_start);
         } else if (round == 4) {
             assert_ok(abut_buffer_write(buffers[0], 0, s.start, s.vertex_count * sizeof *s.end));
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
             assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]),
-                                      abut_array_buffer(buffers[1])));
+                                               abut_array_buffer(buffers[1])));
             assert_false(there->place.has_start);
             assert_ok(abut_sweep_set_positions(there, abut_array_buffer(buffers[0]),
-                                      abut_array_buffer(buffers[1])));
+                                               abut_array_buffer(buffers[1])));
             assert_true(there->place.has_start);
         } else {
             assert_ok(abut_buffer_write(buffers[1], 0, s.end, s.vertex_count * sizeof *s.end));
-            assert_ok(
-                abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(buffers[1])));
+            assert_ok(abut_sweep_set_positions(there, abut_array_buffer(NULL),
+                                               abut_array_buffer(buffers[1])));
         }
         same_as_the_cpu(&s, there, here);
         assert_true(there->place.extent == here->place.extent &&
@@ -175,16 +181,18 @@ TEST(refused_on_the_device) {
     s.options.device = NULL;
     assert_ok(abut_sweep_create(s.meshes, s.mesh_count, &s.options, &here));
     size_t count = find(&s, there, ABUT_SWEEP_ALL, &before, NULL);
-    assert_refused("motion is null",
-                   abut_sweep_set_positions(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
-    assert_refused("end is null",
-                   abut_sweep_set_positions(there, abut_array_buffer(good), abut_array_buffer(NULL)));
-    assert_refused("has none",
-                   abut_sweep_set_positions(here, abut_array_buffer(NULL), abut_array_buffer(good)));
+    assert_refused("motion is null", abut_sweep_set_positions(NULL, abut_array_buffer(NULL),
+                                                              abut_array_buffer(good)));
+    assert_refused("end is null", abut_sweep_set_positions(there, abut_array_buffer(good),
+                                                           abut_array_buffer(NULL)));
+    assert_refused("has none", abut_sweep_set_positions(here, abut_array_buffer(NULL),
+                                                        abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "start has",
-                 abut_sweep_set_positions(there, abut_array_buffer(small), abut_array_buffer(good)));
+                 abut_sweep_set_positions(there, abut_array_buffer(small),
+                                          abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "end has",
-                 abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(small)));
+                 abut_sweep_set_positions(there, abut_array_buffer(NULL),
+                                          abut_array_buffer(small)));
     const double values[] = {NAN, INFINITY, -2e90};
     for (int k = 0; k < 3; k++) {
         char text[64];
@@ -192,13 +200,13 @@ TEST(refused_on_the_device) {
         (&s.end[last].x)[k] = values[k];
         bad = put(s.end, s.vertex_count);
         snprintf(text, sizeof text, "end[%u] is (", last);
-        assert_refused(text,
-                       abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+        assert_refused(text, abut_sweep_set_positions(there, abut_array_buffer(NULL),
+                                                      abut_array_buffer(bad)));
         snprintf(text, sizeof text, "start[%u] is (", last);
-        assert_refused(text,
-                       abut_sweep_set_positions(there, abut_array_buffer(bad), abut_array_buffer(good)));
-        assert_refused(text,
-                       abut_sweep_set_positions(there, abut_array_host(s.end), abut_array_host(s.start)));
+        assert_refused(text, abut_sweep_set_positions(there, abut_array_buffer(bad),
+                                                      abut_array_buffer(good)));
+        assert_refused(text, abut_sweep_set_positions(there, abut_array_host(s.end),
+                                                      abut_array_host(s.start)));
         abut_buffer_destroy(bad);
     }
     s.end[last] = kept;
@@ -207,18 +215,19 @@ TEST(refused_on_the_device) {
     for (uint32_t i = 0; i < s.vertex_count; i++)
         tiny[i] = v3_scale(s.end[i], 1e-120);
     bad = put(tiny, s.vertex_count);
-    assert_refused("end: the longest side",
-                   abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+    assert_refused("end: the longest side", abut_sweep_set_positions(there, abut_array_buffer(NULL),
+                                                                     abut_array_buffer(bad)));
     assert_refused("start: the longest side",
-                   abut_sweep_set_positions(there, abut_array_buffer(bad), abut_array_buffer(good)));
+                   abut_sweep_set_positions(there, abut_array_buffer(bad),
+                                            abut_array_buffer(good)));
     assert_refused("end: the longest side",
                    abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_host(tiny)));
     abut_buffer_destroy(bad);
     free(tiny);
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
-    assert_refused("another device",
-                   abut_sweep_set_positions(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+    assert_refused("another device", abut_sweep_set_positions(there, abut_array_buffer(NULL),
+                                                              abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
     assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
@@ -334,10 +343,12 @@ static abut_status step_there(abut_sweep *motion, const scene *s) {
     const size_t bytes = s->vertex_count * sizeof(vec3);
     abut_status status = abut_buffer_create(device, bytes, &end);
     status = status ? status : abut_buffer_write(end, 0, s->end, bytes);
-    if (!status && (status = abut_sweep_set_positions(motion, abut_array_buffer(NULL),
-                                             abut_array_buffer(end))) == ABUT_ERROR_DEVICE) {
+    if (!status &&
+        (status = abut_sweep_set_positions(motion, abut_array_buffer(NULL),
+                                           abut_array_buffer(end))) == ABUT_ERROR_DEVICE) {
         abuti_opencl_fail_at(0);
-        assert_ok(abut_sweep_set_positions(motion, abut_array_buffer(NULL), abut_array_buffer(end)));
+        assert_ok(
+            abut_sweep_set_positions(motion, abut_array_buffer(NULL), abut_array_buffer(end)));
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
         assert_int_equal(1, found.count);
     }
@@ -361,9 +372,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
     }
     s.options.device = device;
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status =
-        status ? status
-               : abut_sweep_set_positions(motion, abut_array_host(from->start), abut_array_host(from->end));
+    status = status ? status
+                    : abut_sweep_set_positions(motion, abut_array_host(from->start),
+                                               abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         if (mode == 2)
@@ -377,8 +388,8 @@ static abut_status live_a_little(abut_context *context, void *data) {
             assert_true(found.count > 0 && found.count != UINT64_MAX);
         }
     }
-    if (!status &&
-        (status = abut_sweep_set_positions(motion, abut_array_host(NULL), abut_array_host(from->start)))) {
+    if (!status && (status = abut_sweep_set_positions(motion, abut_array_host(NULL),
+                                                      abut_array_host(from->start)))) {
         assert_memory_equal(motion->end, from->end, from->vertex_count * sizeof(vec3));
         abuti_opencl_fail_at(0);
         abut_impacts found = {.list = impacts, .capacity = 4096};

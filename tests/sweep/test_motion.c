@@ -86,8 +86,7 @@ TEST(earliest_is_the_first_of_all) {
                       v3((1 - k) * part * far, test_random_real(&random, -0.3, 0.3), 0));
         add_shape(&s, NULL, ABUT_SHAPE_SHEET, 6, v3(0, 0, 4), 0, v3(20, 3, 0.5));
         abut_sweep *motion = begin(&s);
-        abut_impacts all = {.list = malloc(SCENE_HITS * sizeof *all.list),
-                            .capacity = SCENE_HITS};
+        abut_impacts all = {.list = malloc(SCENE_HITS * sizeof *all.list), .capacity = SCENE_HITS};
         abut_impact first;
         abut_impacts one = {.list = &first, .capacity = 1};
         assert_ok(abut_sweep_find(motion, ABUT_SWEEP_ALL, &s.sweep, &all, NULL));
@@ -108,8 +107,7 @@ TEST(earliest_is_the_first_of_all) {
 
 static size_t find_all(const scene *s, abut_sweep *motion, abut_sweep_mode mode,
                        abut_impact **impacts, abut_sweep_counts *counts) {
-    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list),
-                          .capacity = SCENE_HITS};
+    abut_impacts found = {.list = calloc(SCENE_HITS, sizeof *found.list), .capacity = SCENE_HITS};
     assert_ok(abut_sweep_find(motion, mode, &s->sweep, &found, counts));
     *impacts = found.list;
     return found.count;
@@ -161,7 +159,7 @@ TEST(steps_follow_each_other) {
             s.start[i].x += 50;
         move_all(&s, &random, 0.05, false);
         assert_ok(abut_sweep_set_positions(motion, abut_array_host(round == 2 ? s.start : NULL),
-                                  abut_array_host(s.end)));
+                                           abut_array_host(s.end)));
         referee r;
         scene_judge(&s, &r);
         assert_true(r.count > 0);
@@ -250,9 +248,9 @@ static abut_status all_of_it(abut_context *context, void *data) {
         s.mesh_count += !status;
     }
     status = status ? status : abut_sweep_create(s.meshes, s.mesh_count, &s.options, &motion);
-    status =
-        status ? status
-               : abut_sweep_set_positions(motion, abut_array_host(from->start), abut_array_host(from->end));
+    status = status ? status
+                    : abut_sweep_set_positions(motion, abut_array_host(from->start),
+                                               abut_array_host(from->end));
     for (int mode = 0; !status && mode < 3; mode++) {
         abut_impacts found = {.list = impacts, .capacity = 4096, .count = UINT64_MAX};
         status = abut_sweep_find(motion, (abut_sweep_mode)mode, &s.sweep, &found, NULL);
@@ -303,16 +301,17 @@ TEST(bad_steps_are_refused) {
     assert_ok(abut_sweep_create(s.meshes, 1, NULL, &motion));
     assert_refused("abut_sweep_set_positions() first",
                    abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, &found, NULL));
-    assert_refused("motion is null",
-                   abut_sweep_set_positions(NULL, abut_array_host(s.start), abut_array_host(s.end)));
-    assert_refused("end is null",
-                   abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(NULL)));
+    assert_refused("motion is null", abut_sweep_set_positions(NULL, abut_array_host(s.start),
+                                                              abut_array_host(s.end)));
+    assert_refused("end is null", abut_sweep_set_positions(motion, abut_array_host(s.start),
+                                                           abut_array_host(NULL)));
     const double bad[] = {NAN, INFINITY, -1e91};
     for (int k = 0; k < 9; k++) {
         vec3 *at = k % 2 ? &s.start[3] : &s.end[4], good = *at;
         *(k / 3 == 0 ? &at->x : k / 3 == 1 ? &at->y : &at->z) = bad[k % 3];
         assert_refused(k % 2 ? "start[3]" : "end[4]",
-                       abut_sweep_set_positions(motion, abut_array_host(s.start), abut_array_host(s.end)));
+                       abut_sweep_set_positions(motion, abut_array_host(s.start),
+                                                abut_array_host(s.end)));
         *at = good;
     }
     assert_false(motion->place.stepped);

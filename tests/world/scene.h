@@ -4,6 +4,7 @@
 
 #include "support/pose.h"
 #include "support/support.h"
+#include "tools/get.h"
 
 #include "world/world.h"
 
@@ -30,7 +31,7 @@ static inline void make_thing(thing *t, const abut_shape *shape, const abut_fiel
     abut_samples_options samples = abut_samples_options_default();
     assert_ok(abut_shape_create(serial, shape, &t->mesh));
     assert_ok(abut_field_create(t->mesh, field, &t->field));
-    samples.cell = abut_field_get_info(t->field).grid.cell;
+    samples.cell = get_field_info(t->field).grid.cell;
     if (even) {
         samples.kinds = ABUT_SAMPLES_SURFACE | ABUT_SAMPLES_EDGES;
         samples.count = even;

@@ -1,6 +1,7 @@
 /* Characters in a world: against abut_radial_contacts() of each pair by itself, bit for bit; as
  * they move, and where they cannot be tried. */
 #include "radial/body.h"
+#include "tools/get.h"
 #include "world/scene.h"
 
 enum { BONES = 4, ITEMS = 25, SELF = 11, ROOM = 8192 };
@@ -45,7 +46,8 @@ static void deform(abut_world *world, uint32_t id, double angle, double shift) {
     abut_vec3 *positions = malloc((size_t)abut_mesh_vertex_count(worm.mesh) * sizeof *positions);
     bend_snake(&worm, angle, shift, bones, positions);
     assert_ok(abut_world_set_positions(world, id, bones, abut_array_host(positions)));
-    assert_refused("bones is null", abut_world_set_positions(world, id, NULL, abut_array_host(positions)));
+    assert_refused("bones is null",
+                   abut_world_set_positions(world, id, NULL, abut_array_host(positions)));
     free(positions);
 }
 
@@ -141,8 +143,8 @@ static abut_world_item other_item(test_random *random, uint32_t dice) {
 static size_t list_samples(abut_radial *radial, vec3 *points, uint32_t *numbers) {
     size_t found = 0;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < abut_radial_get_info(radial).field_count; k++) {
-        const abut_radial_view f = abut_radial_get_field(radial, k);
+    for (uint32_t k = 0; k < get_radial_info(radial).field_count; k++) {
+        const abut_radial_view f = get_radial_field(radial, k);
         for (uint32_t c = 0; c < f.around * f.along; c++) {
             const double a = 6.283185307179586 * (c % f.around) / f.around;
             const double r = f.radii[c] * f.unit;
@@ -165,8 +167,8 @@ static double box_distance(vec3 p, vec3 half) {
 }
 
 /* The signed distance of a point to a character, HUGE_VAL beyond 100. Contacts do not have the
- * bound of abut_radial_evaluate(): where the nearest sample is nearer than the nearest triangle that the
- * search finds, that function returns the distance of the sample. */
+ * bound of abut_radial_evaluate(): where the nearest sample is nearer than the nearest triangle
+ * that the search finds, that function returns the distance of the sample. */
 static double character_distance(abut_radial *radial, vec3 point) {
     const abut_capsule capsule = {{point, point}, 0};
     abut_contact_options options = abut_contact_options_default();
@@ -176,7 +178,8 @@ static double character_distance(abut_radial *radial, vec3 point) {
     options.margin = 100;
     assert_ok(abut_radial_contacts(radial, 1, &capsule, &options, &found));
     const double distance = found.count ? -contact.depth : HUGE_VAL;
-    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
+    assert_ok(
+        abut_radial_evaluate(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
     assert_true(fmin(fmax(distance, -answer.within), answer.within) == answer.distance);
     return distance;
 }
@@ -189,7 +192,8 @@ static double distance_of(const abut_world_item *item, const contact_motion *m, 
     switch (item->kind) {
     case ABUT_WORLD_BODY:
         if (item->shape.body.field) {
-            assert_ok(abut_field_evaluate(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
+            assert_ok(
+                abut_field_evaluate(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
             return value.distance;
         }
         for (int i = 0; i < THINGS; i++)
@@ -232,7 +236,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
             (abut_capsule){{contact_to_world(m, c->end[0]), contact_to_world(m, c->end[1])},
                            c->radius};
     } else if (item->kind == ABUT_WORLD_BODY && item->shape.body.samples) {
-        const abut_samples_arrays view = abut_samples_get_arrays(item->shape.body.samples);
+        const abut_samples_arrays view = get_samples_arrays(item->shape.body.samples);
         for (uint32_t i = 0; i < view.count + view.edge_count; i++) {
             const bool edge = i >= view.count;
             const abut_sample_edge *e = &view.edges[edge ? i - view.count : 0];
@@ -251,7 +255,7 @@ static size_t ask_features(const abut_world_item *item, const contact_motion *m,
         abut_mesh *mesh = abut_bvh_mesh(hull ? item->shape.hull : item->shape.body.bvh);
         abut_topology *topology = NULL;
         assert_ok(abut_topology_create(mesh, &topology));
-        const abut_topology_arrays t = abut_topology_get_arrays(topology);
+        const abut_topology_arrays t = get_topology_arrays(topology);
         for (uint32_t i = 0; i < t.vertex_count + t.edge_count; i++) {
             const bool edge = i >= t.vertex_count;
             const uint32_t *ends = t.edges + 2 * (size_t)(edge ? i - t.vertex_count : 0);
@@ -482,8 +486,8 @@ TEST(it_comes_and_goes) {
     assert_ok(abut_world_events(world, 8, events, &count));
     assert_int_equal(count, 0);
     const double shifts[4] = {0, 0, 5, 0};
-    const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST, ABUT_WORLD_EVENT_END,
-                                          ABUT_WORLD_EVENT_BEGIN};
+    const abut_world_event_kind changes[4] = {ABUT_WORLD_EVENT_BEGIN, ABUT_WORLD_EVENT_PERSIST,
+                                              ABUT_WORLD_EVENT_END, ABUT_WORLD_EVENT_BEGIN};
     id = 1;
     for (int step = 0; step < 4; step++) {
         bend(0, shifts[step]);
@@ -498,7 +502,8 @@ TEST(it_comes_and_goes) {
     assert_int_equal(found.count, 2);
     assert_true(list[0].side == 0 && list[0].normal.z > 0.9 && list[0].depth > 0);
     assert_true(list[1].side == 1 && list[1].normal.z < -0.9 && list[1].depth > 0);
-    assert_true(list[0].kind == ABUT_CONTACT_SOLID && found.reliability.level == ABUT_RELIABILITY_LIMITED);
+    assert_true(list[0].kind == ABUT_CONTACT_SOLID &&
+                found.reliability.level == ABUT_RELIABILITY_LIMITED);
     assert_ok(abut_world_remove(world, 1));
     assert_ok(abut_world_events(world, 8, events, &count));
     assert_true(count == 2 && events[0].kind == ABUT_WORLD_EVENT_END);
@@ -565,7 +570,8 @@ TEST(what_is_refused_and_never_tried) {
                                                     .pose = here,
                                                     .shape.character = fields},
                                  &id));
-        assert_refused("identity", abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
+        assert_refused("identity",
+                       abut_world_set_poses(world, &id, abut_array_host(&item.pose), 1));
         item.pose = here;
         item.shape.character = NULL;
         assert_refused("null", abut_world_add(world, &item, &id));
@@ -587,17 +593,19 @@ TEST(what_is_refused_and_never_tried) {
         assert_ok(abut_world_add(world, &item, &id));
         assert_ok(abut_world_pairs(world, 16, pairs, &count));
         assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
-        abut_world_pair_info manner;
+        abut_world_pair_info manner = abut_world_pair_info_default();
         assert_ok(abut_world_get_pair_info(world, 0, 2, &manner));
-        assert_int_equal(manner.guarantee,
-                         method == ABUT_WORLD_EXACT ? ABUT_WORLD_GUARANTEE_NONE : ABUT_WORLD_GUARANTEE_SAMPLED);
+        assert_int_equal(manner.guarantee, method == ABUT_WORLD_EXACT
+                                               ? ABUT_WORLD_GUARANTEE_NONE
+                                               : ABUT_WORLD_GUARANTEE_SAMPLED);
         /* A sweep knows nothing of it. */
         item = other_item(&random, OF_SPHERE);
         item.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
         item.pose.translation.x = 1;
         assert_ok(abut_world_sweep(world, &id, &item.pose, 1, NULL, &impacts));
-        assert_int_equal(impacts.unswept_count, method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
+        assert_int_equal(impacts.unswept_count,
+                         method == ABUT_WORLD_EXACT ? 0 : 3); /* a body too */
         abut_world_destroy(world);
     }
     /* Before the first update there is nothing to touch. */

@@ -80,7 +80,7 @@ TEST(meshes_by_the_rule) {
              */
             abut_world_item item = {.kind = ABUT_WORLD_MESH,
                                     .pose = random_pose(&random, by_field ? 0.25 : 0.8)};
-            abut_world_item_info choice;
+            abut_world_item_info choice = abut_world_item_info_default();
             uint32_t id;
             shape.segments = kinds[i % KINDS].segments;
             if (kinds[i % KINDS].size.x > 0)
@@ -365,7 +365,8 @@ TEST(records_are_the_contacts) {
     assert_refused("world is null", abut_world_get_device_contacts(NULL, &records));
     abut_world_destroy(world);
     options.device = device;
-    for (options.max_patch_contacts = 0; options.max_patch_contacts < 3; options.max_patch_contacts += 2) {
+    for (options.max_patch_contacts = 0; options.max_patch_contacts < 3;
+         options.max_patch_contacts += 2) {
         assert_ok(abut_world_create(serial, &options, &world));
         assert_refused("records is null", abut_world_get_device_contacts(world, NULL));
         assert_ok(abut_world_get_device_contacts(world, &records)); /* of an empty world */
@@ -594,7 +595,8 @@ TEST(poses_in_buffers) {
                  abut_world_set_poses(world, NULL, abut_array_buffer(short_buffer), 3));
     id = ITEMS;
     assert_refused("no item", abut_world_set_poses(world, &id, abut_array_buffer(buffer), 1));
-    assert_refused("33 poses for 32", abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
+    assert_refused("33 poses for 32",
+                   abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
     assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 0));
     abut_world_destroy(world);
     assert_ok(abut_world_create(serial, NULL, &on_cpu));

@@ -259,8 +259,8 @@ TEST(changes_of_shape_are_seen) {
         const double depth = k ? 0.1 : 0.1 + abut_mesh_bounds(large).hi.z - top;
         assert_ok(abut_field_set_mesh(field, k ? small : large, NULL));
         items[2].pose.translation.x += k;
-        assert_ok(
-            abut_world_set_poses(world, &ids[k ? 2 : 0], abut_array_host(&items[k ? 2 : 0].pose), 1));
+        assert_ok(abut_world_set_poses(world, &ids[k ? 2 : 0],
+                                       abut_array_host(&items[k ? 2 : 0].pose), 1));
         assert_ok(abut_world_contacts(world, &found));
         assert_int_equal(found.count, 1);
         assert_true(fabs(list[0].depth - depth) < 0.02);

@@ -1,6 +1,7 @@
 /* Lifetime: objects keep references to what they use, so that inputs may be destroyed first. Every
  * test destroys the inputs of an object, and their context, before it uses the object. */
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -224,7 +225,7 @@ TEST(motions_keep_their_meshes) {
     abut_self_result result;
     step.end = abut_array_host(positions);
     assert_ok(abut_self_find(view, &step, NULL, &result));
-    assert_int_equal(abut_self_get_info(view).vertex_count, count);
+    assert_int_equal(get_self_info(view).vertex_count, count);
     abut_sweep_destroy(motion);
     abut_self_destroy(view);
     free(positions);
@@ -262,7 +263,7 @@ TEST(trees_fields_and_pictures_keep_their_mesh) {
     assert_ok(abut_mesh_examine(topology, &report));
     assert_true(report.is_closed);
     abut_topology_destroy(topology);
-    assert_true(fabs(abut_normals_get_arrays(normals).faces[0].x) <= 1);
+    assert_true(fabs(get_normals_arrays(normals).faces[0].x) <= 1);
     assert_ok(abut_picture_render(picture, sizeof pixels, pixels));
     abut_picture_destroy(picture);
     abut_normals_destroy(normals);
@@ -466,8 +467,8 @@ static void enter(watch *w) {
     abut_world_impacts impacts = {.capacity = 0};
     abut_world_item item = {.kind = ABUT_WORLD_SPHERE, .pose = HERE};
     abut_world_device_contacts records;
-    abut_world_item_info choice;
-    abut_world_pair_info manner;
+    abut_world_item_info choice = abut_world_item_info_default();
+    abut_world_pair_info manner = abut_world_pair_info_default();
     abut_vec3 position = {0, 0, 0};
     uint64_t count;
     size_t bytes;
@@ -476,7 +477,8 @@ static void enter(watch *w) {
     const abut_status all[] = {abut_world_add(w->world, &item, &id),
                                abut_world_remove(w->world, 0),
                                abut_world_replace(w->world, 0, &item),
-                               abut_world_set_positions(w->world, 0, NULL, abut_array_host(&position)),
+                               abut_world_set_positions(w->world, 0, NULL,
+                                                        abut_array_host(&position)),
                                abut_world_set_poses(w->world, NULL, abut_array_host(&HERE), 1),
                                abut_world_ignore(w->world, 0, 1, true),
                                abut_world_get_item_info(w->world, 0, &choice),

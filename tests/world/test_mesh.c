@@ -74,7 +74,7 @@ static uint32_t add(abut_world *world, const abut_world_item *item) {
 }
 
 static abut_world_item_info choice_of(const abut_world *world, uint32_t id) {
-    abut_world_item_info choice;
+    abut_world_item_info choice = abut_world_item_info_default();
     assert_ok(abut_world_get_item_info(world, id, &choice));
     assert_true(choice.reason && strlen(choice.reason) > 10);
     return choice;
@@ -184,7 +184,7 @@ TEST(choices_follow_deformations) {
     for (int start = 0; start < 2; start++) { /* open, closed */
         const abut_vec3 closed = at[0], open = {0.97 * closed.x, 0.97 * closed.y, 0.97 * closed.z};
         abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
-        abut_world_item_info choice;
+        abut_world_item_info choice = abut_world_item_info_default();
         uint32_t id;
         at[vertices] = start ? closed : open;
         slit = test_mesh(NULL, at, vertices + 1, corners, triangles);
@@ -223,8 +223,8 @@ TEST(layers_of_open_meshes_are_refused) {
 TEST(wrong_calls_are_refused) {
     abut_world *world = make_world(0, serial);
     abut_world_item item = of_mesh(ball, ABUT_WORLD_FIELD, v3(0, 0, 0));
-    abut_world_item_info choice;
-    abut_world_pair_info manner;
+    abut_world_item_info choice = abut_world_item_info_default();
+    abut_world_pair_info manner = abut_world_pair_info_default();
     uint32_t id;
     item.shape.mesh.deforms = true;
     assert_refused("deforms", abut_world_add(world, &item, &id));
@@ -258,11 +258,11 @@ TEST(wrong_calls_are_refused) {
                    abut_world_set_positions(world, id, NULL, abut_array_host(NULL)));
     abut_character_matrix bone = matrix_none();
     assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
-    assert_refused("choice is null", abut_world_get_item_info(world, id, NULL));
+    assert_refused("info is null", abut_world_get_item_info(world, id, NULL));
     assert_refused("no item 9", abut_world_get_item_info(world, 9, &choice));
     assert_refused("never meets itself", abut_world_get_pair_info(world, id, id, &manner));
     assert_refused("no item 9", abut_world_get_pair_info(world, id, 9, &manner));
-    assert_refused("manner is null", abut_world_get_pair_info(world, 0, id, NULL));
+    assert_refused("info is null", abut_world_get_pair_info(world, 0, id, NULL));
     assert_refused("no item 9", abut_world_replace(world, 9, &item));
     assert_refused("item is null", abut_world_replace(world, 0, NULL));
     assert_null(abut_world_method_name((abut_world_method)6));
@@ -349,7 +349,7 @@ static void check_two(int a, int b) {
     if (b == SHEET) /* upright */
         items[1].pose.rotation = (abut_quat){0.7, 0, 0, 0.7};
     const abut_world_method method = expected_method(a, b);
-    abut_world_pair_info manner;
+    abut_world_pair_info manner = abut_world_pair_info_default();
     abut_world_event event;
     abut_contact *list = malloc((16 * ROOM) * sizeof *list);
     abut_contacts found = {.list = list, .capacity = (16 * ROOM)};
@@ -587,7 +587,7 @@ TEST(fine_sheets_go_by_vertices) {
             abut_topology *topology = NULL;
             abut_field *field = NULL;
             abut_field_options cells = abut_field_options_default();
-            abut_world_pair_info manner;
+            abut_world_pair_info manner = abut_world_pair_info_default();
             items[0].shape.mesh.deforms = true;
             cells.cells = 24;
             options.margin = 0.02;
@@ -719,7 +719,7 @@ TEST(replaced_in_place) {
     abut_vec3 *positions = malloc(4096 * sizeof *positions);
     abut_world_event events[4];
     abut_world_pair pair;
-    abut_world_item_info choice;
+    abut_world_item_info choice = abut_world_item_info_default();
     uint64_t count;
     first.shape.mesh.deforms = true;
     add(world, &first);
@@ -747,7 +747,7 @@ TEST(replaced_in_place) {
     assert_ok(abut_world_replace(world, 1, &second));
     assert_ok(abut_world_pairs(world, 0, &pair, &count));
     assert_int_equal(count, 0);
-    abut_world_pair_info manner;
+    abut_world_pair_info manner = abut_world_pair_info_default();
     assert_ok(abut_world_get_pair_info(world, 0, 1, &manner));
     assert_non_null(strstr(manner.reason, "ignore"));
     assert_ok(abut_world_ignore(world, 0, 1, false));

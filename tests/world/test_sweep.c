@@ -361,8 +361,9 @@ TEST(reliability_of_a_sweep) {
     shape.segments = 8;
     abut_mesh *closed = NULL, *ball = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &closed));
-    abut_mesh *holed = test_mesh(NULL, abut_mesh_local_positions(closed), abut_mesh_vertex_count(closed),
-                                 abut_mesh_indices(closed), abut_mesh_triangle_count(closed) - 1);
+    abut_mesh *holed =
+        test_mesh(NULL, abut_mesh_local_positions(closed), abut_mesh_vertex_count(closed),
+                  abut_mesh_indices(closed), abut_mesh_triangle_count(closed) - 1);
     shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.radius = 0.1;
     assert_ok(abut_shape_create(NULL, &shape, &ball));

@@ -43,8 +43,8 @@ TEST(changes_are_seen) {
         if (s.used[id] && round % 3 == 0) {
             assert_ok(abut_world_remove(s.world, id));
             assert_refused("no item", abut_world_remove(s.world, id));
-            assert_refused("no item",
-                           abut_world_set_poses(s.world, &id, abut_array_host(&s.items[id].pose), 1));
+            assert_refused("no item", abut_world_set_poses(s.world, &id,
+                                                           abut_array_host(&s.items[id].pose), 1));
             s.used[id] = false;
             if (round % 2) { /* the id is taken again */
                 s.items[id] = varied_item(&random, 1.5);
@@ -526,8 +526,9 @@ TEST(events_agree_with_every_pair) {
                 const bool wanted[3] = {now[a][b] && (other || !before[a][b]),
                                         now[a][b] && !other && before[a][b],
                                         before[a][b] && (other || !now[a][b])};
-                static const abut_world_event_kind order[3] = {ABUT_WORLD_EVENT_END, ABUT_WORLD_EVENT_BEGIN,
-                                                           ABUT_WORLD_EVENT_PERSIST};
+                static const abut_world_event_kind order[3] = {ABUT_WORLD_EVENT_END,
+                                                               ABUT_WORLD_EVENT_BEGIN,
+                                                               ABUT_WORLD_EVENT_PERSIST};
                 for (int k = 0; k < 3; k++) {
                     if (!wanted[order[k]])
                         continue;
@@ -538,7 +539,8 @@ TEST(events_agree_with_every_pair) {
                     if (order[k] != ABUT_WORLD_EVENT_END) {
                         assert_int_equal(events[at].method,
                                          method_of(&s.items[a], &s.items[b], &s.options));
-                        assert_int_equal(events[at].is_sensor, s.items[a].is_sensor || s.items[b].is_sensor);
+                        assert_int_equal(events[at].is_sensor,
+                                         s.items[a].is_sensor || s.items[b].is_sensor);
                     }
                     at++;
                 }

@@ -3,6 +3,8 @@
 // A program of its own, so that no C++ comes near the library. It reads what abut_field_read()
 // reads and writes one grid of floats called "distance". Values at the band or beyond are inactive
 // and equal to the background with their sign, as OpenVDB has it; without a band all are active.
+#include "../get.h"
+
 #include <abut/abut.h>
 
 #include <openvdb/openvdb.h>
@@ -66,7 +68,7 @@ int main(int count, char **words) {
     int code = 0;
     try {
         openvdb::initialize();
-        openvdb::FloatGrid::Ptr grid = gridOf(field, abut_field_get_info(field));
+        openvdb::FloatGrid::Ptr grid = gridOf(field, get_field_info(field));
         if (!grid)
             throw std::runtime_error(abut_last_error());
         openvdb::io::File file(aside);
@@ -76,9 +78,8 @@ int main(int count, char **words) {
             throw std::runtime_error(std::string(words[2]) + ": could not be written");
         std::printf("%s: %llu active values of %u x %u x %u\n", words[2],
                     static_cast<unsigned long long>(grid->activeVoxelCount()),
-                    abut_field_get_info(field).grid.count[0],
-                    abut_field_get_info(field).grid.count[1],
-                    abut_field_get_info(field).grid.count[2]);
+                    get_field_info(field).grid.count[0], get_field_info(field).grid.count[1],
+                    get_field_info(field).grid.count[2]);
     } catch (const std::exception &problem) {
         unlink(aside.c_str());
         code = fail(problem.what());

@@ -219,6 +219,15 @@ def options(structure: Any, **values: Any) -> Any:
     return made
 
 
+def get(function: Any, structure: Any, *arguments: Any) -> Any:
+    """The structure that a getter of the library fills, its last argument."""
+    made = structure()
+    if hasattr(structure, "size"):
+        made.size = ctypes.sizeof(structure)
+    check(function(*arguments, byref(made)))
+    return made
+
+
 def number(value: Any, what: str, least: int = 0, most: int = 0xFFFFFFFF) -> int:
     """Returns an integer within limits. ctypes would silently truncate it to its lowest bits."""
     try:

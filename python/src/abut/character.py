@@ -16,6 +16,7 @@ from ._core import (
     Owner,
     byref,
     context,
+    get,
     lib,
     need,
     number,
@@ -52,14 +53,15 @@ class Character(Owner):
 
     def _setup(self, handle: Handle) -> None:
         self._handle = handle
-        info = lib.abut_character_get_info(handle)
+        info = get(lib.abut_character_get_info, _c.abut_character_info, handle)
         self.vertex_count: int = info.vertex_count
         self.triangle_count: int = info.triangle_count
         self.bone_count: int = info.bone_count
         self.bones: list[str] = [
-            lib.abut_character_get_bone(handle, i).name.decode("utf-8", "replace") for i in range(info.bone_count)
+            get(lib.abut_character_get_bone, _c.abut_character_bone, handle, i).name.decode("utf-8", "replace")
+            for i in range(info.bone_count)
         ]
-        clips = [lib.abut_character_get_clip(handle, i) for i in range(info.clip_count)]
+        clips = [get(lib.abut_character_get_clip, _c.abut_character_clip, handle, i) for i in range(info.clip_count)]
         self.clips: list[str] = [clip.name.decode("utf-8", "replace") for clip in clips]
         self.durations: list[float] = [clip.duration for clip in clips]
 
@@ -218,13 +220,13 @@ class RadialField(Owner):
     def field_count(self) -> int:
         """The number of fields."""
         with self._handle.alone():
-            return int(lib.abut_radial_get_info(self._handle).field_count)
+            return int(get(lib.abut_radial_get_info, _c.abut_radial_info, self._handle).field_count)
 
     @property
     def cell(self) -> float:
         """The size of a cell."""
         with self._handle.alone():
-            return float(lib.abut_radial_get_info(self._handle).cell)
+            return float(get(lib.abut_radial_get_info, _c.abut_radial_info, self._handle).cell)
 
     def at(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
         """Estimates the signed distances of points (n, 3), or of one point; outside up to `limit`, 0 = no limit."""

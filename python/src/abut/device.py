@@ -7,7 +7,7 @@ import threading
 from typing import Any, Optional, Union
 
 from . import _c
-from ._core import ArgumentError, Handle, Owner, byref, check, context, lib, name_of
+from ._core import ArgumentError, Handle, Owner, byref, check, context, get, lib, name_of
 
 Selector = Union[None, str, int, "Device"]
 
@@ -32,7 +32,7 @@ class Device(Owner):
             selector = "cpu"
         self._handle = Handle(lib.abut_device_destroy)
         check(lib.abut_device_open(context(), str(selector).encode(), self._handle.out))
-        info = lib.abut_device_get_info(self._handle)
+        info = get(lib.abut_device_get_info, _c.abut_device_info, self._handle)
         self.name: str = info.name.decode("utf-8", "replace")
         self.kind: str = name_of("abut_device_kind", info.kind)
         self.memory_bytes: int = info.memory_bytes
@@ -75,6 +75,7 @@ def devices() -> list[dict[str, Any]]:
     count = ctypes.c_uint64()
     lib.abut_device_list(context(), 0, None, byref(count))
     infos = (_c.abut_device_info * max(count.value, 1))()
+    infos[0].size = ctypes.sizeof(_c.abut_device_info)  # of all of them
     check(lib.abut_device_list(context(), count.value, infos, byref(count)))
     return [
         {

@@ -17,6 +17,7 @@ from ._core import (
     Owner,
     byref,
     context,
+    get,
     lib,
     need,
     number,
@@ -115,7 +116,7 @@ class Field(Owner):
 
     @property
     def _info(self) -> Any:
-        return lib.abut_field_get_info(self._handle)
+        return get(lib.abut_field_get_info, _c.abut_field_info, self._handle)
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, Floats, pointer, pose, record, vec
-from ._core import ArgumentError, Guard, Handle, Owner, byref, lib, number, options, run, value_of
+from ._core import ArgumentError, Guard, Handle, Owner, byref, get, lib, number, options, run, value_of
 from .mesh import Reliability, Mesh, reliability, listed, mesh_of
 from .pair import Contacts, gather
 
@@ -63,7 +63,7 @@ class DistanceMap(Owner):
     @property
     def _info(self) -> Any:
         with self._handle.alone():
-            return lib.abut_map_get_info(self._handle)
+            return get(lib.abut_map_get_info, _c.abut_map_info, self._handle)
 
     @property
     def resolution(self) -> int:

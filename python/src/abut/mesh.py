@@ -44,6 +44,7 @@ from ._core import (
     check,
     context,
     fits,
+    get,
     lib,
     name_of,
     need,
@@ -616,7 +617,7 @@ class Mesh:
 
     def inside_reliability(self) -> Reliability:
         """Returns the reliability of inside tests and signs on this mesh."""
-        return reliability(lib.abut_sign_get_info(self._on_cpu().handle).reliability)
+        return reliability(get(lib.abut_sign_get_info, _c.abut_sign_info, self._on_cpu().handle).reliability)
 
     def ray(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None

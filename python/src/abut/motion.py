@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, doubles, floats, host, pointer, record
-from ._core import ArgumentError, Guard, Handle, Owner, byref, fits, lib, name_of, options, run, value_of
+from ._core import ArgumentError, Guard, Handle, Owner, byref, fits, get, lib, name_of, options, run, value_of
 from .mesh import Mesh, handles, listed, mesh_of
 
 
@@ -201,7 +201,7 @@ class SelfCollision(Owner):
         search."""
         with self._handle.alone():
             address = lib.abut_self_sets(self._handle)
-            count = int(lib.abut_self_get_info(self._handle).triangle_count)
+            count = int(get(lib.abut_self_get_info, _c.abut_self_info, self._handle).triangle_count)
             return np.frombuffer(ctypes.string_at(address, count), np.uint8) if address else None
 
     def __repr__(self) -> str:

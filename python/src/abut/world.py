@@ -368,7 +368,7 @@ class World(Owner):
 
     def choice(self, body: int) -> Choice:
         """Returns the method of a body and the reason."""
-        made = _c.abut_world_item_info()
+        made = options(_c.abut_world_item_info)
         call(lib.abut_world_get_item_info, self._handle, _number(body), byref(made))
         return Choice(
             name_of("abut_world_method", made.method),
@@ -382,7 +382,7 @@ class World(Owner):
 
     def how(self, a: int, b: int) -> Manner:
         """Returns the method of a pair and its guarantee."""
-        made = _c.abut_world_pair_info()
+        made = options(_c.abut_world_pair_info)
         call(lib.abut_world_get_pair_info, self._handle, _number(a), _number(b), byref(made))
         return Manner(
             name_of("abut_world_method", made.method),

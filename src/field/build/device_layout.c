@@ -132,7 +132,9 @@ static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *reco
     field->mesh = abut_mesh_retain(bvh->mesh);
     field->has_digest = false; /* was that of the old one */
     field->closed = bvh_sign_of(bvh)->closed;
-    field->reliability = abut_sign_get_info(bvh).reliability;
+    abut_sign_info sign = abut_sign_info_default();
+    abut_sign_get_info(bvh, &sign);
+    field->reliability = sign.reliability;
     abut_mesh_destroy(old);
     *recomputed = 1;
     for (int axis = 0; axis < 3; axis++)

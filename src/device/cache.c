@@ -61,7 +61,7 @@ static bool is_ours(const char *name) {
 
 static bool is_older(const struct stat *a, const char *a_name, const struct stat *b,
                      const char *b_name) {
-    const struct timespec p = abuti_system_written(a), q = abuti_system_written(b);
+    const struct timespec p = abuti_system_modified_at(a), q = abuti_system_modified_at(b);
     if (p.tv_sec != q.tv_sec)
         return p.tv_sec < q.tv_sec;
     if (p.tv_nsec != q.tv_nsec)
@@ -82,7 +82,7 @@ static uint64_t measure_folder(DIR *folder, const char *path, const char *kept, 
     while ((entry = readdir(folder))) {
         const char *name = entry->d_name;
         if (!is_ours(name) || strlen(name) >= oldest_bytes ||
-            abuti_system_about(folder, path, name, &about) != 0 || !S_ISREG(about.st_mode))
+            abuti_system_stat_entry(folder, path, name, &about) != 0 || !S_ISREG(about.st_mode))
             continue;
         sum += (uint64_t)about.st_size;
         if (strcmp(name, kept) != 0 && (!oldest[0] || is_older(&about, name, &best, oldest))) {
@@ -112,7 +112,7 @@ void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_by
         if (measure_folder(folder, folder_path, name + 1, oldest, sizeof oldest) <= most_bytes ||
             !oldest[0])
             break;
-        if (abuti_system_remove(folder, folder_path, oldest) != 0 && errno != ENOENT)
+        if (abuti_system_remove_entry(folder, folder_path, oldest) != 0 && errno != ENOENT)
             break; /* another process may have been faster, but then it is gone */
         abuti_log(context, ABUT_LOG_INFO, "the program cache: %s made room", oldest);
     }

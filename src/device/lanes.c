@@ -130,7 +130,7 @@ static abut_status fetch_parts(const transfer *t, const abuti_buffer *from, abut
     for (size_t i = 0; i < LANES && i < count && !status; i++)
         status = start_fetch(t, from, i);
     if (!status && t->bytes >= PAGES_MIN)
-        abuti_get_pages(context, to, t->bytes);
+        abuti_populate_pages(context, to, t->bytes);
     for (size_t i = 0; i < count && !status; i++) {
         copying c = {t->lanes->staging[i % LANES].at, to + i * t->part};
         status = abuti_queue_finish(&t->lanes->queue[i % LANES]);
@@ -161,7 +161,7 @@ abut_status abuti_buffer_fetch(const abuti_buffer *from, size_t offset, abut_con
     transfer t;
     if (bytes < FETCH_MIN || !take_lanes(from->device, offset, bytes, &t))
         return fetch_at_once(from, offset, data, bytes);
-    abuti_system_wish_large(data, bytes);
+    abuti_system_advise_large_pages(data, bytes);
     abut_status status = fetch_parts(&t, from, context, data);
     atomic_flag_clear(&from->device->lanes_taken);
     return status;

@@ -70,7 +70,7 @@ static const char *absence; /* null once loaded */
 
 /* Object pointers and function pointers are alike in POSIX, but not in C. */
 static bool load_symbol(void *library, const char *name, void *function, size_t bytes) {
-    void *symbol = abuti_system_symbol(library, name);
+    void *symbol = abuti_system_find_symbol(library, name);
     memcpy(function, &symbol, bytes);
     return symbol != NULL;
 }
@@ -81,7 +81,7 @@ static void load(void) {
         absence = "ABUT_OPENCL_LIBRARY is off";
         return;
     }
-    void *library = abuti_system_library(path && path[0] ? path : LOADER);
+    void *library = abuti_system_load_library(path && path[0] ? path : LOADER);
     if (!library) {
         absence = path && path[0] ? "the library that ABUT_OPENCL_LIBRARY names cannot be opened"
                                   : LOADER " cannot be opened" HINT;

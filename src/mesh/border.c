@@ -36,7 +36,7 @@ static bool side_at(const abut_mesh *mesh, const uint32_t *names, size_t t, size
 typedef struct border_finding {
     abuti_border *border;
     const uint32_t *names;
-    abuti_deal deal;
+    abuti_partition deal;
 } border_finding;
 
 /* Sides to the range of their lower vertex, as its number there and the key. */
@@ -126,11 +126,12 @@ static size_t part_count(const abuti_border *b) {
 }
 
 abut_status abuti_border_begin(const abut_mesh *mesh, abuti_border *border) {
-    *border = (abuti_border){.mesh = mesh, .shift = abuti_deal_shift(mesh->vertex_count)};
+    *border = (abuti_border){.mesh = mesh, .shift = abuti_partition_shift(mesh->vertex_count)};
     border->sides = abuti_allocate(mesh->context, mesh->triangle_count, 6 * sizeof *border->sides);
-    border->begin = abuti_allocate(mesh->context, (size_t)mesh->vertex_count + ABUTI_DEAL_PARTS,
-                                   sizeof *border->begin);
-    border->parts = abuti_allocate(mesh->context, ABUTI_DEAL_PARTS, sizeof *border->parts);
+    border->begin =
+        abuti_allocate(mesh->context, (size_t)mesh->vertex_count + ABUTI_PARTITION_PARTS,
+                       sizeof *border->begin);
+    border->parts = abuti_allocate(mesh->context, ABUTI_PARTITION_PARTS, sizeof *border->parts);
     if (border->sides && border->begin && border->parts) {
         border->buffer = border->sides + 3 * (size_t)mesh->triangle_count;
         return ABUT_OK;
@@ -144,7 +145,7 @@ void abuti_border_find(abuti_border *border, const uint32_t *names) {
     border_finding f = {.border = border, .names = names};
     size_t count = 0;
     border->flipped = false;
-    abuti_deal_out(mesh->context, mesh->triangle_count, deal_sides, &f, &f.deal);
+    abuti_partition_run(mesh->context, mesh->triangle_count, deal_sides, &f, &f.deal);
     abuti_parallel_for(mesh->context, part_count(border), 1, find_task, &f);
     for (size_t i = 0; i < part_count(border); i++) {
         border->parts[i].first = count;

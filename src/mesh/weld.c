@@ -114,7 +114,7 @@ typedef struct hash_work {
     uint32_t *dealt;           /* vertices by ranges */
     uint32_t *begin, *members; /* of buckets; ranges share no word, see bucket_at() */
     uint32_t *lowest;
-    abuti_deal deal;
+    abuti_partition deal;
     atomic_bool crowded; /* some buckets are for match_many() */
 } hash_work;
 
@@ -162,7 +162,7 @@ static void match_range(void *data, size_t part, size_t unused, size_t unused_en
 }
 
 static abut_status match_buckets(hash_work *w, uint32_t count) {
-    abuti_deal_out(w->context, count, deal_vertices, w, &w->deal);
+    abuti_partition_run(w->context, count, deal_vertices, w, &w->deal);
     abut_status status =
         abuti_parallel_try(w->context, "weld", ((w->bucket_count - 1) >> w->shift) + 1, 1,
                            match_range, w);
@@ -185,11 +185,11 @@ abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positio
     while (w.bits < 31 && (uint32_t)1 << w.bits < count)
         w.bits++;
     w.bucket_count = (size_t)1 << w.bits;
-    w.shift = abuti_deal_shift(w.bucket_count);
+    w.shift = abuti_partition_shift(w.bucket_count);
     atomic_init(&w.crowded, false);
     w.hashes = abuti_allocate(context, count, sizeof *w.hashes);
     w.dealt = abuti_allocate(context, count, sizeof *w.dealt);
-    w.begin = abuti_allocate(context, w.bucket_count + ABUTI_DEAL_PARTS, sizeof *w.begin);
+    w.begin = abuti_allocate(context, w.bucket_count + ABUTI_PARTITION_PARTS, sizeof *w.begin);
     w.members = abuti_allocate(context, count, sizeof *w.members);
     abut_status status =
         w.hashes && w.dealt && w.begin && w.members ? match_buckets(&w, count) : ABUT_ERROR_MEMORY;

@@ -94,11 +94,11 @@ TEST(lanes_change_nothing) {
     poses.poses_b = at;
     poses.count = COUNT;
     for (int k = 0; k < 3; k++) {
-        abuti_simd_at_most(16 >> k);
+        abuti_simd_limit_lanes(16 >> k);
         ask_all(&poses, &all[k]);
         assert_memory_equal(&all[0], &all[k], sizeof *all);
     }
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     abut_bvh_destroy(a);
     abut_bvh_destroy(b);
     free(all);

@@ -34,6 +34,7 @@ REWRITTEN = [
     "include/abut/scene.h",
     "include/abut/shape.h",
     "mpi/include/abut/mpi.h",
+    "src/base/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -154,7 +154,7 @@ TEST(refuses_what_is_not_rigid) {
         int place;
         double value;
         const char *word;
-    } bad[] = {{1, -1.001, "rows 0 and 0"}, {0, 0.001, "rows 0 and 1"},   {10, -1, "mirrors"},
+    } bad[] = {{1, -1.001, "rows 0 and 0"}, {0, 0.001, "rows 0 and 1"},   {10, -1, "reflection"},
                {10, NAN, "row[2]"},         {3, INFINITY, "translation"}, {7, 1e91, "translation"},
                {10, 0, "rows 2 and 2"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -35,6 +35,7 @@ REWRITTEN = [
     "include/abut/shape.h",
     "mpi/include/abut/mpi.h",
     "src/base/*",
+    "src/geom/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

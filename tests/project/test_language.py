@@ -35,6 +35,7 @@ REWRITTEN = [
     "include/abut/shape.h",
     "mpi/include/abut/mpi.h",
     "src/base/*",
+    "src/device/*",
     "src/geom/*",
 ]
 

@@ -137,7 +137,7 @@ TEST(many_matrices) {
     assert_fails(e, "matrix 5: the fourth row is 0 0 0.001 1",
                  abut_pose_from_matrices(flat[0], 16, 7, many));
     flat[3][0] = 2;
-    assert_fails(e, "matrix 3: the product", abut_pose_from_matrices(flat[0], 16, 7, many));
+    assert_fails(e, "matrix 3: the dot product", abut_pose_from_matrices(flat[0], 16, 7, many));
     assert_memory_equal(before, many, sizeof many);
     assert_fails(e, "stride is 11", abut_pose_from_matrices(flat[0], 11, 7, many));
     assert_fails(e, "matrices is null", abut_pose_from_matrices(NULL, 16, 7, many));

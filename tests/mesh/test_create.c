@@ -159,7 +159,7 @@ TEST(refuses_bad_elements) {
         input = good();
         input.indices = own;
         char part[64];
-        snprintf(part, sizeof part, "triangle %d names vertex %u, but there are only 4", at / 3,
+        snprintf(part, sizeof part, "triangle %d refers to vertex %u, but there are only 4", at / 3,
                  own[at]);
         assert_refused(part, abut_mesh_create(NULL, &input, &mesh));
     }

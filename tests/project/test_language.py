@@ -37,6 +37,7 @@ REWRITTEN = [
     "src/base/*",
     "src/device/*",
     "src/geom/*",
+    "src/mesh/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

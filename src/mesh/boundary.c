@@ -8,6 +8,7 @@
  */
 #include "mesh/mesh.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { KEY_BITS = 33 }; /* bits of a side's key, below the index of its vertex in the range */
@@ -46,6 +47,7 @@ static void partition_sides(void *data, size_t begin, size_t end, bool writes, s
     const boundary_search *f = data;
     const abuti_boundary *b = f->boundary;
     const uint32_t inside = ((uint32_t)1 << b->shift) - 1;
+    assert(b->shift + KEY_BITS <= 64);
     uint32_t low;
     uint64_t key;
     for (size_t t = begin; t < end; t++)

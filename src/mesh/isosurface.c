@@ -22,6 +22,8 @@
 
 #include "mesh/files.h"
 
+#include <assert.h>
+
 /* Vertices keep this fraction of an edge from its ends: a value equal to the level would otherwise
  * make several vertices coincide, and triangles without area. */
 #define VERTEX_MARGIN 0x1p-10
@@ -73,6 +75,7 @@ static surface_case derive_case(unsigned below) {
             for (int at = e; next[at] >= 0;) {
                 int then = next[at];
                 next[at] = -1;
+                assert(used < CELL_EDGES && loops < CELL_LOOPS_MAX);
                 found.edges[used++] = (uint8_t)at;
                 found.length[loops]++;
                 at = then;

@@ -14,6 +14,7 @@
  */
 #include "mesh/files.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,7 @@ static double scale_decimal(uint64_t m, int e) {
 static double read_by_strtod(const unsigned char *from, const unsigned char *to, locale_t locale) {
     char text[ABUTI_SOURCE_LOOKAHEAD + 1];
     size_t length = (size_t)(to - from); /* callers limit the length */
+    assert(length <= ABUTI_SOURCE_LOOKAHEAD);
     memcpy(text, from, length);
     text[length] = 0;
     locale_t old = uselocale(locale);

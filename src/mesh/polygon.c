@@ -16,6 +16,8 @@
 #include "geom/predicates_shared.h"
 #include "mesh/files.h"
 
+#include <assert.h>
+
 typedef struct point {
     double x, y;
 } point;
@@ -142,6 +144,7 @@ static void clip_ears(ring *r, const uint32_t *corners, uint32_t count, uint32_t
 
 void abuti_polygon_triangulate(const vec3 *positions, const uint32_t *corners, uint32_t count,
                                uint32_t *triangles) {
+    assert(count >= 3 && count <= ABUTI_POLYGON_MAX);
     ring r;
     vec3 normal = newell(positions, corners, count);
     vec3 size = v3(fabs(normal.x), fabs(normal.y), fabs(normal.z));

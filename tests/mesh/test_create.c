@@ -395,7 +395,7 @@ TEST(hull_of_what_has_none) {
     assert_refused("points", abut_mesh_create_hull(NULL, NULL, 5, &hull));
     assert_refused("hull", abut_mesh_create_hull(NULL, points, 5, NULL));
     assert_refused("3 points", abut_mesh_create_hull(NULL, points, 3, &hull));
-    assert_refused("one place", abut_mesh_create_hull(NULL, points, 5, &hull));
+    assert_refused("points are equal", abut_mesh_create_hull(NULL, points, 5, &hull));
     points[1].x = points[2].y = 7;
     points[2].x = -5;
     points[2].y = 2;

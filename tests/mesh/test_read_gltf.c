@@ -83,9 +83,9 @@ TEST(refuses_broken_containers) {
     check_refused((char *)bad.data, bad.count, "bad.glb", "buffers[0]: has no bytes");
     static const unsigned char empty[20] = "glTF\2\0\0\0\24\0\0\0\0\0\0\0JSO\x4e";
     abut_mesh *mesh = NULL;
-    assert_fails(ABUT_ERROR_FORMAT, "is not JSON",
+    assert_fails(ABUT_ERROR_FORMAT, "invalid JSON",
                  abut_mesh_read(NULL, test_file("empty.glb", empty, 20), NULL, &mesh));
-    check_refused((const char *)empty, 20, "empty.glb", "is not JSON");
+    check_refused((const char *)empty, 20, "empty.glb", "invalid JSON");
     refused("{" HEAD "," SQUARE "}", "bufferViews[0]: 'buffer' is 0, but there are only 0 buffers");
 }
 
@@ -271,7 +271,7 @@ TEST(refuses_with_the_element) {
          NULL, "bufferViews[0]: is bytes"},
         {"{\"buffer\":1,\"byteLength\":48}", NULL, NULL,
          "bufferViews[0]: 'buffer' is 1, but there are only 1 buffers, counted from 0"},
-        {"{\"byteLength\":48}", NULL, NULL, "bufferViews[0]: names no buffer"},
+        {"{\"byteLength\":48}", NULL, NULL, "bufferViews[0]: has no buffer"},
         {"{\"buffer\":0,\"byteLength\":48,\"byteStride\":8}", NULL, NULL,
          "bufferViews[0]: its byteStride is 8, but its elements have 12 bytes"},
         {"{\"buffer\":0,\"byteLength\":48,\"byteStride\":9007199254740992}", NULL, NULL,

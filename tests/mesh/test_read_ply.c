@@ -304,14 +304,14 @@ TEST(refuses_bad_headers) {
             "line 4: 'int64' is not a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty\n", "line 4: a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float\n", "line 4: a property with");
-    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n", "fractions");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n", "must be an integer type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int\n", "line 4: a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int int x\n",
             "line 4: 'x' of a vertex must not be a list");
     refused("ply\nformat ascii 1.0\nelement face 1\nproperty int vertex_index\n",
             "line 4: 'vertex_index' must be a list");
     refused("ply\nformat ascii 1.0\nelement face 1\nproperty list int float vertex_index\n",
-            "line 4: 'vertex_index' must be a list of whole");
+            "line 4: 'vertex_index' must be a list of integers");
     refused("ply\nformat ascii 1.0\nnonsense\n", "line 3: 'nonsense' is not a word of a PLY");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nelement "
             "face 1\nproperty list uchar int vertex_indices\nend_header\n",

@@ -1,4 +1,5 @@
-/* What every floor above uses: errors, memory, tasks, progress, checked sizes, files. */
+/* Private functions that all modules use: errors, memory, tasks, progress, overflow checks, files.
+ */
 #ifndef ABUTI_BASE_H
 #define ABUTI_BASE_H
 
@@ -14,95 +15,99 @@
 #define ABUTI_PRINTF(format_index, first)
 #endif
 
-/* Stores the sentence for abut_last_error() and returns `status`, so that failing is one line:
- *     return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_x_y: radius is %g; it must be positive", r);
+/* Stores the message for abut_last_error() and returns `status`, so that a failure is one
+ * statement:
+ *       return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_x_y: radius is %g; it must be positive", r);
  */
 abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
-/* The same for an argument that is null and must not be. */
+/* Fails with ABUT_ERROR_ARGUMENT because the argument is null. */
 abut_status abuti_null(const char *function, const char *argument);
 
-/* Copies text with everything that is not printable UTF-8 as \xNN; always ends it. */
+/* Copies the text and replaces every byte that is not part of printable UTF-8 by \xNN. Truncates to
+ * out_bytes and always terminates the copy. */
 void abuti_escape(const char *text, char *out, size_t out_bytes);
 
-/* Reads an options structure of a caller who may have been compiled against an older, shorter one:
- * copies what is there over the defaults. Fails on a size of 0 or beyond ours. Null options are
- * allowed and change nothing. */
+/* Copies an options struct over the defaults in `ours`. The caller may have been compiled against
+ * an older, shorter struct; the remaining fields keep their defaults. Fails if its size field is
+ * below sizeof(size_t) or above ours_bytes. Null options are allowed and change nothing. */
 abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs, const char *what);
 
-/* Fills a structure of a caller who may have been compiled against an older, shorter one: copies as
- * many bytes as its size field says and leaves that field. Fails on a size of 0 or beyond ours,
- * which the first function checks alone. */
+/* Copies `ours` to a struct of the caller, who may have been compiled against an older, shorter
+ * struct: copies as many bytes as its size field says and keeps that field. Fails if the size is 0
+ * or above ours_bytes. abuti_info_check() only checks the size. */
 abut_status abuti_info_check(const void *theirs, size_t ours_bytes, const char *function);
 abut_status abuti_info_write(void *theirs, const void *ours, size_t ours_bytes,
                              const char *function);
 
-/* The name of an enumerator out of a table of them; null beyond its end. */
+/* The name of an enumerator from a table of names; null if the value is not in the table. */
 #define ABUTI_NAME(names, value) \
     ((size_t)(value) < sizeof(names) / sizeof *(names) ? (names)[value] : NULL)
 
-/* Of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 double abuti_seconds(void);
 
 /* ---- context ---- */
 
-/* Never null afterwards: the built-in context stands in for null. */
+/* Returns the context, or the built-in context for null. */
 abut_context *abuti_context_of(abut_context *context);
 abut_context *abuti_context_retain(abut_context *context);
-/* From here on, threads, progress and cancellation of this thread's work are those of `context`,
- * also inside objects of other contexts. The outermost call decides: inside another one nothing
- * changes. Returns what abuti_context_leave() needs. Memory still comes from the context of each
- * object. */
+/* From here on, work of this thread uses the thread count, progress callback and cancellation of
+ * `context`, also inside objects of other contexts. The outermost call decides: a nested call
+ * changes nothing. Returns the value to pass to abuti_context_leave(). Memory still comes from the
+ * context of each object. */
 abut_context *abuti_context_enter(abut_context *context);
 void abuti_context_leave(abut_context *before);
 uint32_t abuti_context_threads(const abut_context *context);
 void abuti_log(abut_context *context, abut_log_level level, const char *format, ...)
     ABUTI_PRINTF(3, 4);
-/* ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. Call from the entering thread only. */
+/* Calls the progress callback. Returns ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. Call it
+ * only from the thread that entered the library. */
 abut_status abuti_progress(abut_context *context, const char *stage, double fraction);
-/* Sets the fraction that abuti_stop() reports from now on, without a call of the callback. Of no
- * effect on threads that help another one. Who sets it sets it back to 0 at the end. */
+/* Sets the fraction that abuti_stop() reports from now on, without calling the callback. Has no
+ * effect on worker threads. The caller resets it to 0 at the end. */
 void abuti_set_fraction(double fraction);
-/* For loops that cannot return a status: whether to give up, since the callback says so. May be
- * called from any thread and as often as every microsecond; asks some fifty times a second. The
- * function that entered such a loop then makes a status of it, before it uses what is unfinished:
- * ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. abuti_progress() does so too. */
+/* For loops that cannot return a status: true if the progress callback has cancelled the work. May
+ * be called from any thread, even every microsecond; calls the callback about 50 times a second.
+ * The function that started the loop then converts the flag into a status before it uses unfinished
+ * results: abuti_stop_status() and abuti_progress() return ABUT_OK, or ABUT_ERROR_CANCELLED with
+ * the error set. */
 bool abuti_stop(abut_context *context, const char *stage);
-/* How long abuti_stop() waits before it asks the callback again; tests, which count calls, make it
- * infinite. */
-extern double abuti_ask_seconds;
+/* Seconds between two calls of the callback by abuti_stop(). Tests that count calls set it to
+ * infinity. */
+extern double abuti_progress_interval;
 abut_status abuti_stop_status(const char *stage);
 
 /* ---- memory ---- */
 
-/* count x element_bytes of uninitialised memory, aligned to 64. Null with the error set where there
- * is none or the product overflows; the caller returns ABUT_ERROR_MEMORY. A count of 0 gives a
- * valid pointer. */
+/* Allocates count * element_bytes of uninitialised memory, aligned to 64 bytes. Returns null with
+ * the error set if there is no memory or the product overflows; the caller returns
+ * ABUT_ERROR_MEMORY. A count of 0 returns a valid pointer. */
 void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes);
-/* The same, zeroed. */
+/* As abuti_allocate(), filled with zeros. */
 void *abuti_allocate_zeroed(abut_context *context, size_t count, size_t element_bytes);
-/* Null is allowed. */
+/* Releases memory of abuti_allocate(). Null is allowed. */
 void abuti_release(abut_context *context, void *memory);
-/* The same for several: ABUTI_RELEASE(context, s->keys, s->values, s); */
+/* Releases several pointers: ABUTI_RELEASE(context, s->keys, s->values, s); */
 void abuti_release_list(abut_context *context, void *const *list, size_t count);
 #define ABUTI_RELEASE(context, ...)                           \
     abuti_release_list(context, (void *const[]){__VA_ARGS__}, \
                        sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
-/* Makes room for `wanted` elements, and for half as many again as there was room for, in the array
- * that `array` is the address of and that has `count`; it may move. Null with no room to begin
- * with. On failure all is as before. */
+/* Grows an array to a capacity (`*room`) of at least `wanted` elements and at least 1.5 times the
+ * old capacity. `array` is the address of the pointer, which may change; the first `count` elements
+ * are kept. The pointer is null if the capacity is 0. Nothing changes on failure. */
 abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
                        size_t element_bytes, size_t *room);
 
-/* An array that grows and is kept; zeroed, it is empty. */
+/* A growing array that keeps its memory between uses; empty if zeroed. */
 typedef struct abuti_vector {
     void *data;
     size_t count, room;
 } abuti_vector;
-/* Makes room for `room` elements in all, at least one, and keeps those that are there. */
+/* Ensures a capacity of `room` elements, at least one. Keeps the elements. */
 abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, size_t room,
                                  size_t element_bytes);
 
-/* The number of the lowest bit that is set; there must be one. */
+/* Index of the lowest set bit; undefined for 0. */
 static inline uint32_t abuti_lowest_bit(uint32_t bits) {
 #if defined(__GNUC__)
     return (uint32_t)__builtin_ctz(bits);
@@ -120,13 +125,13 @@ bool abuti_add_overflows(size_t a, size_t b, size_t *sum);
 /* ---- tasks ---- */
 
 /* Calls body(data, chunk, begin, end) for consecutive ranges of at most `grain` items that cover
- * [0, count). How items fall into chunks depends on count and grain alone, so that sums kept by
- * chunk and added in order do not depend on the number of threads. */
+ * [0, count). The chunks depend only on count and grain. Sums that are kept per chunk and added in
+ * order therefore do not depend on the number of threads. */
 void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
                         void (*body)(void *data, size_t chunk, size_t begin, size_t end),
                         void *data);
-/* The same for work that may last: once the callback says so, no more chunks are begun, and what
- * was to be made is unfinished. ABUT_OK or ABUT_ERROR_CANCELLED. */
+/* As abuti_parallel_for(), for long loops: no further chunk starts after the progress callback has
+ * cancelled the work; the results are then incomplete. Returns ABUT_OK or ABUT_ERROR_CANCELLED. */
 abut_status abuti_parallel_try(abut_context *context, const char *stage, size_t count, size_t grain,
                                void (*body)(void *data, size_t chunk, size_t begin, size_t end),
                                void *data);
@@ -134,9 +139,9 @@ static inline size_t abuti_chunk_count(size_t count, size_t grain) {
     return count / grain + (count % grain != 0);
 }
 
-/* Memory that is about to be written from end to end, for the first time perhaps: gets its pages
- * now, where the system can, each large one by one thread. Nothing but speed changes. */
-void abuti_get_pages(abut_context *context, void *memory, size_t bytes);
+/* Populates the pages of memory that is about to be written completely, perhaps for the first time,
+ * if the system supports that. One thread handles each large page. Affects only speed. */
+void abuti_populate_pages(abut_context *context, void *memory, size_t bytes);
 
 /* ---- files ---- */
 
@@ -149,65 +154,66 @@ typedef struct abuti_source {
     const unsigned char *start; /* first byte of the window */
     const unsigned char *at;    /* next byte */
     const unsigned char *end;   /* one past the last byte in the window */
-    uint64_t consumed;          /* bytes that left earlier windows */
-    uint64_t total;             /* size of the whole, or 0 where unknown (a pipe) */
-    uint64_t left;              /* bytes that the file may still give */
-    bool failed;                /* the operating system reported a read error, or cancelled */
-    bool cancelled;             /* by the progress callback */
-    const char *stage;          /* of progress; null = the callback is not asked */
+    uint64_t consumed;          /* bytes in earlier windows */
+    uint64_t total;             /* size of the whole stream, or 0 if unknown (a pipe) */
+    uint64_t left;              /* bytes that may still be read from the file */
+    bool failed;       /* the operating system reported a read error, or the read was cancelled */
+    bool cancelled;    /* by the progress callback */
+    const char *stage; /* of progress; null = the callback is not called */
 } abuti_source;
 
-/* Paths that stand for the streams of the process, whether or not the system has such files. */
+/* Paths that denote the standard streams, even on systems without such files. */
 #define ABUTI_STANDARD_INPUT "/dev/stdin"
 #define ABUTI_STANDARD_OUTPUT "/dev/stdout"
 
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path);
-/* The same with a file that is open already, which the source closes; if the descriptor is
- * negative, it was not opened, and errno says why. */
+/* As abuti_source_open() for an open file, which the source closes. If the descriptor is negative,
+ * the file could not be opened and errno has the reason. */
 abut_status abuti_source_open_descriptor(abuti_source *source, abut_context *context,
                                          int descriptor, const char *path);
 void abuti_source_memory(abuti_source *source, abut_context *context, const void *data,
                          size_t bytes, const char *name);
 void abuti_source_close(abuti_source *source);
-/* Goes to a part of a file, which from now on is all that there is. */
+/* Moves to a range of a file; from now on the stream consists of this range. */
 abut_status abuti_source_seek(abuti_source *source, uint64_t offset, uint64_t bytes);
 /* Makes at least `wanted` bytes (at most ABUTI_SOURCE_LOOKAHEAD) visible at `at` if the stream has
- * them; returns how many are visible. */
+ * them. Returns the number of visible bytes. */
 size_t abuti_source_fill(abuti_source *source, size_t wanted);
 #define ABUTI_SOURCE_LOOKAHEAD 4096
-/* Copies the next `bytes` bytes, past the window where they are many; returns how many there were.
- */
+/* Copies the next `bytes` bytes; reads long ranges directly, not through the window. Returns the
+ * number of bytes copied, which is smaller at the end of the stream. */
 size_t abuti_source_read(abuti_source *source, void *to, size_t bytes);
 static inline uint64_t abuti_source_offset(const abuti_source *source) {
     return source->consumed + (uint64_t)(source->at - source->start);
 }
 
-/* The status of what was read: a source that was cancelled looks cut off to its reader. */
+/* Replaces the status of a reader by ABUT_ERROR_CANCELLED if the source was cancelled: a cancelled
+ * source looks truncated to its reader. */
 abut_status abuti_source_outcome(const abuti_source *source, abut_status status);
 
-/* A file that appears under its name only when complete: written beside it, synced, renamed. What
- * is not a regular file (a pipe, /dev/stdout) is written directly. Errors are kept and reported by
- * the commit, so that writers need not check every call. */
+/* A file that is replaced atomically: written to a temporary file in the same folder, synced and
+ * renamed. Anything that is not a regular file (a pipe, /dev/stdout) is written directly. The first
+ * error is stored and reported by the commit, so writers need not check every call. */
 typedef struct abuti_sink {
     abut_context *context;
     char *path, *temporary; /* temporary is null when written directly */
     FILE *file;
-    int folder;          /* open, and closed at the end; or ABUTI_NO_FOLDER */
-    size_t folder_bytes; /* of the temporary's path */
-    bool nameless;       /* the temporary gets its name from the commit */
+    int folder;          /* open folder, closed at the end; or ABUTI_NO_FOLDER */
+    size_t folder_bytes; /* length of the folder part of the temporary path */
+    bool nameless;       /* the temporary has no name until the commit */
     int error;           /* first errno */
-    bool expendable;     /* readers verify the file: it is not synced before it is renamed */
+    bool expendable;     /* readers verify the file, so it is not synced before the rename */
 } abuti_sink;
 
 abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);
-/* The same for a file that readers verify, in a folder that is open (abuti_system_open_private()),
- * which the sink closes in any case: only the user can read and write it, and what has its name,
- * also a symbolic link, is replaced and never followed. */
+/* As abuti_sink_open() for a file that readers verify, in an open folder
+ * (abuti_system_open_private()), which the sink always closes. Only the user can read and write the
+ * file. An existing entry of that name, even a symbolic link, is replaced and never followed. */
 abut_status abuti_sink_open_in(abuti_sink *sink, abut_context *context, int folder,
                                const char *path);
 void abuti_sink_write(abuti_sink *sink, const void *data, size_t bytes);
 void abuti_sink_print(abuti_sink *sink, const char *format, ...) ABUTI_PRINTF(2, 3);
-/* Either of these ends the sink. */
+/* Either call ends the use of the sink. */
 abut_status abuti_sink_commit(abuti_sink *sink);
 void abuti_sink_discard(abuti_sink *sink);
 

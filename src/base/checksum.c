@@ -2,19 +2,19 @@
 
 #include <string.h>
 
-/* The five primes of the specification. */
+/* XXH64 (Collet, xxHash specification 0.1.1). The five primes of the specification. */
 #define P1 0x9E3779B185EBCA87u
 #define P2 0xC2B2AE3D27D4EB4Fu
 #define P3 0x165667B19E3779F9u
 #define P4 0x85EBCA77C2B2AE63u
 #define P5 0x27D4EB2F165667C5u
 
-static uint64_t turn(uint64_t x, int by) {
+static uint64_t rotate_left(uint64_t x, int by) {
     return x << by | x >> (64 - by);
 }
 
-/* Little-endian words, on any machine. */
-static uint64_t word(const unsigned char *at, int bytes) {
+/* Reads a little-endian number of up to 8 bytes, on machines of any byte order. */
+static uint64_t read_word(const unsigned char *at, int bytes) {
     uint64_t value = 0;
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     memcpy(&value, at, (size_t)bytes);
@@ -25,8 +25,8 @@ static uint64_t word(const unsigned char *at, int bytes) {
     return value;
 }
 
-static uint64_t lane(uint64_t sum, uint64_t value) {
-    return turn(sum + value * P2, 31) * P1;
+static uint64_t mix_round(uint64_t sum, uint64_t value) {
+    return rotate_left(sum + value * P2, 31) * P1;
 }
 
 uint64_t abuti_checksum(const void *data, size_t bytes) {
@@ -35,27 +35,27 @@ uint64_t abuti_checksum(const void *data, size_t bytes) {
     if (left >= 32) {
         uint64_t a = P1 + P2, b = P2, c = 0, d = 0 - P1;
         for (; left >= 32; left -= 32, at += 32) {
-            a = lane(a, word(at, 8));
-            b = lane(b, word(at + 8, 8));
-            c = lane(c, word(at + 16, 8));
-            d = lane(d, word(at + 24, 8));
+            a = mix_round(a, read_word(at, 8));
+            b = mix_round(b, read_word(at + 8, 8));
+            c = mix_round(c, read_word(at + 16, 8));
+            d = mix_round(d, read_word(at + 24, 8));
         }
-        sum = turn(a, 1) + turn(b, 7) + turn(c, 12) + turn(d, 18);
-        sum = (sum ^ lane(0, a)) * P1 + P4;
-        sum = (sum ^ lane(0, b)) * P1 + P4;
-        sum = (sum ^ lane(0, c)) * P1 + P4;
-        sum = (sum ^ lane(0, d)) * P1 + P4;
+        sum = rotate_left(a, 1) + rotate_left(b, 7) + rotate_left(c, 12) + rotate_left(d, 18);
+        sum = (sum ^ mix_round(0, a)) * P1 + P4;
+        sum = (sum ^ mix_round(0, b)) * P1 + P4;
+        sum = (sum ^ mix_round(0, c)) * P1 + P4;
+        sum = (sum ^ mix_round(0, d)) * P1 + P4;
     }
     sum += bytes;
     for (; left >= 8; left -= 8, at += 8)
-        sum = turn(sum ^ lane(0, word(at, 8)), 27) * P1 + P4;
+        sum = rotate_left(sum ^ mix_round(0, read_word(at, 8)), 27) * P1 + P4;
     if (left >= 4) {
-        sum = turn(sum ^ word(at, 4) * P1, 23) * P2 + P3;
+        sum = rotate_left(sum ^ read_word(at, 4) * P1, 23) * P2 + P3;
         left -= 4;
         at += 4;
     }
     for (; left; left--, at++)
-        sum = turn(sum ^ *at * P5, 11) * P1;
+        sum = rotate_left(sum ^ *at * P5, 11) * P1;
     sum = (sum ^ sum >> 33) * P2;
     sum = (sum ^ sum >> 29) * P3;
     return sum ^ sum >> 32;

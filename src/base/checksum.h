@@ -1,6 +1,6 @@
-/* A checksum of 64 bits for what is large and not hostile: XXH64 (Collet, the xxHash specification
- * 0.1.1, seed 0). It notices damage, not malice; for that there is digest.h, forty times
- * slower. Measured: 8 GB/s. */
+/* A 64-bit checksum for large data from a trusted source: XXH64 (Collet, xxHash specification
+ * 0.1.1, seed 0). It detects damage, not manipulation; digest.h does, 40 times slower. Measured: 8
+ * GB/s. */
 #ifndef ABUTI_BASE_CHECKSUM_H
 #define ABUTI_BASE_CHECKSUM_H
 

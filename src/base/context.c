@@ -1,4 +1,4 @@
-/* The context: who gives memory, who runs tasks, who hears of progress. */
+/* The context: allocator, threads, log and progress callback of a caller. */
 #include "base/base.h"
 #include "base/pool.h"
 #include "base/system.h"
@@ -13,7 +13,7 @@
 
 struct abut_context {
     abut_context_options options;
-    atomic_uint holds; /* not counted for the built-in context */
+    atomic_uint reference_count; /* 0 for the built-in context */
 };
 
 static void *allocate_from_libc(void *user, size_t bytes, size_t alignment) {
@@ -71,18 +71,18 @@ abut_status abut_context_create(const abut_context_options *options, abut_contex
         return status;
     if (!ours.allocate != !ours.release)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_context_create: give both allocate and release, or neither");
+                          "abut_context_create: set both allocate and release, or neither");
     if (!ours.allocate) {
         ours.allocate = allocate_from_libc;
         ours.release = release_to_libc;
     }
-    abut_context maker = {.options = ours};
-    abut_context *made = abuti_allocate(&maker, 1, sizeof *made);
-    if (!made)
+    abut_context allocator = {.options = ours};
+    abut_context *created = abuti_allocate(&allocator, 1, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    made->options = ours;
-    atomic_init(&made->holds, 1);
-    *context = made;
+    created->options = ours;
+    atomic_init(&created->reference_count, 1);
+    *context = created;
     return ABUT_OK;
 }
 
@@ -93,14 +93,14 @@ abut_context *abuti_context_of(abut_context *context) {
 abut_context *abuti_context_retain(abut_context *context) {
     context = abuti_context_of(context);
     if (context != &built_in)
-        atomic_fetch_add_explicit(&context->holds, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&context->reference_count, 1, memory_order_relaxed);
     return context;
 }
 
 void abut_context_destroy(abut_context *context) {
     if (!context || context == &built_in)
         return;
-    if (atomic_fetch_sub_explicit(&context->holds, 1, memory_order_acq_rel) == 1) {
+    if (atomic_fetch_sub_explicit(&context->reference_count, 1, memory_order_acq_rel) == 1) {
         abut_context last = {.options = context->options};
         abuti_release(&last, context);
     }
@@ -118,74 +118,75 @@ void abuti_log(abut_context *context, abut_log_level level, const char *format, 
     context->options.log(context->options.log_user, level, message);
 }
 
-/* ---- progress, and stopping from deep inside ----
+/* ---- progress and cancellation ----
  *
- * The callback is asked on the thread that entered the library alone. What workers do for it they
- * do as its helpers, and see by its flag that they shall stop. The flag falls when its thread,
- * outside all tasks, makes a status of it. */
+ * The progress callback is called only on the thread that entered the library. Worker threads run
+ * tasks on behalf of that thread, their owner, and read its flag to see that the work is cancelled.
+ * The owner clears the flag when it converts it into a status outside all tasks.
+ */
 
 typedef struct thread_state {
-    struct thread_state *owner; /* whose task this thread runs; null = its own */
-    abut_context *working;      /* whose callback and threads are used; null = those of each object.
-                                 * abuti_context_enter() sets it, and tasks inherit it */
-    uint32_t depth;             /* of tasks */
+    struct thread_state *owner; /* the thread whose task this thread runs; null = its own */
+    abut_context *working;      /* its callback and threads are used; null = those of each object.
+                                   abuti_context_enter() sets it, and tasks inherit it */
+    uint32_t depth;             /* nesting depth of tasks */
     atomic_bool stopped;
-    double next;     /* when to ask again */
-    double fraction; /* that was told last */
+    double next;     /* time of the next call of the callback */
+    double fraction; /* the last one reported */
 } thread_state;
 
-static _Thread_local thread_state mine;
+static _Thread_local thread_state this_thread;
 
-double abuti_ask_seconds = 0.02;
+double abuti_progress_interval = 0.02;
 
 abut_context *abuti_context_enter(abut_context *context) {
-    abut_context *before = mine.working;
+    abut_context *before = this_thread.working;
     if (!before)
-        mine.working = context;
+        this_thread.working = context;
     return before;
 }
 
 void abuti_context_leave(abut_context *before) {
-    mine.working = before;
+    this_thread.working = before;
 }
 
 static abut_context *working_context(abut_context *context) {
-    return mine.working ? mine.working : context;
+    return this_thread.working ? this_thread.working : context;
 }
 
-/* What the callback itself asks the library for has contexts of its own. */
+/* The callback may call the library with contexts of its own, so `working` is reset meanwhile. */
 static bool call_progress(abut_context *context, const char *stage, double fraction) {
-    abut_context *before = mine.working;
+    abut_context *before = this_thread.working;
     if (!context->options.progress)
         return true;
-    mine.working = NULL;
-    bool goes_on = context->options.progress(context->options.progress_user, stage, fraction);
-    mine.working = before;
-    return goes_on;
+    this_thread.working = NULL;
+    bool continues = context->options.progress(context->options.progress_user, stage, fraction);
+    this_thread.working = before;
+    return continues;
 }
 
 bool abuti_stop(abut_context *context, const char *stage) {
-    thread_state *owner = mine.owner ? mine.owner : &mine;
+    thread_state *owner = this_thread.owner ? this_thread.owner : &this_thread;
     context = working_context(context);
     if (atomic_load_explicit(&owner->stopped, memory_order_relaxed))
         return true;
-    if (owner != &mine || !context->options.progress)
+    if (owner != &this_thread || !context->options.progress)
         return false;
     double now = abuti_seconds();
-    if (now < mine.next)
+    if (now < this_thread.next)
         return false;
-    mine.next = now + abuti_ask_seconds;
-    bool stop = !call_progress(context, stage, mine.fraction);
-    atomic_store_explicit(&mine.stopped, stop, memory_order_relaxed);
+    this_thread.next = now + abuti_progress_interval;
+    bool stop = !call_progress(context, stage, this_thread.fraction);
+    atomic_store_explicit(&this_thread.stopped, stop, memory_order_relaxed);
     return stop;
 }
 
 abut_status abuti_stop_status(const char *stage) {
-    thread_state *owner = mine.owner ? mine.owner : &mine;
+    thread_state *owner = this_thread.owner ? this_thread.owner : &this_thread;
     if (!atomic_load_explicit(&owner->stopped, memory_order_relaxed))
         return ABUT_OK;
-    if (!mine.depth)
-        atomic_store_explicit(&mine.stopped, false, memory_order_relaxed);
+    if (!this_thread.depth)
+        atomic_store_explicit(&this_thread.stopped, false, memory_order_relaxed);
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
 }
 
@@ -193,15 +194,15 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
     abut_status status = abuti_stop_status(stage);
     if (status)
         return status;
-    mine.fraction = fraction < 1 ? fraction : 0; /* what comes after the end is something else */
+    this_thread.fraction = fraction < 1 ? fraction : 0; /* after the end, other work begins */
     if (call_progress(working_context(context), stage, fraction))
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
 }
 
 void abuti_set_fraction(double fraction) {
-    if (!mine.owner)
-        mine.fraction = fraction;
+    if (!this_thread.owner)
+        this_thread.fraction = fraction;
 }
 
 /* ---- memory ---- */
@@ -229,7 +230,7 @@ void *abuti_allocate(abut_context *context, size_t count, size_t element_bytes) 
         padded = ALIGNMENT;
     void *memory = context->options.allocate(context->options.memory_user, padded, ALIGNMENT);
     if (!memory)
-        abuti_fail(ABUT_ERROR_MEMORY, "out of memory: %zu bytes were refused", padded);
+        abuti_fail(ABUT_ERROR_MEMORY, "out of memory: cannot allocate %zu bytes", padded);
     return memory;
 }
 
@@ -276,22 +277,22 @@ abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, si
 
 /* ---- tasks ---- */
 
-/* Answers do not depend on the number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to
- * what can be of use. */
+/* Results do not depend on the number of threads. Requests for thousands (also by OMP_NUM_THREADS)
+ * are limited to the number of processors, or to 16 if there are fewer. */
 uint32_t abuti_context_threads(const abut_context *context) {
-    const abut_context *working = mine.working ? mine.working : context;
-    uint32_t processors = abuti_pool_processors(), wish = working->options.thread_count;
-    uint32_t most = processors > 16 ? processors : 16;
-    if (!wish)
-        wish = abuti_pool_offered();
-    return wish < most ? wish : most;
+    const abut_context *working = this_thread.working ? this_thread.working : context;
+    uint32_t processors = abuti_pool_processors(), request = working->options.thread_count;
+    uint32_t limit = processors > 16 ? processors : 16;
+    if (!request)
+        request = abuti_pool_default_threads();
+    return request < limit ? request : limit;
 }
 
 typedef struct range_job {
     abut_context *context;
-    abut_context *working; /* of the thread that began it */
+    abut_context *working; /* of the thread that started the loop */
     thread_state *owner;
-    const char *stage; /* null = all chunks run, whatever the callback says */
+    const char *stage; /* null = all chunks run, even if the callback cancels */
     size_t count, grain;
     void (*body)(void *data, size_t chunk, size_t begin, size_t end);
     void *data;
@@ -303,16 +304,16 @@ static void run_chunk(void *data, uint32_t index) {
     size_t chunk = job->first_chunk + index;
     size_t begin = chunk * job->grain;
     size_t left = job->count - begin;
-    thread_state *before = mine.owner;
-    abut_context *working = mine.working;
-    mine.owner = job->owner == &mine ? NULL : job->owner;
-    mine.working = job->working;
-    mine.depth++;
+    thread_state *before = this_thread.owner;
+    abut_context *working = this_thread.working;
+    this_thread.owner = job->owner == &this_thread ? NULL : job->owner;
+    this_thread.working = job->working;
+    this_thread.depth++;
     if (!job->stage || !abuti_stop(job->context, job->stage))
         job->body(job->data, chunk, begin, begin + (left < job->grain ? left : job->grain));
-    mine.depth--;
-    mine.working = working;
-    mine.owner = before;
+    this_thread.depth--;
+    this_thread.working = working;
+    this_thread.owner = before;
 }
 
 static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
@@ -326,8 +327,8 @@ static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
 static void run_range(range_job *job) {
     size_t chunks = abuti_chunk_count(job->count, job->grain);
     job->context = working_context(job->context);
-    job->working = mine.working;
-    job->owner = mine.owner ? mine.owner : &mine;
+    job->working = this_thread.working;
+    job->owner = this_thread.owner ? this_thread.owner : &this_thread;
     while (job->first_chunk < chunks) { /* more than one round only beyond 2^31 chunks */
         size_t left = chunks - job->first_chunk;
         uint32_t now = left < INT32_MAX ? (uint32_t)left : INT32_MAX;
@@ -357,24 +358,24 @@ abut_status abuti_parallel_try(abut_context *context, const char *stage, size_t 
     return abuti_stop_status(stage);
 }
 
-typedef struct pages {
+typedef struct page_range {
     unsigned char *begin;
-    size_t before; /* bytes of its large page that stand before it */
-} pages;
+    size_t before; /* distance of `begin` from the start of its large page */
+} page_range;
 
-static void pages_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const pages *p = data;
+static void populate_pages_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const page_range *p = data;
     (void)chunk;
     begin = begin < p->before ? p->before : begin;
-    abuti_system_get_pages(p->begin + (begin - p->before), end - begin);
+    abuti_system_populate_pages(p->begin + (begin - p->before), end - begin);
 }
 
-void abuti_get_pages(abut_context *context, void *memory, size_t bytes) {
-    pages p = {memory, (uintptr_t)memory % ABUTI_LARGE_PAGE};
-    abuti_parallel_for(context, p.before + bytes, ABUTI_LARGE_PAGE, pages_task, &p);
+void abuti_populate_pages(abut_context *context, void *memory, size_t bytes) {
+    page_range p = {memory, (uintptr_t)memory % ABUTI_LARGE_PAGE};
+    abuti_parallel_for(context, p.before + bytes, ABUTI_LARGE_PAGE, populate_pages_task, &p);
 }
 
-/* ---- for code on top ---- */
+/* ---- public functions for code on top of the library ---- */
 
 void *abut_context_allocate(abut_context *context, size_t count, size_t element_bytes) {
     return abuti_allocate(abuti_context_of(context), count, element_bytes);

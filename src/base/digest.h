@@ -1,7 +1,7 @@
-/* SHA-256 (FIPS 180-4). Cache entries are found by a hash of what they came from, and some are
- * executable code: a strong hash means that two texts or meshes never share an entry, by accident
- * or on purpose, and that a damaged entry is never taken for a whole one. Measured: 200 MB/s, so
- * that an entry of 0.4 MB takes 2 ms, as does a mesh of 10,000 triangles. */
+/* SHA-256 (FIPS 180-4). The keys of cache entries are hashes of their input, and some entries are
+ * executable code. A strong hash ensures that two texts or meshes never share an entry, by accident
+ * or on purpose, and that a damaged entry is never used. Measured: 200 MB/s; an entry of 0.4 MB
+ * takes 2 ms, as does a mesh of 10,000 triangles. */
 #ifndef ABUTI_BASE_DIGEST_H
 #define ABUTI_BASE_DIGEST_H
 
@@ -19,7 +19,7 @@ typedef struct abuti_digest {
 void abuti_digest_begin(abuti_digest *digest);
 void abuti_digest_add(abuti_digest *digest, const void *data, size_t bytes);
 void abuti_digest_end(abuti_digest *digest, unsigned char out[ABUTI_DIGEST_BYTES]);
-/* A text with its length before it, so that ("ab", "c") and ("a", "bc") differ. */
+/* Adds a text preceded by its length, so that ("ab", "c") and ("a", "bc") differ. */
 void abuti_digest_text(abuti_digest *digest, const char *text);
 
 #endif

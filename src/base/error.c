@@ -1,4 +1,4 @@
-/* Status names, the thread-local error sentence, and option structures of other versions. */
+/* Status names, the thread-local error message, and options structs of other versions. */
 #include "base/base.h"
 
 #include <stdarg.h>
@@ -29,17 +29,16 @@ const char *abut_log_level_name(abut_log_level level) {
     return ABUTI_NAME(names, level);
 }
 
-/* Whether a valid sequence of three bytes is a control of the direction of writing or a separator
- * of lines, which make text appear as other text: U+200E, U+200F, U+2028 to U+202E, U+2066 to
- * U+2069. */
+/* Whether a valid sequence of three bytes is a bidirectional control or a line separator, which
+ * make text look like other text: U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069. */
 static bool is_format_control(const unsigned char *s) {
     return s[0] == 0xe2 && ((s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f)) ||
                             (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
                             (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
 }
 
-/* Length of the valid UTF-8 sequence of a printable character at s, or 0 (RFC 3629, table 3-7 of
- * the Unicode standard: no overlong forms, no surrogates). */
+/* Length of the valid UTF-8 sequence of a printable character at s, or 0 (RFC 3629; Unicode
+ * standard, table 3-7: no overlong forms, no surrogates). */
 static size_t utf8_length(const unsigned char *s) {
     if (s[0] < 0x80)
         return s[0] >= 0x20 && s[0] != 0x7f;
@@ -50,7 +49,7 @@ static size_t utf8_length(const unsigned char *s) {
     unsigned char highest = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
     if (s[1] < lowest || s[1] > highest)
         return 0;
-    if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c)) /* C1; U+061C */
+    if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c)) /* C1 controls; U+061C */
         return 0;
     for (size_t i = 2; i < length; i++)
         if (s[i] < 0x80 || s[i] > 0xbf)
@@ -103,10 +102,11 @@ abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs
     size_t size;
     memcpy(&size, theirs, sizeof size);
     if (size < sizeof size || size > ours_bytes)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: its size field is %zu, this library knows up to %zu bytes; start "
-                          "from the default function",
-                          what, size, ours_bytes);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: its size field is %zu; this library accepts up to %zu; initialise it "
+            "with the default function",
+            what, size, ours_bytes);
     memcpy(ours, theirs, size);
     return ABUT_OK;
 }

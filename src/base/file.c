@@ -1,4 +1,4 @@
-/* Streams in, and files out that are either complete or not there. */
+/* Reading streams, and writing files atomically: a file is replaced completely or not at all. */
 #ifdef __linux__
 #define _GNU_SOURCE /* O_TMPFILE */
 #endif
@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW (256u * 1024u) /* 64 KiB to 1 MiB measure alike; this stays in the second cache */
-#define GULP (16u << 20)      /* the most that is read without a look at the progress callback */
+#define WINDOW_BYTES \
+    (256u * 1024u) /* 64 KiB to 1 MiB measure alike; this size fits into the L2 cache */
+#define READ_BYTES_MAX \
+    (16u << 20) /* upper bound of one read between two calls of the progress callback */
 
-/* ---- in ---- */
+/* ---- sources ---- */
 
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path) {
     int descriptor = strcmp(path, ABUTI_STANDARD_INPUT) == 0 ? abuti_system_duplicate(STDIN_FILENO)
@@ -32,7 +34,7 @@ abut_status abuti_source_open_descriptor(abuti_source *source, abut_context *con
         close(descriptor);
         return abuti_fail(ABUT_ERROR_FILE, "%s: is a directory, not a file", path);
     }
-    unsigned char *buffer = abuti_allocate(context, WINDOW, 1);
+    unsigned char *buffer = abuti_allocate(context, WINDOW_BYTES, 1);
     if (!buffer) {
         close(descriptor);
         return ABUT_ERROR_MEMORY;
@@ -68,8 +70,8 @@ void abuti_source_close(abuti_source *source) {
     *source = (abuti_source){.descriptor = -1};
 }
 
-/* Whether reading shall stop. Asked before each read, also after one that a signal interrupted:
- * a pipe may give bytes for ever, or none. */
+/* Calls the progress callback and returns true if reading is cancelled. Called before each read,
+ * also after a read that a signal interrupted: a pipe may deliver bytes forever, or none. */
 static bool is_cancelled(abuti_source *source) {
     if (!source->stage || source->cancelled)
         return source->cancelled;
@@ -85,10 +87,10 @@ abut_status abuti_source_outcome(const abuti_source *source, abut_status status)
                       source->stage);
 }
 
-/* Reads from the file, within the part of it that is to be read. */
+/* Reads from the file, within the range that is to be read. */
 static ssize_t read_within_limit(abuti_source *source, void *to, size_t bytes) {
     ssize_t got = 0;
-    bytes = bytes < GULP ? bytes : GULP;
+    bytes = bytes < READ_BYTES_MAX ? bytes : READ_BYTES_MAX;
     if (bytes > source->left)
         bytes = (size_t)source->left;
     do
@@ -101,7 +103,7 @@ static ssize_t read_within_limit(abuti_source *source, void *to, size_t bytes) {
 
 abut_status abuti_source_seek(abuti_source *source, uint64_t offset, uint64_t bytes) {
     if (offset > INT64_MAX || lseek(source->descriptor, (off_t)offset, SEEK_SET) < 0)
-        return abuti_fail(ABUT_ERROR_FILE, "%s: has no byte %llu", source->name,
+        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot seek to byte %llu", source->name,
                           (unsigned long long)offset);
     source->start = source->at = source->end = source->buffer;
     source->consumed = 0;
@@ -115,9 +117,9 @@ size_t abuti_source_fill(abuti_source *source, size_t wanted) {
         return visible;
     source->consumed += (uint64_t)(source->at - source->start);
     memmove(source->buffer, source->at, visible);
-    source->at = source->buffer; /* offsets are right while it is read */
+    source->at = source->buffer; /* offsets are correct during the read */
     while (visible < wanted) {
-        ssize_t got = read_within_limit(source, source->buffer + visible, WINDOW - visible);
+        ssize_t got = read_within_limit(source, source->buffer + visible, WINDOW_BYTES - visible);
         if (got <= 0)
             break;
         visible += (size_t)got;
@@ -143,12 +145,12 @@ size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
     return got;
 }
 
-/* ---- out ---- */
+/* ---- sinks ---- */
 
-enum { TEMPORARY_BYTES = 64 }; /* of the name of a temporary file */
+enum { TEMPORARY_BYTES = 64 }; /* length of the name of a temporary file */
 
-/* Where a symbolic link leads to, so that the link stays and its target is replaced. */
-static char *resolve(abut_context *context, const char *path) {
+/* Returns the target of a symbolic link, so that the link stays and its target is replaced. */
+static char *resolve_links(abut_context *context, const char *path) {
     char *real = strcmp(path, ABUTI_STANDARD_OUTPUT) ? abuti_system_real_path(path) : NULL;
     const char *text = real ? real : path;
     char *copy = abuti_allocate(context, strlen(text) + 1, 1);
@@ -158,17 +160,17 @@ static char *resolve(abut_context *context, const char *path) {
     return copy;
 }
 
-static void forget(abuti_sink *sink) {
+static void close_sink(abuti_sink *sink) {
     abuti_system_close_folder(sink->folder);
     ABUTI_RELEASE(sink->context, sink->path, sink->temporary);
     *sink = (abuti_sink){.folder = ABUTI_NO_FOLDER};
 }
 
 #ifdef O_TMPFILE
-/* /proc gives a file without a name one. */
+/* linkat() from /proc names a file that was opened without a name. */
 #define NAMELESS_FORMAT "/proc/self/fd/%d"
 
-/* In an open folder, or in the folder of this path. */
+/* Opens an unnamed file in an open folder, or in the folder of this path. */
 static int open_nameless(int folder, const char *path, mode_t mode) {
     if (access("/proc/self/fd", X_OK) != 0)
         return -1;
@@ -177,7 +179,7 @@ static int open_nameless(int folder, const char *path, mode_t mode) {
                   O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 }
 
-static int name_it(int descriptor, int folder, const char *path, size_t folder_bytes) {
+static int link_nameless(int descriptor, int folder, const char *path, size_t folder_bytes) {
     char link[32];
     snprintf(link, sizeof link, NAMELESS_FORMAT, descriptor);
     return folder == ABUTI_NO_FOLDER
@@ -192,7 +194,7 @@ static int open_nameless(int folder, const char *path, mode_t mode) {
     return -1;
 }
 
-static int name_it(int descriptor, int folder, const char *path, size_t folder_bytes) {
+static int link_nameless(int descriptor, int folder, const char *path, size_t folder_bytes) {
     (void)descriptor;
     (void)folder;
     (void)path;
@@ -202,8 +204,9 @@ static int name_it(int descriptor, int folder, const char *path, size_t folder_b
 }
 #endif
 
-/* Tries unused names in the target's folder: to create the file, or to name it. Names are short, so
- * that any name the file system allows can be written. */
+/* Creates the temporary file under an unused name in the folder of the target, or links an unnamed
+ * file to such a name. The names are short, so that the target may have any name that the file
+ * system allows. */
 static int try_names(abuti_sink *sink, int nameless, mode_t mode) {
     static atomic_uint serial;
     int result;
@@ -211,16 +214,16 @@ static int try_names(abuti_sink *sink, int nameless, mode_t mode) {
         snprintf(sink->temporary + sink->folder_bytes, TEMPORARY_BYTES, ".abut-%ld-%u",
                  (long)getpid(), atomic_fetch_add(&serial, 1));
         result = nameless >= 0
-                     ? name_it(nameless, sink->folder, sink->temporary, sink->folder_bytes)
+                     ? link_nameless(nameless, sink->folder, sink->temporary, sink->folder_bytes)
                      : abuti_system_open(sink->folder, sink->temporary,
                                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     } while (result < 0 && errno == EEXIST);
     return result;
 }
 
-/* A new file in the target's folder, with the target's permissions or else `mode`. Where the system
- * can, it has no name before it is complete, so that not even a killed process leaves anything
- * behind. */
+/* Creates a file in the folder of the target, with the permissions of the target, or with `mode` if
+ * there is no target. If the system supports it, the file has no name before it is complete, so
+ * that even a killed process leaves no file behind. */
 static FILE *open_temporary(abuti_sink *sink, const struct stat *old, mode_t mode) {
     const char *slash = strrchr(sink->path, '/');
     size_t folder = slash ? (size_t)(slash - sink->path) + 1 : 0;
@@ -239,7 +242,7 @@ static FILE *open_temporary(abuti_sink *sink, const struct stat *old, mode_t mod
     if (descriptor < 0)
         return NULL;
     FILE *file = NULL;
-    if (!old || abuti_system_permit(descriptor, old->st_mode & 0777) == 0)
+    if (!old || abuti_system_set_mode(descriptor, old->st_mode & 0777) == 0)
         file = fdopen(descriptor, "wb");
     if (!file) {
         int error = errno;
@@ -251,7 +254,7 @@ static FILE *open_temporary(abuti_sink *sink, const struct stat *old, mode_t mod
     return file;
 }
 
-/* What is written is not a file of ours: it is written as it comes. */
+/* Standard output is written directly, without a temporary file. */
 static FILE *open_standard_output(void) {
     int descriptor = abuti_system_duplicate(STDOUT_FILENO);
     FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
@@ -262,7 +265,7 @@ static FILE *open_standard_output(void) {
 
 abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path) {
     *sink = (abuti_sink){.context = context, .folder = ABUTI_NO_FOLDER};
-    sink->path = resolve(context, path);
+    sink->path = resolve_links(context, path);
     if (!sink->path)
         return ABUT_ERROR_MEMORY;
     struct stat old;
@@ -271,19 +274,19 @@ abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char 
     if (standard)
         sink->file = open_standard_output();
     else if (!exists && (errno != ENOENT || !path[0]))
-        ; /* no such name can be: say so now, not after all has been written */
+        ; /* the path is invalid: report it now, not after the data was written */
     else if (exists && S_ISDIR(old.st_mode))
         errno = EISDIR;
     else if (exists && !S_ISREG(old.st_mode))
         sink->file = fopen(sink->path, "wb");
     else if (exists && access(sink->path, W_OK) != 0)
-        ; /* a read-only file is not replaced, even where its folder would allow it */
+        ; /* a read-only file is not replaced, even if its folder allows it */
     else
         sink->file = open_temporary(sink, exists ? &old : NULL, 0666);
     if (sink->file)
         return ABUT_OK;
     int error = errno;
-    forget(sink);
+    close_sink(sink);
     return abuti_fail(error == ENOMEM ? ABUT_ERROR_MEMORY : ABUT_ERROR_FILE,
                       "%s: cannot be written: %s", path, strerror(error));
 }
@@ -294,7 +297,7 @@ abut_status abuti_sink_open_in(abuti_sink *sink, abut_context *context, int fold
     *sink = (abuti_sink){.context = context, .folder = folder, .expendable = true};
     sink->path = abuti_allocate(context, strlen(path) + 1, 1);
     if (!sink->path) {
-        forget(sink);
+        close_sink(sink);
         return ABUT_ERROR_MEMORY;
     }
     strcpy(sink->path, path);
@@ -305,7 +308,7 @@ abut_status abuti_sink_open_in(abuti_sink *sink, abut_context *context, int fold
     if (sink->file)
         return ABUT_OK;
     int error = errno;
-    forget(sink);
+    close_sink(sink);
     return abuti_fail(error == ENOMEM ? ABUT_ERROR_MEMORY : ABUT_ERROR_FILE,
                       "%s: cannot be written: %s", path, strerror(error));
 }
@@ -325,8 +328,8 @@ void abuti_sink_print(abuti_sink *sink, const char *format, ...) {
     va_end(arguments);
 }
 
-/* The rename itself lasts only once the folder is on disk too. Not every file system can sync a
- * folder, so failure here is no failure of the write. */
+/* A rename is durable only after the folder has been synced too. Not every file system can sync a
+ * folder, so a failure here does not fail the write. */
 static void sync_folder(char *path) {
     char *slash = strrchr(path, '/');
     if (slash)
@@ -364,11 +367,11 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
     if (sink->error) {
         status = abuti_fail(ABUT_ERROR_FILE, "%s: could not be written: %s%s", sink->path,
                             strerror(sink->error),
-                            sink->temporary ? "; what was there before is unchanged" : "");
+                            sink->temporary ? "; the previous file is unchanged" : "");
         if (sink->temporary && !sink->nameless)
             abuti_system_unlink(sink->folder, sink->temporary);
     }
-    forget(sink);
+    close_sink(sink);
     return status;
 }
 
@@ -376,7 +379,7 @@ void abuti_sink_discard(abuti_sink *sink) {
     fclose(sink->file);
     if (sink->temporary && !sink->nameless)
         abuti_system_unlink(sink->folder, sink->temporary);
-    forget(sink);
+    close_sink(sink);
 }
 
 abut_status abut_context_write_file(abut_context *context, const char *path, const void *data,

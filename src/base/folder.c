@@ -1,10 +1,11 @@
 /* Folders of the caches (programs, fields, samples).
  *
- * What a cache holds is used without a further question, a program even as code. So files are only
- * read from and written to folders that belong to the user and that nobody else can write. The
- * folder is opened first and checked as it is open; files are then opened, created and renamed
- * relative to it, without following symbolic links. Another user can thus neither plant a file or a
- * link, nor exchange the folder between the check and the use, nor hold a lock in it.
+ * Cache entries are used without further verification; a program is even executed as code. Files
+ * are therefore only read from and written to folders that belong to the user and that no other
+ * user can write. The folder is opened first, and the open folder is checked. Files are then
+ * opened, created and renamed relative to it, without following symbolic links. Another user can
+ * therefore neither place a file or a link in it, nor exchange the folder between check and use,
+ * nor hold a lock in it.
  */
 #include "base/folder.h"
 #include "base/system.h"
@@ -15,29 +16,29 @@
 #include <string.h>
 
 #ifdef _WIN32
-#define HOME "LOCALAPPDATA"
-#define CACHES "%s/abut"
+#define HOME_VARIABLE "LOCALAPPDATA"
+#define CACHE_FORMAT "%s/abut"
 #else
-#define HOME "HOME"
-#define CACHES "%s/.cache/abut"
+#define HOME_VARIABLE "HOME"
+#define CACHE_FORMAT "%s/.cache/abut"
 #endif
 
 bool abuti_folder_own(char *folder, size_t bytes) {
     const char *own = getenv("ABUT_CACHE_DIR");
-    const char *shared = getenv("XDG_CACHE_HOME"), *home = getenv(HOME);
+    const char *shared = getenv("XDG_CACHE_HOME"), *home = getenv(HOME_VARIABLE);
     int length = -1;
     if (own && strcmp(own, "off") == 0)
         return false;
     if (own && own[0])
         length = snprintf(folder, bytes, "%s", own);
-    else if (shared && shared[0] == '/') /* the standard says to ignore relative ones */
+    else if (shared && shared[0] == '/') /* the XDG specification ignores relative paths */
         length = snprintf(folder, bytes, "%s/abut", shared);
     else if (home && home[0])
-        length = snprintf(folder, bytes, CACHES, home);
+        length = snprintf(folder, bytes, CACHE_FORMAT, home);
     return length > 0 && (size_t)length < bytes;
 }
 
-/* Makes the missing folders of a file, for the user alone. */
+/* Creates the missing folders of a path, with access for the user only. */
 static void make_folders(const char *path) {
     char folder[ABUTI_FOLDER_BYTES];
     for (size_t i = 0; path[i] && i + 1 < sizeof folder; i++) {
@@ -68,9 +69,10 @@ bool abuti_folder_is_temporary(const char *name) {
 
 /* ---- files that only the user can have written ---- */
 
-/* Opens the folder of a file. A folder right below the user's own is only as private as that one,
- * in which another user could otherwise replace it. Returns -1 if it cannot be used: *problem says
- * why of `folder`, or is null if errno does; where it does not, errno is EPERM. */
+/* Opens the folder of a file. A folder directly below the cache folder is only as private as the
+ * cache folder, because another user could replace it there. Returns -1 if it cannot be used:
+ * *problem has the reason, as a phrase about `folder`, and errno is EPERM; or *problem is null and
+ * errno has the reason. */
 static int open_folder_of(const char *path, char folder[ABUTI_FOLDER_BYTES], const char **problem) {
     char own[ABUTI_FOLDER_BYTES];
     const char *slash = strrchr(path, '/');
@@ -80,7 +82,7 @@ static int open_folder_of(const char *path, char folder[ABUTI_FOLDER_BYTES], con
         errno = ENAMETOOLONG;
         return -1;
     }
-    while (length > 1 && path[length - 1] == '/') /* a link with a slash after it is followed */
+    while (length > 1 && path[length - 1] == '/') /* a link followed by a slash would be followed */
         length--;
     memcpy(folder, path, length);
     folder[length] = 0;
@@ -102,7 +104,7 @@ static int open_folder_of(const char *path, char folder[ABUTI_FOLDER_BYTES], con
     return opened;
 }
 
-/* True unless the last warning was about the same folder, by its hash (FNV-1a). */
+/* True unless the previous warning was about the same folder, compared by hash (FNV-1a). */
 static bool is_new_warning(const char *folder) {
     static atomic_uint_least32_t last;
     uint_least32_t hash = 2166136261u;
@@ -117,12 +119,12 @@ bool abuti_folder_is_usable(abut_context *context, const char *path) {
     int opened = open_folder_of(path, folder, &problem);
     if (opened >= 0)
         abuti_system_close_folder(opened);
-    if (!problem) /* it may be missing, and is created then; other errors are reported on use */
+    if (!problem) /* a missing folder is created later; other errors are reported on use */
         return true;
     if (is_new_warning(folder))
         abuti_log(context, ABUT_LOG_WARNING,
                   "the cache is not used: the folder %s %s; set ABUT_CACHE_DIR to a folder that "
-                  "belongs to you and that nobody else can write (chmod 700)",
+                  "belongs to you and that no other user can write (chmod 700)",
                   folder, problem);
     return false;
 }
@@ -136,7 +138,7 @@ int abuti_folder_open_file(const char *path, int flags) {
     int folder = open_folder_of(path, where, &problem);
     if (folder < 0)
         return -1;
-    /* a pipe would wait for its other end without O_NONBLOCK */
+    /* without O_NONBLOCK, opening a pipe would wait for its other end */
     int file = abuti_system_open(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     int error = errno;
     abuti_system_close_folder(folder);
@@ -154,10 +156,11 @@ int abuti_folder_open_file(const char *path, int flags) {
 abut_status abuti_source_open_own(abuti_source *source, abut_context *context, const char *path) {
     int file = abuti_folder_open_file(path, O_RDONLY);
     if (file < 0 && (errno == EPERM || errno == ELOOP))
-        return abuti_fail(ABUT_ERROR_FILE,
-                          "%s: is not used: it must be a regular file that belongs to you and that "
-                          "nobody else can write, and so must its folder",
-                          path);
+        return abuti_fail(
+            ABUT_ERROR_FILE,
+            "%s: is not used: it must be a regular file that belongs to you and that no "
+            "other user can write, and so must its folder",
+            path);
     return abuti_source_open_descriptor(source, context, file, path);
 }
 
@@ -174,7 +177,7 @@ abut_status abuti_sink_open_own(abuti_sink *sink, abut_context *context, const c
 
 double abuti_system_age(const struct stat *about) {
     struct timespec now;
-    const struct timespec then = abuti_system_written(about);
+    const struct timespec then = abuti_system_modified_at(about);
     clock_gettime(CLOCK_REALTIME, &now);
     double age = difftime(now.tv_sec, then.tv_sec) + 1e-9 * (double)(now.tv_nsec - then.tv_nsec);
     return age > 0 ? age : 0;

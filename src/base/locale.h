@@ -1,4 +1,4 @@
-/* Locales of a thread, as POSIX has them. */
+/* The thread locales of POSIX, on all systems. */
 #ifndef ABUTI_BASE_LOCALE_H
 #define ABUTI_BASE_LOCALE_H
 
@@ -10,10 +10,11 @@
 #ifdef _WIN32
 #define LC_ALL_MASK 0
 typedef _locale_t locale_t;
-/* The "C" locale is the only one that can be had. */
+/* Supports only the "C" locale. */
 locale_t newlocale(int mask, const char *name, locale_t base);
 void freelocale(locale_t locale);
-/* Sets the calling thread's, and gives what takes it back. */
+/* Sets the locale of the calling thread. Pass the result of the first call to restore the old one.
+ */
 locale_t uselocale(locale_t locale);
 #endif
 

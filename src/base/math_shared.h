@@ -1,11 +1,11 @@
-/* Small vectors, matrices, quaternions, poses and boxes, for C and OpenCL C alike.
+/* Small vectors, matrices, quaternions, poses and boxes, for C and OpenCL C.
  *
- * A translation unit (a .c file or an OpenCL program) works in one precision, `real`: double in C
- * and float on a device unless ABUTI_REAL_BITS says otherwise before the first include. Packed
- * structures of three, since float3 has another layout; own names for scalar functions, since a
- * bare sqrt is double in C and float in OpenCL. Everything is built without contraction, so that
- * the same precision gives the same bits on both sides. OpenCL C is told by __OPENCL_C_VERSION__,
- * which every compiler sets; __OPENCL_VERSION__ comes from a driver and is missing in a lint.
+ * A translation unit (a .c file or an OpenCL program) has one precision, `real`: double in C and
+ * float on a device, unless ABUTI_REAL_BITS is defined before the first include. Vectors are packed
+ * structs of three numbers, because float3 has another layout. Scalar functions have names of their
+ * own, because a bare sqrt is double in C and float in OpenCL C. Contraction is off on both sides,
+ * so the same precision gives the same bits. __OPENCL_C_VERSION__ identifies OpenCL C because every
+ * compiler sets it; drivers define __OPENCL_VERSION__, which is missing in a syntax check.
  */
 #ifndef ABUTI_BASE_MATH_SHARED_H
 #define ABUTI_BASE_MATH_SHARED_H
@@ -19,7 +19,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define ABUTI_GLOBAL __global
-/* Before a loop that is not worth many copies: compilers of devices take long over each. */
+/* Before a loop that should not be unrolled: device compilers need long for every copy. */
 #define ABUTI_ROLLED _Pragma("unroll 1")
 #define ABUT_NONE 0xffffffffu /* as in <abut/base.h> */
 typedef uint word32;
@@ -148,7 +148,8 @@ static inline real v3_length_sq(vec3 a) {
 static inline real v3_max_abs(vec3 a) {
     return real_max(real_abs(a.x), real_max(real_abs(a.y), real_abs(a.z)));
 }
-/* The length where squares overflow or underflow: of normals of triangles of 1e80 or 1e-80, say. */
+/* The length of a vector whose square overflows or underflows, for example the normal of a triangle
+ * of size 1e80 or 1e-80. */
 static inline real v3_length_scaled(vec3 a) {
     real largest = v3_max_abs(a);
     if (!(largest > REAL(0.0) && largest <= REAL_MAX)) /* zero, infinite or not a number */
@@ -161,8 +162,8 @@ static inline real v3_length(vec3 a) {
     return square >= REAL_MIN / REAL_EPSILON && square <= REAL_MAX ? real_sqrt(square)
                                                                    : v3_length_scaled(a);
 }
-/* The unit vector, or zero for zero. Scaled by the largest coordinate first, so that neither
- * 1e-30 nor 1e30 loses its square. */
+/* The unit vector, or zero for zero. Scales by the largest coordinate first, so that the squares of
+ * 1e-30 and 1e30 neither underflow nor overflow. */
 static inline vec3 v3_normalise(vec3 a) {
     real largest = v3_max_abs(a);
     if (!(largest > REAL(0.0)))
@@ -267,7 +268,7 @@ static inline pose pose_inverse(const pose *a) {
 
 /* ---- boxes ---- */
 
-/* Holds nothing; growing it by a point gives that point. */
+/* The empty box; extending it by a point gives the box of that point. */
 static inline box3 box_empty(void) {
     box3 b;
     b.lo = v3(REAL_MAX, REAL_MAX, REAL_MAX);
@@ -292,8 +293,8 @@ static inline int box_contains(box3 b, vec3 p) {
     return b.lo.x <= p.x && p.x <= b.hi.x && b.lo.y <= p.y && p.y <= b.hi.y && b.lo.z <= p.z &&
            p.z <= b.hi.z;
 }
-/* Each half before the sum, which otherwise could overflow. Inside the box but for coordinates
- * below 2 REAL_MIN, whose halves round. */
+/* Halves before adding, because the sum could overflow. The result is inside the box, except for
+ * coordinates below 2 REAL_MIN, whose halves are rounded. */
 static inline vec3 box_centre(box3 b) {
     return v3_add(v3_scale(b.lo, REAL(0.5)), v3_scale(b.hi, REAL(0.5)));
 }

@@ -1,16 +1,19 @@
-/* Threads that help the one that enters the library.
+/* The thread pool: helper threads that share the tasks of the calling thread.
  *
- * Helpers are started when first needed and kept; all callers share them. A caller works itself and
- * never waits for a helper that has not begun, only, at the end, for those in the midst of a task.
- * Where other programs take the processors that wait costs more than helpers bring: one that is
- * put aside for some milliseconds holds up a loop of some microseconds. So what helpers worked (in
- * processor time) and how long callers waited for them is summed up; where they waited longer, they
- * go on alone for a while. Then one helper looks now and then for loops that take long, and calls
- * the others to these.
+ * Helpers are started on first use and kept; all callers share them. A caller runs tasks itself and
+ * never waits for a helper that has not started a task. At the end it waits only for helpers that
+ * are running one.
  *
- * Why not OpenMP: threads of libgomp that wait spin (two threads on a busy machine took 3 times as
- * long as one), it ends the process where it cannot start a thread, children of fork() wait for
- * ever, and ThreadSanitizer cannot see into it. */
+ * On a machine that is busy with other programs this wait can cost more than the helpers
+ * contribute: a helper that is preempted for milliseconds delays a loop of microseconds. The pool
+ * therefore sums the processor time of helpers and the waiting time of callers. If callers waited
+ * longer than helpers worked, loops run without helpers for a while (the serial phase). During that
+ * phase one helper polls for long loops and wakes the others for these.
+ *
+ * Why not OpenMP: waiting threads of libgomp spin (two threads on a busy machine took 3 times as
+ * long as one), libgomp ends the process if it cannot start a thread, children of fork() deadlock,
+ * and ThreadSanitizer cannot analyse it.
+ */
 #include "base/pool.h"
 #include "base/base.h"
 #include "base/system.h"
@@ -20,44 +23,48 @@
 
 #ifdef ABUT_HAS_THREADS
 
-enum { MOST_HELPERS = 1023 };
+enum { HELPERS_MAX = 1023 };
 
-static const double LOOK = 20e-6;    /* as long as waking takes, a thread looks before it sleeps */
-static const double JUDGE = 0.02;    /* after so many seconds of help and waits */
-static const double ALONE = 0.05;    /* at first, then twice as long each time, */
-static const double ALONE_MAX = 1.6; /* up to this */
-static const double LONG = 0.005;    /* a loop for which help is called all the same */
+/* A thread spins this long before it sleeps; waking it takes as long. */
+static const double SPIN_SECONDS = 20e-6;
+/* Seconds of work and waiting between two decisions about a serial phase. */
+static const double DECISION_SECONDS = 0.02;
+/* The first serial phase; each further one is twice as long, up to the maximum. */
+static const double SERIAL_SECONDS = 0.05;
+static const double SERIAL_SECONDS_MAX = 1.6;
+/* A loop that runs longer gets helpers even in a serial phase. */
+static const double LONG_LOOP_SECONDS = 0.005;
 
 typedef struct pool_job {
     struct pool_job *next;
     void (*task)(void *data, uint32_t index);
     void *data;
     uint32_t count;
-    atomic_uint taken;   /* tasks that run or have run */
-    uint32_t wanted;     /* helpers that may still come, */
-    double open_at;      /* but not before */
-    atomic_uint helpers; /* at work; changed under the lock */
-    double helped;       /* seconds of processors, by those who have left */
+    atomic_uint started; /* tasks that run or have run */
+    uint32_t wanted;     /* helpers that may still join, */
+    double open_at;      /* but not before this time */
+    atomic_uint helpers; /* running; changed under the lock */
+    double helped;       /* processor seconds of the helpers that have finished */
 } pool_job;
 
 static struct {
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t call;  /* there is a job, or the end */
-    pthread_cond_t done;  /* the last helper of some job left */
+    pthread_mutex_t lock; /* protects all fields below */
+    pthread_cond_t call;  /* a job was added, or the pool ends */
+    pthread_cond_t done;  /* the last helper of a job has finished */
     pool_job *jobs;
-    pthread_t helper[MOST_HELPERS];
+    pthread_t helper[HELPERS_MAX];
     uint32_t helper_count, asleep;
-    bool ending, watches_forks;
-    bool patrolled;        /* a helper looks for loops that take long */
-    double helped, waited; /* since it was judged last */
-    double alone;          /* how long callers stayed alone last time, */
-    double alone_until;    /* and until when */
+    bool ending, has_fork_handlers;
+    bool is_polled;        /* a helper polls for long loops */
+    double helped, waited; /* seconds since the last decision */
+    double serial_seconds; /* length of the last serial phase, */
+    double serial_until;   /* and its end */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .call = PTHREAD_COND_INITIALIZER,
           .done = PTHREAD_COND_INITIALIZER};
 
-static atomic_uint calls;            /* jobs so far */
-static _Thread_local bool is_inside; /* of a task */
+static atomic_uint calls;             /* jobs so far */
+static _Thread_local bool is_in_task; /* a task of this thread is running */
 
 static double processor_seconds(void) {
     struct timespec now;
@@ -65,19 +72,19 @@ static double processor_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- working ---- */
+/* ---- helpers ---- */
 
 static void run_job_chunks(pool_job *job) {
     uint32_t index;
-    is_inside = true;
-    while ((index = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed)) < job->count)
+    is_in_task = true;
+    while ((index = atomic_fetch_add_explicit(&job->started, 1, memory_order_relaxed)) < job->count)
         job->task(job->data, index);
-    is_inside = false;
+    is_in_task = false;
 }
 
-/* Whether *word stopped being `old` within a short while. */
+/* Spins for SPIN_SECONDS; returns whether *word changed from `old`. */
 static bool spin_until_changed(atomic_uint *word, unsigned old) {
-    for (double end = abuti_seconds() + LOOK; abuti_seconds() < end;)
+    for (double end = abuti_seconds() + SPIN_SECONDS; abuti_seconds() < end;)
         for (int i = 0; i < 32; i++) {
             if (atomic_load_explicit(word, memory_order_acquire) != old)
                 return true;
@@ -86,23 +93,23 @@ static bool spin_until_changed(atomic_uint *word, unsigned old) {
     return false;
 }
 
-static pool_job *job_in_need(double now) {
+static pool_job *find_open_job(double now) {
     pool_job *job = pool.jobs;
     while (job && (!job->wanted || job->open_at > now ||
-                   atomic_load_explicit(&job->taken, memory_order_relaxed) >= job->count))
+                   atomic_load_explicit(&job->started, memory_order_relaxed) >= job->count))
         job = job->next;
     return job;
 }
 
-static void wake(uint32_t wanted) {
+static void wake_helpers(uint32_t wanted) {
     for (uint32_t i = 0; i < wanted && i < pool.asleep; i++)
         pthread_cond_signal(&pool.call);
 }
 
-static void help(pool_job *job) {
+static void help_with_job(pool_job *job) {
     job->wanted--;
     if (job->open_at > 0)
-        wake(job->wanted);
+        wake_helpers(job->wanted);
     job->open_at = 0;
     atomic_fetch_add_explicit(&job->helpers, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
@@ -115,17 +122,17 @@ static void help(pool_job *job) {
         pthread_cond_broadcast(&pool.done);
 }
 
-/* While callers are alone: sleeps as long as a short loop may take. */
-static void patrol(void) {
-    const struct timespec pause = {.tv_nsec = (long)(1e9 * LONG)};
-    pool.patrolled = true;
+/* In a serial phase: sleeps as long as a short loop may run. */
+static void poll_long_loops(void) {
+    const struct timespec pause = {.tv_nsec = (long)(1e9 * LONG_LOOP_SECONDS)};
+    pool.is_polled = true;
     pthread_mutex_unlock(&pool.lock);
     nanosleep(&pause, NULL);
     pthread_mutex_lock(&pool.lock);
-    pool.patrolled = false;
+    pool.is_polled = false;
 }
 
-static void sleep_until_called(void) {
+static void wait_for_job(void) {
     unsigned seen = atomic_load_explicit(&calls, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
     spin_until_changed(&calls, seen);
@@ -137,42 +144,42 @@ static void sleep_until_called(void) {
     }
 }
 
-static void *help_all(void *unused) {
+static void *helper_main(void *unused) {
     (void)unused;
     pthread_mutex_lock(&pool.lock);
     while (!pool.ending) {
         double now = abuti_seconds();
-        pool_job *job = job_in_need(now);
+        pool_job *job = find_open_job(now);
         if (job)
-            help(job);
-        else if (now < pool.alone_until + LONG && !pool.patrolled)
-            patrol();
+            help_with_job(job);
+        else if (now < pool.serial_until + LONG_LOOP_SECONDS && !pool.is_polled)
+            poll_long_loops();
         else
-            sleep_until_called();
+            wait_for_job();
     }
     pthread_mutex_unlock(&pool.lock);
     return NULL;
 }
 
-/* ---- starting and ending ---- */
+/* ---- start and end ---- */
 
 #ifndef _WIN32
-static void before_fork(void) {
+static void lock_before_fork(void) {
     pthread_mutex_lock(&pool.lock);
 }
 
-static void after_fork(void) {
+static void unlock_after_fork(void) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* A child has none of the helpers. It starts its own. */
-static void in_child(void) {
+/* The child of a fork has no helpers and starts its own. */
+static void reset_in_child(void) {
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.call, NULL);
     pthread_cond_init(&pool.done, NULL);
     pool.jobs = NULL;
     pool.helper_count = pool.asleep = 0;
-    pool.patrolled = false;
+    pool.is_polled = false;
 }
 #endif
 
@@ -180,20 +187,20 @@ static void start_helpers(uint32_t wanted) {
     if (pool.ending)
         return;
 #ifndef _WIN32
-    if (!pool.watches_forks)
-        pool.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
-    if (!pool.watches_forks)
+    if (!pool.has_fork_handlers)
+        pool.has_fork_handlers =
+            pthread_atfork(lock_before_fork, unlock_after_fork, reset_in_child) == 0;
+    if (!pool.has_fork_handlers)
         return;
 #endif
-    while (pool.helper_count < wanted && pool.helper_count < MOST_HELPERS &&
-           abuti_system_start(&pool.helper[pool.helper_count], help_all))
+    while (pool.helper_count < wanted && pool.helper_count < HELPERS_MAX &&
+           abuti_system_start_thread(&pool.helper[pool.helper_count], helper_main))
         pool.helper_count++;
 }
 
-/* A library that is unloaded leaves no thread behind. Where one is at work the process ends by a
- * call of exit() from within a task, and is not held up. Windows calls this under a lock that a
- * thread needs in order to end: there abuti_system_start() keeps the library from being unloaded.
- */
+/* Unloading the library must not leave a thread behind. If a job is active, the process ends by
+ * exit() inside a task; then the helpers are not joined. On Windows the loader calls this under a
+ * lock that ending threads need; there abuti_system_start_thread() prevents unloading. */
 #if defined(__GNUC__) && !defined(_WIN32)
 __attribute__((destructor)) static void end_helpers(void) {
     pthread_mutex_lock(&pool.lock);
@@ -206,41 +213,41 @@ __attribute__((destructor)) static void end_helpers(void) {
 }
 #endif
 
-/* ---- calling ---- */
+/* ---- jobs ---- */
 
-static void call_help(pool_job *job, uint32_t helpers) {
+static void add_job(pool_job *job, uint32_t helpers) {
     double now = abuti_seconds();
     pthread_mutex_lock(&pool.lock);
     start_helpers(helpers);
     job->wanted = helpers;
     job->next = pool.jobs;
     pool.jobs = job;
-    if (now < pool.alone_until) {
-        job->open_at = now + LONG;
-        wake(!pool.patrolled);
+    if (now < pool.serial_until) {
+        job->open_at = now + LONG_LOOP_SECONDS;
+        wake_helpers(!pool.is_polled);
     } else {
         atomic_fetch_add_explicit(&calls, 1, memory_order_release);
-        wake(helpers);
+        wake_helpers(helpers);
     }
     pthread_mutex_unlock(&pool.lock);
 }
 
-/* Under the lock. */
-static void judge(double helped, double waited) {
+/* Decides between helpers and a serial phase. The caller holds the lock. */
+static void decide_serial_phase(double helped, double waited) {
     pool.helped += helped;
     pool.waited += waited;
-    if (pool.helped + pool.waited < JUDGE)
+    if (pool.helped + pool.waited < DECISION_SECONDS)
         return;
     if (pool.waited > pool.helped) {
-        double longer = pool.alone > 0 ? 2 * pool.alone : ALONE;
-        pool.alone = longer < ALONE_MAX ? longer : ALONE_MAX;
-        pool.alone_until = abuti_seconds() + pool.alone;
+        double longer = pool.serial_seconds > 0 ? 2 * pool.serial_seconds : SERIAL_SECONDS;
+        pool.serial_seconds = longer < SERIAL_SECONDS_MAX ? longer : SERIAL_SECONDS_MAX;
+        pool.serial_until = abuti_seconds() + pool.serial_seconds;
     } else
-        pool.alone = 0;
+        pool.serial_seconds = 0;
     pool.helped = pool.waited = 0;
 }
 
-static void dismiss_help(pool_job *job) {
+static void finish_job(pool_job *job) {
     pthread_mutex_lock(&pool.lock);
     pool_job **link = &pool.jobs;
     while (*link && *link != job)
@@ -249,7 +256,7 @@ static void dismiss_help(pool_job *job) {
     unsigned helpers = atomic_load_explicit(&job->helpers, memory_order_acquire);
     if (*link)
         *link = job->next;
-    else /* a child that was forked in a task: its parent has the helpers */
+    else /* the child of a fork in a task: the helpers are in its parent */
         helpers = 0;
     if (helpers) {
         double start = abuti_seconds();
@@ -261,7 +268,7 @@ static void dismiss_help(pool_job *job) {
             pthread_cond_wait(&pool.done, &pool.lock);
         waited = abuti_seconds() - start;
     }
-    judge(job->helped, waited);
+    decide_serial_phase(job->helped, waited);
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -270,11 +277,11 @@ static void dismiss_help(pool_job *job) {
 void abuti_pool_run(uint32_t threads, uint32_t count, void (*task)(void *data, uint32_t index),
                     void *data) {
 #ifdef ABUT_HAS_THREADS
-    if (threads > 1 && count > 1 && !is_inside) {
+    if (threads > 1 && count > 1 && !is_in_task) {
         pool_job job = {.task = task, .data = data, .count = count};
-        call_help(&job, (threads < count ? threads : count) - 1);
+        add_job(&job, (threads < count ? threads : count) - 1);
         run_job_chunks(&job);
-        dismiss_help(&job);
+        finish_job(&job);
         return;
     }
 #else
@@ -298,10 +305,10 @@ uint32_t abuti_pool_processors(void) {
 #endif
 }
 
-uint32_t abuti_pool_offered(void) {
+uint32_t abuti_pool_default_threads(void) {
 #ifdef ABUT_HAS_THREADS
-    const char *wish = getenv("OMP_NUM_THREADS");
-    long number = wish ? strtol(wish, NULL, 10) : 0;
+    const char *variable = getenv("OMP_NUM_THREADS");
+    long number = variable ? strtol(variable, NULL, 10) : 0;
     if (number > 0)
         return number < INT32_MAX ? (uint32_t)number : INT32_MAX;
 #endif

@@ -1,4 +1,4 @@
-/* Which instructions this processor has, beyond those that simd.h takes for granted. */
+/* The SIMD width of this processor, beyond the instructions that simd.h always uses. */
 #include "base/simd.h"
 
 #include <stdatomic.h>
@@ -6,14 +6,14 @@
 #include <cpuid.h>
 #endif
 
-static atomic_int most = 16;
+static atomic_int lanes_max = 16;
 
-void abuti_simd_at_most(int lanes) {
-    atomic_store_explicit(&most, lanes, memory_order_relaxed);
+void abuti_simd_limit_lanes(int lanes) {
+    atomic_store_explicit(&lanes_max, lanes, memory_order_relaxed);
 }
 
 #ifdef ABUTI_WIDE_FILES
-/* Leaf 1, ecx; leaf 7, ebx; and the registers that the system saves (XCR0): Intel 64 and IA-32
+/* CPUID leaf 1, ecx; leaf 7, ebx; and XCR0, the registers that the system saves: Intel 64 and IA-32
  * Architectures Software Developer's Manual, volume 1, sections 14.3 and 15.2. */
 enum {
     FMA = 1 << 12,
@@ -27,10 +27,10 @@ enum {
 #define AVX512 (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31) /* F, DQ, BW, VL */
 enum { SAVES_AVX = 0x06, SAVES_AVX512 = 0xe6 };
 
-/* The lanes that the processor has all instructions for which the wide files are compiled with.
- * By itself: __builtin_cpu_supports() needs a symbol that not every linker has for shared
- * libraries. */
-static int lanes_of_processor(void) {
+/* The largest number of lanes for which the processor has all instructions that the *_lanes.c files
+ * are compiled with. Does not use __builtin_cpu_supports(), which needs a symbol that not every
+ * linker provides for shared libraries. */
+static int query_processor_lanes(void) {
     unsigned a, b, c, d, first, saved, high;
     if (!__get_cpuid(1, &a, &b, &first, &d) || (first & NEEDED) != NEEDED ||
         !__get_cpuid_count(7, 0, &a, &b, &c, &d))
@@ -44,13 +44,13 @@ static int lanes_of_processor(void) {
 
 int abuti_simd_lanes(void) {
 #ifdef ABUTI_WIDE_FILES
-    static atomic_int found; /* cpuid takes some hundred cycles, and traps in virtual machines */
+    static atomic_int found; /* cpuid takes several hundred cycles, and traps in virtual machines */
     int lanes = atomic_load_explicit(&found, memory_order_relaxed);
     if (!lanes) {
-        lanes = lanes_of_processor();
+        lanes = query_processor_lanes();
         atomic_store_explicit(&found, lanes, memory_order_relaxed);
     }
-    int allowed = atomic_load_explicit(&most, memory_order_relaxed);
+    int allowed = atomic_load_explicit(&lanes_max, memory_order_relaxed);
     return lanes <= allowed ? lanes : allowed >= 8 ? 8 : 4;
 #else
     return 4;

@@ -1,15 +1,15 @@
-/* Four floats at once, or more: the only file with processor-specific code.
+/* SIMD operations on four or more floats: the only file with processor-specific code.
  *
- * SSE2 on x86-64 and NEON on aarch64, which every such processor has, so that binaries run
- * anywhere; plain C elsewhere and where ABUT_NO_SIMD is defined. All three give the same bits: the
- * operations are those of IEEE 754, one rounding each, and the two that processors disagree on are
- * pinned down: f4_min(a, b) is a < b ? a : b and f4_max(a, b) is a > b ? a : b, lane by lane, so
- * that b stands where the two are equal or one is not a number.
+ * SSE2 on x86-64 and NEON on aarch64, which every such processor has, so binaries run on all of
+ * them; plain C on other processors and if ABUT_NO_SIMD is defined. All three give the same bits:
+ * the operations are those of IEEE 754 with one rounding each. Processors differ in two operations,
+ * which are therefore defined here, lane by lane: f4_min(a, b) is a < b ? a : b, and f4_max(a, b)
+ * is a > b ? a : b. The result is b if both are equal or one is not a number.
  *
- * Beside them, for work whose rounding does not matter, groups of four: two of them in a file that
- * is compiled for AVX2 and FMA, four in one that is compiled for AVX-512 and sixteen LANES, else
- * one (which may be called, abuti_simd_lanes() says). Products may be added without a rounding in
- * between, so that bits differ.
+ * For work whose rounding does not matter there are also groups of four floats: two groups in a
+ * file that is compiled for AVX2 and FMA, four in a file that is compiled for AVX-512 and sixteen
+ * LANES, otherwise one. abuti_simd_lanes() returns which of these files may be called. Products may
+ * be added without an intermediate rounding, so bits differ between widths.
  */
 #ifndef ABUTI_BASE_SIMD_H
 #define ABUTI_BASE_SIMD_H
@@ -18,10 +18,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many floats at once files for several widths should take: 16 (AVX-512), 8 or 4. */
+/* The number of lanes of the *_lanes.c variant to call: 16 (AVX-512), 8 (AVX2) or 4. */
 int abuti_simd_lanes(void);
-/* Of name_4, name_8 and name_16, which a file *_lanes.c defines, the address of the one to take;
- * and the same where there is one for eight lanes and more, and one for any processor. */
+/* The address of the widest variant that this processor can run, of name_4, name_8 and name_16,
+ * which a file *_lanes.c defines. ABUTI_8_LANES_OR chooses between a variant for eight or more
+ * lanes and one for any processor. */
 #ifdef ABUTI_WIDE_FILES
 #define ABUTI_BY_LANES(name) \
     (abuti_simd_lanes() >= 16 ? &name##_16 : abuti_simd_lanes() >= 8 ? &name##_8 : &name##_4)
@@ -30,10 +31,10 @@ int abuti_simd_lanes(void);
 #define ABUTI_BY_LANES(name) (&name##_4)
 #define ABUTI_8_LANES_OR(eight, any) (any)
 #endif
-/* Tests: behave as on a processor that has no more lanes than so many. */
-void abuti_simd_at_most(int lanes);
+/* For tests: behave as on a processor with at most this many lanes. */
+void abuti_simd_limit_lanes(int lanes);
 
-/* Brings a line of memory near. */
+/* Prefetches a cache line. */
 #if defined(__GNUC__)
 #define ABUTI_PREFETCH(address) __builtin_prefetch(address)
 #else
@@ -52,18 +53,18 @@ typedef __m128 f4;
 typedef __m128 m4; /* all bits of a lane set, or none */
 
 #define f4_all _mm_set1_ps
-/* Any alignment, as all loads and stores here. */
+/* Loads and stores accept any alignment. */
 #define f4_load _mm_loadu_ps
 static inline f4 f4_load_u16(const uint16_t *from) {
     __m128i words = _mm_loadl_epi64((const __m128i *)(const void *)from);
     return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, _mm_setzero_si128()));
 }
 #define f4_store _mm_storeu_ps
-/* Without what stands behind the point. */
+/* Truncates towards zero. */
 static inline void f4_store_int(int32_t *to, f4 a) {
     _mm_storeu_si128((__m128i *)(void *)to, _mm_cvttps_epi32(a));
 }
-/* Whole numbers from 0 to 65535. */
+/* Integers from 0 to 65535. */
 static inline void f4_store_u16(uint16_t *to, f4 a) {
     __m128i n = _mm_sub_epi32(_mm_cvttps_epi32(a), _mm_set1_epi32(32768));
     n = _mm_xor_si128(_mm_packs_epi32(n, n), _mm_set1_epi16(INT16_MIN));
@@ -79,16 +80,16 @@ static inline void f4_store_u16(uint16_t *to, f4 a) {
 #define f4_less _mm_cmplt_ps
 #define f4_less_equal _mm_cmple_ps
 #define m4_and _mm_and_ps
-/* a where b is not */
+/* a and not b */
 static inline m4 m4_without(m4 a, m4 b) {
     return _mm_andnot_ps(b, a);
 }
-/* Lanes whose number has its highest bit set. */
+/* Lanes whose integer has its highest bit set. */
 static inline m4 m4_highest(const uint32_t values[4]) {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values);
     return _mm_castsi128_ps(_mm_srai_epi32(v, 31));
 }
-/* Lanes whose number is this one, in one of three rows. */
+/* Lanes in which one of the three rows equals `one`. */
 static inline m4 m4_any_equal(const uint32_t values[3][4], uint32_t one) {
     __m128i all = _mm_set1_epi32((int32_t)one), met = _mm_setzero_si128();
     for (int i = 0; i < 3; i++) {
@@ -122,7 +123,8 @@ static inline f4 f4_abs(f4 a) {
 }
 /* a where the mask is set, 0 elsewhere */
 #define f4_where _mm_and_ps
-/* Four floats from each of four places and beyond: column[k] gets the (first + k)-th of all. */
+/* Loads four floats from each of four arrays and transposes them: column[k] has element first + k
+ * of every array. */
 static inline void f4_columns(const float *const from[4], uint32_t first, f4 column[4]) {
     for (int i = 0; i < 4; i++)
         column[i] = _mm_loadu_ps(from[i] + first);
@@ -140,7 +142,7 @@ typedef __m128d d2;
 #define d2_mul _mm_mul_pd
 #define d2_min _mm_min_pd
 #define d2_max _mm_max_pd
-/* x below, y above; and the sum of both lanes */
+/* x in the lower lane, y in the upper lane; and the sum of both lanes */
 static inline d2 d2_pair(double x, double y) {
     return _mm_setr_pd(x, y);
 }
@@ -394,17 +396,18 @@ static inline d2 d2_max(d2 a, d2 b) {
 
 #endif
 
-/* The least of the lanes, none of which is NaN. */
+/* The minimum of the lanes, none of which is NaN. */
 static inline float f4_least(f4 a) {
     float lane[4];
     f4_store(lane, a);
     float low = lane[0] < lane[1] ? lane[0] : lane[1], high = lane[2] < lane[3] ? lane[2] : lane[3];
     return low < high ? low : high;
 }
-/* Writes first + k for every bit k that is set; gives how many. There must be room for four. */
+/* Writes first + k for every set bit k; returns their number. Always writes up to four elements of
+ * `to`. */
 static inline uint32_t f4_number(uint32_t *to, uint32_t first, unsigned bits) {
     uint32_t count = 0;
-    for (uint32_t k = 0; k < 4; k++) { /* no branch: none could be foreseen */
+    for (uint32_t k = 0; k < 4; k++) { /* no branch: it would not be predictable */
         to[count] = first + k;
         count += bits >> k & 1;
     }
@@ -422,14 +425,13 @@ typedef struct keyed {
     uint32_t value;
 } keyed;
 
-/* f4_sort(key, chosen, values, to) writes the chosen lanes by descending key, and gives their
- * number. It writes to all four places, whatever the number. Keys are not negative; they may come
- * out lower by three roundings. f4_sort_lanes does the same with first, first + 1 and so on as
- * values. */
+/* f4_sort(key, chosen, values, to) writes the chosen lanes by descending key and returns their
+ * number. It always writes all four elements of `to`. Keys are not negative; they may be lowered by
+ * up to three ulps. f4_sort_lanes does the same with the values first, first + 1 and so on. */
 #ifdef ABUTI_SIMD_WIDE
 
 static inline uint32_t abuti_sort(f4 key, m4 chosen, __m128i values, keyed to[4]) {
-    /* the lane in the lowest bits of the key; what is not chosen becomes -1 */
+    /* the lane index replaces the lowest bits of the key; lanes that are not chosen become -1 */
     __m128i k = _mm_or_si128(_mm_andnot_si128(_mm_set1_epi32(3), _mm_castps_si128(key)),
                              _mm_setr_epi32(0, 1, 2, 3));
     k = _mm_or_si128(k, _mm_xor_si128(_mm_castps_si128(chosen), _mm_set1_epi32(-1)));
@@ -469,7 +471,7 @@ static inline uint32_t f4_sort(f4 key, m4 chosen, const uint32_t values[4], keye
     unsigned mask = m4_bits(chosen);
     uint32_t count = 0;
     f4_store(keys, key);
-    for (int i = 0; i < 4; i++) { /* no branch: none could be foreseen */
+    for (int i = 0; i < 4; i++) { /* no branch: it would not be predictable */
         to[count].key = keys[i];
         to[count].value = values[i];
         count += mask >> i & 1;

@@ -1,5 +1,5 @@
-/* The wide floats of base/simd.h for kernels, with the same bits. Memory there has vectors
- * already, so there is little to load. */
+/* The operations of base/simd.h on four floats for kernels, with the same bits. OpenCL C has vector
+ * types, so most loads are plain reads. */
 #ifndef ABUTI_BASE_SIMD_CL_H
 #define ABUTI_BASE_SIMD_CL_H
 
@@ -43,7 +43,7 @@ static inline uint m4_bits(m4 mask) {
     return (mask.x ? 1 : 0) | (mask.y ? 2 : 0) | (mask.z ? 4 : 0) | (mask.w ? 8 : 0);
 }
 
-/* Two doubles, in programs that have them. */
+/* Two doubles, in programs of double precision. */
 #if ABUTI_REAL_BITS == 64
 typedef double2 d2;
 

@@ -1,5 +1,5 @@
-/* Four groups of four floats: the part of simd_groups.h that needs AVX-512, and what else comes
- * with it. Included by simd_groups.h alone. */
+/* Four groups of four floats: the part of simd_groups.h that needs AVX-512. Included only by
+ * simd_groups.h. */
 #ifndef ABUTI_BASE_SIMD_FOUR_H
 #define ABUTI_BASE_SIMD_FOUR_H
 
@@ -15,7 +15,7 @@ static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     r = _mm512_mask_broadcastss_ps(r, 0x0f00, _mm_load_ss(from[2]));
     return _mm512_mask_broadcastss_ps(r, 0xf000, _mm_load_ss(from[3]));
 }
-/* from[0], from[1] ... in all lanes of a group each; four numbers in all groups. */
+/* fw_groups: from[g] in all lanes of group g. fw_repeat: four numbers in every group. */
 static inline fw fw_groups(const float from[WIDE_GROUPS]) {
     const __m512i lanes = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
     return _mm512_permutexvar_ps(lanes, _mm512_castps128_ps512(_mm_loadu_ps(from)));
@@ -31,8 +31,8 @@ static inline fw fw_groups(const float from[WIDE_GROUPS]) {
 /* -(a b + c) */
 #define fw_minus_mul_add _mm512_fnmsub_ps
 #define fw_div _mm512_div_ps
-/* a / b within two roundings, for b between 1e-30 and 1e30: a guess of 14 bits and a step of
- * Newton's. Divisions of sixteen take 16 cycles each. */
+/* a / b within two ulps, for b between 1e-30 and 1e30: an approximation of 14 bits and one Newton
+ * step. A division of sixteen floats takes 16 cycles. */
 static inline fw fw_quotient(fw a, fw b) {
     fw guess = _mm512_rcp14_ps(b);
     fw rest = _mm512_fnmadd_ps(b, guess, _mm512_set1_ps(1));
@@ -111,13 +111,15 @@ static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out
         out[2 * i] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(two, high));
         out[2 * i + 1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(two, high));
     }
-    __m512i last = abuti_load_four(a + 28, b + 28, c + 28, d + 28); /* nothing is behind */
+    __m512i last =
+        abuti_load_four(a + 28, b + 28, c + 28, d + 28); /* no further elements to read */
     out[8] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(last, high));
 }
 
-/* Sixteen whole numbers. */
+/* Sixteen integers. */
 typedef __m512i nw;
-/* Number g of those that stand one after the other, for group g; the same from a lane on. */
+/* Element g of consecutive floats, in all lanes of group g; fw_spread_from: the same, starting at a
+ * lane of a vector. */
 static inline fw fw_spread(const float *from) {
     const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
     return _mm512_permutexvar_ps(group, _mm512_castps128_ps512(_mm_loadu_ps(from)));
@@ -130,7 +132,7 @@ static inline fw fw_load_u16(const uint16_t *from) {
     __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)from);
     return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words));
 }
-/* Whole numbers from 0 to 65535, without what stands behind the point. */
+/* Integers from 0 to 65535; truncates. */
 static inline void fw_store_u16(uint16_t *to, fw a) {
     __m256i words = _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(a));
     _mm256_storeu_si256((__m256i *)(void *)to, words);
@@ -140,16 +142,16 @@ static inline nw nw_count(uint32_t first) {
     const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     return _mm512_add_epi32(lane, _mm512_set1_epi32((int)first));
 }
-/* The largest of a, b and 0. Numbers that are not negative are in the order of their bits, and
- * whole numbers are compared four times as soon. */
+/* The largest of a, b and 0. Floats that are not negative have the order of their bits, and an
+ * integer comparison takes a quarter of the time. */
 static inline fw fw_max_or_zero(fw a, fw b) {
     nw most = _mm512_max_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b));
     return _mm512_castsi512_ps(_mm512_max_epi32(most, _mm512_setzero_si512()));
 }
-/* The lane of the least key, none of which is negative, among those whose bits are set. Keys that
- * differ by less than sixteen roundings may be taken for one another. */
+/* The lane of the smallest key among the lanes whose bits are set. No key is negative. Keys that
+ * differ by less than sixteen ulps count as equal. */
 static inline uint32_t fw_least_lane(fw key, unsigned bits) {
-    /* ~((key & ~15) | lane), and 0 where no bit is set: the largest is it. */
+    /* ~((key & ~15) | lane), and 0 for lanes whose bit is clear: the maximum is the result. */
     nw k = _mm512_maskz_ternarylogic_epi32((mw)bits, _mm512_castps_si512(key),
                                            _mm512_set1_epi32(15), nw_count(0), 0x45);
     __m256i half = _mm256_max_epu32(_mm512_castsi512_si256(k), _mm512_extracti64x4_epi64(k, 1));
@@ -158,7 +160,7 @@ static inline uint32_t fw_least_lane(fw key, unsigned bits) {
     four = _mm_max_epu32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(2, 3, 0, 1)));
     return ~(uint32_t)_mm_cvtsi128_si32(four) & 15;
 }
-/* Writes those lanes whose bit is set, one after the other; there must be room for all. */
+/* Writes the lanes whose bit is set consecutively. May write up to sixteen elements. */
 static inline void fw_pack(float *to, unsigned bits, fw a) {
     _mm512_storeu_ps(to, _mm512_maskz_compress_ps((mw)bits, a));
 }
@@ -167,9 +169,9 @@ static inline void nw_pack(uint32_t *to, unsigned bits, nw a) {
 }
 #define nw_load _mm512_loadu_si512
 
-/* Takes what is chosen in an order: writes the keys of those lanes and the values that belong to
- * them one after the other; there must be room for all. order[i] is the lane that comes i-th; no
- * key is infinite. Gives how many. */
+/* Writes the keys of the chosen lanes and the corresponding values consecutively, in a given order;
+ * returns their number. May write up to sixteen elements. order[i] is the lane at position i; no
+ * key is infinite. */
 static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
                                        const uint8_t order[16], mw chosen) {
     const fw none = _mm512_set1_ps(__builtin_inff());
@@ -181,7 +183,8 @@ static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, co
     nw_pack(values, bits, v);
     return (uint32_t)__builtin_popcount(bits);
 }
-/* Moves chosen lanes of keys and values; there must be room for all. Gives how many. */
+/* Writes the chosen lanes of keys and values consecutively and returns their number. May write up
+ * to sixteen elements. */
 static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, const uint32_t *from,
                                      unsigned bits) {
     nw v = nw_load(from);
@@ -227,7 +230,7 @@ static inline d8 d8_select(n8 mask, d8 a, d8 b) {
 static inline unsigned d8_bits(n8 mask) {
     return mask;
 }
-/* Four doubles, with such masks. */
+/* Four doubles with masks of this kind. */
 typedef __m256d e4;
 #define e4_all _mm256_set1_pd
 #define e4_load _mm256_loadu_pd

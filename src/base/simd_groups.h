@@ -1,5 +1,6 @@
-/* Groups of four floats side by side: two with AVX2, four with AVX-512 in files that are compiled
- * for sixteen lanes, else one. Included by simd.h alone, which has what four floats can do. */
+/* Vectors of groups of four floats: two groups with AVX2, four with AVX-512 in files that are
+ * compiled for sixteen lanes, otherwise one. Included only by simd.h, which has the operations on
+ * four floats. */
 #ifndef ABUTI_BASE_SIMD_GROUPS_H
 #define ABUTI_BASE_SIMD_GROUPS_H
 
@@ -9,7 +10,7 @@
 
 #define ABUTI_SIMD_WIDE
 
-/* Four doubles, one rounding an operation: the same bits as one after the other. */
+/* Four doubles, one rounding per operation: the same bits as scalar code. */
 typedef __m256d d4;
 
 #define d4_all _mm256_set1_pd
@@ -57,7 +58,7 @@ static inline double d4_greatest(d4 a) {
     __m128d m = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
 }
-/* The least of a[0], of a[1], of a[2], and of a[2] again; none is NaN. The greatest likewise. */
+/* The minima of a[0], a[1], a[2] and again a[2]; none is NaN. Likewise the maxima. */
 static inline d4 d4_least_three(const d4 a[3]) {
     d4 two = _mm256_min_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
     d4 one = _mm256_min_pd(a[2], _mm256_permute_pd(a[2], 5));
@@ -70,8 +71,8 @@ static inline d4 d4_greatest_three(const d4 a[3]) {
     return _mm256_max_pd(_mm256_permute2f128_pd(two, one, 0x20),
                          _mm256_permute2f128_pd(two, one, 0x31));
 }
-/* The largest floats that are not above, by a step of whole numbers; below 0 comes -0 and one
- * more. */
+/* The largest floats that are not above `a`: conversion, then one step of the integer
+ * representation. The step below 0 goes to -0 and one further. */
 static inline f4 f4_below_d4(d4 a) {
     const __m256i even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
     __m128 nearest = _mm256_cvtpd_ps(a);
@@ -87,7 +88,7 @@ static inline f4 f4_below_d4(d4 a) {
 static inline f4 f4_above_d4(d4 a) {
     return _mm_xor_ps(f4_below_d4(d4_negative(a)), _mm_set1_ps(-0.0f));
 }
-/* Three numbers from each of four places: the first of all in out[0], and so on. */
+/* Loads three numbers from each of four arrays: out[0] has the first of each, and so on. */
 static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     d4 even = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from[0])),
                                    _mm_loadu_pd(from[2]), 1);
@@ -98,8 +99,8 @@ static inline void d4_load_three(const double *const from[4], d4 out[3]) {
     out[2] = _mm256_setr_pd(from[0][2], from[1][2], from[2][2], from[3][2]);
 }
 
-/* Places of up to sixteen keys in ascending order; of equal ones the lowest tie comes first, and no
- * two ties are equal. There must be sixteen of each; beyond `count` they do not matter. */
+/* The ranks of up to sixteen keys in ascending order; among equal keys the lower tie comes first.
+ * No two ties are equal. Both arrays have sixteen elements; those beyond `count` are ignored. */
 static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint32_t count,
                               uint32_t place[16]) {
     const __m256i *keys = (const __m256i *)(const void *)key;
@@ -107,7 +108,7 @@ static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint
     for (uint32_t half = 0; 8 * half < count; half++) {
         __m256i k = _mm256_loadu_si256(keys + half), t = _mm256_loadu_si256(ties + half);
         __m256i lower = _mm256_setzero_si256();
-        for (uint32_t j = 0; j < count; j++) { /* a key above, or as high with a tie above */
+        for (uint32_t j = 0; j < count; j++) { /* a key above, or an equal key with a tie above */
             __m256i more = _mm256_sub_epi32(k, _mm256_cmpgt_epi32(t, _mm256_set1_epi32(tie[j])));
             lower = _mm256_sub_epi32(lower, _mm256_cmpgt_epi32(more, _mm256_set1_epi32(key[j])));
         }
@@ -115,8 +116,8 @@ static inline void abuti_rank(const int32_t key[16], const int32_t tie[16], uint
     }
 }
 
-/* A box as its low corner and its high one with the sign changed, so that boxes are joined by
- * minima alone. The fourth numbers are 0, or whatever. Bits do not depend on the processor. */
+/* A bounding box as its lower corner and its negated upper corner, so that the union of boxes is a
+ * minimum. The fourth elements are arbitrary. The bits do not depend on the processor. */
 typedef __m256 box4;
 
 #define box4_load _mm256_loadu_ps
@@ -128,8 +129,8 @@ static inline f4 box4_minus_high(box4 a) {
     return _mm256_extractf128_ps(a, 1);
 }
 
-/* Whole numbers of 16 bits are put into the lowest bits of 2^23, which makes them floats at once:
- * differences are exact, and taking 2^23 away gives the numbers. */
+/* 16-bit integers in the low mantissa bits of 2^23 are floats without a conversion: differences are
+ * exact, and subtracting 2^23 gives the integers. */
 #define WIDE_STEPS_ZERO 8388608.0f
 
 #if defined(LANES) && LANES == 16
@@ -144,11 +145,11 @@ typedef __m256 fw;
 typedef __m256 mw;
 
 #define fw_all _mm256_set1_ps
-/* A number for each group. */
+/* One number for each group. */
 static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
 }
-/* from[0], from[1] ... in all lanes of a group each; four numbers in all groups. */
+/* fw_groups: from[g] in all lanes of group g. fw_repeat: four numbers in every group. */
 static inline fw fw_groups(const float from[WIDE_GROUPS]) {
     return _mm256_blend_ps(_mm256_broadcast_ss(from), _mm256_broadcast_ss(from + 1), 0xf0);
 }
@@ -165,7 +166,7 @@ static inline fw fw_repeat(f4 a) {
 /* c - a b */
 #define fw_mul_from _mm256_fnmadd_ps
 #define fw_div _mm256_div_ps
-/* a / b within two roundings, for b between 1e-30 and 1e30. */
+/* a / b within two ulps, for b between 1e-30 and 1e30. */
 #define fw_quotient _mm256_div_ps
 #define fw_sqrt _mm256_sqrt_ps
 #define fw_min _mm256_min_ps
@@ -177,13 +178,13 @@ static inline mw fw_less_equal(fw a, fw b) {
     return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
 }
 #define mw_and _mm256_and_ps
-/* a where the mask is set, 0 elsewhere; and the other way round */
+/* a if the mask is set, 0 otherwise; and the opposite */
 #define fw_where _mm256_and_ps
 #define fw_unless _mm256_andnot_ps
 static inline unsigned mw_bits(mw mask) {
     return (unsigned)_mm256_movemask_ps(mask);
 }
-/* a where the mask is set, b elsewhere */
+/* a if the mask is set, b otherwise */
 static inline fw fw_abs(fw a) {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
 }
@@ -203,7 +204,7 @@ static inline void fw_columns(const float *const from[8], uint32_t first, fw col
     column[2] = _mm256_shuffle_ps(high, high_2, 0x44);
     column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
 }
-/* The lanes whose bits are set, one after the other. */
+/* The indices of the lanes whose bits are set, in ascending order. */
 static inline __m256i abuti_lanes_of(unsigned bits) {
     uint64_t bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
     return _mm256_cvtepu8_epi32(
@@ -214,7 +215,7 @@ static inline uint32_t fw_number(uint32_t *to, uint32_t first, unsigned bits) {
     _mm256_storeu_si256((__m256i *)(void *)to, all);
     return (uint32_t)__builtin_popcount(bits);
 }
-/* As those of simd_four.h. */
+/* As in simd_four.h. */
 static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, const uint32_t *from,
                                      unsigned bits) {
     __m256i lanes = abuti_lanes_of(bits);
@@ -254,14 +255,14 @@ static inline unsigned fw_any_equal(const uint32_t a[3][4], const uint32_t b[3][
     }
     return met;
 }
-/* The least of all lanes. */
+/* The minimum of all lanes. */
 static inline float fw_least(fw a) {
     __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     m = _mm_min_ps(m, _mm_movehl_ps(m, m));
     return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
 }
 
-/* Nine times four numbers a group: out[i] holds 2^23 + from[group][4 i + lane]. */
+/* Loads nine times four numbers for each group: out[i] is 2^23 + from[group][4 i + lane]. */
 static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out[9]) {
     const __m256i high = _mm256_set1_epi16(0x4b00);
     for (int i = 0; i < 4; i++) {
@@ -348,8 +349,8 @@ static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, co
     return count;
 }
 
-/* Bit 4 i + j where one of the numbers a[0][i], a[1][i], a[2][i] is one of b[0][j], b[1][j] and
- * b[2][j]; `none` is equal to nothing. */
+/* Bit 4 i + j is set if one of a[0][i], a[1][i], a[2][i] equals one of b[0][j], b[1][j], b[2][j];
+ * `none` equals nothing. */
 static inline unsigned fw_any_equal(const uint32_t a[3][4], const uint32_t b[3][4], uint32_t none) {
     unsigned met = 0;
     for (int i = 0; i < 4; i++)

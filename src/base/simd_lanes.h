@@ -1,5 +1,5 @@
-/* Short names for vectors of LANES floats, for files *_lanes.c, which the build compiles once for
- * each number of LANES: 4, 8 and 16. What they export is BY_LANES(name). */
+/* Short names for vectors of LANES floats, for the files *_lanes.c, which the build compiles once
+ * for each number of LANES: 4, 8 and 16. They export BY_LANES(name). */
 #include "base/simd.h"
 
 #define BY_LANES_(name, lanes) name##_##lanes

@@ -1,17 +1,18 @@
-/* Sorting and joining: small tools with bounded worst cases.
+/* Sorting, union-find and partitioning with bounded worst cases.
  *
- * Sorting of keys: most lists hold a handful of them, for which insertion is fastest; a vertex in a
- * million triangles makes a huge one, for which insertion would be quadratic. So: insertion for
- * short runs, then bottom-up merging.
+ * Sorting of keys: most lists have a few keys, for which insertion sort is fastest. A vertex of a
+ * million triangles makes a long list, for which insertion sort would be quadratic. So: insertion
+ * sort for short runs, then bottom-up merging.
  *
- * Joining: a forest in which every parent is lower than its child, so the root of a set is its
- * lowest member whatever the order of the calls (the hooking of Jaiganesh & Burtscher 2018,
- * "A high-performance connected components implementation for GPUs", with path halving). Threads
- * may join at once: a root changes only by compare-and-swap, and shortening a path only ever
- * replaces an ancestor by a higher one.
+ * Union-find: a forest in which every parent is lower than its child, so that the root of a set is
+ * its lowest member in any order of calls (hooking by Jaiganesh & Burtscher 2018, "A
+ * high-performance connected components implementation for GPUs", with path halving). Threads may
+ * join concurrently: a root changes only by compare-and-swap, and path halving only replaces a
+ * parent by an ancestor of it.
  */
 #include "base/sort.h"
 
+#include <assert.h>
 #include <string.h>
 
 sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count) {
@@ -45,8 +46,8 @@ static void swap_items(unsigned char *a, unsigned char *b, size_t bytes) {
     }
 }
 
-static void sift(unsigned char *items, size_t root, size_t count, size_t bytes,
-                 bool (*after)(const void *a, const void *b)) {
+static void sift_down(unsigned char *items, size_t root, size_t count, size_t bytes,
+                      bool (*after)(const void *a, const void *b)) {
     for (size_t child; (child = 2 * root + 1) < count; root = child) {
         if (child + 1 < count && after(items + (child + 1) * bytes, items + child * bytes))
             child++;
@@ -60,16 +61,16 @@ void abuti_sort_items(void *items, size_t count, size_t bytes,
                       bool (*after)(const void *a, const void *b)) {
     unsigned char *first = items;
     for (size_t i = count / 2; i-- > 0;)
-        sift(first, i, count, bytes, after);
+        sift_down(first, i, count, bytes, after);
     for (size_t left = count; left > 1; left--) {
         swap_items(first, first + (left - 1) * bytes, bytes);
-        sift(first, 0, left - 1, bytes, after);
+        sift_down(first, 0, left - 1, bytes, after);
     }
 }
 
-#define RUN 16
+#define RUN_LENGTH 16
 
-static void sort_short(uint64_t *keys, size_t count) {
+static void insertion_sort(uint64_t *keys, size_t count) {
     for (size_t i = 1; i < count; i++) {
         uint64_t key = keys[i];
         size_t j = i;
@@ -88,13 +89,13 @@ static void merge(const uint64_t *from, size_t middle, size_t count, uint64_t *t
 
 void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count) {
     if (count <= ABUTI_SORT_SMALL) {
-        sort_short(keys, count);
+        insertion_sort(keys, count);
         return;
     }
-    for (size_t begin = 0; begin < count; begin += RUN)
-        sort_short(keys + begin, count - begin < RUN ? count - begin : RUN);
+    for (size_t begin = 0; begin < count; begin += RUN_LENGTH)
+        insertion_sort(keys + begin, count - begin < RUN_LENGTH ? count - begin : RUN_LENGTH);
     uint64_t *from = keys, *to = buffer;
-    for (size_t width = RUN; width < count; width *= 2) {
+    for (size_t width = RUN_LENGTH; width < count; width *= 2) {
         for (size_t begin = 0; begin < count; begin += 2 * width) {
             size_t left = count - begin;
             merge(from + begin, left < width ? left : width, left < 2 * width ? left : 2 * width,
@@ -133,40 +134,41 @@ void abuti_join(uint32_t *parent, uint32_t a, uint32_t b) {
     }
 }
 
-/* ---- records in parts ---- */
+/* ---- partitioning ---- */
 
-enum { ITEMS_MIN = 4096 }; /* of a chunk */
+enum { ITEMS_MIN = 4096 }; /* per chunk; smaller chunks cost more in counters than they gain */
 
-typedef struct dealing {
-    abuti_deal *deal;
-    abuti_deal_pass pass;
+typedef struct partition_job {
+    abuti_partition *partition;
+    abuti_partition_pass pass;
     void *data;
-    bool places;
-} dealing;
+    bool writes;
+} partition_job;
 
-static void deal_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const dealing *d = data;
-    d->pass(d->data, begin, end, d->places, d->deal->next[chunk]);
+static void partition_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const partition_job *d = data;
+    d->pass(d->data, begin, end, d->writes, d->partition->next[chunk]);
 }
 
-void abuti_deal_out(abut_context *context, size_t count, abuti_deal_pass pass, void *data,
-                    abuti_deal *deal) {
-    dealing d = {deal, pass, data, false};
+void abuti_partition_run(abut_context *context, size_t count, abuti_partition_pass pass, void *data,
+                         abuti_partition *partition) {
+    partition_job d = {partition, pass, data, false};
     size_t sum = 0;
-    size_t grain = count / ABUTI_DEAL_CHUNKS + 1;
+    size_t grain = count / ABUTI_PARTITION_CHUNKS + 1;
     grain = grain < ITEMS_MIN ? ITEMS_MIN : grain;
     const size_t chunks = abuti_chunk_count(count, grain);
-    memset(deal->next, 0, chunks * sizeof *deal->next);
-    abuti_parallel_for(context, count, grain, deal_task, &d);
-    for (size_t part = 0; part < ABUTI_DEAL_PARTS; part++) {
-        deal->begin[part] = sum;
+    assert(chunks <= ABUTI_PARTITION_CHUNKS);
+    memset(partition->next, 0, chunks * sizeof *partition->next);
+    abuti_parallel_for(context, count, grain, partition_task, &d);
+    for (size_t part = 0; part < ABUTI_PARTITION_PARTS; part++) {
+        partition->begin[part] = sum;
         for (size_t chunk = 0; chunk < chunks; chunk++) {
-            size_t here = deal->next[chunk][part];
-            deal->next[chunk][part] = sum;
+            size_t here = partition->next[chunk][part];
+            partition->next[chunk][part] = sum;
             sum += here;
         }
     }
-    deal->begin[ABUTI_DEAL_PARTS] = sum;
-    d.places = true;
-    abuti_parallel_for(context, count, grain, deal_task, &d);
+    partition->begin[ABUTI_PARTITION_PARTS] = sum;
+    d.writes = true;
+    abuti_parallel_for(context, count, grain, partition_task, &d);
 }

@@ -15,24 +15,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Large arrays are mostly written once from end to end, and then half of the time goes into getting
- * pages one by one. Linux gives larger ones where it is asked to. */
+/* Large arrays are usually written once from end to end, and half of that time is page faults.
+ * Linux provides large pages on request. */
 #ifdef MADV_HUGEPAGE
-enum { LARGE_PAGE = ABUTI_LARGE_PAGE, LARGE = 4 * LARGE_PAGE };
+enum { LARGE_PAGE = ABUTI_LARGE_PAGE, LARGE_ALLOCATION_MIN = 4 * LARGE_PAGE };
 
 static void *allocate_large(size_t bytes) {
     void *memory = NULL;
     if (posix_memalign(&memory, LARGE_PAGE, bytes))
         return NULL;
-    (void)madvise(memory, bytes & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE); /* only a wish */
+    (void)madvise(memory, bytes & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE); /* only a hint */
     return memory;
 }
 #endif
 
-void abuti_system_wish_large(void *memory, size_t bytes) {
+void abuti_system_advise_large_pages(void *memory, size_t bytes) {
 #ifdef MADV_HUGEPAGE
     size_t before = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
-    if (bytes >= LARGE && bytes > before)
+    if (bytes >= LARGE_ALLOCATION_MIN && bytes > before)
         (void)madvise((unsigned char *)memory + before,
                       (bytes - before) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE);
 #else
@@ -41,18 +41,19 @@ void abuti_system_wish_large(void *memory, size_t bytes) {
 #endif
 }
 
-/* Of Linux 5.14; headers may be older. */
+/* Since Linux 5.14; headers may be older. */
 #if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23
 #endif
 
-void abuti_system_get_pages(void *memory, size_t bytes) {
+void abuti_system_populate_pages(void *memory, size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
     if (begin < end)
-        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); /* else on first touch */
+        (void)madvise((void *)begin, end - begin,
+                      MADV_POPULATE_WRITE); /* on failure pages come on first touch */
 #else
     (void)memory;
     (void)bytes;
@@ -61,7 +62,7 @@ void abuti_system_get_pages(void *memory, size_t bytes) {
 
 void *abuti_system_allocate(size_t bytes, size_t alignment) {
 #ifdef MADV_HUGEPAGE
-    if (bytes >= LARGE)
+    if (bytes >= LARGE_ALLOCATION_MIN)
         return allocate_large(bytes);
 #endif
     return aligned_alloc(alignment, bytes);
@@ -79,7 +80,7 @@ char *abuti_system_real_path(const char *path) {
     return realpath(path, NULL);
 }
 
-int abuti_system_permit(int descriptor, mode_t mode) {
+int abuti_system_set_mode(int descriptor, mode_t mode) {
     return fchmod(descriptor, mode);
 }
 
@@ -95,9 +96,9 @@ bool abuti_system_is_private(const struct stat *about) {
     return about->st_uid == geteuid() && !(about->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* ---- files in a folder that is open ---- */
+/* ---- files in an open folder ---- */
 
-/* What the calls with "at" in their names expect. */
+/* Arguments for the system calls whose names end in "at". */
 static int at_folder(int folder) {
     return folder == ABUTI_NO_FOLDER ? AT_FDCWD : folder;
 }
@@ -116,8 +117,8 @@ int abuti_system_open_private(int parent, const char *path, const char **problem
             parent != ABUTI_NO_FOLDER ? "is a symbolic link" : "is a symbolic link of another user";
         return -1;
     }
-    /* Nobody can exchange a link of the user or of root where the sticky bit is set, as in /tmp;
-     * what was no link a moment ago is not followed. */
+    /* In a folder with the sticky bit, such as /tmp, no other user can exchange a link of the user
+     * or of root. A path that was no link at the check above is opened without following links. */
     int folder =
         abuti_system_open(parent, path,
                           O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW), 0);
@@ -153,7 +154,7 @@ int abuti_system_unlink(int folder, const char *path) {
     return unlinkat(at_folder(folder), at_name(folder, path), 0);
 }
 
-struct timespec abuti_system_written(const struct stat *about) {
+struct timespec abuti_system_modified_at(const struct stat *about) {
 #ifdef __APPLE__
     return about->st_mtimespec;
 #else
@@ -165,12 +166,12 @@ void abuti_system_touch(const char *path) {
     (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-int abuti_system_about(DIR *folder, const char *path, const char *name, struct stat *about) {
+int abuti_system_stat_entry(DIR *folder, const char *path, const char *name, struct stat *about) {
     (void)path;
     return fstatat(dirfd(folder), name, about, AT_SYMLINK_NOFOLLOW);
 }
 
-int abuti_system_remove(DIR *folder, const char *path, const char *name) {
+int abuti_system_remove_entry(DIR *folder, const char *path, const char *name) {
     (void)path;
     return unlinkat(dirfd(folder), name, 0);
 }
@@ -178,28 +179,28 @@ int abuti_system_remove(DIR *folder, const char *path, const char *name) {
 void abuti_system_lock(int descriptor, uint64_t byte) {
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
-                         .l_start = (off_t)byte, /* there may be locks beyond the end of a file */
+                         .l_start = (off_t)byte, /* a lock may be beyond the end of the file */
                          .l_len = 1};
     while (fcntl(descriptor, F_SETLKW, &lock) != 0 && errno == EINTR)
         ;
 }
 
-void *abuti_system_library(const char *name) {
+void *abuti_system_load_library(const char *name) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-void *abuti_system_symbol(void *library, const char *name) {
+void *abuti_system_find_symbol(void *library, const char *name) {
     return dlsym(library, name);
 }
 
 #ifdef ABUT_HAS_THREADS
-bool abuti_system_start(pthread_t *thread, void *(*work)(void *unused)) {
-    enum { STACK = 8 << 20 }; /* as Linux has it; other systems give new threads less */
+bool abuti_system_start_thread(pthread_t *thread, void *(*work)(void *unused)) {
+    enum { STACK_BYTES = 8 << 20 }; /* the default of Linux; other systems give new threads less */
     pthread_attr_t attributes;
     sigset_t all, before;
     if (pthread_attr_init(&attributes))
         return false;
-    (void)pthread_attr_setstacksize(&attributes, STACK);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = pthread_create(thread, &attributes, work, NULL) == 0;

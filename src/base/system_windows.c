@@ -41,12 +41,12 @@ locale_t uselocale(locale_t locale) {
 
 /* ---- memory ---- */
 
-void abuti_system_wish_large(void *memory, size_t bytes) {
+void abuti_system_advise_large_pages(void *memory, size_t bytes) {
     (void)memory;
     (void)bytes;
 }
 
-void abuti_system_get_pages(void *memory, size_t bytes) {
+void abuti_system_populate_pages(void *memory, size_t bytes) {
     (void)memory;
     (void)bytes;
 }
@@ -77,7 +77,7 @@ char *abuti_system_real_path(const char *path) {
     return real;
 }
 
-int abuti_system_permit(int descriptor, mode_t mode) {
+int abuti_system_set_mode(int descriptor, mode_t mode) {
     (void)descriptor;
     (void)mode;
     return 0;
@@ -94,7 +94,7 @@ int abuti_system_open_private(int parent, const char *path, const char **problem
     if (stat(path, &about) != 0)
         return -1;
     errno = ENOTDIR;
-    return S_ISDIR(about.st_mode) ? 0 : -1; /* any number but ABUTI_NO_FOLDER: it is not used */
+    return S_ISDIR(about.st_mode) ? 0 : -1; /* any value except ABUTI_NO_FOLDER; it is not used */
 }
 
 void abuti_system_close_folder(int folder) {
@@ -120,7 +120,7 @@ int abuti_system_rename(int folder, const char *from, const char *to) {
     (void)folder;
     if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
         return 0;
-    errno = EACCES; /* someone has it open, mostly */
+    errno = EACCES; /* most often the file is open in another program */
     return -1;
 }
 
@@ -133,7 +133,7 @@ bool abuti_system_is_private(const struct stat *about) {
     return true;
 }
 
-struct timespec abuti_system_written(const struct stat *about) {
+struct timespec abuti_system_modified_at(const struct stat *about) {
     return (struct timespec){.tv_sec = about->st_mtime};
 }
 
@@ -141,22 +141,22 @@ void abuti_system_touch(const char *path) {
     (void)_utime(path, NULL);
 }
 
-static bool join(char *out, size_t bytes, const char *path, const char *name) {
+static bool join_path(char *out, size_t bytes, const char *path, const char *name) {
     int length = snprintf(out, bytes, "%s/%s", path, name);
     errno = ENAMETOOLONG;
     return length > 0 && (size_t)length < bytes;
 }
 
-int abuti_system_about(DIR *folder, const char *path, const char *name, struct stat *about) {
+int abuti_system_stat_entry(DIR *folder, const char *path, const char *name, struct stat *about) {
     char whole[2048];
     (void)folder;
-    return join(whole, sizeof whole, path, name) ? stat(whole, about) : -1;
+    return join_path(whole, sizeof whole, path, name) ? stat(whole, about) : -1;
 }
 
-int abuti_system_remove(DIR *folder, const char *path, const char *name) {
+int abuti_system_remove_entry(DIR *folder, const char *path, const char *name) {
     char whole[2048];
     (void)folder;
-    return join(whole, sizeof whole, path, name) ? _unlink(whole) : -1;
+    return join_path(whole, sizeof whole, path, name) ? _unlink(whole) : -1;
 }
 
 void abuti_system_lock(int descriptor, uint64_t byte) {
@@ -166,11 +166,11 @@ void abuti_system_lock(int descriptor, uint64_t byte) {
 
 /* ---- libraries ---- */
 
-void *abuti_system_library(const char *name) {
+void *abuti_system_load_library(const char *name) {
     return (void *)LoadLibraryA(name);
 }
 
-void *abuti_system_symbol(void *library, const char *name) {
+void *abuti_system_find_symbol(void *library, const char *name) {
     FARPROC symbol = GetProcAddress((HMODULE)library, name);
     void *address;
     memcpy(&address, &symbol, sizeof address);
@@ -180,8 +180,8 @@ void *abuti_system_symbol(void *library, const char *name) {
 /* ---- threads ---- */
 
 #ifdef ABUT_HAS_THREADS
-/* Whose code threads run can no longer be unloaded. */
-bool abuti_system_start(pthread_t *thread, void *(*work)(void *unused)) {
+/* Pins the library: it cannot be unloaded while a thread may run its code. */
+bool abuti_system_start_thread(pthread_t *thread, void *(*work)(void *unused)) {
     HMODULE here;
     const DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
     return GetModuleHandleExA(how, (LPCSTR)(uintptr_t)work, &here) &&

@@ -1,4 +1,4 @@
-/* Sine and cosine that are the same on every machine, and mirror exactly. */
+/* Sine and cosine with the same bits on every machine and exact mirror symmetry. */
 #ifndef ABUTI_BASE_TURN_H
 #define ABUTI_BASE_TURN_H
 
@@ -8,7 +8,7 @@ typedef struct abuti_vec2 {
     double x, y;
 } abuti_vec2;
 
-/* Cosine and sine of `part` / `whole` turns, part < whole <= 2^33. */
+/* Cosine and sine of `part` / `whole` turns, for part < whole <= 2^33. */
 abuti_vec2 abuti_turn(uint64_t part, uint64_t whole);
 
 #endif

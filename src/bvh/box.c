@@ -28,7 +28,7 @@ static uint32_t region_visit(const region *r, uint32_t *triangles) {
         uint32_t leaf = next & ~BVH_LEAF;
         for (uint32_t i = 0; i < bvh_leaf_fill(r->bvh, leaf); i++) {
             uint32_t triangle = r->bvh->order[leaf * BVH_WIDTH + i];
-            if (!box_triangle_meet(r->box, bvh_triangle(r->bvh->mesh, triangle)))
+            if (!box_triangle_intersect(r->box, bvh_triangle(r->bvh->mesh, triangle)))
                 continue;
             if (triangles)
                 triangles[count] = triangle;

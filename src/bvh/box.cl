@@ -97,7 +97,7 @@ __kernel void box_judge(__global const double *corners, __global const uint *tre
     box.lo = load_point(from);
     box.hi = load_point(from + 3);
     places[j] = triangle;
-    accepted[j] = box_triangle_meet(box, load_triangle(corners, triangle)) != 0;
+    accepted[j] = box_triangle_intersect(box, load_triangle(corners, triangle)) != 0;
     keys[j] = 0.0;
     answers[j] = triangle;
 }

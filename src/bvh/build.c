@@ -740,8 +740,8 @@ static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, doub
     abut_status status = ABUT_ERROR_MEMORY;
     if (b.items && b.spare && b.chunks && b.chunk_left && b.ranges) {
         if (shared) {
-            abuti_get_pages(context, b.items, count * sizeof *b.items);
-            abuti_get_pages(context, b.spare, count * sizeof *b.spare);
+            abuti_populate_pages(context, b.items, count * sizeof *b.items);
+            abuti_populate_pages(context, b.spare, count * sizeof *b.spare);
         }
         status = abuti_parallel_try(context, "bvh", count, CHUNK, item_task, &b);
         status = status ? status : build_all(&b, mesh->triangle_count);

@@ -238,7 +238,7 @@ abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
 typedef struct bvh_solid_parts {
     uint32_t count;
     uint32_t *vertex; /* of each the lowest in a triangle */
-    uint32_t *part;   /* of each vertex, as by abuti_mesh_parts(); null if the surface has no
+    uint32_t *part;   /* of each vertex, as by abuti_vertex_components(); null if the surface has no
                        * border */
 } bvh_solid_parts;
 

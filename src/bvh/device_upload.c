@@ -40,7 +40,7 @@ static void upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abuti_buff
     writing w = {.mesh = bvh->mesh, .scale = bvh->scale, .order = bvh->order};
     w.floats = abuti_allocate(bvh->context, count, 9 * sizeof *w.floats);
     if (!w.floats) {
-        abuti_queue_stick(queue, ABUT_ERROR_MEMORY);
+        abuti_queue_set_error(queue, ABUT_ERROR_MEMORY);
         return;
     }
     abuti_parallel_for(bvh->context, count, GRAIN, floats_task, &w);
@@ -53,7 +53,7 @@ static void upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buff
     writing w = {.mesh = mesh};
     w.doubles = abuti_allocate(mesh->context, count, 9 * sizeof *w.doubles);
     if (!w.doubles) {
-        abuti_queue_stick(queue, ABUT_ERROR_MEMORY);
+        abuti_queue_set_error(queue, ABUT_ERROR_MEMORY);
         return;
     }
     abuti_parallel_for(mesh->context, count, GRAIN, doubles_task, &w);

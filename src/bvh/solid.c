@@ -21,7 +21,7 @@ static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_s
     uint32_t *part = abuti_allocate(bvh->context, mesh->vertex_count, sizeof *part);
     if (!part)
         return ABUT_ERROR_MEMORY;
-    const size_t count = abuti_mesh_parts(mesh, solid->names, part);
+    const size_t count = abuti_vertex_components(mesh, solid->names, part);
     const size_t kept = solid->border_count ? mesh->vertex_count : 0;
     bvh_solid_parts *parts =
         abuti_allocate(bvh->context, 1, sizeof *parts + (count + kept) * sizeof *parts->vertex);
@@ -69,7 +69,7 @@ static bool all_apart(const uint32_t *names, uint32_t count) {
 }
 
 static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
-                             const abuti_border *border) {
+                             const abuti_boundary *border) {
     const abut_mesh *mesh = bvh->mesh;
     size_t table = border->count ? 2 : 0;
     while (table < 2 * (size_t)border->count)
@@ -89,7 +89,7 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
     solid->single = (bool *)((uint32_t *)(solid + 1) + words);
     atomic_init(&solid->parts, NULL);
     atomic_init(&solid->interior, NULL);
-    abuti_border_list(border, solid->border, solid->single);
+    abuti_boundary_list(border, solid->border, solid->single);
     if (names)
         memcpy(solid->names, names, mesh->vertex_count * sizeof *names);
     return solid;
@@ -99,11 +99,11 @@ static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
     const abut_mesh *mesh = bvh->mesh;
     abut_context *context = bvh->context;
     uint32_t *names = NULL;
-    abuti_border border;
-    abut_status status = abuti_border_begin(mesh, &border);
+    abuti_boundary border;
+    abut_status status = abuti_boundary_begin(mesh, &border);
     if (status)
         return status;
-    abuti_border_find(&border, NULL);
+    abuti_boundary_find(&border, NULL);
     bool named = border.count > 0;
     if (named) {
         names = abuti_allocate(context, mesh->vertex_count, sizeof *names);
@@ -112,10 +112,10 @@ static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
                   : ABUT_ERROR_MEMORY;
     }
     if (named && !status && !all_apart(names, mesh->vertex_count))
-        abuti_border_find(&border, names);
+        abuti_boundary_find(&border, names);
     if (!status && !(*made = fill_solid(bvh, names, &border)))
         status = ABUT_ERROR_MEMORY;
-    abuti_border_end(&border);
+    abuti_boundary_end(&border);
     abuti_release(context, names);
     return status;
 }
@@ -186,8 +186,8 @@ static abut_status make_interior(const abut_bvh *bvh, const bvh_solid *solid, bv
     double *shares = abuti_allocate(bvh->context, parts->count, sizeof *shares);
     if (!shares)
         return ABUT_ERROR_MEMORY;
-    status = abuti_hole_shares(bvh->mesh, (const uint32_t(*)[2])solid->border, solid->single,
-                               solid->border_count, parts->part, parts->count, shares);
+    status = abuti_hole_fractions(bvh->mesh, (const uint32_t(*)[2])solid->border, solid->single,
+                                  solid->border_count, parts->part, parts->count, shares);
     bool has_solids = false, has_sheets = false;
     for (uint32_t i = 0; i < parts->count && !status; i++) {
         const bool sheet = shares[i] > ABUT_SHEET_HOLE_FRACTION;

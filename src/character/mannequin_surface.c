@@ -204,12 +204,12 @@ abut_status abuti_figure_surface(abut_context *context, const char *who, const f
     place_grid(&s);
     abut_status status = list_boxes(&s);
     if (!status) {
-        const abuti_levels levels = {.count = {s.count[0], s.count[1], s.count[2]},
-                                     .origin = s.origin,
-                                     .cell = s.cell,
-                                     .layer = give_layer,
-                                     .data = &s};
-        status = abuti_surface_extract(context, who, &levels, &fine);
+        const abuti_isosurface_grid levels = {.count = {s.count[0], s.count[1], s.count[2]},
+                                              .origin = s.origin,
+                                              .cell = s.cell,
+                                              .layer = give_layer,
+                                              .data = &s};
+        status = abuti_isosurface_extract(context, who, &levels, &fine);
     }
     if (!status) {
         const abuti_remesh how = {.length = edge_length,

@@ -25,7 +25,7 @@ typedef struct found {
 static void *allocate_found(found *f, abuti_gltf *gltf, size_t count, size_t element_bytes) {
     void *memory = gltf->status ? NULL : abuti_character_allocate(&f->pool, count, element_bytes);
     if (!memory)
-        abuti_gltf_keep(gltf, ABUT_ERROR_MEMORY);
+        abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
     return memory;
 }
 
@@ -69,7 +69,7 @@ static void read_bones(found *f, abuti_gltf *gltf) {
         bone.parent = from->parent;
         bone.name = name_of(f, gltf, object);
         if (f->rig.bone_of[from->node] == i) { /* else it is where its parent is */
-            abuti_gltf_place place = abuti_gltf_place_of(gltf, from->node);
+            abuti_gltf_trs place = abuti_gltf_read_trs(gltf, from->node);
             bone.translation = place.translation;
             bone.rotation = place.rotation;
             bone.scale = place.scale;
@@ -88,7 +88,7 @@ static void read_bones(found *f, abuti_gltf *gltf) {
 static uint32_t find_extra(abuti_gltf *gltf, uint32_t object, const char *name,
                            abuti_json_kind kind) {
     bool twice = false;
-    uint32_t value = abuti_json_member(&gltf->json, object, name, &twice, &gltf->looks);
+    uint32_t value = abuti_json_member(&gltf->json, object, name, &twice, &gltf->lookups);
     return value && gltf->json.values[value].kind == (uint32_t)kind ? value : 0;
 }
 
@@ -254,7 +254,7 @@ static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_characte
         abuti_gltf_at(gltf, ABUTI_GLTF_ANIMATIONS, number);
         uint64_t sampler = UINT64_MAX;
         if (values[i].kind == ABUTI_JSON_OBJECT)
-            sampler = abuti_gltf_whole(gltf, i, "sampler", UINT64_MAX);
+            sampler = abuti_gltf_integer(gltf, i, "sampler", UINT64_MAX);
         if (sampler >= count || values[at[sampler]].kind != ABUTI_JSON_OBJECT) {
             abuti_gltf_fail(gltf, "a channel names no sampler that is there");
         } else if (!read_target(f, gltf, i, &channel, &morphs)) {

@@ -131,7 +131,7 @@ static bool some_meet(const patch_work *work) {
                 size_t at = 3 * (size_t)work->segments[i].face[side] + (size_t)k;
                 t[side].corner[k] = patch_true(body, body->skin->corner[at]);
             }
-        if (triangle_triangle_meet(t[0], t[1], NULL) != ABUT_INTERSECTION_NONE)
+        if (triangle_triangle_intersect(t[0], t[1], NULL) != ABUT_INTERSECTION_NONE)
             return true;
     }
     return false;
@@ -289,8 +289,8 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
         /* By a skin without thickness, as where normals cancel: from the triangles. */
         abut_segment segment;
         vec3 way = way_of_triangles(work, triangle[0], triangle[1]);
-        triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
-                               pair_triangle(&frame.side[1], triangle[1]), &segment);
+        triangle_triangle_intersect(pair_triangle(&frame.side[0], triangle[0]),
+                                    pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
         answer = (patch_answer){.normal = way, .centre = point, .region = ABUT_NONE, .count = 1};
         answer.points[0] = (patch_point){.at = point,

@@ -243,7 +243,7 @@ static bool comes_before(const near_minimum *a, const near_minimum *b) {
 static void measure_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
     const patch_work *work = p->work;
     near_minimum m = {.face = {f->face, g->face}, .pair = ABUT_NONE};
-    closest_pair closest = triangle_triangle_apart_at(f->at, g->at, m.feature);
+    closest_pair closest = triangle_triangle_closest_features(f->at, g->at, m.feature);
     if (closest.distance > p->range)
         return;
     m.distance = closest.distance;
@@ -278,7 +278,8 @@ static void visit_row(proximity *p, const near_face *f, const near_leaf *b, cons
                                         row->distance[lane] - row->error <= p->nearest.distance);
         if (!facing && !nearest && !(row->near & unsure & bit))
             continue;
-        if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
+        if (crosses & bit &&
+            triangle_triangle_intersect(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
             if (facing)
                 add_facing(p, f, g, 0);
             continue;

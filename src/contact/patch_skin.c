@@ -209,7 +209,7 @@ static abut_status find_deciding(const patch_skin *skin, uint32_t *part, const u
     abut_status status = abuti_bvh_solid(skin->bvh, &solid);
     status = status ? status : abuti_bvh_solid_parts(skin->bvh, &parts);
     if (!status) {
-        abuti_mesh_parts(skin->bvh->mesh, solid->names, part);
+        abuti_vertex_components(skin->bvh->mesh, solid->names, part);
         *vertex = parts->vertex;
     }
     return status;
@@ -225,7 +225,7 @@ static void fill_parts(const patch_skin *skin, const uint32_t *part, const uint3
         volume[component] += volume_at(skin, skin->corner + 3 * (size_t)t);
         parts[component].face = t;
     }
-    abuti_component_seams(view, closed);
+    abuti_find_watertight_components(view, closed);
     for (uint32_t i = 0; i < view->component_count; i++) {
         sum += volume[i];
         parts[i].vertex = vertex[part[skin->bvh->mesh->indices[3 * (size_t)parts[i].face]]];

@@ -633,7 +633,7 @@ static void add_told(places *p, const solid_way *way, const feature faces[2], in
             segment3 flat[2];
             for (int k = 0; k < 4; k++)
                 flat[k / 2].end[k % 2] = flattened(p, f[k / 2].corner[k % 2].at);
-            vec3 near = segment_segment_near(flat[0], flat[1]).point_a;
+            vec3 near = segment_segment_closest_rounded(flat[0], flat[1]).point_a;
             at[0] = v3_lerp(f[0].corner[0].at, f[0].corner[1].at,
                             segment_closest_point(flat[0], near).parameter);
         }

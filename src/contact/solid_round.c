@@ -186,7 +186,7 @@ static void try_axis(near_work *w, uint32_t triangle, triangle3 t) {
         uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
         if (owns_edge(call, triangle, edge)) {
             segment3 side = {{t.corner[k], t.corner[(k + 1) % 3]}};
-            closest_pair near = segment_segment_near(side, w->axis);
+            closest_pair near = segment_segment_closest_rounded(side, w->axis);
             bool inner = near.distance <= w->reach;
             for (int i = 0; i < 2 && inner; i++)
                 inner =

@@ -315,7 +315,7 @@ static void try_sides(search *s, const solid_body *cylinder, const solid_body *o
         if (v3_max_abs(to) > 0)
             try_normal(s, side ? to : v3_scale(to, -1), false);
         else
-            try_both(s, v3_aside(cylinder->axis), false);
+            try_both(s, v3_orthogonal(cylinder->axis), false);
     }
     for (uint32_t i = 0; i < other->core.edge_count; i++) {
         frame_edge e = edge_of(other, i);
@@ -404,7 +404,7 @@ static void try_cylinders(search *s) {
     for (int side = 0; side < 2; side++) {
         vec3 axis = side ? s->b->axis : s->a->axis;
         try_both(s, v3_along(to, -v3_dot(to, axis), axis), false);
-        try_both(s, v3_aside(axis), false); /* where one axis is the other's */
+        try_both(s, v3_orthogonal(axis), false); /* where one axis is the other's */
     }
 }
 
@@ -596,7 +596,7 @@ static void find_normals(search *s, bool overlap, bool products) {
     const solid_body *segment = a->core.edge_count ? a : b;
     if (segment->core.edge_count) {
         frame_edge e = edge_of(segment, 0);
-        try_both(s, v3_aside(e.along), false);
+        try_both(s, v3_orthogonal(e.along), false);
     }
     try_both(s, v3(0, 0, 1), false);
 }

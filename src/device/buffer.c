@@ -1,35 +1,36 @@
-/* Buffers as users have them. */
+/* The public buffers, abut_buffer: device memory with a queue of its own. */
 #include "device/device.h"
 
-/* Makes a buffer of `bytes`, or of memory that is there. */
-static abut_status make(abut_device *device, size_t bytes, void *native, abut_buffer **buffer) {
+/* Creates a buffer of `bytes`, or one that wraps native memory. */
+static abut_status create_buffer(abut_device *device, size_t bytes, void *native,
+                                 abut_buffer **buffer) {
     abut_context *context = device->context;
-    abut_buffer *made = abuti_allocate_zeroed(context, 1, sizeof *made);
-    if (!made)
+    abut_buffer *created = abuti_allocate_zeroed(context, 1, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_queue_open(device, &made->queue);
+    abut_status status = abuti_queue_open(device, &created->queue);
     if (!status)
-        status = native ? abuti_buffer_wrap(device, native, &made->memory)
-                        : abuti_buffer_create(device, bytes, 1, &made->memory);
+        status = native ? abuti_buffer_wrap(device, native, &created->memory)
+                        : abuti_buffer_create(device, bytes, 1, &created->memory);
     if (status) {
-        abuti_queue_close(&made->queue);
-        abuti_release(context, made);
+        abuti_queue_close(&created->queue);
+        abuti_release(context, created);
         return status;
     }
-    *buffer = made;
+    *buffer = created;
     return ABUT_OK;
 }
 
 abut_status abut_buffer_create(abut_device *device, size_t bytes, abut_buffer **buffer) {
     if (!device || !buffer)
         return abuti_null(__func__, device ? "buffer" : "device");
-    return make(device, bytes, NULL, buffer);
+    return create_buffer(device, bytes, NULL, buffer);
 }
 
 abut_status abut_buffer_wrap(abut_device *device, void *native, abut_buffer **buffer) {
     if (!device || !native || !buffer)
         return abuti_null(__func__, !device ? "device" : !native ? "native" : "buffer");
-    return make(device, 0, native, buffer);
+    return create_buffer(device, 0, native, buffer);
 }
 
 void abut_buffer_destroy(abut_buffer *buffer) {
@@ -59,7 +60,7 @@ abut_status abut_buffer_write(abut_buffer *buffer, size_t offset, const void *da
 abut_status abut_buffer_read(const abut_buffer *buffer, size_t offset, void *data, size_t bytes) {
     if (!buffer || (!data && bytes))
         return abuti_null(__func__, buffer ? "data" : "buffer");
-    abuti_queue queue = buffer->queue; /* reading changes nothing of it */
+    abuti_queue queue = buffer->queue; /* a copy: reading does not change the buffer's queue */
     return abuti_buffer_download(&queue, &buffer->memory, offset, data, bytes);
 }
 
@@ -69,8 +70,8 @@ abut_status abuti_buffer_check(const abut_buffer *buffer, const char *function, 
     if (!buffer)
         return abuti_null(function, what);
     if (abut_device_native(buffer->memory.device) != abut_device_native(device))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is on another device than %s", function,
-                          what, device->info.name);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is not on the device %s", function, what,
+                          device->info.name);
     if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > buffer->memory.bytes)
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "%s: %s has %zu bytes; %zu elements of %zu bytes are needed", function,

@@ -1,14 +1,15 @@
-/* The program cache.
+/* The program cache: compiled OpenCL programs on disk.
  *
- * A file is: magic (16 bytes), its whole length (8 bytes, little end first), the key (32), the
- * length of the description (4), the description, the program, and the SHA-256 of all before it
- * (32). It is written aside and renamed, so that readers see all of it or nothing. Since the
- * content is code that will run, base/folder.c refuses files and folders that another user owns or
- * can write. Nothing here fails a caller: without an entry the program is built from its text.
+ * A file consists of: magic (16 bytes), its total length (8 bytes, little-endian), the key (32),
+ * the length of the description (4), the description, the program, and the SHA-256 of everything
+ * before it (32). It is written to a temporary file and renamed, so that readers see a complete
+ * file or none. Because the content is executed, base/folder.c rejects files and folders that
+ * another user owns or can write. No failure here fails the caller: without an entry the program is
+ * compiled from its source.
  *
- * New versions of the library, the driver or the device leave entries behind that no one will ask
- * for again. So an entry is stamped with the time of its last use, and after each new one the
- * oldest go until the folder is within its bound.
+ * New versions of the library, the driver or the device leave entries that are never used again.
+ * Therefore each use updates the modification time of an entry, and after each new entry the least
+ * recently used entries are removed until the folder is within its limit.
  */
 #include "device/cache.h"
 
@@ -23,11 +24,10 @@
 #define MAGIC "abut program 01\n"
 #define MAGIC_BYTES 16
 #define HEAD_BYTES (MAGIC_BYTES + 8 + ABUTI_DIGEST_BYTES + 4)
-#define MOST_BYTES                                                                \
-    ((uint64_t)1 << 30) /* no program is that large; a length beyond it is damage \
-                         */
+#define ENTRY_BYTES_MAX \
+    ((uint64_t)1 << 30) /* no program is that large; a longer length means damage */
 
-/* ---- where ---- */
+/* ---- paths ---- */
 
 bool abuti_cache_path(const unsigned char key[ABUTI_DIGEST_BYTES], char *path, size_t path_bytes) {
     char name[ABUTI_HEX_BYTES];
@@ -39,7 +39,7 @@ bool abuti_cache_path(const unsigned char key[ABUTI_DIGEST_BYTES], char *path, s
     return length > 0 && (size_t)length < path_bytes - used;
 }
 
-/* ---- numbers ---- */
+/* ---- little-endian numbers ---- */
 
 static void store_little_endian(unsigned char *to, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; i++)
@@ -53,15 +53,15 @@ static uint64_t load_little_endian(const unsigned char *from, int bytes) {
     return value;
 }
 
-/* ---- old entries ---- */
+/* ---- eviction ---- */
 
-static bool is_ours(const char *name) {
+static bool is_cache_file(const char *name) {
     return abuti_folder_is_temporary(name) || abuti_folder_is_name(name, ".program");
 }
 
 static bool is_older(const struct stat *a, const char *a_name, const struct stat *b,
                      const char *b_name) {
-    const struct timespec p = abuti_system_written(a), q = abuti_system_written(b);
+    const struct timespec p = abuti_system_modified_at(a), q = abuti_system_modified_at(b);
     if (p.tv_sec != q.tv_sec)
         return p.tv_sec < q.tv_sec;
     if (p.tv_nsec != q.tv_nsec)
@@ -69,10 +69,10 @@ static bool is_older(const struct stat *a, const char *a_name, const struct stat
     return strcmp(a_name, b_name) < 0;
 }
 
-/* The bytes of all entries, and the name of the one that was not used for longest, other than
- * `kept`; an empty name where there is none. */
-static uint64_t measure_folder(DIR *folder, const char *path, const char *kept, char *oldest,
-                               size_t oldest_bytes) {
+/* Sums the bytes of all entries. Writes the name of the least recently used one except `kept`; an
+ * empty name if there is none. */
+static uint64_t sum_entries(DIR *folder, const char *path, const char *kept, char *oldest,
+                            size_t oldest_bytes) {
     uint64_t sum = 0;
     struct stat about, best;
     struct dirent *entry;
@@ -81,8 +81,8 @@ static uint64_t measure_folder(DIR *folder, const char *path, const char *kept, 
     rewinddir(folder);
     while ((entry = readdir(folder))) {
         const char *name = entry->d_name;
-        if (!is_ours(name) || strlen(name) >= oldest_bytes ||
-            abuti_system_about(folder, path, name, &about) != 0 || !S_ISREG(about.st_mode))
+        if (!is_cache_file(name) || strlen(name) >= oldest_bytes ||
+            abuti_system_stat_entry(folder, path, name, &about) != 0 || !S_ISREG(about.st_mode))
             continue;
         sum += (uint64_t)about.st_size;
         if (strcmp(name, kept) != 0 && (!oldest[0] || is_older(&about, name, &best, oldest))) {
@@ -93,7 +93,7 @@ static uint64_t measure_folder(DIR *folder, const char *path, const char *kept, 
     return sum;
 }
 
-void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_bytes) {
+void abuti_cache_clean(abut_context *context, const char *path, uint64_t bytes_max) {
     char folder_path[1024], oldest[256];
     const char *name = strrchr(path, '/');
     if (!name || (size_t)(name - path) >= sizeof folder_path)
@@ -105,33 +105,34 @@ void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_by
     DIR *folder = opendir(folder_path);
     if (!folder)
         return;
-    /* One new entry rarely drives out more than one; the bound keeps a huge folder from holding us
-     * up, and the next entry goes on. */
+    /* One new entry rarely evicts more than one. The bound limits the time in a huge folder; the
+     * next write continues. */
     enum { REMOVED_MAX = 32 };
     for (int removed = 0; removed < REMOVED_MAX; removed++) {
-        if (measure_folder(folder, folder_path, name + 1, oldest, sizeof oldest) <= most_bytes ||
+        if (sum_entries(folder, folder_path, name + 1, oldest, sizeof oldest) <= bytes_max ||
             !oldest[0])
             break;
-        if (abuti_system_remove(folder, folder_path, oldest) != 0 && errno != ENOENT)
-            break; /* another process may have been faster, but then it is gone */
-        abuti_log(context, ABUT_LOG_INFO, "the program cache: %s made room", oldest);
+        if (abuti_system_remove_entry(folder, folder_path, oldest) != 0 && errno != ENOENT)
+            break; /* ENOENT: another process has removed it */
+        abuti_log(context, ABUT_LOG_INFO, "program cache: removed %s to stay within the limit",
+                  oldest);
     }
     closedir(folder);
 }
 
-/* ABUT_CACHE_MAX in MiB; 256 where that is no number. */
-static uint64_t most_bytes(void) {
-    const char *words = getenv("ABUT_CACHE_MAX");
+/* ABUT_CACHE_MAX in MiB; 256 if it is not set or not a number. */
+static uint64_t read_cache_limit(void) {
+    const char *text = getenv("ABUT_CACHE_MAX");
     char *end = NULL;
-    unsigned long mebibytes = words && words[0] ? strtoul(words, &end, 10) : 256;
-    if (end && (*end || words[0] == '-' || mebibytes > 1u << 20))
+    unsigned long mebibytes = text && text[0] ? strtoul(text, &end, 10) : 256;
+    if (end && (*end || text[0] == '-' || mebibytes > 1u << 20))
         mebibytes = 256;
     return (uint64_t)mebibytes << 20;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
-/* Whether these bytes are a whole entry of this key; then where its program starts. */
+/* Whether these bytes are a complete entry of this key; *start is the offset of its program. */
 static bool is_entry(const unsigned char *file, size_t bytes, const unsigned char *key,
                      size_t *start) {
     unsigned char sum[ABUTI_DIGEST_BYTES];
@@ -159,28 +160,28 @@ bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGES
         return false;
     size_t length = 0, start = 0;
     unsigned char *file = NULL;
-    bool fine = !abuti_source_open_own(&source, context, path);
-    if (fine) {
+    bool is_valid = !abuti_source_open_own(&source, context, path);
+    if (is_valid) {
         length = (size_t)source.total;
-        fine = source.total >= HEAD_BYTES + ABUTI_DIGEST_BYTES && source.total <= MOST_BYTES &&
-               (file = abuti_allocate(context, length, 1)) &&
-               abuti_source_read(&source, file, length) == length &&
-               abuti_source_fill(&source, 1) == 0 && is_entry(file, length, key, &start);
+        is_valid = source.total >= HEAD_BYTES + ABUTI_DIGEST_BYTES &&
+                   source.total <= ENTRY_BYTES_MAX && (file = abuti_allocate(context, length, 1)) &&
+                   abuti_source_read(&source, file, length) == length &&
+                   abuti_source_fill(&source, 1) == 0 && is_entry(file, length, key, &start);
         abuti_source_close(&source);
     }
-    if (!fine) {
-        abuti_log(context, ABUT_LOG_INFO, "%s: not a usable program; it is built again", path);
+    if (!is_valid) {
+        abuti_log(context, ABUT_LOG_INFO, "%s: not a valid program; it is compiled again", path);
         abuti_release(context, file);
         return false;
     }
-    abuti_system_touch(path); /* used now */
+    abuti_system_touch(path); /* mark as used */
     *bytes = length - start - ABUTI_DIGEST_BYTES;
     memmove(file, file + start, *bytes);
     *program = file;
     return true;
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGEST_BYTES],
                        const char *about, const unsigned char *program, size_t bytes) {
@@ -189,7 +190,7 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     size_t about_bytes = strlen(about);
     abuti_sink sink;
     if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path) ||
-        bytes > MOST_BYTES / 2)
+        bytes > ENTRY_BYTES_MAX / 2)
         return;
     store_little_endian(head + MAGIC_BYTES, HEAD_BYTES + about_bytes + bytes + sizeof sum, 8);
     memcpy(head + MAGIC_BYTES + 8, key, ABUTI_DIGEST_BYTES);
@@ -209,7 +210,7 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
         status = abuti_sink_commit(&sink);
     }
     if (!status)
-        abuti_cache_clean(context, path, most_bytes());
+        abuti_cache_clean(context, path, read_cache_limit());
     if (status)
-        abuti_log(context, ABUT_LOG_INFO, "the program cache: %s", abut_last_error());
+        abuti_log(context, ABUT_LOG_INFO, "program cache: %s", abut_last_error());
 }

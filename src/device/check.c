@@ -1,7 +1,7 @@
-/* The known-answer check of a device that was just opened. Wrong whole numbers or a wrong sum over
- * a work-group mean that the device or its compiler is broken: it is refused. Floats that are
- * rounded otherwise than here are allowed (OpenCL does not promise them), but noted: then answers
- * of this device agree with the CPU path within error bounds instead of bit for bit. */
+/* The self-test of a device that was just opened. Wrong integers or a wrong sum over a work-group
+ * mean that the device or its compiler is broken: opening fails. Floats that are rounded
+ * differently are allowed (OpenCL does not guarantee them) but recorded: results of this device
+ * then agree with the CPU within error bounds instead of bit by bit. */
 #include "device/kit.h"
 #include "device/tools_shared.h"
 
@@ -23,7 +23,7 @@ static float float_of(uint32_t bits) {
 }
 
 /* Random mantissas with exponents whose quotients, products and roots stay normal; approximate
- * division and square root get several of a hundred such cases wrong. The first few are known to be
+ * division and square root fail on several of a hundred such cases. The first few are known to be
  * hard: quotients next to a midpoint of two floats, and results that are subnormal. */
 static void make_input(float *in) {
     static const uint32_t hard[] = {0x3f800001, 0x3f7fffff, 0x3f800000, 0x40400000,
@@ -39,7 +39,7 @@ static void make_input(float *in) {
         in[i] = float_of(hard[i]);
 }
 
-static void compute(const float *in, uint32_t *out) {
+static void compute_expected(const float *in, uint32_t *out) {
     uint32_t total = 0, before = 0;
     for (uint32_t i = 0; i < ITEMS; i++)
         total += bits_of(in[2 * i]) >> 3;
@@ -76,32 +76,32 @@ static abut_status run_kernel(abut_device *device, const float *in, uint32_t *ou
     return status;
 }
 
-abut_status abuti_device_check(abut_device *device) {
+abut_status abuti_device_self_test(abut_device *device) {
     float in[2 * ITEMS];
-    uint32_t expected[WORDS * ITEMS], got[WORDS * ITEMS];
+    uint32_t expected[WORDS * ITEMS], actual[WORDS * ITEMS];
     make_input(in);
-    compute(in, expected);
-    memset(got, 0, sizeof got);
-    abut_status status = run_kernel(device, in, got);
+    compute_expected(in, expected);
+    memset(actual, 0, sizeof actual);
+    abut_status status = run_kernel(device, in, actual);
     if (status)
         return status;
-    uint32_t rounded = 0;
+    uint32_t differing = 0;
     for (uint32_t i = 0; i < WORDS * ITEMS; i++) {
-        if (got[i] == expected[i])
+        if (actual[i] == expected[i])
             continue;
         if (i % WORDS >= FLOAT_WORDS)
             return abuti_fail(ABUT_ERROR_DEVICE,
-                              "%s: the known-answer check failed: word %u of item %u is %08x "
+                              "%s: the self-test failed: word %u of item %u is %08x "
                               "instead of %08x; do not use this device with driver %s",
-                              device->info.name, i % WORDS, i / WORDS, got[i], expected[i],
+                              device->info.name, i % WORDS, i / WORDS, actual[i], expected[i],
                               device->info.driver);
-        rounded++;
+        differing++;
     }
-    device->info.same_bits = rounded == 0;
-    if (rounded)
+    device->info.same_bits = differing == 0;
+    if (differing)
         abuti_log(device->context, ABUT_LOG_WARNING,
-                  "%s: %u of %u float results are rounded otherwise than on this host",
-                  device->info.name, rounded, FLOAT_WORDS * ITEMS);
+                  "%s: %u of %u float results are rounded differently from this host",
+                  device->info.name, differing, FLOAT_WORDS * ITEMS);
     return ABUT_OK;
 }
 
@@ -109,8 +109,9 @@ abut_status abuti_device_check_bits(const char *function, const abut_device *dev
     const abut_device_info *info = &device->info;
     if (info->same_bits && info->has_doubles)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_DEVICE, "%s: %s %s; leave options->device null to work on the CPU",
-                      function, info->name,
-                      info->has_doubles ? "does not round floats as this CPU does"
+    return abuti_fail(ABUT_ERROR_DEVICE,
+                      "%s: %s %s; leave options->device null to compute on the CPU", function,
+                      info->name,
+                      info->has_doubles ? "rounds floats differently from this CPU"
                                         : "has no doubles");
 }

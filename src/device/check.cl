@@ -1,11 +1,11 @@
-/* Known answers: arithmetic of floats and whole numbers, local memory and barriers. The host
- * computes the same in check.c. */
+/* Self-test: arithmetic of floats and integers, local memory and barriers. The host computes the
+ * same in check.c. */
 #include "base/math_shared.h"
 #include "device/group_cl.h"
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 
-/* One group of 256; `in` holds two floats an item. */
+/* One group of 256; `in` has two floats for each work-item. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 known_answers(__global const float *in, __global uint *out, __local uint *room) {
     uint item = (uint)get_local_id(0), total;

@@ -1,12 +1,12 @@
-/* The list of devices, the choice among them, and the door to whichever back end a device has.
- * Sizes and ranges are checked here, so that no back end has to. */
+/* The list of devices, the choice among them, and the calls that are passed to the back end of a
+ * device. Sizes and ranges are validated here, so that back ends need not. */
 #include "device/device.h"
 #include "base/system.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_DEVICES 64
+#define DEVICES_MAX 64
 
 /* ---- public ---- */
 
@@ -15,16 +15,16 @@ const char *abut_device_kind_name(abut_device_kind kind) {
     return ABUTI_NAME(names, kind);
 }
 
-/* Among devices of one kind: units that run side by side times their clock. */
-static double speed_of(const abut_device_info *info) {
+/* Relative speed of devices of one kind: compute units times clock rate. */
+static double relative_speed(const abut_device_info *info) {
     return (double)info->compute_units * (info->clock_mhz ? info->clock_mhz : 1);
 }
 
-static uint32_t fastest_of(const abut_device_info *infos, uint32_t count, abut_device_kind kind) {
+static uint32_t find_fastest(const abut_device_info *infos, uint32_t count, abut_device_kind kind) {
     uint32_t best = count;
     for (uint32_t i = 0; i < count; i++)
         if (infos[i].kind == kind &&
-            (best == count || speed_of(&infos[i]) > speed_of(&infos[best])))
+            (best == count || relative_speed(&infos[i]) > relative_speed(&infos[best])))
             best = i;
     return best;
 }
@@ -46,20 +46,20 @@ abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_devi
     if (!count || (!infos && capacity))
         return abuti_null(__func__, count ? "infos" : "count");
     context = abuti_context_of(context);
-    abut_device_info *all = abuti_allocate(context, MOST_DEVICES, sizeof *all);
+    abut_device_info *all = abuti_allocate(context, MAX_DEVICES, sizeof *all);
     if (!all)
         return ABUT_ERROR_MEMORY;
     uint32_t found = 0;
     const char *absence;
     abut_status status =
-        abuti_opencl_list(context, all, capacity ? MOST_DEVICES : 0, &found, &absence);
+        abuti_opencl_list(context, all, capacity ? MAX_DEVICES : 0, &found, &absence);
     if (!status && found > capacity) {
         *count = found;
         status = abuti_fail(ABUT_ERROR_BUFFER,
-                            "abut_device_list: room for %llu devices, but there are %u",
+                            "abut_device_list: capacity is %llu, but there are %u devices",
                             (unsigned long long)capacity, found);
     } else if (!status) {
-        const uint32_t fastest = fastest_of(all, found, ABUT_DEVICE_KIND_GPU);
+        const uint32_t fastest = find_fastest(all, found, ABUT_DEVICE_KIND_GPU);
         if (fastest < found)
             all[fastest].is_default = true;
         status = write_infos(all, found, infos);
@@ -70,8 +70,8 @@ abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_devi
     return status;
 }
 
-/* Whether `text` holds `part`, in any case. */
-static bool holds(const char *text, const char *part) {
+/* Whether `text` contains `part`, ignoring case. */
+static bool contains_text(const char *text, const char *part) {
     size_t length = strlen(part);
     for (; *text; text++)
         if (strncasecmp(text, part, length) == 0)
@@ -86,21 +86,22 @@ static bool is_number(const char *text) {
 
 static uint32_t select_device(const abut_device_info *infos, uint32_t count, const char *selector) {
     if (!selector[0] || !strcasecmp(selector, "auto") || !strcasecmp(selector, "gpu"))
-        return fastest_of(infos, count, ABUT_DEVICE_KIND_GPU);
+        return find_fastest(infos, count, ABUT_DEVICE_KIND_GPU);
     if (!strcasecmp(selector, "cpu"))
-        return fastest_of(infos, count, ABUT_DEVICE_KIND_CPU);
+        return find_fastest(infos, count, ABUT_DEVICE_KIND_CPU);
     if (is_number(selector)) {
         uint32_t index = (uint32_t)strtoul(selector, NULL, 10);
         return index < count ? index : count;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (holds(infos[i].name, selector) || holds(infos[i].platform, selector))
+        if (contains_text(infos[i].name, selector) || contains_text(infos[i].platform, selector))
             return i;
     return count;
 }
 
-/* "0: name (gpu), 1: name (cpu)" for sentences. */
-static void name_all(const abut_device_info *infos, uint32_t count, char *out, size_t out_bytes) {
+/* Writes "0: name (gpu), 1: name (cpu)" for messages. */
+static void write_device_names(const abut_device_info *infos, uint32_t count, char *out,
+                               size_t out_bytes) {
     size_t used = 0;
     out[0] = 0;
     for (uint32_t i = 0; i < count && used < out_bytes; i++) {
@@ -110,21 +111,21 @@ static void name_all(const abut_device_info *infos, uint32_t count, char *out, s
     }
 }
 
-static abut_status refuse(const abut_device_info *infos, uint32_t count, const char *selector,
-                          const char *absence) {
+static abut_status fail_selection(const abut_device_info *infos, uint32_t count,
+                                  const char *selector, const char *absence) {
     char names[512];
     if (!count)
         return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no OpenCL device: %s", absence);
-    name_all(infos, count, names, sizeof names);
+    write_device_names(infos, count, names, sizeof names);
     if (!selector[0] || !strcasecmp(selector, "auto") || !strcasecmp(selector, "gpu"))
-        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no GPU; there is %s", names);
-    return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no device '%s'; there is %s", selector,
-                      names);
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no GPU; the devices are %s", names);
+    return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no device '%s'; the devices are %s",
+                      selector, names);
 }
 
-/* Gives the device to the user if it computes what it should. */
-static abut_status check_opened(abut_device *opened, abut_device **device) {
-    abut_status status = abuti_device_check(opened);
+/* Returns the device to the user if its self-test succeeds. */
+static abut_status return_tested(abut_device *opened, abut_device **device) {
+    abut_status status = abuti_device_self_test(opened);
     if (status)
         abut_device_destroy(opened);
     else
@@ -137,22 +138,22 @@ abut_status abut_device_open(abut_context *context, const char *selector, abut_d
         return abuti_null(__func__, "device");
     context = abuti_context_of(context);
     selector = selector ? selector : "";
-    abut_device_info *infos = abuti_allocate(context, MOST_DEVICES, sizeof *infos);
+    abut_device_info *infos = abuti_allocate(context, DEVICES_MAX, sizeof *infos);
     if (!infos)
         return ABUT_ERROR_MEMORY;
     uint32_t count = 0;
     const char *absence = "";
     abut_device *opened = NULL;
-    abut_status status = abuti_opencl_list(context, infos, MOST_DEVICES, &count, &absence);
-    if (count > MOST_DEVICES)
-        count = MOST_DEVICES;
+    abut_status status = abuti_opencl_list(context, infos, DEVICES_MAX, &count, &absence);
+    if (count > DEVICES_MAX)
+        count = DEVICES_MAX;
     if (!status) {
         uint32_t index = select_device(infos, count, selector);
         status = index < count ? abuti_opencl_open(context, index, &infos[index], &opened)
-                               : refuse(infos, count, selector, absence);
+                               : fail_selection(infos, count, selector, absence);
     }
     abuti_release(context, infos);
-    return status ? status : check_opened(opened, device);
+    return status ? status : return_tested(opened, device);
 }
 
 abut_status abut_device_open_native(abut_context *context, void *native_context,
@@ -164,7 +165,7 @@ abut_status abut_device_open_native(abut_context *context, void *native_context,
     abut_device *opened;
     abut_status status =
         abuti_opencl_open_native(abuti_context_of(context), native_context, native_device, &opened);
-    return status ? status : check_opened(opened, device);
+    return status ? status : return_tested(opened, device);
 }
 
 void *abut_device_native(const abut_device *device) {
@@ -178,15 +179,16 @@ abut_status abut_device_get_info(const abut_device *device, abut_device_info *in
 }
 
 abut_device *abuti_device_retain(abut_device *device) {
-    atomic_fetch_add_explicit(&device->holds, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&device->reference_count, 1, memory_order_relaxed);
     return device;
 }
 
 void abut_device_destroy(abut_device *device) {
-    if (!device || atomic_fetch_sub_explicit(&device->holds, 1, memory_order_acq_rel) != 1)
+    if (!device ||
+        atomic_fetch_sub_explicit(&device->reference_count, 1, memory_order_acq_rel) != 1)
         return;
-    abuti_lanes_destroy(device);
-    abuti_spares_release(device, 0);
+    abuti_transfer_destroy(device);
+    abuti_buffer_pool_trim(device, 0);
     device->backend->close(device);
 }
 
@@ -211,20 +213,20 @@ void abuti_queue_close(abuti_queue *queue) {
     *queue = (abuti_queue){0};
 }
 
-void abuti_queue_stick(abuti_queue *queue, abut_status status) {
-    if (!queue->stuck)
-        queue->stuck = status;
+void abuti_queue_set_error(abuti_queue *queue, abut_status status) {
+    if (!queue->error)
+        queue->error = status;
 }
 
 abut_status abuti_queue_report(abuti_queue *queue) {
-    abut_status status = queue->stuck;
-    queue->stuck = ABUT_OK;
+    abut_status status = queue->error;
+    queue->error = ABUT_OK;
     return status;
 }
 
-/* A call that failed has not waited, and what was queued before it may still read memory of the
- * host, which the caller is about to release. */
-static abut_status waited(abuti_queue *queue, abut_status status) {
+/* If a call fails, it has not waited, and earlier commands may still read host memory that the
+ * caller is about to release. So wait for them. */
+static abut_status wait_after_failure(abuti_queue *queue, abut_status status) {
     if (status)
         (void)queue->device->backend->finish(queue);
     return status;
@@ -232,12 +234,12 @@ static abut_status waited(abuti_queue *queue, abut_status status) {
 
 abut_status abuti_queue_finish(abuti_queue *queue) {
     abut_status status = abuti_queue_report(queue);
-    abut_status finished = waited(queue, queue->device->backend->finish(queue));
+    abut_status finished = wait_after_failure(queue, queue->device->backend->finish(queue));
     return status ? status : finished;
 }
 
 abut_status abuti_queue_wait(abuti_queue *queue, abuti_queue *other) {
-    if (queue == other || queue->stuck)
+    if (queue == other || queue->error)
         return ABUT_OK;
     return queue->device->backend->wait(queue, other);
 }
@@ -248,7 +250,7 @@ void abuti_queue_clock_start(abuti_queue *queue) {
 
 abut_status abuti_queue_clock_stop(abuti_queue *queue, double *ms) {
     if (!queue->clock)
-        return abuti_fail(ABUT_ERROR_DEVICE, "%s: its clock could not be started",
+        return abuti_fail(ABUT_ERROR_DEVICE, "%s: the clock could not be started",
                           queue->device->info.name);
     queue->clock = false;
     return queue->device->backend->clock_stop(queue, ms);
@@ -261,28 +263,28 @@ abut_status abuti_buffer_create(abut_device *device, size_t count, size_t elemen
     size_t bytes;
     if (abuti_multiply_overflows(count, element_bytes, &bytes) || bytes > device->info.buffer_bytes)
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: a buffer of %zu x %zu bytes is beyond its limit of %llu bytes; use "
-                          "another device or the CPU path",
+                          "%s: a buffer of %zu x %zu bytes exceeds its limit of %llu bytes; use "
+                          "another device or the CPU",
                           device->info.name, count, element_bytes,
                           (unsigned long long)device->info.buffer_bytes);
-    abuti_buffer made = {.device = device, .bytes = bytes};
-    abut_status status = device->backend->buffer_create(&made);
-    if (status && abuti_spares_release(device, 0))
-        status = device->backend->buffer_create(&made);
+    abuti_buffer created = {.device = device, .bytes = bytes};
+    abut_status status = device->backend->buffer_create(&created);
+    if (status && abuti_buffer_pool_trim(device, 0))
+        status = device->backend->buffer_create(&created);
     if (status)
         return status;
     abuti_device_retain(device);
-    *buffer = made;
+    *buffer = created;
     return ABUT_OK;
 }
 
 abut_status abuti_buffer_wrap(abut_device *device, void *native, abuti_buffer *buffer) {
-    abuti_buffer made = {.device = device};
-    abut_status status = device->backend->buffer_wrap(&made, native);
+    abuti_buffer created = {.device = device};
+    abut_status status = device->backend->buffer_wrap(&created, native);
     if (status)
         return status;
     abuti_device_retain(device);
-    *buffer = made;
+    *buffer = created;
     return ABUT_OK;
 }
 
@@ -300,46 +302,47 @@ abut_status abuti_buffer_reserve(abut_device *device, size_t count, size_t eleme
     if (buffer->device && !abuti_multiply_overflows(count, element_bytes, &bytes) &&
         bytes <= buffer->bytes)
         return ABUT_OK;
-    abuti_buffer_destroy(buffer); /* first, since both may not fit */
+    abuti_buffer_destroy(buffer); /* first, because both may not fit */
     if (!abuti_multiply_overflows(count, element_bytes, &bytes) &&
-        abuti_spares_take(device, bytes, buffer))
+        abuti_buffer_pool_acquire(device, bytes, buffer))
         return ABUT_OK;
     return abuti_buffer_create(device, count, element_bytes, buffer);
 }
 
-/* [offset, offset + bytes) must lie in the buffer. */
+/* Checks that [offset, offset + bytes) is inside the buffer. */
 static abut_status check_range(const abuti_buffer *buffer, size_t offset, size_t bytes,
                                const char *what) {
     if (buffer->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %zu bytes from %zu are beyond a buffer of %zu",
-                      what, bytes, offset, buffer->bytes);
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %zu bytes from offset %zu are outside a buffer of %zu bytes", what,
+                      bytes, offset, buffer->bytes);
 }
 
 abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t offset,
                                 const void *data, size_t bytes) {
-    abut_status status = queue->stuck ? ABUT_OK : check_range(to, offset, bytes, "upload");
-    if (status || !bytes || queue->stuck)
+    abut_status status = queue->error ? ABUT_OK : check_range(to, offset, bytes, "upload");
+    if (status || !bytes || queue->error)
         return status;
-    if (abuti_lanes_upload(queue, to, offset, data, bytes, &status))
+    if (abuti_transfer_upload(queue, to, offset, data, bytes, &status))
         return status;
     return queue->device->backend->upload(queue, to, offset, data, bytes, true);
 }
 
 void abuti_buffer_make(abuti_queue *queue, const void *data, size_t count, size_t element_bytes,
                        abuti_buffer *buffer) {
-    if (queue->stuck)
+    if (queue->error)
         return;
-    abuti_queue_stick(queue, abuti_buffer_create(queue->device, count, element_bytes, buffer));
+    abuti_queue_set_error(queue, abuti_buffer_create(queue->device, count, element_bytes, buffer));
     if (data)
-        abuti_queue_stick(queue,
-                          abuti_buffer_upload(queue, buffer, 0, data, count * element_bytes));
+        abuti_queue_set_error(queue,
+                              abuti_buffer_upload(queue, buffer, 0, data, count * element_bytes));
 }
 
 abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
                               size_t bytes) {
-    abut_status status = queue->stuck ? ABUT_OK : check_range(to, offset, bytes, "upload");
-    if (status || !bytes || queue->stuck)
+    abut_status status = queue->error ? ABUT_OK : check_range(to, offset, bytes, "upload");
+    if (status || !bytes || queue->error)
         return status;
     return queue->device->backend->upload(queue, to, offset, data, bytes, false);
 }
@@ -347,16 +350,17 @@ abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offse
 abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                   void *data, size_t bytes) {
     abut_status status =
-        queue->stuck ? abuti_queue_finish(queue) : check_range(from, offset, bytes, "download");
+        queue->error ? abuti_queue_finish(queue) : check_range(from, offset, bytes, "download");
     if (status || !bytes)
         return status;
-    return waited(queue, queue->device->backend->download(queue, from, offset, data, bytes, true));
+    return wait_after_failure(queue, queue->device->backend->download(queue, from, offset, data,
+                                                                      bytes, true));
 }
 
 abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                  void *data, size_t bytes) {
-    abut_status status = queue->stuck ? ABUT_OK : check_range(from, offset, bytes, "download");
-    if (status || !bytes || queue->stuck)
+    abut_status status = queue->error ? ABUT_OK : check_range(from, offset, bytes, "download");
+    if (status || !bytes || queue->error)
         return status;
     return queue->device->backend->download(queue, from, offset, data, bytes, false);
 }
@@ -368,7 +372,7 @@ abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abut
 
 abut_status abuti_buffer_copy_part(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
                                    abuti_buffer *to, size_t to_offset, size_t bytes) {
-    if (queue->stuck)
+    if (queue->error)
         return ABUT_OK;
     abut_status status = check_range(from, from_offset, bytes, "copy");
     status = status ? status : check_range(to, to_offset, bytes, "copy");
@@ -378,8 +382,8 @@ abut_status abuti_buffer_copy_part(abuti_queue *queue, const abuti_buffer *from,
 }
 
 abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {
-    abut_status status = queue->stuck ? ABUT_OK : check_range(to, 0, bytes, "fill");
-    if (status || !bytes || queue->stuck)
+    abut_status status = queue->error ? ABUT_OK : check_range(to, 0, bytes, "fill");
+    if (status || !bytes || queue->error)
         return status;
     return queue->device->backend->fill(queue, to, word, bytes);
 }
@@ -388,18 +392,18 @@ abut_status abuti_buffer_fill(abuti_queue *queue, abuti_buffer *to, uint32_t wor
 
 abut_status abuti_staging_create(abuti_queue *queue, size_t count, size_t element_bytes,
                                  abuti_staging *staging) {
-    abuti_staging made = {0};
+    abuti_staging created = {0};
     abut_status status = ABUT_OK;
-    if (abuti_multiply_overflows(count, element_bytes, &made.bytes))
-        return abuti_fail(ABUT_ERROR_MEMORY, "%zu x %zu bytes are more than a size can tell", count,
+    if (abuti_multiply_overflows(count, element_bytes, &created.bytes))
+        return abuti_fail(ABUT_ERROR_MEMORY, "%zu x %zu bytes overflow size_t", count,
                           element_bytes);
-    if (made.bytes && made.bytes <= queue->device->info.buffer_bytes)
-        status = queue->device->backend->staging_create(queue, &made);
-    if (!status && !made.native)
-        made.at = abuti_allocate(queue->device->context, count, element_bytes);
-    if (status || !made.at)
+    if (created.bytes && created.bytes <= queue->device->info.buffer_bytes)
+        status = queue->device->backend->staging_create(queue, &created);
+    if (!status && !created.native)
+        created.at = abuti_allocate(queue->device->context, count, element_bytes);
+    if (status || !created.at)
         return status ? status : ABUT_ERROR_MEMORY;
-    *staging = made;
+    *staging = created;
     return ABUT_OK;
 }
 
@@ -432,12 +436,12 @@ abut_status abuti_program_make(abut_device *device, const abuti_module *module, 
 
 abut_status abuti_kernel_create(abuti_program *program, abut_device *device, const char *name,
                                 abuti_kernel *kernel) {
-    abuti_kernel made = {.device = device, .name = name};
-    abut_status status = device->backend->kernel_create(program, &made);
+    abuti_kernel created = {.device = device, .name = name};
+    abut_status status = device->backend->kernel_create(program, &created);
     if (status)
         return status;
     abuti_device_retain(device);
-    *kernel = made;
+    *kernel = created;
     return ABUT_OK;
 }
 
@@ -451,10 +455,11 @@ void abuti_kernel_destroy(abuti_kernel *kernel) {
 
 abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
                          size_t group_items, const abuti_argument *arguments, uint32_t count) {
-    if (!groups || queue->stuck)
+    if (!groups || queue->error)
         return ABUT_OK;
     if (group_items > queue->device->info.group_items)
-        return abuti_fail(ABUT_ERROR_DEVICE, "%s: kernel %s needs work-groups of %zu, it has %llu",
+        return abuti_fail(ABUT_ERROR_DEVICE,
+                          "%s: kernel %s needs work-groups of %zu; the device has at most %llu",
                           queue->device->info.name, kernel->name, group_items,
                           (unsigned long long)queue->device->info.group_items);
     return queue->device->backend->launch(queue, kernel, groups, group_items, arguments, count);

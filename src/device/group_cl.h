@@ -1,11 +1,11 @@
-/* What the kernels of this floor share: the sum of all items before an item of a work-group.
+/* Exclusive prefix sum over a work-group, shared by the kernels of this module.
  *
- * OpenCL 1.2 without sub-groups. 256 items are 16 segments of 16: each item adds those before it in
- * its segment, then the segments before its own. That is 30 reads of local memory, nearly all of
- * them broadcasts, and three barriers, where a tree would need eight.
+ * OpenCL 1.2 without sub-groups. 256 work-items are 16 segments of 16: each work-item adds those
+ * before it in its segment, then the segments before its own. That is 30 reads of local memory,
+ * most of them broadcasts, and three barriers, while a tree would need eight.
  *
- * Local memory is always an argument of the kernel. PoCL 3.1 left two __local variables of the sort
- * in static memory, where all its threads met; see docs/decisions.md.
+ * Local memory is always an argument of the kernel. PoCL 3.1 placed two __local variables of the
+ * sort in static memory that all its threads shared; see docs/decisions.md.
  */
 #ifndef ABUTI_DEVICE_GROUP_CL_H
 #define ABUTI_DEVICE_GROUP_CL_H
@@ -15,7 +15,8 @@
 #define GROUP GROUP_ITEMS
 #define SEGMENT GROUP_SEGMENT
 
-/* type name(value, room, total): `room` is local memory of GROUP_ROOM, free when it is called. */
+/* type name(value, room, total): `room` is local memory of GROUP_ROOM elements, unused when it is
+ * called. */
 #define DEFINE_GROUP_SCAN(type, name)                                      \
     static inline type name(type value, __local type *room, type *total) { \
         uint item = (uint)get_local_id(0), segment = item / SEGMENT;       \

@@ -1,5 +1,4 @@
-/* Tables of kernels and buffers whose errors stick to their queue, lists that grow, and parts; see
- * kit.h. */
+/* Tables of kernels and buffers with sticky errors, lists that grow, and batches; see kit.h. */
 #include "device/kit.h"
 
 #include <stdio.h>
@@ -7,18 +6,18 @@
 abut_status abuti_kit_open(abuti_queue *queue, const abuti_kit_table *table, const char *options,
                            abuti_kit *kit) {
     abut_context *context = queue->device->context;
-    abuti_kit made = {.queue = queue, .table = table};
+    abuti_kit created = {.queue = queue, .table = table};
     *kit = (abuti_kit){0};
-    if (strlen(options) >= sizeof made.options)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "compiler options are too long: %s", options);
-    strcpy(made.options, options);
-    made.kernels = abuti_allocate_zeroed(context, table->kernel_count, sizeof *made.kernels);
-    made.buffers = abuti_allocate_zeroed(context, table->buffer_count, sizeof *made.buffers);
-    if (!made.kernels || !made.buffers) {
-        ABUTI_RELEASE(context, made.kernels, made.buffers);
+    if (strlen(options) >= sizeof created.options)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "the compiler options are too long: %s", options);
+    strcpy(created.options, options);
+    created.kernels = abuti_allocate_zeroed(context, table->kernel_count, sizeof *created.kernels);
+    created.buffers = abuti_allocate_zeroed(context, table->buffer_count, sizeof *created.buffers);
+    if (!created.kernels || !created.buffers) {
+        ABUTI_RELEASE(context, created.kernels, created.buffers);
         return ABUT_ERROR_MEMORY;
     }
-    *kit = made;
+    *kit = created;
     return ABUT_OK;
 }
 
@@ -35,24 +34,26 @@ void abuti_kit_close(abuti_kit *kit) {
 }
 
 void abuti_kit_retire(abuti_kit *kit) {
-    bool worth = false; /* waiting for, since something will be kept */
+    bool worth_waiting = false; /* waiting, because some buffer will be kept */
     for (uint32_t i = 0; kit->queue && i < kit->table->buffer_count; i++)
-        worth = worth || (kit->buffers[i].device &&
-                          kit->buffers[i].bytes >= kit->queue->device->spares.least);
-    bool idle = worth && !kit->queue->device->backend->finish(kit->queue);
+        worth_waiting =
+            worth_waiting || (kit->buffers[i].device &&
+                              kit->buffers[i].bytes >= kit->queue->device->buffer_pool.bytes_min);
+    bool idle = worth_waiting && !kit->queue->device->backend->finish(kit->queue);
     for (uint32_t i = 0; idle && i < kit->table->buffer_count; i++)
-        abuti_buffer_spare(&kit->buffers[i]);
+        abuti_buffer_recycle(&kit->buffers[i]);
     abuti_kit_close(kit);
 }
 
 /* ---- kernels ---- */
 
-/* The program of a kernel: a module in the table's list, or else of the library. */
+/* Compiles or finds the program of a kernel: a module in the list of the table, or one of the
+ * library. */
 static abut_status make_program(abut_device *device, const abuti_kit_table *table,
                                 const char *kit_options, uint32_t kernel, abuti_program **program) {
     const abuti_kernel_source *source = &table->sources[kernel];
     const abuti_module *module = table->modules;
-    char options[2 * KIT_OPTIONS];
+    char options[2 * KIT_OPTIONS_BYTES];
     snprintf(options, sizeof options, "%s%s%s", kit_options,
              source->options && kit_options[0] ? " " : "", source->options ? source->options : "");
     while (module && module->name && strcmp(module->name, source->module) != 0)
@@ -70,13 +71,13 @@ static abut_status make_kernel(abuti_kit *kit, uint32_t kernel) {
                   : abuti_kernel_create(program, device, source->name, &kit->kernels[kernel]);
 }
 
-typedef struct preparing {
+typedef struct prepare_job {
     abut_device *device;
     const abuti_kit_plan *plans;
-} preparing;
+} prepare_job;
 
 static void prepare_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const preparing *p = data;
+    const prepare_job *p = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const abuti_kit_plan *plan = &p->plans[i];
@@ -86,7 +87,7 @@ static void prepare_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 void abuti_kit_prepare(abut_device *device, const abuti_kit_plan *plans, uint32_t count) {
-    preparing p = {device, plans};
+    prepare_job p = {device, plans};
     abuti_parallel_for(device->context, count, 1, prepare_task, &p);
 }
 
@@ -180,7 +181,7 @@ void abuti_kit_swap(abuti_kit *kit, uint32_t a, uint32_t b) {
     kit->buffers[b] = other;
 }
 
-/* ---- what reports ---- */
+/* ---- calls that report errors ---- */
 
 abut_status abuti_kit_read(abuti_kit *kit, uint32_t buffer, size_t first, void *data, size_t count,
                            size_t element_bytes) {
@@ -211,8 +212,8 @@ bool abuti_kit_grow(abuti_kit *kit, abuti_kit_list *list, uint64_t count) {
     if (count > limit) {
         abuti_kit_fail(
             kit, abuti_fail(ABUT_ERROR_LIMIT,
-                            "%s: there are %llu %s, and room for %llu at most; make less of it, or "
-                            "leave the device null to work on the CPU",
+                            "%s: there are %llu %s; the limit is %llu; reduce the input, or leave "
+                            "the device null to compute on the CPU",
                             info->name, (unsigned long long)count, list->what,
                             (unsigned long long)limit));
         return false;
@@ -235,10 +236,10 @@ abuti_parts abuti_parts_by(size_t total, size_t most) {
 }
 
 abuti_parts abuti_parts_of(const abut_device *device, size_t total, size_t element_bytes) {
-    uint64_t fits = device->info.memory_bytes / (MEMORY_SHARE * element_bytes);
-    return abuti_parts_by(total, fits < PART_MIN   ? PART_MIN
-                                 : fits > PART_MAX ? PART_MAX
-                                                   : (size_t)fits);
+    uint64_t fitting = device->info.memory_bytes / (MEMORY_SHARE * element_bytes);
+    return abuti_parts_by(total, fitting < PART_MIN   ? PART_MIN
+                                 : fitting > PART_MAX ? PART_MAX
+                                                      : (size_t)fitting);
 }
 
 bool abuti_parts_next(abuti_parts *parts) {
@@ -253,7 +254,7 @@ bool abuti_parts_halve(abuti_parts *parts) {
     if (parts->count < 2)
         return false;
     parts->each = parts->count / 2;
-    parts->count = 0; /* it begins where the last one did */
+    parts->count = 0; /* it begins where the last part began */
     return true;
 }
 

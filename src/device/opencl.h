@@ -1,4 +1,4 @@
-/* The OpenCL back end among its own files. OpenCL 1.2, opened at run time. */
+/* The OpenCL back end: declarations shared by its files. OpenCL 1.2, loaded at run time. */
 #ifndef ABUTI_DEVICE_OPENCL_H
 #define ABUTI_DEVICE_OPENCL_H
 
@@ -52,37 +52,37 @@ typedef struct abuti_opencl_table {
     ABUTI_OPENCL_FUNCTIONS(ABUTI_OPENCL_DECLARE)
 } abuti_opencl_table;
 
-/* The functions, once the loader was opened. */
+/* The functions, after the loader was opened. */
 extern abuti_opencl_table abuti_opencl;
 
-/* Opens the loader once; null, or why it cannot be had. */
+/* Opens the loader once; returns null, or the reason why it is not available. */
 const char *abuti_opencl_load(void);
 
-/* Counts a call, and tells whether a test wants it to fail. */
+/* Counts a call, and returns whether a test lets it fail. */
 bool abuti_opencl_fault(void);
-/* Counts objects that OpenCL gave and took back. */
+/* Counts OpenCL objects that were created (+1) or released (-1). */
 void abuti_opencl_count(int change);
 
-/* OPENCL(clFinish, queue): the error code. Every call that can fail goes through one of these two,
- * so that tests can make any of them fail. */
+/* OPENCL(clFinish, queue) returns the error code. Every call that can fail uses one of these two
+ * macros, so that tests can make any of them fail. */
 #define OPENCL(function, ...) \
     (abuti_opencl_fault() ? CL_OUT_OF_RESOURCES : abuti_opencl.function(__VA_ARGS__))
-/* For functions that make an object and store the error through their last argument. */
+/* For functions that create an object and store the error through their last argument. */
 #define OPENCL_MAKE(error, function, ...)                          \
     (abuti_opencl_fault() ? (*(error) = CL_OUT_OF_RESOURCES, NULL) \
                           : abuti_opencl.function(__VA_ARGS__, error))
 
 const char *abuti_opencl_error_name(cl_int error);
-/* Says which device, which call and which error. */
+/* Fails with a message that names the device, the call and the error. */
 abut_status abuti_opencl_fail(const char *device_name, const char *call, cl_int error);
 
-/* One program that was built; the device keeps them all in a list. */
+/* A compiled program; the device keeps all programs in a list. */
 struct abuti_program {
     abuti_program *next;
     cl_program native;
     const abuti_module *module; /* outlives the device */
     char *options;              /* owned */
-    bool building;              /* by some thread: there is nothing yet */
+    bool building;              /* a thread is compiling it; there is no program yet */
     bool cached;                /* `native` comes from the cache on disk */
 };
 
@@ -91,11 +91,11 @@ typedef struct opencl_device {
     cl_device_id id;
     cl_context native;
     char platform_version[128];
-    bool rounds;          /* offers correctly rounded float division and square root */
-    pthread_mutex_t lock; /* of the programs */
-    pthread_cond_t built; /* or not: some program is no longer being built */
+    bool rounds_correctly; /* supports correctly rounded float division and square root */
+    pthread_mutex_t lock;  /* of the programs */
+    pthread_cond_t built;  /* some program is no longer being compiled, with or without success */
     abuti_program *programs;
-    atomic_bool told; /* that the first of them is being compiled */
+    atomic_bool has_logged; /* the log message about the first compilation was sent */
 } opencl_device;
 
 static inline opencl_device *opencl_of(abut_device *device) {

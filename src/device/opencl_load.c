@@ -1,5 +1,5 @@
-/* The OpenCL loader, opened once and never closed: drivers do not like to be unloaded. Built
- * without the OpenCL headers, this file answers that there are no devices. */
+/* The OpenCL loader, opened once and never closed, because some drivers fail when they are
+ * unloaded. Built without the OpenCL headers, this file reports that there are no devices. */
 #include "device/device.h"
 
 #ifndef ABUT_HAS_OPENCL
@@ -66,37 +66,37 @@ abuti_opencl_table abuti_opencl;
 #endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *absence; /* null once loaded */
+static const char *absence; /* null after loading */
 
-/* Object pointers and function pointers are alike in POSIX, but not in C. */
+/* Object pointers and function pointers have the same representation in POSIX, but not in ISO C. */
 static bool load_symbol(void *library, const char *name, void *function, size_t bytes) {
-    void *symbol = abuti_system_symbol(library, name);
+    void *symbol = abuti_system_find_symbol(library, name);
     memcpy(function, &symbol, bytes);
     return symbol != NULL;
 }
 
-static void load(void) {
+static void load_functions(void) {
     const char *path = getenv("ABUT_OPENCL_LIBRARY");
     if (path && strcmp(path, "off") == 0) {
         absence = "ABUT_OPENCL_LIBRARY is off";
         return;
     }
-    void *library = abuti_system_library(path && path[0] ? path : LOADER);
+    void *library = abuti_system_load_library(path && path[0] ? path : LOADER);
     if (!library) {
         absence = path && path[0] ? "the library that ABUT_OPENCL_LIBRARY names cannot be opened"
                                   : LOADER " cannot be opened" HINT;
         return;
     }
     bool complete = true;
-#define FIND(name) \
+#define LOAD_SYMBOL(name) \
     complete = load_symbol(library, #name, &abuti_opencl.name, sizeof(void *)) && complete;
-    ABUTI_OPENCL_FUNCTIONS(FIND)
+    ABUTI_OPENCL_FUNCTIONS(LOAD_SYMBOL)
     if (!complete)
         absence = "the OpenCL loader lacks functions of OpenCL 1.2";
 }
 
 const char *abuti_opencl_load(void) {
-    pthread_once(&once, load);
+    pthread_once(&once, load_functions);
     return absence;
 }
 
@@ -180,12 +180,12 @@ const char *abuti_opencl_error_name(cl_int error) {
     case -1001:
         return "CL_PLATFORM_NOT_FOUND_KHR";
     }
-    return "an error without a name";
+    return "unknown error";
 }
 
 abut_status abuti_opencl_fail(const char *device_name, const char *call, cl_int error) {
     const char *hint = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES
-                           ? "; the device is out of memory or lost: free some, or use the CPU path"
+                           ? "; the device is out of memory or lost: release memory, or use the CPU"
                            : "";
     return abuti_fail(ABUT_ERROR_DEVICE, "%s: %s failed: %s (%d)%s", device_name, call,
                       abuti_opencl_error_name(error), error, hint);

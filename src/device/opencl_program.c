@@ -1,4 +1,4 @@
-/* Programs: embedded text, built once for a device, kept in memory and on disk. */
+/* Programs: embedded source, compiled once for a device, kept in memory and on disk. */
 #ifdef ABUT_HAS_OPENCL
 #include "base/folder.h"
 #include "device/cache.h"
@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* ---- the key of a program ---- */
+/* ---- cache keys ---- */
 
-static void key_of(const opencl_device *device, const abuti_module *module, const char *options,
-                   unsigned char key[ABUTI_DIGEST_BYTES]) {
+static void compute_key(const opencl_device *device, const abuti_module *module,
+                        const char *options, unsigned char key[ABUTI_DIGEST_BYTES]) {
     const abut_device_info *info = &device->base.info;
     abuti_digest digest;
     abuti_digest_begin(&digest);
@@ -26,9 +26,9 @@ static void key_of(const opencl_device *device, const abuti_module *module, cons
     abuti_digest_end(&digest, key);
 }
 
-/* ---- from the cache ---- */
+/* ---- loading from the cache ---- */
 
-/* Null where there is none or the driver does not want it. */
+/* Returns null if there is no entry or the driver rejects it. */
 static cl_program load_program(opencl_device *device, const unsigned char *key,
                                const char *options) {
     abut_context *context = device->base.context;
@@ -37,12 +37,12 @@ static cl_program load_program(opencl_device *device, const unsigned char *key,
     if (!abuti_cache_read(context, key, &binary, &bytes))
         return NULL;
     const unsigned char *const_binary = binary;
-    cl_int taken = 0, error = 0;
+    cl_int binary_status = 0, error = 0;
     cl_program program = OPENCL_MAKE(&error, clCreateProgramWithBinary, device->native, 1,
-                                     &device->id, &bytes, &const_binary, &taken);
+                                     &device->id, &bytes, &const_binary, &binary_status);
     abuti_release(context, binary);
-    if (!error && program && taken)
-        error = taken;
+    if (!error && program && binary_status)
+        error = binary_status;
     if (program && !error)
         error = OPENCL(clBuildProgram, program, 1, &device->id, options, NULL, NULL);
     if (program && error) {
@@ -58,7 +58,7 @@ static void save_program(opencl_device *device, const unsigned char *key, const 
     char path[1024];
     size_t bytes = 0;
     if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path))
-        return; /* some drivers take long to give the binary */
+        return; /* before reading the binary, which is slow with some drivers */
     if (OPENCL(clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) ||
         !bytes)
         return;
@@ -73,11 +73,11 @@ static void save_program(opencl_device *device, const unsigned char *key, const 
     abuti_release(context, binary);
 }
 
-/* ---- from its text ---- */
+/* ---- compiling ---- */
 
-/* The whole log goes to the log callback a line at a time; the sentence gets its first line with an
- * error in it. */
-static void tell_log(opencl_device *device, cl_program program, char *first, size_t first_bytes) {
+/* Sends the build log to the log callback line by line; copies its first line with "error" for the
+ * error message. */
+static void log_build(opencl_device *device, cl_program program, char *first, size_t first_bytes) {
     abut_context *context = device->base.context;
     size_t bytes = 0;
     first[0] = 0;
@@ -102,108 +102,109 @@ static void tell_log(opencl_device *device, cl_program program, char *first, siz
     abuti_release(context, log);
 }
 
-static abut_status build_failed(opencl_device *device, cl_program program, const char *module,
-                                const char *options, cl_int error) {
+static abut_status fail_build(opencl_device *device, cl_program program, const char *module,
+                              const char *options, cl_int error) {
     char first[300];
     abuti_log(device->base.context, ABUT_LOG_WARNING,
-              "%s: module %s does not build with options '%s':", device->base.info.name, module,
+              "%s: module %s fails to compile with options '%s':", device->base.info.name, module,
               options);
-    tell_log(device, program, first, sizeof first);
+    log_build(device, program, first, sizeof first);
     return abuti_fail(ABUT_ERROR_DEVICE,
                       "%s: module %s with options '%s': clBuildProgram failed: %s (%d)%s%s; the "
-                      "whole log went to the context's log callback",
+                      "build log was sent to the log callback of the context",
                       device->base.info.name, module, options, abuti_opencl_error_name(error),
                       error, first[0] ? ": " : "", first);
 }
 
-static abut_status compile(opencl_device *device, const abuti_module *module, const char *options,
-                           cl_program *program) {
+static abut_status compile_program(opencl_device *device, const abuti_module *module,
+                                   const char *options, cl_program *program) {
     const char *text = module->text;
     cl_int error = 0;
-    if (!atomic_exchange(&device->told, true))
+    if (!atomic_exchange(&device->has_logged, true))
         abuti_log(device->base.context, ABUT_LOG_INFO,
-                  "compiling for %s: the first time this may take a minute",
+                  "compiling kernels for %s: the first time this may take a minute",
                   device->base.info.name);
-    cl_program made =
+    cl_program created =
         OPENCL_MAKE(&error, clCreateProgramWithSource, device->native, 1, &text, &module->bytes);
     if (error)
         return abuti_opencl_fail(device->base.info.name, "clCreateProgramWithSource", error);
-    error = OPENCL(clBuildProgram, made, 1, &device->id, options, NULL, NULL);
+    error = OPENCL(clBuildProgram, created, 1, &device->id, options, NULL, NULL);
     if (error) {
-        abut_status status = build_failed(device, made, module->name, options, error);
-        abuti_opencl.clReleaseProgram(made);
+        abut_status status = fail_build(device, created, module->name, options, error);
+        abuti_opencl.clReleaseProgram(created);
         return status;
     }
-    *program = made;
+    *program = created;
     return ABUT_OK;
 }
 
-/* ---- all programs of a device ---- */
+/* ---- programs of a device ---- */
 
-static abuti_program *find_built(const opencl_device *device, const char *module,
-                                 const char *options) {
+static abuti_program *find_program(const opencl_device *device, const char *module,
+                                   const char *options) {
     abuti_program *at = device->programs;
     while (at && (strcmp(at->module->name, module) != 0 || strcmp(at->options, options) != 0))
         at = at->next;
     return at;
 }
 
-/* Every program is OpenCL C 1.2 without shortcuts in its arithmetic. */
+/* Every program is OpenCL C 1.2 without relaxed arithmetic. */
 static char *full_options(const opencl_device *device, const char *options) {
     static const char always[] = "-cl-std=CL1.2";
     static const char rounded[] = " -cl-fp32-correctly-rounded-divide-sqrt";
     size_t bytes = sizeof always + sizeof rounded + 1 + strlen(options);
     char *text = abuti_allocate(device->base.context, bytes, 1);
     if (text)
-        snprintf(text, bytes, "%s%s%s%s", always, device->rounds ? rounded : "",
+        snprintf(text, bytes, "%s%s%s%s", always, device->rounds_correctly ? rounded : "",
                  options[0] ? " " : "", options);
     return text;
 }
 
-/* From the cache, if that is allowed and has it, or from the compiler. */
-static abut_status build(opencl_device *device, const abuti_module *module, const char *options,
-                         bool *cached, cl_program *native) {
+/* Loads a program from the cache if *cached allows it, otherwise compiles it. Sets *cached to
+ * whether it came from the cache. */
+static abut_status load_or_compile(opencl_device *device, const abuti_module *module,
+                                   const char *options, bool *cached, cl_program *native) {
     unsigned char key[ABUTI_DIGEST_BYTES];
-    key_of(device, module, options, key);
+    compute_key(device, module, options, key);
     *native = *cached ? load_program(device, key, options) : NULL;
     *cached = *native != NULL;
     if (*cached)
         return ABUT_OK;
-    abut_status status = compile(device, module, options, native);
+    abut_status status = compile_program(device, module, options, native);
     if (!status)
         save_program(device, key, module->name, options, *native);
     return status;
 }
 
-/* What stands in the list for a program while it is built, without the lock: others are built
- * meanwhile by other threads, and who wants the same one waits. */
-static abut_status make_program(opencl_device *device, const abuti_module *module, char *options,
-                                abuti_program **program) {
-    abuti_program *made = abuti_allocate_zeroed(device->base.context, 1, sizeof *made);
-    if (!made)
+/* Adds a program to the list and compiles it without the lock. Other threads compile other programs
+ * meanwhile; a thread that needs the same one waits. */
+static abut_status add_program(opencl_device *device, const abuti_module *module, char *options,
+                               abuti_program **program) {
+    abuti_program *created = abuti_allocate_zeroed(device->base.context, 1, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    made->module = module;
-    made->options = options;
-    made->building = true;
-    made->next = device->programs;
-    device->programs = made;
+    created->module = module;
+    created->options = options;
+    created->building = true;
+    created->next = device->programs;
+    device->programs = created;
     pthread_mutex_unlock(&device->lock);
     cl_program native = NULL;
     bool cached = true;
-    abut_status status = build(device, module, options, &cached, &native);
+    abut_status status = load_or_compile(device, module, options, &cached, &native);
     pthread_mutex_lock(&device->lock);
-    made->native = native;
-    made->cached = cached;
-    made->building = false;
+    created->native = native;
+    created->cached = cached;
+    created->building = false;
     if (status) {
         abuti_program **at = &device->programs;
-        while (*at != made)
+        while (*at != created)
             at = &(*at)->next;
-        *at = made->next;
-        abuti_release(device->base.context, made);
+        *at = created->next;
+        abuti_release(device->base.context, created);
     } else {
         abuti_opencl_count(+1);
-        *program = made;
+        *program = created;
     }
     pthread_cond_broadcast(&device->built);
     return status;
@@ -212,18 +213,18 @@ static abut_status make_program(opencl_device *device, const abuti_module *modul
 abut_status abuti_opencl_program(abut_device *base, const abuti_module *module, const char *options,
                                  abuti_program **program) {
     opencl_device *device = opencl_of(base);
-    char *all = full_options(device, options);
-    if (!all)
+    char *full = full_options(device, options);
+    if (!full)
         return ABUT_ERROR_MEMORY;
     pthread_mutex_lock(&device->lock);
     abuti_program *built;
-    while ((built = find_built(device, module->name, all)) && built->building)
+    while ((built = find_program(device, module->name, full)) && built->building)
         pthread_cond_wait(&device->built, &device->lock);
     bool known = built != NULL;
-    abut_status status = known ? ABUT_OK : make_program(device, module, all, &built);
+    abut_status status = known ? ABUT_OK : add_program(device, module, full, &built);
     pthread_mutex_unlock(&device->lock);
     if (known || status)
-        abuti_release(base->context, all);
+        abuti_release(base->context, full);
     if (!status)
         *program = built;
     return status;
@@ -231,22 +232,23 @@ abut_status abuti_opencl_program(abut_device *base, const abuti_module *module, 
 
 void abuti_opencl_programs_release(opencl_device *device) {
     while (device->programs) {
-        abuti_program *gone = device->programs;
-        device->programs = gone->next;
-        abuti_opencl.clReleaseProgram(gone->native);
+        abuti_program *program = device->programs;
+        device->programs = program->next;
+        abuti_opencl.clReleaseProgram(program->native);
         abuti_opencl_count(-1);
-        ABUTI_RELEASE(device->base.context, gone->options, gone);
+        ABUTI_RELEASE(device->base.context, program->options, program);
     }
 }
 
 /* ---- kernels ---- */
 
-/* Compiles a program from its text in the place of one from the cache, and replaces that there. The
- * caller has the lock of the programs. Kernels of the old one keep it. */
+/* Compiles a program from its source to replace one from the cache, also on disk. The caller holds
+ * the lock of the programs. Kernels of the old program keep a reference to it. */
 static abut_status compile_again(opencl_device *device, abuti_program *program) {
     cl_program native = NULL;
     bool cached = false;
-    abut_status status = build(device, program->module, program->options, &cached, &native);
+    abut_status status =
+        load_or_compile(device, program->module, program->options, &cached, &native);
     if (status)
         return status;
     abuti_opencl.clReleaseProgram(program->native);
@@ -260,9 +262,10 @@ abut_status abuti_opencl_kernel_create(abuti_program *program, abuti_kernel *ker
     cl_int error = 0;
     pthread_mutex_lock(&device->lock);
     kernel->native = OPENCL_MAKE(&error, clCreateKernel, program->native, kernel->name);
-    bool useless = error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_KERNEL_DEFINITION ||
-                   error == CL_INVALID_PROGRAM_EXECUTABLE;
-    if (useless && program->cached) { /* it is as it was written, but not what its key says */
+    bool is_unusable = error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_KERNEL_DEFINITION ||
+                       error == CL_INVALID_PROGRAM_EXECUTABLE;
+    if (is_unusable &&
+        program->cached) { /* the entry is undamaged, but its content does not match its key */
         abut_status status = compile_again(device, program);
         if (status) {
             pthread_mutex_unlock(&device->lock);
@@ -285,5 +288,5 @@ void abuti_opencl_kernel_destroy(abuti_kernel *kernel) {
     abuti_opencl_count(-1);
 }
 #else
-typedef int abuti_no_opencl_program; /* C wants something in every file */
+typedef int abuti_no_opencl_program; /* ISO C forbids an empty file */
 #endif

@@ -14,23 +14,23 @@ static void close_device(abut_device *base) {
     abut_context_destroy(context);
 }
 
-static abut_status failed(const abuti_queue *queue, const char *call, cl_int error) {
+static abut_status status_of(const abuti_queue *queue, const char *call, cl_int error) {
     return error ? abuti_opencl_fail(queue->device->info.name, call, error) : ABUT_OK;
 }
 
 /* ---- queues ---- */
 
-static abut_status make_queue(abuti_queue *queue, cl_command_queue_properties properties,
-                              void **native) {
+static abut_status create_queue(abuti_queue *queue, cl_command_queue_properties properties,
+                                void **native) {
     opencl_device *device = opencl_of(queue->device);
     cl_int error = 0;
-    cl_command_queue made =
+    cl_command_queue created =
         OPENCL_MAKE(&error, clCreateCommandQueue, device->native, device->id, properties);
     if (!error) {
         abuti_opencl_count(+1);
-        *native = made;
+        *native = created;
     }
-    return failed(queue, "clCreateCommandQueue", error);
+    return status_of(queue, "clCreateCommandQueue", error);
 }
 
 static void release_queue(void *native) {
@@ -40,7 +40,7 @@ static void release_queue(void *native) {
 }
 
 static abut_status open_queue(abuti_queue *queue) {
-    return make_queue(queue, 0, &queue->native);
+    return create_queue(queue, 0, &queue->native);
 }
 
 static void release_event(void **event) {
@@ -59,12 +59,12 @@ static void close_queue(abuti_queue *queue) {
     release_event(&queue->last);
 }
 
-static abut_status finish(abuti_queue *queue) {
-    return failed(queue, "clFinish", OPENCL(clFinish, queue->native));
+static abut_status finish_queue(abuti_queue *queue) {
+    return status_of(queue, "clFinish", OPENCL(clFinish, queue->native));
 }
 
-/* The other queue is flushed: nobody promises that what is waited for begins otherwise. */
-static abut_status wait_for(abuti_queue *queue, abuti_queue *other) {
+/* The other queue is flushed: otherwise OpenCL does not guarantee that its commands start. */
+static abut_status wait_for_queue(abuti_queue *queue, abuti_queue *other) {
     void *event = NULL;
     cl_event marker = NULL;
     const char *call = "clEnqueueMarkerWithWaitList";
@@ -80,16 +80,16 @@ static abut_status wait_for(abuti_queue *queue, abuti_queue *other) {
         error = OPENCL(clEnqueueBarrierWithWaitList, queue->native, 1, &marker, NULL);
     }
     release_event(&event);
-    return failed(queue, call, error);
+    return status_of(queue, call, error);
 }
 
-/* Drivers that note times let commands wait for each other more than they have to; so a queue does
- * it only while someone wants to know. */
+/* Drivers serialise commands more than necessary while they measure times. So a queue has profiling
+ * only while its clock runs. */
 static abut_status start_clock(abuti_queue *queue) {
     void *timed = NULL;
-    abut_status status = queue->untimed ? ABUT_OK : finish(queue);
+    abut_status status = queue->untimed ? ABUT_OK : finish_queue(queue);
     if (!status && !queue->untimed)
-        status = make_queue(queue, CL_QUEUE_PROFILING_ENABLE, &timed);
+        status = create_queue(queue, CL_QUEUE_PROFILING_ENABLE, &timed);
     if (timed) {
         queue->untimed = queue->native;
         queue->native = timed;
@@ -113,12 +113,12 @@ static abut_status stop_clock(abuti_queue *queue, double *ms) {
     queue->untimed = NULL;
     if (!error)
         *ms = (double)(end - begin) * 1e-6;
-    return failed(queue, "clGetEventProfilingInfo", error);
+    return status_of(queue, "clGetEventProfilingInfo", error);
 }
 
 /* ---- buffers ---- */
 
-/* OpenCL knows no empty buffers. */
+/* OpenCL has no empty buffers. */
 static abut_status create_buffer(abuti_buffer *buffer) {
     opencl_device *device = opencl_of(buffer->device);
     size_t bytes = buffer->bytes < 16 ? 16 : buffer->bytes;
@@ -158,11 +158,11 @@ static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl_count(-1);
 }
 
-/* Copies of so many bytes that the host does not wait for begin at once. */
+/* Asynchronous copies of at least this many bytes are flushed, so that they start immediately. */
 enum { FLUSH_MIN = 1 << 16 };
 
-/* A buffer that lives in memory of the host, which drivers lock there ("pinned"), mapped for good:
- * a copy from or to such memory is made by the device itself. */
+/* A buffer in host memory, which drivers pin, mapped permanently: the device itself copies from or
+ * to such memory. */
 static abut_status create_staging(abuti_queue *queue, abuti_staging *staging) {
     opencl_device *device = opencl_of(queue->device);
     const char *call = "clCreateBuffer";
@@ -181,8 +181,9 @@ static abut_status create_staging(abuti_queue *queue, abuti_staging *staging) {
     }
     staging->native = error ? NULL : native;
     staging->at = error ? NULL : staging->at;
-    /* Whatever it cannot lock is copied as any other memory; this tells of more trouble. */
-    return error == CL_OUT_OF_RESOURCES ? failed(queue, call, error) : ABUT_OK;
+    /* Memory that cannot be pinned is copied like any other memory; this error means more than
+     * that. */
+    return error == CL_OUT_OF_RESOURCES ? status_of(queue, call, error) : ABUT_OK;
 }
 
 static void destroy_staging(abuti_queue *queue, abuti_staging *staging) {
@@ -193,8 +194,8 @@ static void destroy_staging(abuti_queue *queue, abuti_staging *staging) {
     abuti_opencl_count(-1);
 }
 
-static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
-                          size_t bytes, bool waits) {
+static abut_status upload_range(abuti_queue *queue, abuti_buffer *to, size_t offset,
+                                const void *data, size_t bytes, bool waits) {
     const char *call = "clEnqueueWriteBuffer";
     cl_int error = OPENCL(clEnqueueWriteBuffer, queue->native, to->native,
                           waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
@@ -202,11 +203,11 @@ static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, c
         call = "clFlush";
         error = OPENCL(clFlush, queue->native);
     }
-    return failed(queue, call, error);
+    return status_of(queue, call, error);
 }
 
-static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
-                            size_t bytes, bool waits) {
+static abut_status download_range(abuti_queue *queue, const abuti_buffer *from, size_t offset,
+                                  void *data, size_t bytes, bool waits) {
     const char *call = "clEnqueueReadBuffer";
     cl_int error = OPENCL(clEnqueueReadBuffer, queue->native, from->native,
                           waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
@@ -214,11 +215,11 @@ static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t
         call = "clFlush";
         error = OPENCL(clFlush, queue->native);
     }
-    return failed(queue, call, error);
+    return status_of(queue, call, error);
 }
 
-/* Keeps the events at both ends of what the clock measures. */
-static void note(abuti_queue *queue, void *event) {
+/* Keeps the events at both ends of the interval that the clock measures. */
+static void note_event(abuti_queue *queue, void *event) {
     if (!event)
         return;
     abuti_opencl_count(+1);
@@ -230,27 +231,28 @@ static void note(abuti_queue *queue, void *event) {
     queue->last = event;
 }
 
-static abut_status copy(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
-                        abuti_buffer *to, size_t to_offset, size_t bytes) {
+static abut_status copy_range(abuti_queue *queue, const abuti_buffer *from, size_t from_offset,
+                              abuti_buffer *to, size_t to_offset, size_t bytes) {
     cl_event event = NULL;
     cl_int error = OPENCL(clEnqueueCopyBuffer, queue->native, from->native, to->native, from_offset,
                           to_offset, bytes, 0, NULL, queue->clock ? &event : NULL);
-    note(queue, event);
-    return failed(queue, "clEnqueueCopyBuffer", error);
+    note_event(queue, event);
+    return status_of(queue, "clEnqueueCopyBuffer", error);
 }
 
-static abut_status fill(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {
+static abut_status fill_range(abuti_queue *queue, abuti_buffer *to, uint32_t word, size_t bytes) {
     cl_event event = NULL;
     cl_int error = OPENCL(clEnqueueFillBuffer, queue->native, to->native, &word, sizeof word, 0,
                           bytes, 0, NULL, queue->clock ? &event : NULL);
-    note(queue, event);
-    return failed(queue, "clEnqueueFillBuffer", error);
+    note_event(queue, event);
+    return status_of(queue, "clEnqueueFillBuffer", error);
 }
 
 /* ---- launches ---- */
 
-static abut_status launch(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
-                          size_t group_items, const abuti_argument *arguments, uint32_t count) {
+static abut_status launch_kernel(abuti_queue *queue, const abuti_kernel *kernel, size_t groups,
+                                 size_t group_items, const abuti_argument *arguments,
+                                 uint32_t count) {
     cl_int error = 0;
     for (uint32_t i = 0; i < count && !error; i++)
         error = OPENCL(clSetKernelArg, kernel->native, i, arguments[i].bytes, arguments[i].value);
@@ -261,13 +263,13 @@ static abut_status launch(abuti_queue *queue, const abuti_kernel *kernel, size_t
         call = "clEnqueueNDRangeKernel";
         error = OPENCL(clEnqueueNDRangeKernel, queue->native, kernel->native, 1, NULL, &items,
                        &group_items, 0, NULL, queue->clock ? &event : NULL);
-        note(queue, event);
+        note_event(queue, event);
     }
     if (!error)
         return ABUT_OK;
     char what[128];
     snprintf(what, sizeof what, "kernel %s: %s", kernel->name, call);
-    return failed(queue, what, error);
+    return status_of(queue, what, error);
 }
 
 static void *native_context(const abut_device *device) {
@@ -284,19 +286,19 @@ const abuti_backend abuti_opencl_backend = {
     .buffer_destroy = destroy_buffer,
     .staging_create = create_staging,
     .staging_destroy = destroy_staging,
-    .upload = upload,
-    .download = download,
-    .copy = copy,
-    .fill = fill,
+    .upload = upload_range,
+    .download = download_range,
+    .copy = copy_range,
+    .fill = fill_range,
     .program = abuti_opencl_program,
     .kernel_create = abuti_opencl_kernel_create,
     .kernel_destroy = abuti_opencl_kernel_destroy,
-    .launch = launch,
-    .finish = finish,
-    .wait = wait_for,
+    .launch = launch_kernel,
+    .finish = finish_queue,
+    .wait = wait_for_queue,
     .clock_start = start_clock,
     .clock_stop = stop_clock,
 };
 #else
-typedef int abuti_no_opencl_queue; /* C wants something in every file */
+typedef int abuti_no_opencl_queue; /* ISO C forbids an empty file */
 #endif

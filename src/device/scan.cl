@@ -1,14 +1,14 @@
-/* Sums: exclusive scan; with COMPACT stream compaction, with REDUCE reduction and segments, since
- * compilers take long and few need all.
+/* Exclusive scan; with COMPACT stream compaction, with REDUCE reduction and segments. Separate
+ * programs, because compilation is slow and few callers need all.
  *
- * Reduce, then scan: the input is cut into as many runs of tiles as the device keeps busy at once.
- * The first kernel adds up each run; in the second each group adds up the runs before its own
- * (there are 2048 at most) and walks its run with the sum so far in a register. Memory is
- * read twice and written once, and no group waits for another. The first kernel walks backwards, so
- * that the second finds the begin of each run in the cache still.
+ * Reduce, then scan: the input is split into as many runs of tiles as the device processes
+ * concurrently. The first kernel sums each run. In the second, each group sums the runs before its
+ * own (at most 2048) and processes its run with the running sum in a register. Memory is read twice
+ * and written once, and no group waits for another. The first kernel goes backwards, so that the
+ * beginning of each run is still in the cache for the second.
  *
- * A tile is 4 rows of 256 x 4 words: every access is 16 bytes an item, side by side. The sums of an
- * item's four rows are scanned together as one vector.
+ * A tile is 4 rows of 256 x 4 words: every work-item accesses 16 bytes, and accesses are
+ * consecutive. The sums of the four rows of a work-item are scanned together as one vector.
  */
 #include "device/group_cl.h"
 #include "device/tools_shared.h"
@@ -49,7 +49,7 @@ static inline void store_words(__global uint *out, uint at, uint count, uint4 x)
         out[at + 2] = x.z;
 }
 
-/* Flags count as one, however large they are. */
+/* Every nonzero flag counts as one. */
 static inline uint4 ones_of(uint4 x) {
     return min(x, (uint4)(1));
 }
@@ -100,7 +100,7 @@ static inline uint sum_before(__global const uint *sums, __local uint *room) {
     return total;
 }
 
-/* Writes the sum before each word, or the places of the flags that are set. */
+/* Writes the sum before each word, or the indices of the nonzero flags. */
 static inline void write_row(__global uint *out, uint at, uint count, uint4 x, uint before,
                              bool flags) {
     uint4 sums;
@@ -173,7 +173,7 @@ static inline ulong combine(ulong a, ulong b, uint how) {
     return how == REDUCE_SUM ? a + b : how == REDUCE_MIN ? min(a, b) : max(a, b);
 }
 
-/* A tree in local memory; item 0 has the result. */
+/* A tree reduction in local memory; work-item 0 has the result. */
 static inline ulong combine_group(ulong value, uint how, __local ulong *room) {
     uint item = (uint)get_local_id(0);
     room[item] = value;
@@ -216,8 +216,8 @@ reduce_parts(__global const ulong *parts, __global ulong *out, uint count, uint 
 
 /* ---- segments ---- */
 
-/* begin has count + 1 words, ascending from 0 to total; empty segments are stepped over. The owner
- * of an item is the last segment that begins at or before it. */
+/* begin has count + 1 words, ascending from 0 to total; empty segments are skipped. The owner of an
+ * item is the last segment that begins at or before it. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 segment_owners(__global const uint *begin, __global uint *owners, uint count, uint total) {
     uint item = (uint)get_global_id(0);

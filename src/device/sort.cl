@@ -1,20 +1,21 @@
-/* Stable radix sort of keys with a payload of one word, least significant digit first, 8 bits a
+/* Stable radix sort of keys with a payload of one word, least significant digit first, 8 bits per
  * pass.
  *
- * The input is cut into runs of tiles, one run a group. sort_count counts the digits of each run; a
- * scan over (digit, run) gives where each run writes each digit; sort_scatter walks its run, sorts
- * each tile in local memory and writes it out, keeping its 256 places as it goes. Within a tile,
- * equal digits stand side by side, so that most writes are whole lines. No group waits for another.
+ * The input is split into runs of tiles, one run per group. sort_count counts the digits of each
+ * run; a scan over (digit, run) gives the output range of each digit of each run; sort_scatter
+ * processes its run, sorts each tile in local memory and writes it out, updating its 256 output
+ * positions. Within a tile, equal digits are consecutive, so that most writes are whole cache
+ * lines. No group waits for another.
  *
- * A tile is sorted by two rounds of 4 bits. In a round every item counts the digits of its own
- * consecutive keys, in counters that only it touches; a scan over (digit, item) gives the rank of
- * every key (Satish, Harris and Garland 2009, "Designing Efficient Sorting Algorithms for Manycore
- * GPUs"; packed counters as in Merrill and Grimshaw 2011, "High Performance and Scalable Radix
- * Sorting"). Counters are 16 bits, two a word: digits 0 to 7 in the low halves, 8 to 15 in the
- * high.
+ * A tile is sorted by two rounds of 4 bits. In a round every work-item counts the digits of its own
+ * consecutive keys, in counters that only it accesses; a scan over (digit, work-item) gives the
+ * rank of every key (Satish, Harris and Garland 2009, "Designing Efficient Sorting Algorithms for
+ * Manycore GPUs"; packed counters as in Merrill and Grimshaw 2011, "High Performance and Scalable
+ * Radix Sorting"). Counters have 16 bits, two in a word: digits 0 to 7 in the low halves, 8 to 15
+ * in the high.
  *
- * Loops over an item's own keys are unrolled, so that these stay in registers. Keys are 32 or 64
- * bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL promises.
+ * Loops over the keys of a work-item are unrolled, so that these stay in registers. Keys have 32 or
+ * 64 bits by KEY_BITS. Local memory: 28 KiB, below the 32 KiB that OpenCL guarantees.
  */
 #include "device/group_cl.h"
 #include "device/tools_shared.h"
@@ -61,8 +62,8 @@ sort_count(__global const sort_key *keys, __global uint *counts, uint count, uin
     counts[item * (uint)get_num_groups(0) + group] = bins[item];
 }
 
-/* The item's consecutive keys of a tile; beyond the end they are the last that there can be, so
- * that a stable sort leaves them behind all others. */
+/* The consecutive keys of a work-item in a tile. Beyond the end they are the largest key, so that a
+ * stable sort puts them after all others. */
 static inline void load_items(__global const sort_key *keys, __global const uint *values, uint at,
                               uint count, sort_key *key, uint *value) {
     if (count >= ITEMS && at <= count - ITEMS) {
@@ -89,7 +90,7 @@ static inline void load_items(__global const sort_key *keys, __global const uint
     }
 }
 
-/* The place of each key in the tile once sorted by these (at most 4) bits. */
+/* The position of each key in the tile after sorting by these (at most 4) bits. */
 static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint mask,
                               __local uint *counters, __local uint *room) {
     uint item = (uint)get_local_id(0), sum = 0, total;
@@ -106,7 +107,7 @@ static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint 
     for (uint w = 0; w < WORDS; w++)
         sum += counters[PAD(item * WORDS + w)];
     uint before = scan_words(sum, room, &total);
-    before += total << 16; /* the high halves stand behind all low ones */
+    before += total << 16; /* the high halves come after all low ones */
     for (uint w = 0; w < WORDS; w++) {
         uint at = PAD(item * WORDS + w), here = counters[at];
         counters[at] = before;
@@ -120,7 +121,8 @@ static inline void rank_items(const sort_key *key, uint *rank, uint shift, uint 
     }
 }
 
-/* Moves keys and values to their ranks; each item gets the consecutive ones of its place. */
+/* Moves keys and values to their ranks; each work-item gets the consecutive ones at its position.
+ */
 static inline void exchange_items(sort_key *key, uint *value, const uint *rank,
                                   __local sort_key *exchange) {
     __local uint *words = (__local uint *)exchange;
@@ -142,8 +144,9 @@ static inline void exchange_items(sort_key *key, uint *value, const uint *rank,
         value[i] = words[PAD(item * ITEMS + i)];
 }
 
-/* Writes a tile whose ranks by the whole digit are known. `places` holds where the next key of each
- * digit goes; `starts` is for where a digit's keys go less their place in the tile. */
+/* Writes a tile whose ranks by the whole digit are known. `places` has the output index of the next
+ * key of each digit; `starts` is scratch memory for the output index of a digit's keys minus their
+ * position in the tile. */
 static inline void write_tile(sort_key *key, const uint *value, const uint *rank, uint here,
                               uint shift, uint mask, __local sort_key *exchange,
                               __local uint *places, __local uint *starts,
@@ -190,7 +193,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sort_scatter(__global const sort_key *keys, __global const uint *values,
              __global sort_key *keys_out, __global uint *values_out, __global const uint *offsets,
              uint count, uint run_tiles, uint shift, uint mask, __local ulong *memory) {
-    /* Local memory is aligned for what its argument points to, so that must be the widest type. */
+    /* Local memory is aligned for the type of its argument, which must therefore be the widest
+     * type. */
     __local uint *counters = (__local uint *)memory;
     __local uint *room = counters + SORT_COUNTERS, *places = room + GROUP_ROOM,
                  *starts = places + SORT_DIGITS;

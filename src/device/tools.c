@@ -1,4 +1,4 @@
-/* The host's side of scan.cl and sort.cl: how work is cut into groups, and scratch memory. */
+/* Host side of scan.cl and sort.cl: how work is split into work-groups, and scratch memory. */
 #include "device/tools.h"
 
 #include "device/kit.h"
@@ -11,7 +11,7 @@ _Static_assert((int)ABUTI_REDUCE_SUM == REDUCE_SUM && (int)ABUTI_REDUCE_MIN == R
 enum {
     SCAN_SUMS,
     SCAN_RUNS,
-    COMPACT_SUMS, /* each followed by its runs */
+    COMPACT_SUMS, /* each followed by its RUNS kernel */
     COMPACT_RUNS,
     REDUCE_WORDS,
     REDUCE_PARTS,
@@ -25,7 +25,8 @@ enum {
 
 enum { SUMS, TOTAL, WIDE_TOTAL, COUNTS, SPARE_KEYS, SPARE_VALUES, BUFFERS };
 
-/* The sorts take long to build, and are not always needed: all are made when first launched. */
+/* The sorts are slow to compile and not always needed: kernels are created at their first launch.
+ */
 static const abuti_kernel_source sources[KERNELS] = {
     [SCAN_SUMS] = {"scan", "scan_sums", NULL},
     [SCAN_RUNS] = {"scan", "scan_runs", NULL},
@@ -42,9 +43,9 @@ static const abuti_kernel_source sources[KERNELS] = {
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 struct abuti_tools {
-    abut_device *device; /* held */
+    abut_device *device; /* referenced */
     abuti_kit kit;
-    uint32_t most_groups; /* that keep the device busy */
+    uint32_t groups_max; /* number of work-groups that keeps the device busy */
 };
 
 #define MEMORY(which) KIT_BUFFER(&tools->kit, which)
@@ -57,19 +58,19 @@ abuti_kit_plan abuti_tools_plan(void) {
 
 abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools) {
     abut_device *device = queue->device;
-    abuti_tools *made = abuti_allocate_zeroed(device->context, 1, sizeof *made);
-    if (!made)
+    abuti_tools *created = abuti_allocate_zeroed(device->context, 1, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    made->device = abuti_device_retain(device);
-    /* A GPU holds several groups on a unit, to have others to run while one waits for memory. */
+    created->device = abuti_device_retain(device);
+    /* A GPU keeps several work-groups on a unit, so that others run while one waits for memory. */
     uint32_t each = device->info.kind == ABUT_DEVICE_KIND_CPU ? 2 : 8;
     uint32_t units = device->info.compute_units < 256 ? device->info.compute_units : 256;
-    made->most_groups = units * each;
-    abut_status status = abuti_kit_open(queue, &table, "", &made->kit);
+    created->groups_max = units * each;
+    abut_status status = abuti_kit_open(queue, &table, "", &created->kit);
     if (status)
-        abuti_tools_destroy(made);
+        abuti_tools_destroy(created);
     else
-        *tools = made;
+        *tools = created;
     return status;
 }
 
@@ -82,19 +83,19 @@ void abuti_tools_destroy(abuti_tools *tools) {
     abut_device_destroy(device);
 }
 
-/* ---- how work is cut ---- */
+/* ---- splitting work ---- */
 
-typedef struct cut {
-    uint32_t groups, run_tiles; /* run_tiles consecutive tiles a group */
-} cut;
+typedef struct work_split {
+    uint32_t groups, run_tiles; /* run_tiles: consecutive tiles of each work-group */
+} work_split;
 
-static cut cut_into(size_t count, uint32_t tile, uint32_t most_groups) {
+static work_split split_work(size_t count, uint32_t tile, uint32_t groups_max) {
     uint32_t tiles = (uint32_t)(count / tile + (count % tile != 0));
-    uint32_t groups = tiles < most_groups ? tiles : most_groups;
+    uint32_t groups = tiles < groups_max ? tiles : groups_max;
     if (!groups)
-        return (cut){1, 0};
+        return (work_split){1, 0};
     uint32_t run = tiles / groups + (tiles % groups != 0);
-    return (cut){tiles / run + (tiles % run != 0), run};
+    return (work_split){tiles / run + (tiles % run != 0), run};
 }
 
 static void check_words(abuti_tools *tools, const char *what, const abuti_buffer *buffer,
@@ -103,8 +104,9 @@ static void check_words(abuti_tools *tools, const char *what, const abuti_buffer
         return;
     if (count > ABUTI_TOOLS_MAX)
         abuti_kit_fail(&tools->kit,
-                       abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu elements; at most 2^31 fit one call",
-                                  what, count));
+                       abuti_fail(ABUT_ERROR_LIMIT,
+                                  "%s: there are %zu elements; the limit of one call is 2^31", what,
+                                  count));
     else if (!buffer->device || buffer->bytes / word_bytes < count)
         abuti_kit_fail(&tools->kit,
                        abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -117,10 +119,10 @@ static void check_words(abuti_tools *tools, const char *what, const abuti_buffer
 /* `sums` is followed by the kernel of its runs. */
 static void run_scan(abuti_tools *tools, uint32_t sums, const abuti_buffer *in, abuti_buffer *out,
                      size_t count, abuti_buffer *total, size_t total_at) {
-    cut how = cut_into(count, SCAN_TILE, tools->most_groups);
+    work_split how = split_work(count, SCAN_TILE, tools->groups_max);
     uint32_t words = (uint32_t)count, at = (uint32_t)total_at;
-    abuti_kit_reserve(&tools->kit, SUMS, tools->most_groups, sizeof(uint64_t));
-    if (how.groups > 1) /* the sums before the first group's run are never read */
+    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
+    if (how.groups > 1) /* with one group, the sums are never read */
         ABUTI_KIT_GROUPS(&tools->kit, sums, how.groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
                          ABUTI_VALUE(words), ABUTI_VALUE(how.run_tiles),
                          ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
@@ -153,11 +155,11 @@ void abuti_tools_compact(abuti_tools *tools, const abuti_buffer *flags, abuti_bu
 void abuti_tools_reduce(abuti_tools *tools, abuti_reduction how, const abuti_buffer *in,
                         size_t count, abuti_buffer *out) {
     uint32_t words = (uint32_t)count, which = (uint32_t)how;
-    uint32_t groups = cut_into(count, SCAN_TILE, tools->most_groups).groups;
+    uint32_t groups = split_work(count, SCAN_TILE, tools->groups_max).groups;
     uint64_t empty = how == ABUTI_REDUCE_MIN ? UINT32_MAX : 0;
     check_words(tools, "reduce", in, count, sizeof(uint32_t));
     check_words(tools, "reduce", out, 1, sizeof(uint64_t));
-    abuti_kit_reserve(&tools->kit, SUMS, tools->most_groups, sizeof(uint64_t));
+    abuti_kit_reserve(&tools->kit, SUMS, tools->groups_max, sizeof(uint64_t));
     ABUTI_KIT_GROUPS(&tools->kit, REDUCE_WORDS, groups, GROUP_ITEMS, ABUTI_BUFFER(in), MEMORY(SUMS),
                      ABUTI_VALUE(words), ABUTI_VALUE(which), ABUTI_VALUE(empty),
                      ABUTI_LOCAL_MEMORY(8 * GROUP_ITEMS));
@@ -176,15 +178,17 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
         segments->most && segments->most < ABUTI_TOOLS_MAX ? segments->most : ABUTI_TOOLS_MAX;
     uint64_t sum = 0;
     if (count >= ABUTI_TOOLS_MAX)
-        abuti_kit_fail(kit, abuti_fail(ABUT_ERROR_LIMIT,
-                                       "segments: %zu of them; at most 2^31 fit one call", count));
+        abuti_kit_fail(kit,
+                       abuti_fail(ABUT_ERROR_LIMIT,
+                                  "segments: there are %zu segments; the limit of one call is 2^31",
+                                  count));
     abuti_kit_reserve(kit, WIDE_TOTAL, 1, sizeof sum);
     if (!abuti_kit_failed(kit))
         abuti_kit_fail(kit,
                        abuti_buffer_reserve(tools->device, count + 1, sizeof(uint32_t), begin));
     if (!abuti_kit_failed(kit) && count)
         segments->measure(segments->user, begin);
-    /* In 64 bits, since the scan's own total wraps around. */
+    /* In 64 bits, because the total of the scan wraps around. */
     abuti_tools_reduce(tools, ABUTI_REDUCE_SUM, begin, count, &kit->buffers[WIDE_TOTAL]);
     abuti_tools_scan(tools, begin, begin, count, begin, count);
     abut_status status = abuti_kit_get(kit, WIDE_TOTAL, &sum, 1, sizeof sum);
@@ -193,7 +197,7 @@ abut_status abuti_tools_segments(abuti_tools *tools, const abuti_segments *segme
     if (total)
         *total = sum;
     if (sum > most)
-        return abuti_fail(ABUT_ERROR_LIMIT, "segments: %llu items; at most %llu fit",
+        return abuti_fail(ABUT_ERROR_LIMIT, "segments: there are %llu items; the limit is %llu",
                           (unsigned long long)sum, (unsigned long long)most);
     status = abuti_buffer_reserve(tools->device, (size_t)sum, segments->item_bytes, items);
     if (!status && sum)
@@ -216,7 +220,7 @@ void abuti_tools_owners(abuti_tools *tools, const abuti_buffer *begin, size_t co
 /* ---- sort ---- */
 
 /* One pass over the digit at `shift`. */
-static void sort_pass(abuti_tools *tools, bool wide, cut how, abuti_buffer *const from[2],
+static void sort_pass(abuti_tools *tools, bool wide, work_split how, abuti_buffer *const from[2],
                       abuti_buffer *const to[2], uint32_t count, uint32_t shift, uint32_t mask) {
     abuti_kit *kit = &tools->kit;
     abuti_buffer *counts = &kit->buffers[COUNTS];
@@ -239,16 +243,16 @@ void abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
     abuti_buffer *here[2] = {keys, values};
     abuti_buffer *there[2] = {&kit->buffers[SPARE_KEYS], &kit->buffers[SPARE_VALUES]};
     if ((key_bits != 32 && key_bits != 64) || bit_first > bit_last || bit_last > key_bits) {
-        abuti_kit_fail(kit,
-                       abuti_fail(ABUT_ERROR_ARGUMENT, "sort: bits %u to %u of keys of %u bits",
-                                  bit_first, bit_last, key_bits));
+        abuti_kit_fail(kit, abuti_fail(ABUT_ERROR_ARGUMENT,
+                                       "sort: bits %u to %u are not a range of keys of %u bits",
+                                       bit_first, bit_last, key_bits));
         return;
     }
     for (int i = 0; i < 2; i++)
         check_words(tools, "sort", here[i], count, bytes[i]);
     if (abuti_kit_failed(kit) || count < 2 || bit_first == bit_last)
         return;
-    cut how = cut_into(count, SORT_TILE(key_bits), tools->most_groups);
+    work_split how = split_work(count, SORT_TILE(key_bits), tools->groups_max);
     abuti_kit_reserve(kit, COUNTS, (size_t)how.groups * SORT_DIGITS, sizeof(uint32_t));
     abuti_kit_reserve(kit, SPARE_KEYS, count, bytes[0]);
     abuti_kit_reserve(kit, SPARE_VALUES, count, bytes[1]);
@@ -262,6 +266,7 @@ void abuti_tools_sort(abuti_tools *tools, uint32_t key_bits, abuti_buffer *keys,
             there[i] = swap;
         }
     }
-    for (int i = 0; i < 2 && here[0] != keys; i++) /* an odd number of passes ends in the spare */
+    for (int i = 0; i < 2 && here[0] != keys;
+         i++) /* an odd number of passes ends in the spare buffers */
         abuti_kit_copy(kit, here[i], there[i], count * bytes[i]);
 }

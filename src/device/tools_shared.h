@@ -1,14 +1,15 @@
-/* Sizes that the tools and their kernels agree on: how many items a group has, how much local
- * memory a group asks for, in words. */
+/* Sizes that the tools and their kernels share: work-items per work-group, and local memory of a
+ * work-group in words. */
 #ifndef ABUTI_DEVICE_TOOLS_SHARED_H
 #define ABUTI_DEVICE_TOOLS_SHARED_H
 
-/* DEFINE_GROUP_SCAN() of group_cl.h: items of a group, in segments, and the room it needs. */
+/* DEFINE_GROUP_SCAN() of group_cl.h: work-items of a work-group, in segments, and the local memory
+ * that it needs. */
 #define GROUP_ITEMS 256
 #define GROUP_SEGMENT 16
 #define GROUP_ROOM (GROUP_ITEMS + GROUP_ITEMS / GROUP_SEGMENT)
 
-/* Scan: rows of four words an item. */
+/* Scan: rows of four words for each work-item. */
 #define SCAN_ROWS 4
 #define SCAN_ROW (4 * GROUP_ITEMS)
 #define SCAN_TILE (SCAN_ROWS * SCAN_ROW)
@@ -17,21 +18,21 @@
 #define REDUCE_MIN 1
 #define REDUCE_MAX 2
 
-/* Sort: keys an item by their bits, and digits of a pass, one an item. */
+/* Sort: keys of each work-item by key size, and digits of a pass, one for each work-item. */
 #define SORT_DIGIT_BITS 8
 #define SORT_DIGITS GROUP_ITEMS
 #define SORT_ITEMS(key_bits) ((key_bits) == 64 ? 8 : 16)
 #define SORT_TILE(key_bits) (GROUP_ITEMS * SORT_ITEMS(key_bits))
-#define SORT_WORDS 8 /* of counters an item */
-/* One word in 33 is left free, so that strides of 8 and 16 words touch all banks of local memory.
- */
+#define SORT_WORDS 8 /* words of counters for each work-item */
+/* Pads every 32 words by one, so that strides of 8 and 16 words use all banks of local memory. */
 #define SORT_PADDED(count) ((count) + (count) / 32)
 #define SORT_COUNTERS SORT_PADDED(SORT_WORDS *GROUP_ITEMS)
-/* Counters, room of a scan, two words a digit; then 16 KiB of keys that are exchanged. */
+/* Counters, local memory of a scan, two words for each digit; then 16 KiB of keys that are
+ * exchanged. */
 #define SORT_EXCHANGE (SORT_COUNTERS + GROUP_ROOM + 2 * SORT_DIGITS)
 #define SORT_ROOM (SORT_EXCHANGE + SORT_PADDED(4096))
 
-/* The known-answer check: words that an item writes, floats first. */
+/* The self-test: words that a work-item writes, floats first. */
 #define CHECK_WORDS 5
 
 #endif

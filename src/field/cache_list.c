@@ -156,10 +156,10 @@ abut_status abuti_cache_clear(const char *function, const char *folder, const ch
         struct stat about;
         const char *name = entry->d_name;
         if ((!abuti_folder_is_name(name, ending) && !abuti_folder_is_temporary(name)) ||
-            abuti_system_about(opened, path, name, &about) != 0 || S_ISDIR(about.st_mode) ||
+            abuti_system_stat_entry(opened, path, name, &about) != 0 || S_ISDIR(about.st_mode) ||
             abuti_system_age(&about) < age)
             continue;
-        if (abuti_system_remove(opened, path, name) == 0) {
+        if (abuti_system_remove_entry(opened, path, name) == 0) {
             removed++;
             sum += (uint64_t)about.st_size;
         } else if (errno != ENOENT) {

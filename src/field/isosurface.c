@@ -84,14 +84,14 @@ abut_status abut_field_isosurface(const abut_field *field, double level, abut_me
     abut_status status = check_level(field, level);
     if (status)
         return status;
-    const abuti_levels levels = {.count = {field->grid.count[0], field->grid.count[1],
-                                           field->grid.count[2]},
-                                 .origin = field->grid.origin,
-                                 .cell = field->grid.cell,
-                                 .level = level,
-                                 .layer = give_layer,
-                                 .data = (void *)field};
-    return abuti_surface_extract(field->context, "abut_field_isosurface", &levels, mesh);
+    const abuti_isosurface_grid levels = {.count = {field->grid.count[0], field->grid.count[1],
+                                                    field->grid.count[2]},
+                                          .origin = field->grid.origin,
+                                          .cell = field->grid.cell,
+                                          .level = level,
+                                          .layer = give_layer,
+                                          .data = (void *)field};
+    return abuti_isosurface_extract(field->context, "abut_field_isosurface", &levels, mesh);
 }
 
 /* The margin holds the distance and OFFSET_CELLS: half a cell lies outside the outermost centres,

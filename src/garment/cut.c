@@ -138,12 +138,12 @@ static abut_status extract(tailor *t, abut_mesh **mesh) {
     t->count[0] = (uint32_t)(extent.x / t->cell) + 2;
     t->count[1] = (uint32_t)(extent.y / t->cell) + 2;
     t->count[2] = (uint32_t)(extent.z / t->cell) + 2;
-    const abuti_levels levels = {.count = {t->count[0], t->count[1], t->count[2]},
-                                 .origin = t->origin,
-                                 .cell = t->cell,
-                                 .layer = give_layer,
-                                 .data = t};
-    return abuti_surface_extract(b->context, b->who, &levels, mesh);
+    const abuti_isosurface_grid levels = {.count = {t->count[0], t->count[1], t->count[2]},
+                                          .origin = t->origin,
+                                          .cell = t->cell,
+                                          .layer = give_layer,
+                                          .data = t};
+    return abuti_isosurface_extract(b->context, b->who, &levels, mesh);
 }
 
 /* ---- clipping ---- */

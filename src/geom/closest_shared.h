@@ -1,22 +1,25 @@
-/* Closest points of points, segments and triangles, for C and OpenCL C alike.
+/* Closest points of points, segments and triangles, for C and OpenCL C.
  *
- * Problem: the textbook formulas solve for barycentric weights by the determinant of a Gram matrix,
- * which loses all digits on needles: the error grows with (length / height)^2.
- * Method: everything is taken relative to the query point and scaled by a power of two, so that
- * squares neither overflow nor underflow. A segment's parameter is dot / length^2, clamped: well
- * conditioned as it is. For the face of a triangle a, b, c the weights come from a frame that is
- * orthogonal but for rounding: u = b - a, and w = (c - a) less its part along u. The point is first
- * brought beside a along u, and only then measured along w, so that what w still has of u meets
- * nothing of it. Where the foot of the point is outside the face, the best of the three edges is
- * taken. A second round from there takes out rounding.
+ * Problem: the textbook formulas compute barycentric weights from the determinant of a Gram matrix.
+ * On nearly degenerate triangles they lose all digits: the error grows with (length / height)^2.
+ *
+ * Method: all coordinates are relative to the query point and scaled by a power of two, so that
+ * squares neither overflow nor underflow. The parameter of a segment is dot / length^2, clamped,
+ * which is well conditioned. For the face of a triangle a, b, c the weights come from a frame that
+ * is orthogonal up to rounding: u = b - a, and w = (c - a) minus its component along u. The point
+ * is first projected along u, and only then measured along w. The remaining component of w along u
+ * is then multiplied by nearly zero. If the projection of the point is outside the face, the
+ * nearest point of the three edges is the result. A second iteration from there removes rounding
+ * errors.
+ *
  * Guarantee: let e be the unit roundoff, L the largest coordinate difference, h the extent along w
- * and d the distance. u is good to e relative, w is off by eL/h in direction. A foot inside the
- * face therefore moves by m = (d + h) eL/h at most, and never further than h since weights are
- * clamped. Where d <= h that is 2eL. Where d > h the distance changes only by m^2 / 2d, and m^2 <=
- * h (2d eL/h), so by eL. A foot that lands on the wrong side of an edge does so by no more than m.
- * Hence the error is a small multiple of eL for every shape of triangle, and measured below 4 ulp
- * of L (docs/geom.md). Two segments are alike, with w the part of one direction that is orthogonal
- * to the other.
+ * and d the distance. u has a relative error of e, and the direction of w has an error of eL/h. A
+ * projection inside the face therefore moves by at most m = (d + h) eL/h, and never further than h
+ * because weights are clamped. If d <= h, that is 2eL. If d > h, the distance changes only by m^2 /
+ * 2d, and m^2 <= h (2d eL/h), hence by eL. A projection on the wrong side of an edge is there by at
+ * most m. Hence the error is a small multiple of eL for every shape of triangle; the measured error
+ * is below 4 ulp of L (docs/geom.md). The same holds for two segments, with w the component of one
+ * direction that is orthogonal to the other.
  *
  * Coordinates: any finite double up to 1e90, any float up to a quarter of FLT_MAX.
  */
@@ -25,7 +28,7 @@
 
 #include "geom/types_shared.h"
 
-/* Lengths between these bounds can be squared, and cubed, without loss. */
+/* Lengths between these bounds can be squared and cubed without loss. */
 #if ABUTI_REAL_BITS == 64
 #define SCALE_MIN 0x1p-80
 #define SCALE_MAX 0x1p100
@@ -40,8 +43,8 @@
 #define SPLITTER 4097.0f /* 2^12 + 1 */
 #endif
 
-/* A power of two that brings a length between the bounds, 1 for most. Five steps reach every
- * double; four reach every float, where a fifth would overflow the scale itself. */
+/* A power of two that scales a length into these bounds; 1 for most lengths. Five steps reach every
+ * double. Four reach every float; a fifth would overflow the scale itself. */
 static inline real safe_scale(real length) {
     real scale = REAL(1.0);
     if (length >= SCALE_MIN && length <= SCALE_MAX)
@@ -57,16 +60,16 @@ static inline real safe_scale(real length) {
     return scale;
 }
 
-/* a a = square + tail exactly: returns the tail (Dekker's split into half mantissas). */
+/* Returns the tail of a a = square + tail, which is exact (Dekker's split into half mantissas). */
 static inline real square_tail(real a, real square) {
     real big = SPLITTER * a;
     real hi = big - (big - a), lo = a - hi;
     return ((hi * hi - square) + REAL(2.0) * hi * lo) + lo * lo;
 }
 
-/* The length within a rounding or so: the sum of squares is carried with its tails, and one step of
- * Newton corrects the root. A plain root of rounded squares is off by 2.5 roundings, which alone
- * would eat most of the error that we allow. */
+/* The length with an error of about one rounding: the sum of squares is carried with its tails, and
+ * one Newton step corrects the root. A plain root of rounded squares has an error of 2.5 roundings,
+ * which would use up most of the error bound. */
 static inline real length_precise(vec3 v) {
     real xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z;
     real xy = xx + yy, y_virtual = xy - xx;
@@ -79,8 +82,9 @@ static inline real length_precise(vec3 v) {
     return sum > REAL(4.0) * REAL_MIN ? root + rest * root * inverse : root;
 }
 
-/* Whether a vector is shorter than the best so far. Rounded squares decide unless they are so close
- * that they might be wrong: without this the choice would cost as much as all other errors. */
+/* Whether a vector is shorter than the best so far. Rounded squares decide, unless they are so
+ * close that they may be wrong. Without this, a wrong choice would cost as much as all other
+ * errors. */
 static inline int is_shorter(vec3 v, real square, vec3 best, real best_square) {
     real doubt = REAL(8.0) * REAL_EPSILON * best_square;
     if (real_abs(square - best_square) > doubt || v3_equal(v, best))
@@ -95,14 +99,14 @@ static inline vec3 v3_blend(real s, vec3 a, real t, vec3 b) {
 
 /* ---- point and segment ---- */
 
-/* The point of a segment from a to b at a parameter, counted from the nearer end: both ends are met
- * exactly, and rounding errors stay in proportion to the step. */
+/* The point of the segment from a to b at a parameter, computed from the nearer end: both ends are
+ * exact, and rounding errors are proportional to the distance from the end. */
 static inline vec3 segment_at(vec3 a, vec3 b, vec3 edge, real t) {
     return t <= REAL(0.5) ? v3_along(a, t, edge) : v3_along(b, t - REAL(1.0), edge);
 }
 
-/* The parameter of the foot of the origin on the segment from a to b. The second step takes out
- * what the first one lost to rounding. */
+/* The parameter of the point of the segment from a to b that is closest to the origin. The second
+ * step removes the rounding error of the first. */
 static inline real segment_foot(vec3 a, vec3 b, vec3 edge) {
     real length_sq = v3_length_sq(edge);
     if (!(length_sq > REAL(0.0)))
@@ -117,7 +121,7 @@ static inline vec3 segment_point(segment3 s, real t) {
     return segment_at(s.end[0], s.end[1], v3_sub(s.end[1], s.end[0]), t);
 }
 
-/* The vector from a point to the closest one of the segment, times `scale`. */
+/* The vector from a point to the closest point of the segment, times `scale`. */
 static inline vec3 segment_offset(segment3 s, vec3 point, real *parameter, real *scale) {
     vec3 a = v3_sub(s.end[0], point), b = v3_sub(s.end[1], point);
     vec3 edge = v3_sub(s.end[1], s.end[0]);
@@ -140,13 +144,13 @@ static inline closest_on_segment segment_closest_point(segment3 s, vec3 point) {
 
 /* ---- point and triangle ---- */
 
-/* Weights of the corners, and the vector from the query point to the closest one. */
+/* Weights of the corners, and the vector from the query point to the closest point. */
 typedef struct triangle_foot {
     real weight[3];
     vec3 offset;
 } triangle_foot;
 
-/* The point with these weights, counted from the corner with the largest. */
+/* The point with these weights, computed from the corner with the largest weight. */
 static inline vec3 weights_at(const vec3 *corner, const vec3 *edge, const real *w) {
     if (w[0] >= w[1] && w[0] >= w[2])
         return v3_add(corner[0], v3_blend(w[1], edge[0], -w[2], edge[2]));
@@ -155,8 +159,9 @@ static inline vec3 weights_at(const vec3 *corner, const vec3 *edge, const real *
     return v3_add(corner[2], v3_blend(w[0], edge[2], -w[1], edge[1]));
 }
 
-/* The foot of the origin on the face. Gives 0 where it is not inside, or the triangle has no face
- * (height below an eighth of the rounding error; the edges then are near enough). */
+/* Projects the origin onto the face. Returns 0 if the projection is not inside, or if the triangle
+ * has no face (its height is below an eighth of the rounding error; the edges are then accurate).
+ */
 static inline int face_foot(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
     vec3 a = corner[0], u = edge[0], v = v3_scale(edge[2], REAL(-1.0));
     real uu = v3_length_sq(u), vv = v3_length_sq(v);
@@ -173,8 +178,8 @@ static inline int face_foot(const vec3 *corner, const vec3 *edge, triangle_foot 
     s -= k * r;
     if (!(r > REAL(0.0) && s > REAL(0.0) && r + s < REAL(1.0)))
         return 0;
-    /* The second round takes out what the first one lost to rounding. It starts where it will end,
-     * so that the rounding of the differences there is taken out as well. */
+    /* The second iteration removes the rounding error of the first. It starts at the result of the
+     * first, so that the rounding of the differences there is removed too. */
     real *weight = foot->weight;
     weight[0] = REAL(1.0) - (s + r);
     weight[1] = s;
@@ -188,8 +193,8 @@ static inline int face_foot(const vec3 *corner, const vec3 *edge, triangle_foot 
     return weight[0] > REAL(0.0) && weight[1] > REAL(0.0) && weight[2] > REAL(0.0);
 }
 
-/* The foot of the origin on the triangle's border. Earlier edges win ties. */
-static inline void border_foot(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
+/* The point of the triangle's boundary that is closest to the origin. Earlier edges win ties. */
+static inline void boundary_foot(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
     real best_sq = REAL_MAX;
     foot->offset = v3(REAL(0.0), REAL(0.0), REAL(0.0));
     for (int i = 0; i < 3; i++) {
@@ -207,13 +212,14 @@ static inline void border_foot(const vec3 *corner, const vec3 *edge, triangle_fo
     }
 }
 
-/* The foot of the origin on the triangle: corners relative to it, edge k from corner k on. */
+/* The point of the triangle that is closest to the origin. Corners are relative to it; edge k
+ * starts at corner k. */
 static inline void triangle_foot_of(const vec3 *corner, const vec3 *edge, triangle_foot *foot) {
     if (!face_foot(corner, edge, foot))
-        border_foot(corner, edge, foot);
+        boundary_foot(corner, edge, foot);
 }
 
-/* The part of the triangle where exactly these weights are positive. */
+/* The feature of the triangle on which exactly these weights are positive. */
 static inline abut_feature weights_feature(const real *w) {
     if (w[2] == REAL(0.0))
         return w[1] == REAL(0.0)   ? ABUT_FEATURE_VERTEX_0
@@ -260,18 +266,18 @@ static inline closest_on_triangle triangle_closest_point(triangle3 t, vec3 point
 /* Two segments, scaled. */
 typedef struct segment_pair {
     vec3 edge_a, edge_b;
-    vec3 gap[2][2]; /* end j of b from end i of a */
+    vec3 gap[2][2]; /* vector from end i of a to end j of b */
 } segment_pair;
 
-/* The vector between points of both, counted from the nearer ends. */
+/* The vector between a point of each segment, computed from the nearer ends. */
 static inline vec3 pair_offset(const segment_pair *pair, real s, real t) {
     int i = s > REAL(0.5), j = t > REAL(0.5);
     return v3_add(pair->gap[i][j], v3_blend(i ? REAL(1.0) - s : -s, pair->edge_a,
                                             j ? t - REAL(1.0) : t, pair->edge_b));
 }
 
-/* Where the common perpendicular of both lines has its feet inside both segments: gives 1 with
- * their parameters and the vector from the first foot to the second. */
+/* Finds the common perpendicular of both lines. Returns 1 if its feet are inside both segments,
+ * with their parameters and the vector from the first foot to the second. */
 static inline int segments_perpendicular(const segment_pair *pair, real *s, real *t, vec3 *offset) {
     vec3 edge_a = pair->edge_a, edge_b = pair->edge_b;
     real aa = v3_length_sq(edge_a), bb = v3_length_sq(edge_b);
@@ -288,7 +294,7 @@ static inline int segments_perpendicular(const segment_pair *pair, real *s, real
     *s = foot + k * *t;
     if (!(*t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0)))
         return 0;
-    vec3 near = pair_offset(pair, *s, *t); /* the second round, as for a face */
+    vec3 near = pair_offset(pair, *s, *t); /* second iteration, as for a face */
     real more = v3_dot(near, w) * per_ww;
     *t -= more;
     *s += v3_dot(near, edge_a) * per_aa - k * more;
@@ -296,9 +302,9 @@ static inline int segments_perpendicular(const segment_pair *pair, real *s, real
     return *t >= REAL(0.0) && *t <= REAL(1.0) && *s >= REAL(0.0) && *s <= REAL(1.0);
 }
 
-/* Closest points by rounded arithmetic alone: a distance of 0 is no proof that they meet (see
+/* Closest points by rounded arithmetic only: a distance of 0 does not prove an intersection (see
  * distance_shared.h). */
-static inline closest_pair segment_segment_near(segment3 a, segment3 b) {
+static inline closest_pair segment_segment_closest_rounded(segment3 a, segment3 b) {
     segment_pair pair;
     real largest = REAL(0.0), s, t;
     for (int i = 0; i < 4; i++) {

@@ -1,11 +1,14 @@
-/* Distances between segments and between triangles, 0 exactly where they meet, for C and OpenCL C
- * alike.
+/* Distances between segments and between triangles, exactly 0 if they intersect, for C and OpenCL
+ * C.
  *
- * Method: ask the exact intersection first. Sets apart have their closest points at a corner of one
- * and the other set, or on two edges with a common perpendicular: 6 feet and 9 perpendiculars for
- * triangles, all from one table of differences, all scaled by one power of two.
- * Guarantee: 0 exactly where the sets meet, and then both points are the same; otherwise positive
- * (REAL_MIN stands for what rounding loses) and as accurate as closest_shared.h says.
+ * Method: the exact intersection test runs first. Disjoint sets have their closest points at a
+ * corner of one set and the other set, or on two edges with a common perpendicular. For triangles
+ * these are 6 projections and 9 perpendiculars, all from one table of differences that is scaled by
+ * one power of two.
+ *
+ * Guarantee: the distance is 0 if and only if the sets intersect; both points are then equal.
+ * Otherwise it is positive (REAL_MIN replaces values that rounding would make 0) and as accurate as
+ * closest_shared.h states.
  */
 #ifndef ABUTI_GEOM_DISTANCE_SHARED_H
 #define ABUTI_GEOM_DISTANCE_SHARED_H
@@ -14,7 +17,7 @@
 
 #ifdef ABUTI_PREDICATES
 
-static inline closest_pair pair_at(vec3 point) {
+static inline closest_pair coincident_pair(vec3 point) {
     closest_pair pair;
     pair.distance = REAL(0.0);
     pair.point_a = pair.point_b = point;
@@ -29,17 +32,17 @@ static inline closest_pair segment_segment_closest(segment3 a, segment3 b) {
             thin_a.corner[i] = a.end[i > 0];
             thin_b.corner[i] = b.end[i > 0];
         }
-        if (degenerate_meet(thin_a, thin_b, &common) != ABUT_INTERSECTION_NONE)
-            return pair_at(common.end[0]);
+        if (degenerate_intersect(thin_a, thin_b, &common) != ABUT_INTERSECTION_NONE)
+            return coincident_pair(common.end[0]);
     }
-    closest_pair closest = segment_segment_near(a, b);
+    closest_pair closest = segment_segment_closest_rounded(a, b);
     closest.distance = real_max(closest.distance, REAL_MIN);
     return closest;
 }
 
-/* Differences of all corners and the edges of both triangles, scaled. */
+/* Differences of all corners and edges of both triangles, scaled. */
 typedef struct triangle_table {
-    vec3 gap[3][3]; /* corner j of b from corner i of a */
+    vec3 gap[3][3]; /* vector from corner i of a to corner j of b */
     vec3 edge_a[3], edge_b[3];
     real scale;
 } triangle_table;
@@ -68,7 +71,8 @@ static inline void fill_table(triangle_table *table, triangle3 a, triangle3 b) {
     }
 }
 
-/* The best of the six corners against the other triangle; gives the scaled vector between. */
+/* The closest of the six corners to the other triangle; returns the scaled vector between the
+ * points. */
 static inline vec3 corners_closest(const triangle_table *table, triangle3 a, triangle3 b,
                                    closest_pair *closest, abut_feature *features) {
     triangle_foot best, foot;
@@ -95,7 +99,7 @@ static inline vec3 corners_closest(const triangle_table *table, triangle3 a, tri
     return best.offset;
 }
 
-/* The part of a triangle at a parameter of its edge i. */
+/* The feature of a triangle at a parameter of its edge i. */
 static inline abut_feature edge_feature(int i, real t) {
     int corner = t > REAL(0.0) ? i + 1 : i;
     return t > REAL(0.0) && t < REAL(1.0) ? (abut_feature)(ABUT_FEATURE_EDGE_0 + i)
@@ -122,9 +126,9 @@ static inline segment3 triangle_edge(triangle3 t, int i) {
     return edge;
 }
 
-/* Closest points of two triangles that do not meet, and the parts of both that hold them. */
-static inline closest_pair triangle_triangle_apart_at(triangle3 a, triangle3 b,
-                                                      abut_feature *features) {
+/* Closest points of two disjoint triangles, and the features that contain them. */
+static inline closest_pair triangle_triangle_closest_features(triangle3 a, triangle3 b,
+                                                              abut_feature *features) {
     triangle_table table;
     closest_pair closest;
     fill_table(&table, a, b);
@@ -154,16 +158,16 @@ static inline closest_pair triangle_triangle_apart_at(triangle3 a, triangle3 b,
     return closest;
 }
 
-static inline closest_pair triangle_triangle_apart(triangle3 a, triangle3 b) {
+static inline closest_pair triangle_triangle_closest_disjoint(triangle3 a, triangle3 b) {
     abut_feature features[2];
-    return triangle_triangle_apart_at(a, b, features);
+    return triangle_triangle_closest_features(a, b, features);
 }
 
 static inline closest_pair triangle_triangle_closest(triangle3 a, triangle3 b) {
     segment3 common;
-    if (triangle_triangle_meet(a, b, &common) != ABUT_INTERSECTION_NONE)
-        return pair_at(common.end[0]);
-    return triangle_triangle_apart(a, b);
+    if (triangle_triangle_intersect(a, b, &common) != ABUT_INTERSECTION_NONE)
+        return coincident_pair(common.end[0]);
+    return triangle_triangle_closest_disjoint(a, b);
 }
 
 #endif

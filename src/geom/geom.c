@@ -1,4 +1,5 @@
-/* The public functions of <abut/geom.h>: argument checks around the shared headers, in double. */
+/* The public functions of <abut/geom.h>: they validate arguments and call the shared headers in
+ * double precision. */
 #include "geom/distance_shared.h"
 #include "geom/pose.h"
 #include "geom/solid_shared.h"
@@ -7,7 +8,7 @@
 
 #include <float.h>
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 static abut_status check_pointer(const char *function, const char *what, const void *pointer) {
     if (pointer)
@@ -119,7 +120,7 @@ abut_status abut_triangle_triangle_intersect(const abut_triangle *a, const abut_
     status = status ? status : check_triangle(__func__, "b", b);
     status = status ? status : check_pointer(__func__, "meeting", meeting);
     if (!status)
-        *meeting = triangle_triangle_meet(*a, *b, segment);
+        *meeting = triangle_triangle_intersect(*a, *b, segment);
     return status;
 }
 
@@ -133,7 +134,7 @@ abut_status abut_segment_triangle_intersect(const abut_segment *segment,
         return status;
     path3 path = segment_path(*segment);
     path_hit hit;
-    *meet = path_triangle_meet(&path, *triangle, point ? &hit : NULL);
+    *meet = path_triangle_intersect(&path, *triangle, point ? &hit : NULL);
     if (*meet && point)
         *point = path_point(&path, hit.parameter);
     return ABUT_OK;
@@ -150,10 +151,10 @@ abut_status abut_ray_triangle_intersect(const abut_ray *ray, const abut_triangle
         return status;
     if (v3_max_abs(ray->direction) == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: ray->direction is zero; it may have any length but that", __func__);
+                          "%s: ray->direction is zero; it may have any length except 0", __func__);
     path3 path = ray_path(*ray);
     path_hit found;
-    *meet = path_triangle_meet(&path, *triangle, hit ? &found : NULL);
+    *meet = path_triangle_intersect(&path, *triangle, hit ? &found : NULL);
     if (*meet && hit) {
         hit->parameter = found.parameter;
         for (int i = 0; i < 3; i++)
@@ -168,7 +169,7 @@ abut_status abut_box_triangle_intersect(const abut_box *box, const abut_triangle
     status = status ? status : check_triangle(__func__, "triangle", triangle);
     status = status ? status : check_pointer(__func__, "meet", meet);
     if (!status)
-        *meet = box_triangle_meet(*box, *triangle);
+        *meet = box_triangle_intersect(*box, *triangle);
     return status;
 }
 
@@ -185,7 +186,7 @@ abut_status abut_plane_closest_point(const abut_plane *plane, abut_vec3 point,
     double size = v3_max_abs(plane->normal);
     if (size == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: normal is zero; it may have any length but that", __func__);
+                          "%s: normal is zero; it may have any length except 0", __func__);
     status = check_number(__func__, "offset over the length of normal", plane->offset / size,
                           -ABUT_COORDINATE_MAX, ABUT_COORDINATE_MAX);
     if (!status)
@@ -242,34 +243,36 @@ abut_status abuti_pose_check(const char *function, const char *what, const abut_
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is not finite", function, what);
     if (!(v3_max_abs(*t) <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s moves by (%g, %g, %g); coordinates may be at most %g in "
+                          "%s: %s translates by (%g, %g, %g); coordinates must be at most %g in "
                           "magnitude",
                           function, what, t->x, t->y, t->z, ABUT_COORDINATE_MAX);
     return ABUT_OK;
 }
 
-/* How far rows of a matrix may be from unit and perpendicular. */
-#define RIGID 1e-5
+/* Largest deviation of the rows of a matrix from orthonormal. */
+#define ORTHONORMAL_TOLERANCE 1e-5
 
 static abut_status check_rigid(const char *function, const abut_vec3 *row) {
     for (int i = 0; i < 3; i++)
         for (int k = i; k < 3; k++) {
             double product = v3_dot(row[i], row[k]);
-            if (!(fabs(product - (i == k)) <= RIGID))
+            if (!(fabs(product - (i == k)) <= ORTHONORMAL_TOLERANCE))
                 return abuti_fail(ABUT_ERROR_ARGUMENT,
-                                  "%s: the product of rows %d and %d is %g, not %d within %g: it "
+                                  "%s: the dot product of rows %d and %d is %g; it must be %d "
+                                  "within %g: the matrix "
                                   "is not rigid",
-                                  function, i, k, product, i == k, RIGID);
+                                  function, i, k, product, i == k, ORTHONORMAL_TOLERANCE);
         }
     if (v3_dot(v3_cross(row[0], row[1]), row[2]) < 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the matrix mirrors; its determinant must be 1, not -1", function);
+                          "%s: the matrix is a reflection; its determinant is -1 and must be 1",
+                          function);
     return ABUT_OK;
 }
 
-/* Four times the products of the components of the quaternion with its largest one (Shepperd 1978):
- * nothing cancels. */
-static abut_quat rotation_of(const abut_vec3 *r) {
+/* The components of the quaternion times four times its largest component (Shepperd 1978): no
+ * cancellation. */
+static abut_quat quaternion_of_matrix(const abut_vec3 *r) {
     double trace = r[0].x + r[1].y + r[2].z;
     abut_quat w = {r[2].y - r[1].z, r[0].z - r[2].x, r[1].x - r[0].y, 1 + trace};
     abut_quat x = {1 + 2 * r[0].x - trace, r[0].y + r[1].x, r[0].z + r[2].x, w.x};
@@ -280,15 +283,16 @@ static abut_quat rotation_of(const abut_vec3 *r) {
     return quat_normalise(q);
 }
 
-/* How far the fourth row of a matrix may be from 0 0 0 1. */
-#define FOURTH_ROW 1e-9
+/* Largest deviation of the fourth row of a matrix from 0 0 0 1. */
+#define FOURTH_ROW_TOLERANCE 1e-9
 
 static abut_status check_fourth_row(const char *function, const double *row) {
     for (int i = 0; i < 4; i++)
-        if (!(fabs(row[i] - (i == 3)) <= FOURTH_ROW))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: the fourth row is %g %g %g %g, not 0 0 0 1: it is not rigid",
-                              function, row[0], row[1], row[2], row[3]);
+        if (!(fabs(row[i] - (i == 3)) <= FOURTH_ROW_TOLERANCE))
+            return abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "%s: the fourth row is %g %g %g %g; it must be 0 0 0 1: the matrix is not rigid",
+                function, row[0], row[1], row[2], row[3]);
     return ABUT_OK;
 }
 
@@ -304,7 +308,7 @@ static abut_status read_matrix(const char *function, const double *matrix, bool 
     if (!status && has_fourth_row)
         status = check_fourth_row(function, matrix + 12);
     if (!status)
-        *p = (abut_pose){rotation_of(row), row[3]};
+        *p = (abut_pose){quaternion_of_matrix(row), row[3]};
     return status;
 }
 
@@ -318,22 +322,24 @@ abut_status abut_pose_from_matrices(const double *matrices, size_t stride, size_
                                     abut_pose *poses) {
     if (stride < 12)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: stride is %zu numbers; a matrix has at least 12", __func__, stride);
+                          "%s: stride is %zu; it must be at least 12, the numbers of a matrix",
+                          __func__, stride);
     if (!count)
         return ABUT_OK;
     abut_status status = check_pointer(__func__, "matrices", matrices);
     status = status ? status : check_pointer(__func__, "poses", poses);
-    for (int write = 0; write < 2; write++) /* all are checked before any pose is written */
+    for (int write = 0; write < 2;
+         write++) /* all matrices are validated before a pose is written */
         for (size_t i = 0; i < count && !status; i++) {
-            abut_pose made;
-            status = read_matrix(__func__, matrices + i * stride, stride == 16, &made);
+            abut_pose result;
+            status = read_matrix(__func__, matrices + i * stride, stride == 16, &result);
             if (status) {
                 char function[64];
                 snprintf(function, sizeof function, "%s: matrix %zu", __func__, i);
-                return read_matrix(function, matrices + i * stride, stride == 16, &made);
+                return read_matrix(function, matrices + i * stride, stride == 16, &result);
             }
             if (write)
-                poses[i] = made;
+                poses[i] = result;
         }
     return status;
 }
@@ -364,7 +370,7 @@ abut_status abut_pose_from_axis_angle(abut_vec3 axis, double angle, abut_vec3 tr
     if (status)
         return status;
     if (v3_max_abs(axis) == 0)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis is zero; it may have any length but that",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis is zero; it may have any length except 0",
                           __func__);
     vec3 turn = v3_scale(v3_normalise(axis), sin(0.5 * angle));
     *p = (abut_pose){{turn.x, turn.y, turn.z, cos(0.5 * angle)}, translation};
@@ -379,11 +385,11 @@ abut_status abut_pose_compose(const abut_pose *outer, const abut_pose *inner, ab
     status = status ? status : abuti_pose_check(__func__, "inner", inner);
     if (status)
         return status;
-    abut_pose made = pose_multiply(outer, inner);
-    made.rotation = quat_normalise(made.rotation);
-    status = abuti_pose_check(__func__, "the result", &made);
+    abut_pose result = pose_multiply(outer, inner);
+    result.rotation = quat_normalise(result.rotation);
+    status = abuti_pose_check(__func__, "the result", &result);
     if (!status)
-        *composed = made;
+        *composed = result;
     return status;
 }
 
@@ -393,10 +399,10 @@ abut_status abut_pose_invert(const abut_pose *p, abut_pose *inverse) {
     status = status ? status : abuti_pose_check(__func__, "the pose", p);
     if (status)
         return status;
-    abut_pose made = pose_inverse(p);
-    status = abuti_pose_check(__func__, "the result", &made);
+    abut_pose result = pose_inverse(p);
+    status = abuti_pose_check(__func__, "the result", &result);
     if (!status)
-        *inverse = made;
+        *inverse = result;
     return status;
 }
 
@@ -415,7 +421,7 @@ abut_status abut_pose_apply(const abut_pose *p, abut_vec3 point, abut_vec3 *move
 abuti_path abuti_path_of(const abut_path *path) {
     abuti_path p = {.from = quat_normalise(path->from.rotation),
                     .start = path->from.translation,
-                    .way = v3_sub(path->to.translation, path->from.translation)};
+                    .shift = v3_sub(path->to.translation, path->from.translation)};
     quat turn = quat_multiply(quat_normalise(path->to.rotation), quat_conjugate(p.from));
     double sign = turn.w < 0 ? -1 : 1;
     vec3 part = v3_scale(v3(turn.x, turn.y, turn.z), sign);

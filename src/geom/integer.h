@@ -1,9 +1,9 @@
-/* Signed whole numbers of any size, for exact decisions.
+/* Signed integers of arbitrary size, for exact decisions.
  *
- * All have room for the same number of digits and come from one pool, last in first out: a caller
- * notes `used`, takes what it needs and puts `used` back. Where a number or the pool itself gets
- * too small the pool says so in `full`, and what is computed from then on is nonsense but safe:
- * the caller starts again with a larger pool.
+ * All numbers have the same capacity in digits and come from one pool, last in, first out: a caller
+ * saves `used`, creates numbers and restores `used`. If a number or the pool is too small, the pool
+ * sets `full`; later results are undefined but memory-safe. The caller then starts again with a
+ * larger pool.
  */
 #ifndef ABUTI_GEOM_INTEGER_H
 #define ABUTI_GEOM_INTEGER_H
@@ -16,12 +16,12 @@
 
 typedef struct integer {
     int sign;       /* -1, 0, 1 */
-    uint32_t count; /* of digits in base 2^32, the lowest first, the highest not 0 */
+    uint32_t count; /* number of digits in base 2^32, the lowest first, the highest not 0 */
     uint32_t *digit;
 } integer;
 
 typedef struct integer_pool {
-    uint32_t *digits; /* room */
+    uint32_t *digits; /* slots * room digits */
     uint32_t room;    /* digits of each number, two or more */
     uint32_t slots, used;
     bool full;
@@ -50,7 +50,7 @@ static inline void integer_trim(integer *r) {
         r->sign = 0;
 }
 
-/* A view of a with another sign. */
+/* A view of a with the opposite sign. */
 static inline integer integer_negative(const integer *a) {
     integer r = *a;
     r.sign = -r.sign;
@@ -66,7 +66,7 @@ static inline int integer_compare_size(const integer *a, const integer *b) {
     return 0;
 }
 
-/* r = a + b; r may be one of them. */
+/* r = a + b; r may be a or b. */
 static inline void integer_add(integer_pool *pool, integer *r, const integer *a, const integer *b) {
     if (!a->sign || !b->sign) {
         integer_set(r, a->sign ? a : b);
@@ -74,12 +74,12 @@ static inline void integer_add(integer_pool *pool, integer *r, const integer *a,
     }
     const integer *large = integer_compare_size(a, b) < 0 ? b : a;
     const integer *small = large == a ? b : a;
-    uint32_t count = large->count, most = small->count;
+    uint32_t count = large->count, small_count = small->count;
     int sign = large->sign;
     uint64_t carry = 0;
     if (a->sign == b->sign) {
         for (uint32_t i = 0; i < count; i++) {
-            carry += (uint64_t)large->digit[i] + (i < most ? small->digit[i] : 0);
+            carry += (uint64_t)large->digit[i] + (i < small_count ? small->digit[i] : 0);
             r->digit[i] = (uint32_t)carry;
             carry >>= 32;
         }
@@ -89,9 +89,9 @@ static inline void integer_add(integer_pool *pool, integer *r, const integer *a,
             r->digit[count++] = (uint32_t)carry;
     } else {
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t take = (i < most ? small->digit[i] : 0) + carry;
-            carry = large->digit[i] < take;
-            r->digit[i] = (uint32_t)(large->digit[i] - take);
+            uint64_t subtrahend = (i < small_count ? small->digit[i] : 0) + carry;
+            carry = large->digit[i] < subtrahend;
+            r->digit[i] = (uint32_t)(large->digit[i] - subtrahend);
         }
     }
     r->count = count;
@@ -105,7 +105,7 @@ static inline void integer_subtract(integer_pool *pool, integer *r, const intege
     integer_add(pool, r, a, &negative);
 }
 
-/* r = a b; r is none of them. */
+/* r = a b; r must not be a or b. */
 static inline void integer_multiply(integer_pool *pool, integer *r, const integer *a,
                                     const integer *b) {
     r->sign = 0;
@@ -131,7 +131,7 @@ static inline void integer_multiply(integer_pool *pool, integer *r, const intege
     integer_trim(r);
 }
 
-/* a times 2^bits, in place. */
+/* Multiplies a by 2^bits in place. */
 static inline void integer_shift(integer_pool *pool, integer *a, uint32_t bits) {
     uint32_t whole = bits / 32, part = bits % 32;
     if (!a->sign || !bits)
@@ -151,7 +151,7 @@ static inline void integer_shift(integer_pool *pool, integer *a, uint32_t bits) 
     integer_trim(a);
 }
 
-/* x 2^shift, which must be whole. */
+/* x 2^shift, which must be an integer. */
 static inline integer integer_of(integer_pool *pool, double x, int shift) {
     integer r = integer_new(pool);
     int exponent;
@@ -159,7 +159,7 @@ static inline integer integer_of(integer_pool *pool, double x, int shift) {
     uint64_t bits = (uint64_t)ldexp(m, 53);
     int up = exponent - 53 + shift;
     if (up < 0)
-        bits >>= up > -64 ? -up : 63; /* zeros, or all of a zero */
+        bits >>= up > -64 ? -up : 63; /* shifts out zeros only */
     r.sign = bits == 0 ? 0 : x < 0 ? -1 : 1;
     r.count = 2;
     r.digit[0] = (uint32_t)bits;

@@ -1,15 +1,17 @@
-/* Segments and rays against triangles, for C and OpenCL C alike.
+/* Intersection of segments and rays with triangles, for C and OpenCL C.
  *
  * Problem: does a straight path hit a triangle, and where first?
- * Method: the signs of the path's ends (or of its origin and direction) against the triangle's
- * plane, then of the path's line against the three edges: five exact determinants of degree three.
- * A path inside the plane, and a triangle that is only a segment or a point, go by the shadows of
- * flat_shared.h.
- * Guarantee: hit or miss is exact. Two triangles that share an edge ask the same determinant of it
- * with opposite sign, and 0 counts as a hit for both, so nothing slips between them. Parameter and
- * weights are quotients of determinants that are right to the last place or so. A direction that is
- * so short that its determinants would underflow is scaled by a power of two, which changes no bit
- * of them otherwise; a parameter beyond all doubles is infinite.
+ *
+ * Method: the signs of the ends of the path (or of its origin and direction) relative to the
+ * triangle's plane, then of the line of the path relative to the three edges: five exact
+ * determinants of degree three. Paths in the plane, and triangles that degenerate to a segment or a
+ * point, use the projections of flat_shared.h.
+ *
+ * Guarantee: hit or miss is exact. Two triangles that share an edge evaluate the same determinant
+ * for it with opposite signs, and 0 counts as a hit for both, so no path passes between them.
+ * Parameter and weights are quotients of determinants with an error of about one ulp. A direction
+ * that is so short that its determinants would underflow is scaled by a power of two, which does
+ * not change the bits of the others. A parameter beyond the range of double is infinite.
  */
 #ifndef ABUTI_GEOM_PATH_SHARED_H
 #define ABUTI_GEOM_PATH_SHARED_H
@@ -19,11 +21,11 @@
 
 #ifdef ABUTI_PREDICATES
 
-/* From a point to another, or on and on in a direction. */
+/* A segment or a ray. */
 typedef struct path3 {
     vec3 from, to; /* `to` is the direction of a ray */
     int is_ray;
-    int lengthened; /* how many times it was, by PATH_LONGER */
+    int scaling_count; /* how many times `to` was multiplied by PATH_LONGER */
 } path3;
 
 typedef struct path_hit {
@@ -36,36 +38,36 @@ static inline path3 segment_path(segment3 s) {
     path.from = s.end[0];
     path.to = s.end[1];
     path.is_ray = 0;
-    path.lengthened = 0;
+    path.scaling_count = 0;
     return path;
 }
 
-#define PATH_LONGER 0x1p200 /* and 1 / PATH_LONGER is short: floats never are */
+#define PATH_LONGER 0x1p200 /* directions below 1 / PATH_LONGER are scaled; floats never are */
 
 static inline path3 ray_path(ray3 r) {
     path3 path;
     path.from = r.origin;
     path.to = r.direction;
     path.is_ray = 1;
-    path.lengthened = 0;
+    path.scaling_count = 0;
 #if ABUTI_REAL_BITS == 64
     double size = v3_max_abs(r.direction);
     for (; size > 0.0 && size < 1.0 / PATH_LONGER; size *= PATH_LONGER) {
         path.to = v3_scale(path.to, PATH_LONGER);
-        path.lengthened++;
+        path.scaling_count++;
     }
 #endif
     return path;
 }
 
-/* A parameter on the path as it was given. */
-static inline double path_given(const path3 *path, double parameter) {
-    for (int i = 0; i < path->lengthened; i++)
+/* Converts a parameter to the original path before scaling. */
+static inline double path_unscaled_parameter(const path3 *path, double parameter) {
+    for (int i = 0; i < path->scaling_count; i++)
         parameter *= PATH_LONGER;
     return parameter;
 }
 
-/* | direction, p - from, q - from |: which way the path passes the line from p to q. */
+/* Sign of | direction, p - from, q - from |: on which side the path passes the line from p to q. */
 static inline int path_side(const path3 *path, vec3 p, vec3 q) {
     return path->is_ray ? orient3d_along(path->from, path->to, p, q)
                         : orient3d(path->from, path->to, p, q);
@@ -75,7 +77,7 @@ static inline double path_side_value(const path3 *path, vec3 p, vec3 q) {
                         : orient3d_value(path->from, path->to, p, q);
 }
 
-/* The same in the shadow along an axis: on which side of the path a point is. */
+/* The same in the projection along an axis: the side of the path on which a point is. */
 static inline int path_side_axis(const path3 *path, int axis, vec3 p) {
     vec3 o = path->from, d = path->to;
     if (!path->is_ray)
@@ -91,7 +93,7 @@ static inline double path_step(const path3 *path, int axis) {
 }
 
 /* Whether a point is on the path. */
-static inline int path_holds(const path3 *path, vec3 p) {
+static inline int path_contains(const path3 *path, vec3 p) {
     for (int axis = 0; axis < 3; axis++) {
         double ahead = (double)v3_get(p, axis) - v3_get(path->from, axis);
         if (sign_of(ahead) * sign_of(path_step(path, axis)) < 0 ||
@@ -110,14 +112,14 @@ static inline double path_parameter(const path3 *path, vec3 p) {
     return step == 0.0 ? 0.0 : ahead / step;
 }
 
-/* Where the path properly crosses the edge from p to q in one plane with it: gives 1 with the
- * parameter. p and q are on strictly different sides of the path. With f(x) = | q-p, x-p |, the
- * parameter is where f vanishes along the path. */
+/* Tests whether the path properly crosses the coplanar edge from p to q; returns 1 with the
+ * parameter. p and q are strictly on different sides of the path. With f(x) = | q-p, x-p |, the
+ * parameter is the zero of f along the path. */
 static inline int path_crosses(const path3 *path, int axis, vec3 p, vec3 q, double *parameter) {
     int side_p = path_side_axis(path, axis, p), side_q = path_side_axis(path, axis, q);
     int at_from = orient2d_axis(axis, p, q, path->from);
     if (side_p * side_q >= 0 || at_from == 0)
-        return 0; /* the ends of the path inside the hull are looked at elsewhere */
+        return 0; /* callers test the ends of the path against the hull */
     double from_value = orient2d_axis_value(axis, p, q, path->from), step;
     if (path->is_ray) {
         /* f grows by | q-p, direction | = - (side of q - side of p) */
@@ -136,20 +138,21 @@ static inline int path_crosses(const path3 *path, int axis, vec3 p, vec3 q, doub
     return 1;
 }
 
-/* First common point of a path and a hull in one plane (seen along `axis`) or on one line (-1). */
+/* First common point of a path and a hull in one plane (projected along `axis`) or on one line
+ * (-1). */
 static inline int path_hull_flat(const path3 *path, const hull3 *hull, int axis, double *first) {
-    if (hull_holds(hull, axis, path->from)) {
+    if (hull_contains(hull, axis, path->from)) {
         *first = 0.0;
         return 1;
     }
     int found = 0;
     double parameter;
-    if (!path->is_ray && hull_holds(hull, axis, path->to)) {
+    if (!path->is_ray && hull_contains(hull, axis, path->to)) {
         *first = 1.0;
         found = 1;
     }
     for (int i = 0; i < hull->count; i++) {
-        if (!path_holds(path, hull->p[i]))
+        if (!path_contains(path, hull->p[i]))
             continue;
         parameter = path_parameter(path, hull->p[i]);
         *first = found && *first <= parameter ? *first : parameter;
@@ -166,17 +169,17 @@ static inline int path_hull_flat(const path3 *path, const hull3 *hull, int axis,
 
 static inline vec3 path_point(const path3 *path, double t) {
     if (!path->is_ray)
-        return zero_between(path->from, path->to, -t, 1.0 - t);
+        return segment_zero_point(path->from, path->to, -t, 1.0 - t);
     return v3((real)(path->from.x + t * path->to.x), (real)(path->from.y + t * path->to.y),
               (real)(path->from.z + t * path->to.z));
 }
 
-/* The path lies in the triangle's plane, or the triangle has none. */
+/* The path lies in the triangle's plane, or the triangle is degenerate. */
 ABUTI_COLD int path_triangle_flat(const path3 *path, triangle3 t, path_hit *hit) {
     hull3 hull = triangle_hull(t);
     int axis = -1;
     if (hull.count == 3) {
-        axis = shadow_axis(hull.p[0], hull.p[1], hull.p[2]);
+        axis = projection_axis(hull.p[0], hull.p[1], hull.p[2]);
     } else if (hull.count == 2) {
         if (path_side(path, hull.p[0], hull.p[1]) != 0)
             return 0;
@@ -189,20 +192,20 @@ ABUTI_COLD int path_triangle_flat(const path3 *path, triangle3 t, path_hit *hit)
         return 0;
     if (hit) {
         closest_on_triangle closest = triangle_closest_point(t, path_point(path, parameter));
-        hit->parameter = path_given(path, parameter);
+        hit->parameter = path_unscaled_parameter(path, parameter);
         for (int i = 0; i < 3; i++)
             hit->weight[i] = closest.barycentric[i];
     }
     return 1;
 }
 
-/* Where the path's line pierces the triangle. */
+/* Parameter and weights of the point where the line of the path crosses the triangle. */
 static inline void path_pierce(const path3 *path, triangle3 t, path_hit *hit) {
     vec3 a = t.corner[0], b = t.corner[1], c = t.corner[2];
     double at_from = orient3d_value(a, b, c, path->from);
     double change = path->is_ray ? orient3d_along_value(a, path->to, b, c)
                                  : orient3d_value(a, b, c, path->to) - at_from;
-    hit->parameter = at_from == 0.0 ? 0.0 : path_given(path, -at_from / change);
+    hit->parameter = at_from == 0.0 ? 0.0 : path_unscaled_parameter(path, -at_from / change);
     hit->weight[0] = path_side_value(path, b, c);
     hit->weight[1] = path_side_value(path, c, a);
     hit->weight[2] = path_side_value(path, a, b);
@@ -212,7 +215,7 @@ static inline void path_pierce(const path3 *path, triangle3 t, path_hit *hit) {
 }
 
 /* Whether a path hits a triangle, and where first; `hit` may be null. */
-static inline int path_triangle_meet(const path3 *path, triangle3 t, path_hit *hit) {
+static inline int path_triangle_intersect(const path3 *path, triangle3 t, path_hit *hit) {
     vec3 a = t.corner[0], b = t.corner[1], c = t.corner[2];
     int at_from = orient3d(a, b, c, path->from);
     int onward = path->is_ray ? orient3d_along(a, path->to, b, c) : orient3d(a, b, c, path->to);

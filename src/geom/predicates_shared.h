@@ -1,19 +1,21 @@
-/* Exact signs of small determinants, for C and OpenCL C alike.
+/* Exact signs of small determinants, for C and OpenCL C.
  *
- * Problem: the sign of a determinant of coordinate differences decides every yes/no answer in this
- * module, and rounding gets it wrong exactly where it matters: on touching and coplanar input.
- * Method: evaluate in double with a bound on the error (the filter); where the bound cannot tell,
- * write every difference as an exact sum of two doubles and add all products of the determinant's
- * expansion into one expansion, whose sign is that of its largest component (Shewchuk 1997,
- * "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", sections 2.2
- * to 2.5). Fixed arrays, no heap, no recursion.
+ * Problem: the sign of a determinant of coordinate differences decides every yes-or-no answer of
+ * this module. Rounding makes it wrong exactly in the critical cases: touching and coplanar input.
+ *
+ * Method: a double evaluation with an error bound (the filter) decides most cases. Otherwise every
+ * difference is written as an exact sum of two doubles, and all products of the determinant are
+ * added to one expansion, whose sign is that of its largest component (Shewchuk 1997, "Adaptive
+ * Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", sections 2.2 to 2.5).
+ * Fixed arrays, no heap, no recursion.
+ *
  * Guarantee: the sign is exact for every finite float, and for doubles that are 0 or between 1e-91
  * and 1e90 in magnitude. There, a product of three differences stays below 6 x 8e270, and the last
- * bits of three factors multiply to no less than 2^-1074, so that nothing overflows or underflows
- * (float: 2^-447 at least).
+ * bits of three factors multiply to no less than 2^-1074, so that no operation overflows or
+ * underflows (float: 2^-447 at least).
  *
- * All arithmetic is double whatever `real` is. A device without cl_khr_fp64 has no predicates;
- * ABUTI_PREDICATES is defined where they exist.
+ * All arithmetic is double, for either `real`. A device without cl_khr_fp64 has no predicates;
+ * ABUTI_PREDICATES is defined if they exist.
  */
 #ifndef ABUTI_GEOM_PREDICATES_SHARED_H
 #define ABUTI_GEOM_PREDICATES_SHARED_H
@@ -21,7 +23,7 @@
 #include "base/math_shared.h"
 
 #if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-/* Nothing: this device has no doubles. */
+/* This device has no doubles, hence no predicates. */
 #else
 #define ABUTI_PREDICATES 1
 
@@ -36,16 +38,17 @@
 
 /* ---- exact sums and products ---- */
 
-/* a - b = difference + tail exactly (Shewchuk's Two-Diff, after Knuth): returns the tail. */
+/* Returns the tail of a - b = difference + tail, which is exact (Shewchuk's Two-Diff, after Knuth).
+ */
 static inline double difference_tail(double a, double b, double difference) {
     double b_virtual = a - difference;
     double a_virtual = difference + b_virtual;
     return (a - a_virtual) + (b_virtual - b);
 }
 
-/* a b = product + tail exactly: returns the tail. Dekker's split into halves of 26 bits, unless a
- * fused multiply-add is in hardware, as in all GPUs with doubles, though not all say so; both give
- * the same bits. */
+/* Returns the tail of a b = product + tail, which is exact. Uses a fused multiply-add if the
+ * hardware has one, as all GPUs with doubles do, even if they do not report it; otherwise Dekker's
+ * split into halves of 26 bits. Both give the same bits. */
 static inline double product_tail(double a, double b, double product) {
 #if defined(FP_FAST_FMA) || (defined(__OPENCL_C_VERSION__) && !defined(APART))
     return fma(a, b, -product);
@@ -57,8 +60,8 @@ static inline double product_tail(double a, double b, double product) {
 #endif
 }
 
-/* Adds a number to an expansion of n components, which never overlap and grow in magnitude; gives
- * the new n, at most one more (Grow-Expansion with zeros left out). */
+/* Adds a number to an expansion of n components, which do not overlap and increase in magnitude.
+ * Returns the new n, at most one more (Grow-Expansion without zeros). */
 static inline int expansion_add(double *e, int n, double b) {
     int kept = 0;
     for (int i = 0; i < n; i++) {
@@ -73,7 +76,7 @@ static inline int expansion_add(double *e, int n, double b) {
     return kept + (b != 0.0);
 }
 
-/* Adds a b: two components. */
+/* Adds a b, at most two components. */
 static inline int expansion_add_product2(double *e, int n, double a, double b) {
     double ab = a * b;
     if (ab == 0.0)
@@ -82,16 +85,15 @@ static inline int expansion_add_product2(double *e, int n, double a, double b) {
     return expansion_add(e, n, ab);
 }
 
-/* Adds a b c: four components. */
+/* Adds a b c, at most four components. */
 static inline int expansion_add_product3(double *e, int n, double a, double b, double c) {
     double ab = a * b;
     n = expansion_add_product2(e, n, product_tail(a, b, ab), c);
     return expansion_add_product2(e, n, ab, c);
 }
 
-/* The sum, rounded: within an ulp and of the right sign, since what stands before the last
- * component adds up to less than two thirds of it (components are nonadjacent; Shewchuk, theorem
- * 10). */
+/* The sum, rounded: within an ulp and of the right sign, because the components before the last one
+ * add up to less than two thirds of it (components are nonadjacent; Shewchuk, theorem 10). */
 static inline double expansion_value(const double *e, int n) {
     double sum = 0.0;
     for (int i = 0; i < n; i++)
@@ -101,7 +103,7 @@ static inline double expansion_value(const double *e, int n) {
 
 /* ---- determinants ---- */
 
-/* A matrix entry, exactly: hi + lo. */
+/* An exact matrix entry: hi + lo. */
 typedef struct exact_entry {
     double hi, lo;
 } exact_entry;
@@ -114,7 +116,7 @@ static inline exact_entry exact_difference(double a, double b) {
 }
 
 /* | a b |
- * | c d |, in at most 2 x 4 products of two components. */
+ *   | c d |, of at most 2 x 4 products of two components. */
 ABUTI_COLD double det2_value(exact_entry a, exact_entry b, exact_entry c, exact_entry d) {
     double e[16];
     int n = 0;
@@ -129,8 +131,8 @@ ABUTI_COLD double det2_value(exact_entry a, exact_entry b, exact_entry c, exact_
     return expansion_value(e, n);
 }
 
-/* Rows of three. Six products of three entries of two parts make at most 48 products of four
- * components. Tails are zero for most real input, so that few of them are left. */
+/* The matrix has rows of three. Six products of three entries of two parts make at most 48 products
+ * of four components. For most real input the tails are zero, so that few products remain. */
 ABUTI_COLD double det3_expansion(const exact_entry *m) {
     double e[192];
     int n = 0;
@@ -150,8 +152,8 @@ ABUTI_COLD double det3_expansion(const exact_entry *m) {
     return expansion_value(e, n);
 }
 
-/* Sums and products of pairs hi + lo, rounded to pairs (Dekker 1971): each is off by less than
- * 2^-100 of the absolute values that go in. */
+/* Differences and products of pairs hi + lo, rounded to pairs (Dekker 1971): the error of each is
+ * below 2^-100 of the absolute values of the operands. */
 static inline exact_entry pair_difference(exact_entry a, exact_entry b) {
     exact_entry d = exact_difference(a.hi, b.hi), r;
     d.lo += a.lo - b.lo;
@@ -167,8 +169,8 @@ static inline exact_entry pair_product(exact_entry a, exact_entry b) {
     return r;
 }
 
-/* The determinant by pairs, and the same expression in absolute values: off by less than 2^-97 of
- * that (three products, each after a difference of two). */
+/* The determinant by pairs, and its permanent (the same expression in absolute values). The error
+ * is below 2^-97 of the permanent (three products, each after a difference of two). */
 static inline double det3_pairs(const exact_entry *m, double *permanent) {
     exact_entry value;
     value.hi = value.lo = 0.0;
@@ -184,16 +186,16 @@ static inline double det3_pairs(const exact_entry *m, double *permanent) {
     return value.hi;
 }
 
-/* The determinant to the last place or so, and of the right sign: by pairs, unless it is so small
- * against its terms that their error would show. */
-#define DET3_PLAIN 0x1p-40
+/* The determinant with an error of about one ulp and the right sign: by pairs, unless it is so
+ * small compared with the permanent that the error of pairs matters. */
+#define DET3_PAIRS_FRACTION 0x1p-40
 ABUTI_COLD double det3_value(const exact_entry *m) {
     double permanent, value = det3_pairs(m, &permanent);
-    return fabs(value) > DET3_PLAIN * permanent ? value : det3_expansion(m);
+    return fabs(value) > DET3_PAIRS_FRACTION * permanent ? value : det3_expansion(m);
 }
 
-/* The sign alone: pairs are enough for a determinant that is much smaller, as in planes that are
- * flat but for the rounding of their corners. */
+/* Only the sign: pairs suffice for much smaller determinants, as of planes that are flat up to the
+ * rounding of their corners. */
 ABUTI_COLD int det3_sign_exact(const exact_entry *m) {
     double permanent, value = det3_pairs(m, &permanent);
     if (!(fabs(value) > 0x1p-92 * permanent))
@@ -201,16 +203,16 @@ ABUTI_COLD int det3_sign_exact(const exact_entry *m) {
     return value > 0.0 ? 1 : value < 0.0 ? -1 : 0;
 }
 
-/* The filters. Let u = 2^-53 be the rounding unit; entries are differences with a relative error of
- * at most u. First order: a product of two entries is off by 3u of itself, their difference by 4u
- * of |ad| + |bc|; in three dimensions the product with the third entry by 6u, and the two sums make
- * it 8u of the permanent (the same expression in absolute values). One more u covers every term of
- * second order, among them the rounding of the permanent: fewer than 200 of size u^2. Shewchuk's
- * own constants, 3u and 7u, are a little sharper; these have the shorter proof. */
+/* The filters. Let u = 2^-53 be the unit roundoff; entries are differences with a relative error of
+ * at most u. To first order, a product of two entries has a relative error of 3u, and a difference
+ * of two products an error of 4u of |ad| + |bc|. In three dimensions the product with the third
+ * entry has 6u, and the two sums make it 8u of the permanent. One more u covers all terms of second
+ * order, including the rounding of the permanent: fewer than 200 of size u^2. Shewchuk's constants,
+ * 3u and 7u, are slightly sharper; these have the shorter proof. */
 #define DET2_FILTER 5.5511151231257827e-16 /* 5u */
 #define DET3_FILTER 9.9920072216264089e-16 /* 9u */
 
-/* Gives the sign where the rounded value is beyond doubt, 2 where it is not. */
+/* Returns the sign if the rounded value is certain, otherwise 2. */
 static inline int filter_sign(double value, double bound) {
     return value > bound ? 1 : value < -bound ? -1 : bound == 0.0 ? 0 : 2;
 }
@@ -228,8 +230,8 @@ static inline int det3_sign_fast(double ax, double ay, double az, double bx, dou
 
 /* ---- predicates ---- */
 
-/* Each comes as a sign and as a value: the determinant to the last place or so, always by
- * expansions, for those who divide by it. */
+/* Each predicate exists as a sign and as a value: the determinant with an error of about one ulp,
+ * for callers that divide by it. */
 
 static inline int sign_of(double x) {
     return x > 0.0 ? 1 : x < 0.0 ? -1 : 0;
@@ -240,14 +242,14 @@ ABUTI_COLD double orient2d_value(double ax, double ay, double bx, double by, dou
                       exact_difference(cy, ay));
 }
 
-/* Sign of | b-a, c-a |: +1 where a, b, c turn left, 0 where they are on one line. */
+/* Sign of | b-a, c-a |: +1 if a, b, c turn left, 0 if they are on one line. */
 static inline int orient2d(double ax, double ay, double bx, double by, double cx, double cy) {
     double left = (bx - ax) * (cy - ay), right = (by - ay) * (cx - ax);
     int sign = filter_sign(left - right, DET2_FILTER * (fabs(left) + fabs(right)));
     return sign != 2 ? sign : sign_of(orient2d_value(ax, ay, bx, by, cx, cy));
 }
 
-/* | direction, b-a |: orient2d with a + direction in the place of b, unrounded. */
+/* | direction, b-a |: orient2d with a + direction instead of b, without rounding that sum. */
 ABUTI_COLD double orient2d_along_value(double ax, double ay, double dx, double dy, double bx,
                                        double by) {
     return det2_value(exact_difference(dx, 0.0), exact_difference(dy, 0.0),
@@ -281,8 +283,8 @@ ABUTI_COLD int orient3d_exact(vec3 a, vec3 b, vec3 c, vec3 d) {
     return det3_sign_exact(m);
 }
 
-/* Sign of the volume | b-a, c-a, d-a |: +1 where d is on the side of the triangle a, b, c that its
- * normal (b-a) x (c-a) points to, 0 where all four are in one plane. */
+/* Sign of the volume | b-a, c-a, d-a |: +1 if d is on the side of the triangle a, b, c to which its
+ * normal (b-a) x (c-a) points, 0 if all four are coplanar. */
 static inline int orient3d(vec3 a, vec3 b, vec3 c, vec3 d) {
     double x = a.x, y = a.y, z = a.z;
     int sign = det3_sign_fast(b.x - x, b.y - y, b.z - z, c.x - x, c.y - y, c.z - z, d.x - x,
@@ -298,7 +300,8 @@ ABUTI_COLD double orient3d_along_value(vec3 a, vec3 direction, vec3 b, vec3 c) {
     return det3_value(m);
 }
 
-/* Sign of | direction, b-a, c-a |: orient3d with a + direction in the place of b, unrounded. */
+/* Sign of | direction, b-a, c-a |: orient3d with a + direction instead of b, without rounding that
+ * sum. */
 static inline int orient3d_along(vec3 a, vec3 direction, vec3 b, vec3 c) {
     double x = a.x, y = a.y, z = a.z;
     int sign = det3_sign_fast(direction.x, direction.y, direction.z, b.x - x, b.y - y, b.z - z,
@@ -306,15 +309,15 @@ static inline int orient3d_along(vec3 a, vec3 direction, vec3 b, vec3 c) {
     return sign != 2 ? sign : sign_of(orient3d_along_value(a, direction, b, c));
 }
 
-/* orient2d of the shadows along a coordinate axis: 0 looks down x, 1 down y, 2 down z. */
+/* orient2d of the projections along a coordinate axis: 0 is x, 1 is y, 2 is z. */
 static inline int orient2d_axis(int axis, vec3 a, vec3 b, vec3 c) {
     return axis == 0   ? orient2d(a.y, a.z, b.y, b.z, c.y, c.z)
            : axis == 1 ? orient2d(a.z, a.x, b.z, b.x, c.z, c.x)
                        : orient2d(a.x, a.y, b.x, b.y, c.x, c.y);
 }
 
-/* Whether the corners lie on one line (or in one point): exactly when their shadows along all three
- * axes do. */
+/* Whether the corners are collinear or coincide. This is so if and only if their projections along
+ * all three axes are. */
 static inline int triangle_is_degenerate(vec3 a, vec3 b, vec3 c) {
     return orient2d_axis(2, a, b, c) == 0 && orient2d_axis(0, a, b, c) == 0 &&
            orient2d_axis(1, a, b, c) == 0;

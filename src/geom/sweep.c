@@ -1,5 +1,5 @@
-/* The public elementary sweeps of <abut/sweep.h>: checks around sweep_shared.h, and the exact end
- * game. */
+/* The public elementary sweeps of <abut/sweep.h>: argument validation, the search of
+ * sweep_shared.h, and the exact test of hits. */
 #include "geom/sweep.h"
 
 #include "base/simd.h"
@@ -33,8 +33,8 @@ abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_optio
                               k ? "tolerance" : "separation", lengths[k], longest);
     if (ours.exact && ours.separation > 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->exact goes without a separation, but it is %g; leave one "
-                          "of them 0",
+                          "%s: options->exact requires a separation of 0, but it is %g; set one "
+                          "of them to 0",
                           function, ours.separation);
     limits->separation = ours.separation;
     limits->tolerance = ours.tolerance;
@@ -46,7 +46,8 @@ abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_optio
     return ABUT_OK;
 }
 
-/* The longest side of the box of all positions. Halves, since a whole side may overflow. */
+/* Half the longest side of the bounding box of all positions. Halved because a whole side may
+ * overflow. */
 static double half_extent(const vec3 *start, const vec3 *end) {
     box3 box = box_empty();
     for (int k = 0; k < 4; k++)
@@ -67,7 +68,8 @@ static abut_status sweep_features(const char *function, int kind, const vec3 *st
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: sweep is null; pass its address", function);
     if (status)
         return status;
-    if (!(limits.tolerance > 0)) /* of two halves; without any extent all above 0 will do */
+    if (!(limits.tolerance >
+          0)) /* 2 for the half extent; without extent any positive tolerance will do */
         limits.tolerance = real_max(2 * SWEEP_TOLERANCE * half_extent(start, end), REAL_MIN);
     hit = sweep_pair(kind, start, end, &limits, &answer);
     if (hit && exact) {
@@ -100,14 +102,14 @@ abut_status abut_sweep_edge_edge(const abut_vec3 start[4], const abut_vec3 end[4
     return sweep_features(__func__, SWEEP_EDGE_EDGE, start, end, options, sweep);
 }
 
-/* ---- many pairs at once ---- */
+/* ---- filtering many pairs ---- */
 
-/* Those that one direction proves free for all the step, or one for each half of it, are left out.
- * In floats; see sweep_lanes_shared.h for the proof. */
+/* Removes pairs for which one direction proves that they are free during the whole step, or one
+ * direction for each half of it. In float; sweep_lanes_shared.h has the proof. */
 
 float abuti_sweep_filter_reach(const sweep_limits *limits) {
     double reach = limits->separation + limits->tolerance;
-    /* beyond, nothing is proven */
+    /* beyond this, the filter removes nothing */
     return reach < 1e30 ? (float)(reach * (1 + 1e-6)) + FLT_MIN : FLT_MAX;
 }
 

@@ -1,17 +1,18 @@
-/* Whether features touch during a linear motion, in doubles where that is clear: spares whole
- * numbers most of their work.
+/* Decides in double precision whether features touch during a linear motion, if rounding errors
+ * cannot change the answer. This avoids most of the integer arithmetic of sweep_exact.c.
  *
- * Method: as sweep_exact.c, for a volume that has one sign at the start and another at the end or
- * at some time between. Halve the step down to a short interval where it changes; seen along the
- * largest coordinate of the normal there, signs of quadratic polynomials over the interval say
- * whether the features touch at the root. No touch is certain only where the volume has no other
- * root: one change of sign among its coefficients (Descartes).
+ * Method: as in sweep_exact.c, for a volume that has one sign at the start and the opposite sign at
+ * the end or at some time between. Bisection finds a short interval in which the sign changes. In
+ * the projection along the largest coordinate of the normal there, signs of quadratic polynomials
+ * over the interval determine whether the features touch at the root. "Apart" is certain only if
+ * the volume has no other root: one sign change among its coefficients (Descartes).
  *
- * Guarantee: every sign that counts is clear of rounding. Letters as in sweep_proof_shared.h: the
- * volume is off by less than 512 u M^3, as proven there. A quadratic is a coordinate of a product
- * of two vectors that are off by 4.01 u M and at most 2.01 M: its coefficients are off by 57 u M^2
- * and at most 8.1 M^2; four rounds of de Casteljau's means add 4 x 3.01 u x 8.1 M^2: 155 u M^2 in
- * all. We take 256 u M^2. */
+ * Guarantee: every sign that decides exceeds its rounding error. Letters as in
+ * sweep_proof_shared.h: the error of the volume is below 512 u M^3, as proven there. A quadratic is
+ * a coordinate of a cross product of two vectors with errors of 4.01 u M and magnitudes of at most
+ * 2.01 M. Its coefficients have errors of 57 u M^2 and magnitudes of at most 8.1 M^2. Four rounds
+ * of de Casteljau's means add 4 x 3.01 u x 8.1 M^2, in total 155 u M^2. The bound is 256 u M^2.
+ */
 #ifndef ABUTI_GEOM_SWEEP_CLEAR_H
 #define ABUTI_GEOM_SWEEP_CLEAR_H
 
@@ -23,7 +24,7 @@ static inline int sweep_clear_sign(double x, double bound) {
     return x > bound ? 1 : x < -bound ? -1 : 0;
 }
 
-/* The sign of a coordinate of x(t) x y(t) over an interval; 0 where that is not clear. */
+/* The sign of a coordinate of x(t) x y(t) over an interval; 0 if it is not certain. */
 static inline int sweep_side_over(const vec3 x[2], const vec3 y[2], int axis, double lo, double hi,
                                   double bound) {
     double b[3] = {v3_get(v3_cross(x[0], y[0]), axis),
@@ -44,7 +45,8 @@ static inline double sweep_volume_at(const sweep_volume *volume, double t) {
     return rest * (rest * a0 + t * a1) + t * (rest * a1 + t * a2);
 }
 
-/* The sides that decide: of v from each edge of a face; of the ends of each edge from the other. */
+/* The sides that decide: of the vertex relative to each edge of the face; of the ends of each edge
+ * relative to the other edge. */
 static inline int sweep_sides(int kind, const sweep_frame *frame, double lo, double hi) {
     vec3 e[2], d[2], v[2], w[2], f[2];
     for (int i = 0; i < 2; i++) {
@@ -63,7 +65,8 @@ static inline int sweep_sides(int kind, const sweep_frame *frame, double lo, dou
         return SWEEP_UNCLEAR;
     int s[4];
     if (kind == SWEEP_EDGE_EDGE) {
-        s[0] = -sweep_side_over(e, v, axis, lo, hi, bound); /* of 0 from the first edge: e x -v */
+        s[0] = -sweep_side_over(e, v, axis, lo, hi,
+                                bound); /* of vertex 0 relative to the first edge: e x -v */
         s[1] = sweep_side_over(e, w, axis, lo, hi, bound);
         s[2] = sweep_side_over(d, v, axis, lo, hi, bound);
         s[3] = sweep_side_over(d, f, axis, lo, hi, bound);
@@ -93,7 +96,7 @@ static inline int sweep_clear(int kind, const vec3 *start, const vec3 *end) {
     if (sign[0] == sign[1] && sign[0] == sign[2] && sign[0] == sign[3])
         return SWEEP_APART;
     double lo = 0, hi = 1;
-    for (int i = 1; i < 8 && sign[3] != -sign[0]; i++) { /* there and back again, perhaps */
+    for (int i = 1; i < 8 && sign[3] != -sign[0]; i++) { /* the volume may change its sign twice */
         hi = 0.125 * i;
         if (sweep_clear_sign(sweep_volume_at(&volume, hi), volume.bound) == -sign[0])
             break;
@@ -111,7 +114,7 @@ static inline int sweep_clear(int kind, const vec3 *start, const vec3 *end) {
             hi = middle;
     }
     int result = sweep_sides(kind, &frame, lo, hi);
-    /* with three changes of sign there may be more roots; a zero may hide one */
+    /* with three sign changes there may be more roots; a zero may hide one */
     bool single = sign[1] * sign[2] != 0 && sign[3] == -sign[0] &&
                   !(sign[1] == sign[3] && sign[2] == sign[0]);
     return result == SWEEP_APART && !single ? SWEEP_UNCLEAR : result;

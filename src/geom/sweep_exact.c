@@ -1,42 +1,51 @@
-/* Whether a vertex and a face, or two edges, touch during a linear motion: exactly.
+/* Exact continuous collision detection: whether a vertex and a face, or two edges, touch during a
+ * linear motion.
  *
- * Method: doubles are whole numbers times a power of two, so that all below are polynomials in time
- * with whole coefficients. The volume f of the four vertices is one of degree 3, and the features
- * can touch only where it is zero.
- * f not zero throughout: its roots in the step are isolated (Descartes' rule of signs, and Sturm's
- * theorem where that cannot tell). At a root the four vertices are in a plane, and signs of
- * quadratic polynomials, two-dimensional orientations along an axis in which the normal is not
- * zero, decide. The sign of g at the only root of f in an interval is Tarski's query: with the
- * signed remainder sequence of f and f'g, the changes of sign at one end less those at the other
- * (Basu, Pollack, Roy 2006, "Algorithms in Real Algebraic Geometry", theorem 2.61).
- * f zero throughout: the features are in one plane at all times. Then they touch at the start, or
- * they first do where a vertex meets an edge: inside a face, or where edges cross, they would also
- * have touched just before. A vertex on an edge is the same problem one degree lower: three areas
- * are zero, and the product of the ways to both ends is not positive.
- * Doubles are asked first, and answer where they are clear (sweep_clear.h).
- * Guarantee: exact for all finite doubles. */
+ * Method: doubles are integers times a power of two, so that all functions below are polynomials in
+ * time with integer coefficients. The volume f of the four vertices has degree 3, and the features
+ * can touch only at its zeros.
+ *
+ * If f is not identically zero, its roots in the step are isolated (Descartes' rule of signs, and
+ * Sturm's theorem if that is inconclusive). At a root the four vertices are coplanar, and the signs
+ * of quadratic polynomials decide: two-dimensional orientations along an axis along which the
+ * normal is not zero. The sign of g at the only root of f in an interval is a Tarski query: with
+ * the signed remainder sequence of f and f'g, the number of sign changes at one end minus that at
+ * the other (Basu, Pollack, Roy 2006, "Algorithms in Real Algebraic Geometry", theorem 2.61).
+ *
+ * If f is identically zero, the features are coplanar at all times. Then they touch at the start,
+ * or they first touch where a vertex is on an edge: in the interior of a face, or at a crossing of
+ * edges, they would also have touched just before. A vertex on an edge is the same problem one
+ * degree lower: three areas are zero, and the dot product of the vectors to both ends is not
+ * positive.
+ *
+ * Double precision decides first if its signs are certain (sweep_clear.h).
+ *
+ * Guarantee: exact for all finite doubles.
+ */
 #include "geom/integer.h"
 #include "geom/sweep.h"
 #include "geom/sweep_clear.h"
 
-enum { TERMS = 6, SLOTS = 256 };
+#include <assert.h>
+
+enum { TERMS_MAX = 6, POOL_SLOTS = 256 };
 
 typedef struct poly {
     int terms; /* the last of which is not 0 */
-    integer c[TERMS];
+    integer c[TERMS_MAX];
 } poly;
 typedef struct poly3 {
     poly x, y, z;
 } poly3;
 
-/* A time: m / 2^k, or the only root of f in the interval of length 1 / 2^k from there. f is in
- * terms of the interval, with 0 and 1 at its ends, where it is not zero. */
-typedef struct place {
+/* A time: m / 2^k, or the only root of f in the interval of length 1 / 2^k from there. f is
+ * parametrised over the interval, with 0 and 1 at its ends, where it is not zero. */
+typedef struct instant {
     bool is_root;
     poly f;
     integer m;
     uint32_t k;
-} place;
+} instant;
 
 typedef struct sweep_exact {
     integer_pool pool;
@@ -47,9 +56,10 @@ typedef struct sweep_exact {
 /* ---- polynomials ---- */
 
 static poly poly_new(integer_pool *pool, int terms) {
+    assert(terms >= 0 && terms <= TERMS_MAX);
     poly r;
     r.terms = terms;
-    for (int i = 0; i < TERMS; i++)
+    for (int i = 0; i < TERMS_MAX; i++)
         if (i < terms)
             r.c[i] = integer_new(pool);
         else
@@ -79,7 +89,7 @@ static poly poly_subtract(integer_pool *pool, const poly *a, const poly *b) {
     return r;
 }
 
-/* r += s a b, where r has room for it. */
+/* r += s a b; r has enough terms. */
 static void poly_add_product(integer_pool *pool, poly *r, const poly *a, const poly *b, int s) {
     uint32_t mark = pool->used;
     integer product = integer_new(pool);
@@ -122,7 +132,7 @@ static poly poly3_dot(integer_pool *pool, const poly3 *a, const poly3 *b, int te
     return r;
 }
 
-/* ---- on the interval from 0 to 1 ---- */
+/* ---- polynomials on the interval from 0 to 1 ---- */
 
 static int sign_at_0(const poly *p) {
     return p->terms ? p->c[0].sign : 0;
@@ -144,7 +154,8 @@ static void poly_shift(integer_pool *pool, poly *p) {
             integer_add(pool, &p->c[j], &p->c[j], &p->c[j + 1]);
 }
 
-/* One half of the interval, in place: p(t / 2) or p((t + 1) / 2), times a power of two. */
+/* Restricts to one half of the interval, in place: p(t / 2) or p((t + 1) / 2), times a power of
+ * two. */
 static void poly_halve(integer_pool *pool, poly *p, bool right) {
     for (int i = 0; i < p->terms; i++)
         integer_shift(pool, &p->c[i], (uint32_t)(p->terms - 1 - i));
@@ -161,7 +172,7 @@ static int count_changes(const integer *c, int count) {
     return changes;
 }
 
-/* Descartes: at least as many as p has roots between 0 and 1, and none or one exactly so many. */
+/* An upper bound of the number of roots of p between 0 and 1 (Descartes); exact if it is 0 or 1. */
 static int root_limit(integer_pool *pool, const poly *p) {
     uint32_t mark = pool->used;
     poly reversed = poly_new(pool, p->terms);
@@ -172,7 +183,7 @@ static int root_limit(integer_pool *pool, const poly *p) {
     return count_changes(reversed.c, reversed.terms);
 }
 
-/* a becomes the remainder of itself, times a positive number, by b. */
+/* Replaces a by the remainder of a, times a positive number, modulo b. */
 static void poly_reduce(integer_pool *pool, poly *a, const poly *b) {
     uint32_t mark = pool->used;
     integer top = integer_new(pool), product = integer_new(pool);
@@ -197,13 +208,13 @@ static void poly_reduce(integer_pool *pool, poly *a, const poly *b) {
     pool->used = mark;
 }
 
-/* Tarski's query: of the roots of f between 0 and 1 (at which f is not zero) the number where g is
- * positive less the number where it is negative. A null g is 1. */
-static int query(integer_pool *pool, const poly *f, const poly *g) {
+/* Tarski query: the number of roots of f between 0 and 1 (where f is not zero) at which g is
+ * positive, minus the number at which g is negative. A null g is 1. */
+static int tarski_query(integer_pool *pool, const poly *f, const poly *g) {
     uint32_t mark = pool->used;
     static const integer none = {0, 0, NULL};
     poly chain[5], slope = poly_new(pool, f->terms - 1);
-    for (int i = 0; i < slope.terms; i++) /* times i + 1, by adding */
+    for (int i = 0; i < slope.terms; i++) /* times i + 1, by repeated addition */
         for (int k = 0; k <= i; k++)
             integer_add(pool, &slope.c[i], &slope.c[i], &f->c[i + 1]);
     chain[0] = *f;
@@ -232,10 +243,10 @@ static int query(integer_pool *pool, const poly *f, const poly *g) {
     return count_changes(at[0], 5) - count_changes(at[1], 5);
 }
 
-/* ---- signs at places ---- */
+/* ---- signs at a time ---- */
 
-/* g of degree 2 at most, in terms of the interval of a place. */
-static poly localise(integer_pool *pool, const place *where, const poly *g) {
+/* g, of degree 2 at most, parametrised over the interval of `where`. */
+static poly reparametrise(integer_pool *pool, const instant *where, const poly *g) {
     poly r = poly_new(pool, 3);
     for (int i = 0; i < g->terms; i++) { /* Horner's rule in 2^k and m */
         integer_set(&r.c[i], &g->c[i]);
@@ -253,20 +264,20 @@ static poly localise(integer_pool *pool, const place *where, const poly *g) {
     return r;
 }
 
-static int sign_at(integer_pool *pool, const place *where, const poly *g) {
+static int sign_at(integer_pool *pool, const instant *where, const poly *g) {
     uint32_t mark = pool->used;
-    poly local = localise(pool, where, g);
+    poly local = reparametrise(pool, where, g);
     int sign = sign_at_0(&local);
     if (where->is_root && local.terms) {
         if (!sign || sign != sign_at_1(pool, &local) || root_limit(pool, &local))
-            sign = query(pool, &where->f, &local);
+            sign = tarski_query(pool, &where->f, &local);
     }
     pool->used = mark;
     return sign;
 }
 
 /* Whether vertex v is on the edge from a to b. */
-static bool on_edge(sweep_exact *s, const place *where, int v, int a, int b) {
+static bool on_edge(sweep_exact *s, const instant *where, int v, int a, int b) {
     integer_pool *pool = &s->pool;
     uint32_t mark = pool->used;
     poly3 to_a = poly3_subtract(pool, &s->p[a], &s->p[v]);
@@ -277,15 +288,15 @@ static bool on_edge(sweep_exact *s, const place *where, int v, int a, int b) {
         on = sign_at(pool, where, &area) == 0;
     }
     if (on) {
-        poly ways = poly3_dot(pool, &to_a, &to_b, 3);
-        on = sign_at(pool, where, &ways) <= 0;
+        poly dots = poly3_dot(pool, &to_a, &to_b, 3);
+        on = sign_at(pool, where, &dots) <= 0;
     }
     pool->used = mark;
     return on;
 }
 
-/* The side of the line from a to b on which v is, seen along an axis. */
-static int side_of(sweep_exact *s, const place *where, int axis, int a, int b, int v) {
+/* The side of the line from a to b on which v is, in the projection along an axis. */
+static int side_of(sweep_exact *s, const instant *where, int axis, int a, int b, int v) {
     integer_pool *pool = &s->pool;
     uint32_t mark = pool->used;
     poly3 line = poly3_subtract(pool, &s->p[b], &s->p[a]);
@@ -296,8 +307,8 @@ static int side_of(sweep_exact *s, const place *where, int axis, int a, int b, i
     return sign;
 }
 
-/* Whether features touch that are in one plane there. */
-static bool touch_at(sweep_exact *s, const place *where) {
+/* Whether the features touch at a time at which they are coplanar. */
+static bool touch_at(sweep_exact *s, const instant *where) {
     integer_pool *pool = &s->pool;
     uint32_t mark = pool->used;
     bool edges = s->kind == SWEEP_EDGE_EDGE;
@@ -324,22 +335,22 @@ static bool touch_at(sweep_exact *s, const place *where) {
 
 /* ---- all roots ---- */
 
-typedef bool (*place_test)(sweep_exact *s, const place *where, const int *three);
+typedef bool (*instant_test)(sweep_exact *s, const instant *where, const int *vertices);
 
-static bool features_touch(sweep_exact *s, const place *where, const int *three) {
-    (void)three;
+static bool features_touch(sweep_exact *s, const instant *where, const int *vertices) {
+    (void)vertices;
     return touch_at(s, where);
 }
-static bool vertex_on_edge(sweep_exact *s, const place *where, const int *three) {
-    return on_edge(s, where, three[0], three[1], three[2]);
+static bool vertex_on_edge(sweep_exact *s, const instant *where, const int *vertices) {
+    return on_edge(s, where, vertices[0], vertices[1], vertices[2]);
 }
-static bool always(sweep_exact *s, const place *where, const int *three) {
-    (void)s, (void)where, (void)three;
+static bool accept_always(sweep_exact *s, const instant *where, const int *vertices) {
+    (void)s, (void)where, (void)vertices;
     return true;
 }
 
-/* Takes roots at 0 and 1 out of f, in place. */
-static void without_ends(integer_pool *pool, poly *f) {
+/* Divides f by its roots at 0 and 1, in place. */
+static void remove_end_roots(integer_pool *pool, poly *f) {
     while (f->terms && sign_at_0(f) == 0) {
         for (int i = 0; i + 1 < f->terms; i++)
             integer_set(&f->c[i], &f->c[i + 1]);
@@ -354,8 +365,8 @@ static void without_ends(integer_pool *pool, poly *f) {
     }
 }
 
-/* Goes into a half of the interval of a place. */
-static void place_halve(integer_pool *pool, place *where, bool right) {
+/* Restricts a time to one half of its interval. */
+static void instant_halve(integer_pool *pool, instant *where, bool right) {
     uint32_t mark = pool->used;
     integer one = integer_of(pool, right, 0);
     integer_shift(pool, &where->m, 1);
@@ -365,37 +376,38 @@ static void place_halve(integer_pool *pool, place *where, bool right) {
     poly_halve(pool, &where->f, right);
 }
 
-static int count_inside(integer_pool *pool, const poly *f) {
+static int count_roots_inside(integer_pool *pool, const poly *f) {
     int roots = root_limit(pool, f);
-    return roots > 1 ? query(pool, f, NULL) : roots;
+    return roots > 1 ? tarski_query(pool, f, NULL) : roots;
 }
 
-/* Tries the roots of where->f inside the interval, at whose ends it is not zero. Changes `where`.
- * It calls itself only where both halves have roots, with fewer of them: three levels at most. */
-static bool any_inside(sweep_exact *s, place *where, place_test test, const int *three) {
+/* Tests the roots of where->f inside the interval, at whose ends it is not zero. Changes `where`.
+ * Recurses only if both halves have roots, with fewer roots each: at most three levels. */
+static bool any_root_inside(sweep_exact *s, instant *where, instant_test test,
+                            const int *vertices) {
     integer_pool *pool = &s->pool;
-    int roots = count_inside(pool, &where->f);
+    int roots = count_roots_inside(pool, &where->f);
     for (uint32_t halvings = 0; roots && !pool->full; halvings++) {
-        if (roots == 1 && halvings >= 8) { /* a short interval makes signs clear */
+        if (roots == 1 && halvings >= 8) { /* in a short interval most signs are certain */
             where->is_root = true;
-            return test(s, where, three);
+            return test(s, where, vertices);
         }
         uint32_t mark = pool->used;
-        place right = *where;
+        instant right = *where;
         right.f = poly_copy(pool, &where->f);
         right.m = integer_new(pool);
         integer_set(&right.m, &where->m);
-        place_halve(pool, &right, true);
+        instant_halve(pool, &right, true);
         bool middle = sign_at_0(&right.f) == 0;
-        if (middle && test(s, &right, three))
+        if (middle && test(s, &right, vertices))
             return true;
-        without_ends(pool, &right.f);
-        /* a single root that is a change of sign needs no counting */
+        remove_end_roots(pool, &right.f);
+        /* a single root with a sign change need not be counted */
         bool change = sign_at_0(&where->f) != sign_at_1(pool, &where->f);
         int beyond = roots == 1 && change ? !middle && sign_at_0(&right.f) == sign_at_0(&where->f)
-                                          : count_inside(pool, &right.f);
+                                          : count_roots_inside(pool, &right.f);
         if (beyond && beyond + middle < roots) {
-            if (any_inside(s, &right, test, three))
+            if (any_root_inside(s, &right, test, vertices))
                 return true;
         } else if (beyond) {
             where->f.terms = right.f.terms;
@@ -408,38 +420,38 @@ static bool any_inside(sweep_exact *s, place *where, place_test test, const int 
             continue;
         }
         pool->used = mark;
-        place_halve(pool, where, false);
-        without_ends(pool, &where->f);
+        instant_halve(pool, where, false);
+        remove_end_roots(pool, &where->f);
         roots -= beyond + middle;
     }
     return false;
 }
 
-/* Tries all roots of f, which is not zero throughout. */
-static bool any_time(sweep_exact *s, const poly *f, place_test test, const int *three) {
+/* Tests all roots of f, which is not identically zero. */
+static bool any_root(sweep_exact *s, const poly *f, instant_test test, const int *vertices) {
     integer_pool *pool = &s->pool;
     uint32_t mark = pool->used;
-    place where = {.is_root = false, .m = integer_of(pool, 0, 0), .k = 0};
+    instant where = {.is_root = false, .m = integer_of(pool, 0, 0), .k = 0};
     where.f = poly_copy(pool, f);
-    bool found = sign_at_0(f) == 0 && test(s, &where, three);
+    bool found = sign_at_0(f) == 0 && test(s, &where, vertices);
     if (!found && sign_at_1(pool, f) == 0) {
         where.m = integer_of(pool, 1, 0);
-        found = test(s, &where, three);
+        found = test(s, &where, vertices);
         where.m = integer_of(pool, 0, 0);
     }
     if (!found) {
-        without_ends(pool, &where.f);
-        found = any_inside(s, &where, test, three);
+        remove_end_roots(pool, &where.f);
+        found = any_root_inside(s, &where, test, vertices);
     }
     pool->used = mark;
     return found;
 }
 
 /* Whether vertex v is on the edge from a to b at any time. */
-static bool any_on_edge(sweep_exact *s, int v, int a, int b) {
+static bool ever_on_edge(sweep_exact *s, int v, int a, int b) {
     integer_pool *pool = &s->pool;
     uint32_t mark = pool->used;
-    const int three[3] = {v, a, b};
+    const int vertices[3] = {v, a, b};
     poly3 to_a = poly3_subtract(pool, &s->p[a], &s->p[v]);
     poly3 to_b = poly3_subtract(pool, &s->p[b], &s->p[v]);
     bool found = false, in_line = true;
@@ -447,18 +459,18 @@ static bool any_on_edge(sweep_exact *s, int v, int a, int b) {
         poly area = cross_axis(pool, &to_a, &to_b, axis);
         in_line = area.terms == 0;
         if (!in_line)
-            found = any_time(s, &area, vertex_on_edge, three);
+            found = any_root(s, &area, vertex_on_edge, vertices);
     }
     if (in_line) { /* at all times */
-        poly ways = poly3_dot(pool, &to_a, &to_b, 3);
-        found = sign_at_0(&ways) <= 0 || sign_at_1(pool, &ways) <= 0 ||
-                any_time(s, &ways, always, three);
+        poly dots = poly3_dot(pool, &to_a, &to_b, 3);
+        found = sign_at_0(&dots) <= 0 || sign_at_1(pool, &dots) <= 0 ||
+                any_root(s, &dots, accept_always, vertices);
     }
     pool->used = mark;
     return found;
 }
 
-static bool touch_ever(sweep_exact *s) {
+static bool ever_touch(sweep_exact *s) {
     integer_pool *pool = &s->pool;
     bool edges = s->kind == SWEEP_EDGE_EDGE;
     poly3 u = poly3_subtract(pool, &s->p[edges ? 1 : 2], &s->p[edges ? 0 : 1]), n;
@@ -469,19 +481,19 @@ static bool touch_ever(sweep_exact *s) {
     n.z = cross_axis(pool, &u, &w, 2);
     poly f = poly3_dot(pool, &n, &r, 4);
     if (f.terms)
-        return any_time(s, &f, features_touch, NULL);
-    place start = {.is_root = false, .m = integer_of(pool, 0, 0), .k = 0};
+        return any_root(s, &f, features_touch, NULL);
+    instant start = {.is_root = false, .m = integer_of(pool, 0, 0), .k = 0};
     if (touch_at(s, &start))
         return true;
     if (edges)
-        return any_on_edge(s, 0, 2, 3) || any_on_edge(s, 1, 2, 3) || any_on_edge(s, 2, 0, 1) ||
-               any_on_edge(s, 3, 0, 1);
-    return any_on_edge(s, 0, 1, 2) || any_on_edge(s, 0, 2, 3) || any_on_edge(s, 0, 3, 1);
+        return ever_on_edge(s, 0, 2, 3) || ever_on_edge(s, 1, 2, 3) || ever_on_edge(s, 2, 0, 1) ||
+               ever_on_edge(s, 3, 0, 1);
+    return ever_on_edge(s, 0, 1, 2) || ever_on_edge(s, 0, 2, 3) || ever_on_edge(s, 0, 3, 1);
 }
 
-/* ---- the door ---- */
+/* ---- entry point ---- */
 
-/* The exponents between which the bits of all coordinates lie. */
+/* The range of exponents of all bits of all coordinates. */
 static void exponents_of(const vec3 *p, int *lowest, int *highest) {
     for (int k = 0; k < 4; k++)
         for (int axis = 0; axis < 3; axis++) {
@@ -497,7 +509,7 @@ static void exponents_of(const vec3 *p, int *lowest, int *highest) {
         }
 }
 
-static poly moving(integer_pool *pool, double start, double end, int shift) {
+static poly linear_poly(integer_pool *pool, double start, double end, int shift) {
     poly r = poly_new(pool, 2);
     uint32_t mark = pool->used;
     integer from = integer_of(pool, start, shift), to = integer_of(pool, end, shift);
@@ -518,23 +530,23 @@ abut_status abuti_sweep_exact(abut_context *context, int kind, const vec3 *start
     int lowest = INT16_MAX, highest = INT16_MIN;
     exponents_of(start, &lowest, &highest);
     exponents_of(end, &lowest, &highest);
-    if (lowest > highest) /* all zero */
+    if (lowest > highest) /* all coordinates are zero */
         lowest = highest = 0;
     uint32_t bits = (uint32_t)(highest - lowest) + 8;
-    /* f has three times the bits, and Tarski's query some 60 times; few get there */
+    /* f has three times the bits, and a Tarski query about 60 times; few pairs need one */
     for (uint32_t room = bits / 2 + 4;; room *= 4) {
         sweep_exact s = {.kind = kind};
-        s.pool.slots = SLOTS;
+        s.pool.slots = POOL_SLOTS;
         s.pool.room = room;
-        s.pool.digits = abuti_allocate(context, (size_t)SLOTS * room, sizeof *s.pool.digits);
+        s.pool.digits = abuti_allocate(context, (size_t)POOL_SLOTS * room, sizeof *s.pool.digits);
         if (!s.pool.digits)
             return ABUT_ERROR_MEMORY;
         for (int k = 0; k < 4; k++) {
-            s.p[k].x = moving(&s.pool, start[k].x, end[k].x, -lowest);
-            s.p[k].y = moving(&s.pool, start[k].y, end[k].y, -lowest);
-            s.p[k].z = moving(&s.pool, start[k].z, end[k].z, -lowest);
+            s.p[k].x = linear_poly(&s.pool, start[k].x, end[k].x, -lowest);
+            s.p[k].y = linear_poly(&s.pool, start[k].y, end[k].y, -lowest);
+            s.p[k].z = linear_poly(&s.pool, start[k].z, end[k].z, -lowest);
         }
-        bool found = touch_ever(&s);
+        bool found = ever_touch(&s);
         abuti_release(context, s.pool.digits);
         if (!s.pool.full) {
             *touches = found;

@@ -1,5 +1,4 @@
-/* The filter of sweeps in floats, compiled for 4, 8 and 16 pairs at once; see sweep_lanes_shared.h.
- */
+/* The sweep filter in float, compiled for 4, 8 and 16 pairs at once; see sweep_lanes_shared.h. */
 #include "geom/sweep.h"
 
 #include "base/simd_lanes.h"
@@ -13,9 +12,9 @@ enum { BLOCK = 64, COLUMNS = 18 }; /* x, y, z of three differences at the start,
 
 /* ---- pairs ---- */
 
-/* Differences of up to BLOCK pairs; what is beyond repeats the first. */
-static void gather(const sweep_batch *batch, const uint32_t *list, size_t first, size_t count,
-                   float columns[COLUMNS][BLOCK]) {
+/* Differences of up to BLOCK pairs; unused lanes are zero. */
+static void gather_differences(const sweep_batch *batch, const uint32_t *list, size_t first,
+                               size_t count, float columns[COLUMNS][BLOCK]) {
     const int one = batch->kind == SWEEP_EDGE_EDGE ? 1 : 2, from = batch->kind;
     for (size_t i = 0; i < count; i++) {
         const uint32_t *four = batch->four + 4 * (list ? list[first + i] : first + i);
@@ -39,9 +38,9 @@ static void gather(const sweep_batch *batch, const uint32_t *list, size_t first,
             columns[k][i] = 0;
 }
 
-/* Lanes that are not proven, of those from `first` on in a block. */
-static inline unsigned survivors_of(int kind, float columns[COLUMNS][BLOCK], size_t first,
-                                    wide reach, bool halves) {
+/* The lanes, from `first` on in a block, whose pairs are not proven free. */
+static inline unsigned find_survivors(int kind, float columns[COLUMNS][BLOCK], size_t first,
+                                      wide reach, bool halves) {
     wide_frame ends[2];
     wide extent = all(0);
     for (int end = 0; end < 2; end++)
@@ -70,9 +69,9 @@ static inline size_t filter_kind(int kind, const sweep_batch *batch, const uint3
     size_t found = 0;
     for (size_t begin = 0; begin < count; begin += BLOCK) {
         size_t pairs = count - begin < BLOCK ? count - begin : BLOCK;
-        gather(batch, list, begin, pairs, columns);
+        gather_differences(batch, list, begin, pairs, columns);
         for (size_t first = 0; first < pairs; first += LANES) {
-            unsigned left = survivors_of(kind, columns, first, all(batch->reach), halves);
+            unsigned left = find_survivors(kind, columns, first, all(batch->reach), halves);
             size_t lanes = pairs - first < LANES ? pairs - first : LANES;
             for (size_t i = 0; i < lanes; i++) {
                 size_t pair = begin + first + i;
@@ -85,12 +84,12 @@ static inline size_t filter_kind(int kind, const sweep_batch *batch, const uint3
     return found;
 }
 
-static size_t filter(const sweep_batch *batch, const uint32_t *list, size_t count, bool halves,
-                     uint32_t *survivors) {
+static size_t filter_pairs(const sweep_batch *batch, const uint32_t *list, size_t count,
+                           bool halves, uint32_t *survivors) {
     if (batch->kind == SWEEP_EDGE_EDGE)
         return filter_kind(SWEEP_EDGE_EDGE, batch, list, count, halves, survivors);
     return filter_kind(SWEEP_VERTEX_FACE, batch, list, count, halves, survivors);
 }
 
-/* A pointer, since gcc inlines less into a function that others may call by name. */
-sweep_filter_kernel *const BY_LANES(abuti_sweep_filter) = filter;
+/* A pointer, because gcc inlines less into a function with external linkage. */
+sweep_filter_kernel *const BY_LANES(abuti_sweep_filter) = filter_pairs;

@@ -1,24 +1,26 @@
-/* A last look at what the search of sweep_shared.h calls a hit: do the features only pass within
- * the tolerance, on the border of a feature, as a body that slides down along another does? Then
- * what keeps them apart is often a gap far below the rounding of the extent of the pair, yet not
- * below that of the coordinates across it, which are near zero, or equal at the start.
+/* A final test of hits of the search in sweep_shared.h: do the features only pass each other within
+ * the tolerance, at the boundary of a feature, as when a body slides down along another? The gap
+ * between them is then often far below the rounding error of the extent of the pair. It is not
+ * below that of the coordinates across the gap, which are near zero, or equal at the start.
  *
- * Method: directions as in sweep_proof_shared.h, but with gaps between vertices themselves and a
- * bound on rounding that is relative to each gap: the axes; those of the closest points; and those
- * square to an edge, or to the way from one vertex to another, and to the motion of one feature
- * against the other. Each proves a stretch of time, and the next goes on where it ends.
- * Only hits at the border of a feature are looked at: inside a face, or inside both edges, what
- * comes so near does meet but for rare cases, and hits have to be quick.
+ * Method: directions as in sweep_proof_shared.h, but with gaps between the vertices themselves and
+ * an error bound that is relative to each gap. The directions are the axes, those of the closest
+ * points, and those orthogonal to the relative motion of the features and to an edge or to the
+ * vector between two vertices. Each direction proves a time interval, and the next one continues at
+ * its end. Only hits at the boundary of a feature are tested: inside a face, or inside both edges,
+ * features that come so close do touch except in rare cases, and hits must be fast.
  *
- * Guarantee: "apart" is true. Proof, with u = 2^-53 and in the letters of sweep_proof_shared.h: a
- * difference d = fl(p_i - p_j) is off by u |d| in each coordinate and never underflows. Along an
- * axis g = d or -d, so that its sign is the true one. For any other n, terms of n.d are off by
- * 2.01 u of themselves and 2^-1075, two sums by 2.01 u S, S the sum of the sizes of the terms: we
- * take B = fl(6 u S + 2^-1022), of which the last subtraction and the roundings in B and S need
- * 1.1 u S, so that G = fl(g - B) is at most the true gap. As there it suffices that (1 - t) G(0) +
- * t G(1) > 0, which is so on one side of c = G(0) / (G(0) - G(1)). Along an axis both G are off by
- * u of themselves, their difference (they have different signs) by 2 u, and c with its product by
- * 5 u; we take 8 u. What overflows is not finite in the end, and proves nothing. */
+ * Guarantee: "apart" is certain. Proof, with u = 2^-53 and in the letters of sweep_proof_shared.h:
+ * a difference d = fl(p_i - p_j) has an error of u |d| in each coordinate and never underflows.
+ * Along an axis g = d or -d, so that its sign is exact. For any other n, terms of n.d have a
+ * relative error of 2.01 u and an absolute error of 2^-1075; two sums have 2.01 u S, S the sum of
+ * the magnitudes of the terms. The bound is B = fl(6 u S + 2^-1022), of which the last subtraction
+ * and the roundings in B and S need 1.1 u S, so that G = fl(g - B) is at most the true gap. As
+ * there it suffices that (1 - t) G(0) + t G(1) > 0, which holds on one side of c = G(0) / (G(0) -
+ * G(1)). Along an axis both G have a relative error of u, their difference (they have different
+ * signs) 2 u, and c with its product 5 u; 8 u are subtracted or added. Overflow gives a value that
+ * is not finite, which proves nothing.
+ */
 #ifndef ABUTI_GEOM_SWEEP_FINE_SHARED_H
 #define ABUTI_GEOM_SWEEP_FINE_SHARED_H
 
@@ -26,7 +28,8 @@
 
 #if ABUTI_REAL_BITS == 64
 
-/* How far n, or -n, proves the features apart: as sweep_proof(). `slack`: 6 u, or 0 for an axis. */
+/* The time up to which n, or -n, proves the features apart: as sweep_proof(). `slack` is 6 u, or 0
+ * for an axis. */
 static inline real sweep_fine_proof(int kind, const vec3 *start, const vec3 *end, vec3 n,
                                     real slack, real time) {
     real until = REAL(2.0), side = REAL(0.0);
@@ -50,7 +53,7 @@ static inline real sweep_fine_proof(int kind, const vec3 *start, const vec3 *end
         if (g[0] > REAL(0.0)) {
             if (!(g[1] > REAL(0.0))) {
                 real c = g[0] / fall * (REAL(1.0) - REAL(4.0) * REAL_EPSILON) - REAL_MIN;
-                if (!(c > time)) /* nor where it is no number */
+                if (!(c > time)) /* also false for NaN */
                     return time;
                 until = real_min(until, c);
             }
@@ -62,7 +65,7 @@ static inline real sweep_fine_proof(int kind, const vec3 *start, const vec3 *end
     return until;
 }
 
-/* The motion of the first feature against the second, times something. */
+/* The motion of the first feature relative to the second, times a constant. */
 static inline vec3 sweep_relative_motion(int kind, const vec3 *start, const vec3 *end) {
     vec3 move[4];
     for (int k = 0; k < 4; k++)

@@ -1,4 +1,4 @@
-/* Where two features touch, for C and OpenCL C alike. */
+/* The point at which two features touch, for C and OpenCL C. */
 #ifndef ABUTI_GEOM_SWEEP_POINT_SHARED_H
 #define ABUTI_GEOM_SWEEP_POINT_SHARED_H
 
@@ -9,7 +9,7 @@ static inline vec3 sweep_mean(vec3 a, vec3 b, real t) {
     return v3_add(v3_scale(a, REAL(1.0) - t), v3_scale(b, t));
 }
 
-/* Halfway between the closest points at the time of a hit: of two edges, or of a vertex and a face;
+/* The middle of the closest points at the time of a hit: of two edges, or of a vertex and a face;
  * weights as in abut_sweep_result. */
 static inline vec3 sweep_point(int edges, const vec3 *start, const vec3 *end, real time,
                                const real *weights) {

@@ -1,44 +1,51 @@
 /* Proofs that a vertex and a face, or two edges, in linear motion stay apart over a time interval.
  *
- * Method: features are apart where some direction n has n.(a_i - b_j) > 0 for all vertices a_i of
- * the first and b_j of the second; with a separation s, > s |n|. Any n is a proof, however it was
- * found. Three ways to have one for many times at once, all polynomials in time whose coefficients
- * (in Bernstein's form) are at most what they are over the interval:
+ * Method: features are apart if some direction n has n.(a_i - b_j) > 0 for all vertices a_i of the
+ * first and b_j of the second; with a separation s, > s |n|. Every n is a proof, no matter how it
+ * was found. Three kinds of n prove many times at once. The gaps are polynomials in time, which
+ * over an interval are never below the smallest of their Bernstein coefficients:
  * - n is fixed. The gap of each pair of vertices is linear.
  * - n is the normal of the face, or the common normal of the edges, at each time. Then all gaps are
- *   one, the volume of the four vertices, which is cubic.
- * - n turns with an edge e(t): n(t) = w x e(t) for a fixed w, linear. The gaps are quadratic.
+ *   equal to the volume of the four vertices, which is cubic.
+ * - n rotates with an edge e(t): n(t) = w x e(t) for a fixed w, linear. The gaps are quadratic.
  *
  * Proof. Let u = 2^-53, p_k the vertices, q_k = fl(p_k - p_r) at time 0 or 1 for a fixed vertex r,
  * M the largest |coordinate| of all q, |n| the length of n and |n|_1 the sum of its |coordinates|.
- * Fixed direction. (1) A difference is rounded once, relative to itself, and never underflows:
- * |q_k - (p_k - p_r)| <= 1.01 u M in each coordinate. (2) x_k = fl(n.q_k) is three products and two
- * sums: it is off n.q_k by less than 3.01 u |n|_1 M, and by 3 x 2^-1075 for products that
- * underflow. (3) g = fl(x_i - x_j) is off by u |g|, |g| <= 2.01 |n|_1 M. All in all g is off the
- * true n.(p_i - p_j) by less than (2 x 1.01 + 2 x 3.01 + 2.01) u |n|_1 M < 10.1 u |n|_1 M, and
- * 2^-1072. (4) We take G = fl(g - B), B = fl(16 u |n|_1 M + (1 + 8u) |n| s + 2^-1022). Of 16 u, 3.8
- * are left for the roundings in this part of B and for that of G, u |G| <= u (2.01 |n|_1 M + B); of
- * 8 u in the other part, its root, products and sum take 5.6. Hence G <= n.(p_i - p_j) - |n| s at
- * both ends. (5) The true gap at t in [0, 1] is (1 - t) times that at 0 plus t times that at 1, so
- * it suffices that (1 - t) G(0) + t G(1) > 0: for all t where both are positive, else on one side
- * of c = G(0) / (G(0) - G(1)). c is rounded twice relative to itself; we take 4 u and 2^-1022 (for
- * underflow) away from it, or add them, on the side of safety. t is never rounded: a time is the
+ *
+ * Fixed direction. (1) A difference is rounded once, relative to itself, and never underflows: |q_k
+ * - (p_k - p_r)| <= 1.01 u M in each coordinate. (2) x_k = fl(n.q_k) is three products and two
+ * sums: its error relative to n.q_k is below 3.01 u |n|_1 M, and 3 x 2^-1075 for products that
+ * underflow. (3) g = fl(x_i - x_j) has an error of u |g|, |g| <= 2.01 |n|_1 M. In total the error
+ * of g relative to the true n.(p_i - p_j) is below (2 x 1.01 + 2 x 3.01 + 2.01) u |n|_1 M < 10.1 u
+ * |n|_1 M, and 2^-1072. (4) G = fl(g - B) with B = fl(16 u |n|_1 M + (1 + 8u) |n| s + 2^-1022). Of
+ * 16 u, 3.8 remain for the roundings in this part of B and for that of G, u |G| <= u (2.01 |n|_1 M
+ * + B); of 8 u in the other part, its root, products and sum need 5.6. Hence G <= n.(p_i - p_j) -
+ * |n| s at both ends. (5) The true gap at t in [0, 1] is (1 - t) times that at 0 plus t times that
+ * at 1, so it suffices that (1 - t) G(0) + t G(1) > 0: for all t if both are positive, otherwise on
+ * one side of c = G(0) / (G(0) - G(1)). c is rounded twice relative to itself; 4 u and 2^-1022 (for
+ * underflow) are subtracted or added, whichever is conservative. t is never rounded: a time is the
  * double that it is, and no position at a time enters a proof.
- * Direction that turns. n(0) and n(1) are doubles, and n(t) between them is what we say it is. The
- * middle coefficient is a mean of two x_k, off by 5.03 u |n|_1 M (|n|_1 the larger), so g by 12.1 u
- * |n|_1 M. The coefficients over the rest of the step are two rounds of de Casteljau's means, each
- * off by 3.01 u of at most 2.02 |n|_1 M: 24.3 u, with the last subtraction 26.4 u. We take 32 u.
- * |n(t)| is at most the larger of its ends.
- * Volume, in the same way: edges e are off by 4.01 u M and at most 2.01 M; normals by 20.2 u M^2
- * and at most 4.1 M^2, the middle one twice that and a sum; coefficients by 156 u M^3 and at most
- * 12.3 M^3; after three rounds of means 268 u M^3, after the last subtraction 281 u M^3. We take
- * 512 u M^3, and 2^-900 for what underflows. |n(t)| is at most the longest of its coefficients,
- * which are off by 43 u M^2 in length; we take 128 u M^2.
- * A polynomial is not below the hull of its coefficients: where that first reaches zero is some
- * quotients of positive numbers, off by less than the 16 u that we take away.
- * Range. M is kept between 2^-150 and 2^150 by a power of two, so that nothing overflows; where
- * coordinates have to be scaled down they lose less than 2^-1074 each, which is far below u^2 M. A
- * NaN makes every comparison false, which proves nothing.
+ *
+ * Rotating direction. n(0) and n(1) are doubles, and n(t) between them is their exact
+ * interpolation. The middle coefficient is a mean of two x_k, with an error of 5.03 u |n|_1 M
+ * (|n|_1 the larger), so that of g is 12.1 u |n|_1 M. The coefficients over the rest of the step
+ * are two rounds of de Casteljau's means, each with an error of 3.01 u of at most 2.02 |n|_1 M:
+ * 24.3 u, with the last subtraction 26.4 u. The bound is 32 u. |n(t)| is at most the larger of its
+ * ends.
+ *
+ * Volume, in the same way: edges e have errors of 4.01 u M and magnitudes of at most 2.01 M;
+ * normals 20.2 u M^2 and at most 4.1 M^2, the middle one twice that and a sum; coefficients 156 u
+ * M^3 and at most 12.3 M^3; after three rounds of means 268 u M^3, after the last subtraction 281 u
+ * M^3. The bound is 512 u M^3, and 2^-900 for underflow. |n(t)| is at most the longest of its
+ * coefficients, which have an error of 43 u M^2 in length; the bound is 128 u M^2.
+ *
+ * A polynomial is not below the convex hull of its coefficients. The time at which the hull first
+ * reaches zero consists of quotients of positive numbers, with an error below the 16 u that are
+ * subtracted.
+ *
+ * Range. A power of two keeps M between 2^-150 and 2^150, so that no operation overflows.
+ * Coordinates that are scaled down lose less than 2^-1074 each, which is far below u^2 M. A NaN
+ * makes every comparison false, which proves nothing.
  */
 #ifndef ABUTI_GEOM_SWEEP_PROOF_SHARED_H
 #define ABUTI_GEOM_SWEEP_PROOF_SHARED_H
@@ -47,17 +54,18 @@
 
 #if ABUTI_REAL_BITS == 64
 
-/* How many of the four vertices are the first feature. */
+/* The value is the number of vertices of the first feature. */
 enum { SWEEP_VERTEX_FACE = 1, SWEEP_EDGE_EDGE = 2 };
 
 typedef struct sweep_limits {
     real separation, tolerance; /* lengths; the tolerance is positive */
-    real latest;                /* hits later than this may be told as free; 1 for all */
+    real latest; /* a hit after this time may be reported as free; 1 reports all hits */
     int steps;
 } sweep_limits;
 
-/* The two features relative to a vertex of the second one: vertex and corners 1 and 2 of the face
- * from its corner 0; both ends of the first edge and the second end of the other from its first. */
+/* The two features relative to a vertex of the second one: the vertex and corners 1 and 2 of the
+ * face relative to its corner 0; or both ends of the first edge and the second end of the other
+ * relative to its first end. */
 typedef struct sweep_frame {
     vec3 q[2][3]; /* at the start and at the end */
     real extent;  /* M */
@@ -94,7 +102,7 @@ static inline void sweep_frame_of(int kind, const vec3 *start, const vec3 *end,
         frame->extent = sweep_extent(frame);
     }
     while (frame->extent < SWEEP_EXTENT_MIN && scale < REAL(0x1p1000)) {
-        scale *= REAL(0x1p250); /* of differences: coordinates may be too large for it */
+        scale *= REAL(0x1p250); /* scales differences: coordinates may be too large for it */
         for (int k = 0; k < 3; k++) {
             frame->q[0][k] = v3_scale(frame->q[0][k], REAL(0x1p250));
             frame->q[1][k] = v3_scale(frame->q[1][k], REAL(0x1p250));
@@ -107,8 +115,8 @@ static inline void sweep_frame_of(int kind, const vec3 *start, const vec3 *end,
 
 /* ---- a fixed direction ---- */
 
-/* How far n proves the features apart: from `time` up to what is returned, which is out of the
- * proof itself, or 2 where all the rest of the step is proven; `time` where nothing is. */
+/* The time up to which n proves the features apart, from `time` on. The result itself is not
+ * proven. Returns 2 if the whole rest of the step is proven, and `time` if n proves nothing. */
 static inline real sweep_proof(int kind, const sweep_frame *frame, vec3 n, real time) {
     real size = real_abs(n.x) + real_abs(n.y) + real_abs(n.z);
     real bound = REAL(8.0) * REAL_EPSILON * size * frame->extent + REAL_MIN; /* 16 u */
@@ -138,7 +146,7 @@ static inline real sweep_proof(int kind, const sweep_frame *frame, vec3 n, real 
 
 /* ---- the volume of the four vertices ---- */
 
-/* Its coefficients in Bernstein's form over the step, and what it must exceed. */
+/* Its Bernstein coefficients over the step, and the bound that it must exceed. */
 typedef struct sweep_volume {
     real b[4], bound;
     int ready;
@@ -150,7 +158,8 @@ static inline void sweep_volume_of(int kind, const sweep_frame *frame, sweep_vol
     e[0] = kind == SWEEP_EDGE_EDGE ? v3_sub(start[1], start[0]) : start[1];
     e[1] = kind == SWEEP_EDGE_EDGE ? v3_sub(end[1], end[0]) : end[1];
     n[0] = v3_cross(e[0], start[2]);
-    n[1] = v3_add(v3_cross(e[0], end[2]), v3_cross(e[1], start[2])); /* twice the middle one */
+    n[1] =
+        v3_add(v3_cross(e[0], end[2]), v3_cross(e[1], start[2])); /* twice the middle coefficient */
     n[2] = v3_cross(e[1], end[2]);
     volume->b[0] = v3_dot(n[0], start[0]);
     volume->b[1] = (v3_dot(n[1], start[0]) + v3_dot(n[0], end[0])) * REAL(0x1.5555555555555p-2);
@@ -168,8 +177,9 @@ static inline void sweep_volume_of(int kind, const sweep_frame *frame, sweep_vol
     volume->ready = 1;
 }
 
-/* A polynomial is at least the hull of its coefficients over an interval: how much of the interval
- * passes before that reaches down to zero, more than 1 for all; 0 where nothing is proven. */
+/* A polynomial is at least the lower convex hull of its coefficients over an interval. Returns the
+ * fraction of the interval before the hull reaches zero, more than 1 for all of it; 0 if nothing is
+ * proven. */
 static inline real sweep_hull(const real *c, int degree) {
     real x = REAL(2.0);
     if (!(c[0] > REAL(0.0)))
@@ -182,14 +192,14 @@ static inline real sweep_hull(const real *c, int degree) {
                                  ((real)i + (real)(k - i) * (c[i] / (c[i] - c[k]))) / (real)degree);
     return x;
 }
-/* The time when that part of the rest of the step has passed. */
+/* The time at this fraction of the rest of the step, rounded down. */
 static inline real sweep_until(real time, real x) {
     real until =
         (time + (REAL(1.0) - time) * x) * (REAL(1.0) - REAL(8.0) * REAL_EPSILON) - REAL_MIN;
     return x > REAL(1.0) ? REAL(2.0) : until > time ? until : time;
 }
 
-/* As sweep_proof. */
+/* As sweep_proof(), by the volume. */
 static inline real sweep_volume_proof(const sweep_volume *volume, real time) {
     /* de Casteljau: the coefficients over the rest of the step */
     real rest = REAL(1.0) - time, c[4];
@@ -206,24 +216,24 @@ static inline real sweep_volume_proof(const sweep_volume *volume, real time) {
     return sweep_until(time, sweep_hull(c, 3));
 }
 
-/* ---- a direction that turns ---- */
+/* ---- a rotating direction ---- */
 
-/* The vectors along the edges: of two edges 0 and 1 are the second and 2 and 3 the first, as the
- * candidates of sweep_shared.h for their ends; a face has three. */
+/* The vectors along the edges. For two edges, 0 and 1 are the second edge and 2 and 3 the first, as
+ * the candidates of sweep_shared.h for their ends; a face has three. */
 static inline vec3 sweep_edge_of(int kind, const vec3 *q, int k) {
     if (kind == SWEEP_EDGE_EDGE)
         return k < 2 ? q[2] : v3_sub(q[1], q[0]);
     return k == 0 ? q[1] : k == 1 ? v3_sub(q[2], q[1]) : q[2];
 }
 
-/* As sweep_proof, with a direction that is square to an edge at `time` and turns so that it stays
- * so. */
-static inline real sweep_turning_proof(int kind, const sweep_frame *frame, int edge, vec3 square,
+/* As sweep_proof(), with a direction that is orthogonal to an edge at `time` and rotates with it.
+ */
+static inline real sweep_turning_proof(int kind, const sweep_frame *frame, int edge, vec3 normal,
                                        real time) {
     vec3 e[2], n[2];
     e[0] = sweep_edge_of(kind, frame->q[0], edge);
     e[1] = sweep_edge_of(kind, frame->q[1], edge);
-    vec3 axis = v3_cross(v3_lerp(e[0], e[1], time), square);
+    vec3 axis = v3_cross(v3_lerp(e[0], e[1], time), normal);
     real size = REAL(0.0), length_sq = REAL(0.0), x = REAL(2.0), at[3][3];
     for (int i = 0; i < 2; i++) {
         n[i] = v3_cross(axis, e[i]);

@@ -1,22 +1,22 @@
-/* When do a vertex and a face, or two edges, that move along straight lines first touch? In double,
- * for C and OpenCL C alike.
+/* Continuous collision detection: the time at which a vertex and a face, or two edges, in linear
+ * motion first touch. In double, for C and OpenCL C.
  *
- * Method: directions that separate the features over a time interval; see sweep_proof_shared.h for
- * what is proven and how. The search goes forward: from a time up to which the features are known
- * to be apart, take the direction of their closest points (for two edges the common normal while
- * the closest points are inside both), which proves them apart until some later time, and go on
- * from there. Along that direction the gap starts as the distance does, with the same slope: this
- * is Newton's method on the distance, and it cannot overshoot. A fixed direction gets nowhere where
- * features pass each other closely while they turn: its proof lasts for an angle of distance by
- * size, and a search would take as many steps as there are such angles. There the volume, and a
- * direction that turns with an edge, do in a few steps what took up to a million. The search ends
- * with a hit where the distance is within the tolerance or where no step forward is possible, and
- * with "free" where the proof reaches the end of the step. A hit on the border of a feature gets a
- * last look, with finer proofs (sweep_fine_shared.h).
+ * Method: directions that separate the features over a time interval; sweep_proof_shared.h states
+ * what they prove and how. The search goes forward in time. From a time up to which the features
+ * are proven apart, the direction of their closest points (for two edges the common normal while
+ * the closest points are inside both) proves them apart until some later time, and the search
+ * continues from there. Along that direction the gap initially equals the distance and has the same
+ * slope: this is Newton's method on the distance, and it cannot overshoot. A fixed direction makes
+ * little progress if features pass each other closely while they rotate: its proof holds for an
+ * angle of distance / size, and the search would need a step for each such angle. There the volume,
+ * and a direction that rotates with an edge, need a few steps instead of up to a million. The
+ * search ends with a hit if the distance is within the tolerance or if no step forward is possible,
+ * and with "free" if the proof reaches the end of the step. Hits at the boundary of a feature get a
+ * final test with finer proofs (sweep_fine_shared.h).
  *
- * Guarantee: "free" is true and the time of a hit is never late, whatever the rounding. At the time
- * of a hit the features are within separation and tolerance, or the steps were spent there, or the
- * tolerance is below what rounding allows, about 1e-14 of the extent of the pair.
+ * Guarantee: conservative. "Free" is certain and the time of a hit is never late, despite rounding.
+ * At the time of a hit the features are within separation plus tolerance, or the steps are used up,
+ * or the tolerance is below the rounding error, about 1e-14 of the extent of the pair.
  */
 #ifndef ABUTI_GEOM_SWEEP_SHARED_H
 #define ABUTI_GEOM_SWEEP_SHARED_H
@@ -27,37 +27,36 @@
 #if ABUTI_REAL_BITS == 64
 
 typedef struct sweep_answer {
-    real time;   /* 0 to 1; 2 where free */
+    real time;   /* 0 to 1; 2 if free */
     vec3 normal; /* unit, from the second feature to the first, or zero */
     real weights[3];
     int steps;
 } sweep_answer;
 
-/* The closest points of both features at some time, about. */
+/* The closest points of both features at one time, approximately. */
 typedef struct sweep_near {
     vec3 n; /* from the second to the first, of any length */
     real distance;
     real weights[3];
-    int inside; /* the face, or both edges */
-    int edge;   /* else: which candidate it is */
+    int inside; /* inside the face, or inside both edges */
+    int edge;   /* otherwise: index of the candidate */
 } sweep_near;
 
-/* ---- directions: nothing here has to be right ---- */
+/* ---- directions: errors here cost steps, never correctness ---- */
 
-/* Point p against the segment from 0 to e: the vector to p from the closest point, which is at s.
- */
+/* Point p and the segment from 0 to e: the vector from the closest point, which is at s, to p. */
 static inline vec3 sweep_foot(vec3 p, vec3 e, real *s) {
     real ee = v3_length_sq(e), along = v3_dot(p, e);
     *s = along <= REAL(0.0) ? REAL(0.0) : along >= ee ? REAL(1.0) : along / ee;
     vec3 n = v3_along(p, -*s, e);
-    /* once more, since what is left of e in a short n would turn it */
+    /* once more: a remaining component along e would rotate a short n */
     if (along > REAL(0.0) && along < ee)
         n = v3_along(n, -v3_dot(n, e) / ee, e);
     return n;
 }
 
-/* Candidates for the closest points of a vertex and the face 0, b, c: on edge k, or for 3 inside.
- */
+/* Candidates for the closest points of a vertex and the face 0, b, c: k is an edge, or 3 for the
+ * interior. */
 static inline void sweep_face_candidate(vec3 v, vec3 b, vec3 c, int k, sweep_near *near) {
     const vec3 zero = v3(REAL(0.0), REAL(0.0), REAL(0.0));
     if (k == 3) {
@@ -73,8 +72,8 @@ static inline void sweep_face_candidate(vec3 v, vec3 b, vec3 c, int k, sweep_nea
     near->weights[2] = k == 0 ? REAL(0.0) : k == 1 ? s : REAL(1.0) - s;
 }
 
-/* The same for an edge from a to b and one from 0 to d: an end on the other edge, or for 4 inside
- * both. */
+/* The same for an edge from a to b and one from 0 to d: an end on the other edge, or 4 for the
+ * interior of both. */
 static inline void sweep_edge_candidate(vec3 a, vec3 b, vec3 d, int k, sweep_near *near) {
     vec3 e = v3_sub(b, a);
     if (k == 4) {
@@ -91,9 +90,9 @@ static inline void sweep_edge_candidate(vec3 a, vec3 b, vec3 d, int k, sweep_nea
     near->weights[2] = REAL(0.0);
 }
 
-/* The best of the first `count` candidates. */
+/* The nearest of the first `count` candidates. */
 static inline void sweep_near_border(int kind, const vec3 *q, int count, sweep_near *near) {
-    real best_sq = REAL_MAX; /* where all is NaN it stays, and n proves nothing */
+    real best_sq = REAL_MAX; /* unchanged if all candidates are NaN; then n proves nothing */
     sweep_near next;
     near->n = v3(REAL(0.0), REAL(0.0), REAL(0.0));
     near->weights[0] = near->weights[1] = near->weights[2] = REAL(0.0);
@@ -114,7 +113,7 @@ static inline void sweep_near_border(int kind, const vec3 *q, int count, sweep_n
     near->inside = 0;
 }
 
-/* The closest points at a time: inside the face or both edges where the weights say so. */
+/* The closest points at a time: inside the face or both edges if the weights are positive. */
 static inline void sweep_near_of(int kind, const vec3 *q, sweep_near *near) {
     vec3 e = kind == SWEEP_EDGE_EDGE ? v3_sub(q[1], q[0]) : q[1], d = q[2];
     vec3 n = v3_cross(e, d);
@@ -155,9 +154,10 @@ static inline void sweep_near_at(int kind, const sweep_frame *frame, real t, swe
 
 /* ---- the search ---- */
 
-/* The same with whatever candidate goes furthest: where two of them are equally near but for
- * rounding, only one may be any good. */
-static inline real sweep_rescue(int kind, const sweep_frame *frame, real time, vec3 *n) {
+/* As sweep_proof(), with the candidate that proves most: if two candidates are equally near up to
+ * rounding, perhaps only one makes progress. */
+static inline real sweep_best_candidate_proof(int kind, const sweep_frame *frame, real time,
+                                              vec3 *n) {
     vec3 q[3];
     sweep_near near;
     real best = time;
@@ -176,9 +176,9 @@ static inline real sweep_rescue(int kind, const sweep_frame *frame, real time, v
     return best;
 }
 
-/* The search of sweep_pair() without its first look. */
-static inline int sweep_march(int kind, const sweep_frame *frame, const sweep_limits *limits,
-                              sweep_answer *answer) {
+/* The search of sweep_pair() without its first test. */
+static inline int sweep_search(int kind, const sweep_frame *frame, const sweep_limits *limits,
+                               sweep_answer *answer) {
     sweep_near near;
     sweep_volume volume;
     volume.b[0] = volume.b[1] = volume.b[2] = volume.b[3] = volume.bound = REAL(0.0);
@@ -200,7 +200,7 @@ static inline int sweep_march(int kind, const sweep_frame *frame, const sweep_li
             until = real_max(until, sweep_turning_proof(kind, frame, near.edge, near.n, time));
         }
         if (!(until > time)) {
-            until = sweep_rescue(kind, frame, time, &near.n);
+            until = sweep_best_candidate_proof(kind, frame, time, &near.n);
             if (!(until > time))
                 break;
         }
@@ -223,10 +223,10 @@ static inline int sweep_proven_by(int kind, const sweep_frame *frame, real time)
     return sweep_proof(kind, frame, near.n, REAL(0.0)) > REAL(1.0);
 }
 
-/* Of the hard pairs that are found to pass, most do in one and nearly all in two. */
+/* Of the hard pairs that are proven to pass, most need one round and nearly all at most two. */
 #define SWEEP_FINE_ROUNDS 4
 
-/* The best of the directions of sweep_fine_shared.h. */
+/* The latest time that the directions of sweep_fine_shared.h prove. */
 static inline real sweep_fine_step(int kind, const vec3 *start, const vec3 *end,
                                    const sweep_frame *frame, real time) {
     const real slack = REAL(3.0) * REAL_EPSILON; /* 6 u */
@@ -256,9 +256,10 @@ static inline real sweep_fine_step(int kind, const vec3 *start, const vec3 *end,
     return best;
 }
 
-/* Whether what the search tells as a hit is proven to pass after all; see sweep_fine_shared.h. */
-static inline int sweep_passes(int kind, const vec3 *start, const vec3 *end,
-                               const sweep_frame *frame, const sweep_answer *hit) {
+/* Whether a hit of the search is refuted: the features are proven to pass; see sweep_fine_shared.h.
+ */
+static inline int sweep_is_refuted(int kind, const vec3 *start, const vec3 *end,
+                                   const sweep_frame *frame, const sweep_answer *hit) {
     const real *w = hit->weights;
     real time = hit->time;
     int border = kind == SWEEP_EDGE_EDGE
@@ -277,16 +278,16 @@ static inline int sweep_passes(int kind, const vec3 *start, const vec3 *end,
     return 0;
 }
 
-/* 1 = hit, 0 = free. The time of a hit does not depend on `latest`. */
+/* Returns 1 for a hit, 0 for free. The time of a hit does not depend on `latest`. */
 static inline int sweep_pair(int kind, const vec3 *start, const vec3 *end,
                              const sweep_limits *limits, sweep_answer *answer) {
     sweep_frame frame;
     sweep_frame_of(kind, start, end, limits, &frame);
-    /* most pairs are free, and most of these all along the direction halfway */
+    /* most pairs are free, and the direction at the middle of the step proves most of these */
     if (!sweep_proven_by(kind, &frame, REAL(0.5))) {
-        if (!sweep_march(kind, &frame, limits, answer))
+        if (!sweep_search(kind, &frame, limits, answer))
             return 0;
-        if (!sweep_passes(kind, start, end, &frame, answer))
+        if (!sweep_is_refuted(kind, start, end, &frame, answer))
             return 1;
         answer->time = REAL(2.0);
         return 0;

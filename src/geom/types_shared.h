@@ -1,5 +1,5 @@
-/* The value types of <abut/geom.h> in `real`, for C and OpenCL C alike. In C at 64 bits they are
- * the public types themselves. */
+/* The value types of <abut/geom.h> in `real`, for C and OpenCL C. In C at 64 bits they are the
+ * public types themselves. */
 #ifndef ABUTI_GEOM_TYPES_SHARED_H
 #define ABUTI_GEOM_TYPES_SHARED_H
 

@@ -131,7 +131,7 @@ static void place_caps(const layers_mesh *mesh, uint32_t vertices, vec3 *positio
     }
 }
 
-static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti_border *border,
+static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti_boundary *border,
                        layers_mesh *to) {
     abut_context *context = layers->context;
     size_t vertices = source->vertex_count, triangles = source->triangle_count;
@@ -142,7 +142,7 @@ static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti
                       abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
     abut_status status = w.edges && w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_border_list(border, w.edges, NULL);
+        abuti_boundary_list(border, w.edges, NULL);
         status = fill_caps(layers, source, border->count, &w, to);
     }
     if (!status) {
@@ -163,7 +163,7 @@ static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti
 }
 
 static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
-                              const abuti_border *border, layers_mesh *to) {
+                              const abuti_boundary *border, layers_mesh *to) {
     if (border->flipped)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_layers_add: neighbouring triangles of the mesh are wound against "
@@ -230,11 +230,11 @@ static layers_hull hull_of(abut_context *context, const vec3 *positions, uint32_
 
 static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
     abut_context *context = layers->context;
-    abuti_border border;
-    abut_status status = abuti_border_begin(source, &border);
+    abuti_boundary border;
+    abut_status status = abuti_boundary_begin(source, &border);
     if (status)
         return status;
-    abuti_border_find(&border, NULL);
+    abuti_boundary_find(&border, NULL);
     uint32_t *names = NULL;
     if (border.count) { /* seams: vertices in one place count as one */
         names = abuti_allocate(context, source->vertex_count, sizeof *names);
@@ -242,10 +242,10 @@ static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layer
                                                    names)
                        : ABUT_ERROR_MEMORY;
         if (!status)
-            abuti_border_find(&border, names);
+            abuti_boundary_find(&border, names);
     }
     status = status ? status : close_mesh(layers, source, &border, to);
-    abuti_border_end(&border);
+    abuti_boundary_end(&border);
     abuti_release(context, names);
     abuti_mass mass = {0};
     if (!status)

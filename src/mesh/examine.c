@@ -1,66 +1,66 @@
-/* The health report: what is wrong with a mesh, and where.
+/* The mesh report: which problems a mesh has, and where.
  *
- * Every kind of problem is a yes/no question about an element (triangle, edge, vertex, component);
- * questions are asked in parallel, and the count and the lowest offenders are collected in order.
- * What needs more than a look at one element is prepared first: marks for duplicates, fans around
- * vertices, equal positions, and the volume and nesting of components.
+ * Every kind of problem is a yes-or-no test of an element (triangle, edge, vertex, component). The
+ * tests run in parallel; the count and the first elements are collected in order. Tests that depend
+ * on more than one element are prepared first: marks for duplicates, fans around vertices, equal
+ * positions, and the volume and nesting of components.
  *
- * All of it is O(n log n) for any mesh and gives the same answer on any number of threads.
+ * All of it is O(n log n) for any mesh, and the result does not depend on the number of threads.
  */
 #include "mesh/mesh.h"
 
 #include <string.h>
 
 #define GRAIN 8192
-#define WEIGHED 32768 /* triangles at a time; a scratch of half a MiB */
-#define WEIGHED_A_TASK 4096
+#define PASS_TRIANGLES 32768 /* triangles per pass; half a MiB of scratch memory */
+#define TASK_TRIANGLES 4096
 
-typedef struct exam {
+typedef struct examination {
     abut_context *context;
     const abut_topology *topology;
     const abut_topology_arrays *view;
     const abut_mesh *mesh;
-    unsigned char *flawed;                       /* an edge: faces do not balance */
-    unsigned char *duplicate;                    /* a triangle */
-    unsigned char *fans;                         /* a vertex: 0, 1 or 2 = more */
-    uint32_t *lowest;                            /* a vertex: first of equal position */
-    unsigned char *watertight, *balanced;        /* a component */
-    unsigned char *inside, *inward;              /* a component */
-    double *volume, *magnitude, *component_area; /* a component */
-    uint32_t *first_triangle;                    /* a component */
-} exam;
+    unsigned char *flawed;                /* per edge: the directions of its faces do not balance */
+    unsigned char *duplicate;             /* per triangle */
+    unsigned char *fans;                  /* per vertex: 0, 1 or 2 = more */
+    uint32_t *lowest;                     /* per vertex: the first one with an equal position */
+    unsigned char *watertight, *balanced; /* per component */
+    unsigned char *inside, *inward;       /* per component */
+    double *volume, *magnitude, *component_area; /* per component */
+    uint32_t *first_triangle;                    /* per component */
+} examination;
 
 /* ---- collecting ---- */
 
-typedef bool (*question)(const exam *x, uint32_t element);
+typedef bool (*element_test)(const examination *x, uint32_t element);
 
 typedef struct collection {
-    const exam *x;
-    question is_bad;
+    const examination *x;
+    element_test is_bad;
     abut_problem *chunks;
 } collection;
 
-static void note(abut_problem *problem, uint32_t element) {
+static void add_element(abut_problem *problem, uint32_t element) {
     if (problem->count < ABUT_PROBLEM_FIRST_COUNT)
         problem->first[problem->count] = element;
     problem->count++;
 }
 
-static void query_nesting_chunk(void *data, size_t chunk, size_t begin, size_t end) {
+static void test_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     collection *c = data;
     for (size_t i = begin; i < end; i++)
         if (c->is_bad(c->x, (uint32_t)i))
-            note(&c->chunks[chunk], (uint32_t)i);
+            add_element(&c->chunks[chunk], (uint32_t)i);
 }
 
-static abut_status collect(const exam *x, size_t count, question is_bad, abut_problem *problem) {
+static abut_status collect_problem(const examination *x, size_t count, element_test is_bad,
+                                   abut_problem *problem) {
     size_t chunk_count = abuti_chunk_count(count, GRAIN);
     collection c = {.x = x, .is_bad = is_bad};
     c.chunks = abuti_allocate_zeroed(x->context, chunk_count, sizeof *c.chunks);
     if (!c.chunks)
         return ABUT_ERROR_MEMORY;
-    abut_status status =
-        abuti_parallel_try(x->context, "health", count, GRAIN, query_nesting_chunk, &c);
+    abut_status status = abuti_parallel_try(x->context, "health", count, GRAIN, test_chunk, &c);
     for (size_t k = 0; k < chunk_count; k++) {
         const abut_problem *part = &c.chunks[k];
         for (uint32_t i = 0; i < part->count && i < ABUT_PROBLEM_FIRST_COUNT &&
@@ -73,62 +73,63 @@ static abut_status collect(const exam *x, size_t count, question is_bad, abut_pr
     return status;
 }
 
-/* ---- questions ---- */
+/* ---- tests ---- */
 
-static uint32_t face_count_of(const exam *x, uint32_t edge) {
+static uint32_t face_count_of(const examination *x, uint32_t edge) {
     return x->view->edge_face_begin[edge + 1] - x->view->edge_face_begin[edge];
 }
 
-static bool is_degenerate(const exam *x, uint32_t t) {
+static bool is_degenerate(const examination *x, uint32_t t) {
     const uint32_t *corner = x->mesh->indices + 3 * (size_t)t;
     const vec3 *p = x->mesh->positions;
     return abuti_is_collapsed(corner) ||
            abuti_is_degenerate(p[corner[0]], p[corner[1]], p[corner[2]]);
 }
-static bool is_duplicate(const exam *x, uint32_t t) {
+static bool is_duplicate(const examination *x, uint32_t t) {
     return x->duplicate[t];
 }
-static bool is_boundary(const exam *x, uint32_t edge) {
+static bool is_boundary(const examination *x, uint32_t edge) {
     return face_count_of(x, edge) == 1;
 }
-static bool is_nonmanifold_edge(const exam *x, uint32_t edge) {
+static bool is_nonmanifold_edge(const examination *x, uint32_t edge) {
     return face_count_of(x, edge) > 2;
 }
-static bool is_nonmanifold_vertex(const exam *x, uint32_t vertex) {
+static bool is_nonmanifold_vertex(const examination *x, uint32_t vertex) {
     return x->fans[vertex] > 1;
 }
-static bool is_flipped(const exam *x, uint32_t edge) {
+static bool is_flipped(const examination *x, uint32_t edge) {
     return x->flawed[edge] && face_count_of(x, edge) == 2;
 }
-static bool is_inward(const exam *x, uint32_t component) {
+static bool is_inward(const examination *x, uint32_t component) {
     return x->inward[component];
 }
-static bool is_coincident(const exam *x, uint32_t vertex) {
+static bool is_coincident(const examination *x, uint32_t vertex) {
     return x->lowest[vertex] != vertex;
 }
-static bool is_unused(const exam *x, uint32_t vertex) {
+static bool is_unused(const examination *x, uint32_t vertex) {
     return x->view->vertex_face_begin[vertex] == x->view->vertex_face_begin[vertex + 1];
 }
-static bool is_lone(const exam *x, uint32_t edge) {
+static bool is_isolated(const examination *x, uint32_t edge) {
     return face_count_of(x, edge) == 0;
 }
-static bool is_unbalanced(const exam *x, uint32_t edge) {
+static bool is_unbalanced(const examination *x, uint32_t edge) {
     return x->flawed[edge] && face_count_of(x, edge) > 2;
 }
 
 /* ---- components ---- */
 
-/* Six times the volume with a point of its component, and twice the area, of some triangles. */
-typedef struct weights {
-    const exam *x;
+/* For some triangles, six times the volume relative to a point of the component, and twice the
+ * area. */
+typedef struct triangle_measures {
+    const examination *x;
     double factor;
     size_t first;
     double *volume, *area;
-} weights;
+} triangle_measures;
 
-static void weigh_triangles(void *data, size_t chunk, size_t begin, size_t end) {
-    const weights *w = data;
-    const exam *x = w->x;
+static void measure_triangles(void *data, size_t chunk, size_t begin, size_t end) {
+    const triangle_measures *w = data;
+    const examination *x = w->x;
     const vec3 *positions = x->mesh->positions;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -144,19 +145,19 @@ static void weigh_triangles(void *data, size_t chunk, size_t begin, size_t end) 
     }
 }
 
-/* Volume by component, each from a point of its own, so that small parts far from the rest do not
- * drown in rounding. Threads share the triangles; sums are made in order. */
-static abut_status weigh_components(exam *x) {
-    size_t count = x->view->triangle_count, most = count < WEIGHED ? count : WEIGHED;
+/* Volumes of components, each relative to a point of its own, so that small components far from the
+ * rest do not vanish in rounding. Threads share the triangles; sums are computed in order. */
+static abut_status sum_component_volumes(examination *x) {
+    size_t count = x->view->triangle_count, most = count < PASS_TRIANGLES ? count : PASS_TRIANGLES;
     double *scratch = abuti_allocate(x->context, most, 2 * sizeof *scratch);
     if (!scratch)
         return ABUT_ERROR_MEMORY;
-    weights w = {x, abuti_unit_frame_of(x->mesh).factor, 0, scratch, scratch + most};
+    triangle_measures w = {x, abuti_unit_frame_of(x->mesh).factor, 0, scratch, scratch + most};
     for (uint32_t t = x->view->triangle_count; t-- > 0;)
         x->first_triangle[x->view->triangle_component[t]] = t;
     for (; w.first < count; w.first += most) {
         size_t some = count - w.first < most ? count - w.first : most;
-        abuti_parallel_for(x->context, some, WEIGHED_A_TASK, weigh_triangles, &w);
+        abuti_parallel_for(x->context, some, TASK_TRIANGLES, measure_triangles, &w);
         for (size_t i = 0; i < some; i++) {
             uint32_t component = x->view->triangle_component[w.first + i];
             if (!x->balanced[component])
@@ -170,7 +171,7 @@ static abut_status weigh_components(exam *x) {
     return ABUT_OK;
 }
 
-static abut_status judge_components(exam *x, abut_mesh_report *report) {
+static abut_status examine_components(examination *x, abut_mesh_report *report) {
     size_t count = x->view->component_count;
     x->watertight = abuti_allocate(x->context, count, 1);
     x->balanced = abuti_allocate(x->context, count, 1);
@@ -183,7 +184,7 @@ static abut_status judge_components(exam *x, abut_mesh_report *report) {
     if (!x->watertight || !x->balanced || !x->inside || !x->inward || !x->volume || !x->magnitude ||
         !x->component_area || !x->first_triangle)
         return ABUT_ERROR_MEMORY;
-    abuti_component_seams(&x->topology->view, x->watertight);
+    abuti_find_watertight_components(&x->topology->view, x->watertight);
     abut_status status = abuti_component_nesting(x->topology, x->watertight, x->inside);
     if (status)
         return status;
@@ -192,7 +193,7 @@ static abut_status judge_components(exam *x, abut_mesh_report *report) {
         if (x->flawed[e])
             x->balanced
                 [x->view->triangle_component[x->view->edge_faces[x->view->edge_face_begin[e]]]] = 0;
-    status = weigh_components(x);
+    status = sum_component_volumes(x);
     if (status)
         return status;
     for (size_t c = 0; c < count; c++) {
@@ -211,11 +212,11 @@ static abut_status judge_components(exam *x, abut_mesh_report *report) {
 
 /* ---- the report ---- */
 
-/* By kind; a hierarchy answers the last. */
+/* By kind; the last kind needs a BVH. */
 static const struct {
-    question is_bad;
+    element_test is_bad;
     enum { TRIANGLE, EDGE, VERTEX, COMPONENT } of;
-} questions[ABUT_PROBLEM_SELF_INTERSECTION] = {
+} tests[ABUT_PROBLEM_SELF_INTERSECTION] = {
     [ABUT_PROBLEM_DEGENERATE_TRIANGLE] = {is_degenerate, TRIANGLE},
     [ABUT_PROBLEM_DUPLICATE_TRIANGLE] = {is_duplicate, TRIANGLE},
     [ABUT_PROBLEM_BOUNDARY_EDGE] = {is_boundary, EDGE},
@@ -227,94 +228,97 @@ static const struct {
     [ABUT_PROBLEM_UNUSED_VERTEX] = {is_unused, VERTEX},
 };
 
-/* How many elements the question about a kind is asked of. */
-static uint32_t asked_count(const exam *x, unsigned kind) {
+/* Number of elements that are tested for a kind. */
+static uint32_t element_count(const examination *x, unsigned kind) {
     const uint32_t counts[] = {x->view->triangle_count, x->view->edge_count, x->view->vertex_count,
                                x->view->component_count};
-    return counts[questions[kind].of];
+    return counts[tests[kind].of];
 }
 
-static abut_status find_problems(exam *x, abut_mesh_report *report) {
+static abut_status find_problems(examination *x, abut_mesh_report *report) {
     abut_status status = ABUT_OK;
     for (unsigned kind = 0; !status && kind < ABUT_PROBLEM_SELF_INTERSECTION; kind++)
-        status = collect(x, asked_count(x, kind), questions[kind].is_bad, &report->problems[kind]);
+        status =
+            collect_problem(x, element_count(x, kind), tests[kind].is_bad, &report->problems[kind]);
     abut_problem *inward = &report->problems[ABUT_PROBLEM_INWARD_COMPONENT];
     for (uint32_t i = 0; i < inward->count && i < ABUT_PROBLEM_FIRST_COUNT; i++)
         inward->first[i] = x->first_triangle[inward->first[i]];
     return status;
 }
 
-static abut_status prepare(exam *x, abut_mesh_report *report) {
+static abut_status prepare_examination(examination *x, abut_mesh_report *report) {
     x->flawed = abuti_allocate(x->context, x->view->edge_count, 1);
     x->duplicate = abuti_allocate_zeroed(x->context, x->view->triangle_count, 1);
     x->fans = abuti_allocate(x->context, x->view->vertex_count, 1);
     x->lowest = abuti_allocate(x->context, x->view->vertex_count, sizeof *x->lowest);
     if (!x->flawed || !x->duplicate || !x->fans || !x->lowest)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_mark(x->topology, x->flawed, x->duplicate, x->fans);
+    abut_status status = abuti_mark_problems(x->topology, x->flawed, x->duplicate, x->fans);
     status = status ? status : abuti_progress(x->context, "health", 0.3);
     if (!status)
         status = abuti_coincident_vertices(x->context, x->mesh->positions, x->mesh->vertex_count,
                                            x->lowest);
     status = status ? status : abuti_progress(x->context, "health", 0.6);
-    status = status ? status : judge_components(x, report);
+    status = status ? status : examine_components(x, report);
     return status;
 }
 
-/* How large the holes of a surface with a border are, and which of its parts are sheets. */
-static abut_status measure_holes(const exam *x, const abuti_border *border,
+/* Computes the size of the holes of a surface with a boundary, and which of its components are
+ * sheets. */
+static abut_status measure_holes(const examination *x, const abuti_boundary *boundary,
                                  abut_mesh_report *report) {
-    uint32_t(*edges)[2] = abuti_allocate(x->context, border->count, sizeof *edges);
-    bool *single = abuti_allocate(x->context, border->count, sizeof *single);
-    uint32_t *part = abuti_allocate(x->context, x->mesh->vertex_count, sizeof *part);
-    double *shares = NULL;
-    abut_status status = edges && single && part ? ABUT_OK : ABUT_ERROR_MEMORY;
+    uint32_t(*edges)[2] = abuti_allocate(x->context, boundary->count, sizeof *edges);
+    bool *single = abuti_allocate(x->context, boundary->count, sizeof *single);
+    uint32_t *component = abuti_allocate(x->context, x->mesh->vertex_count, sizeof *component);
+    double *fractions = NULL;
+    abut_status status = edges && single && component ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        const uint32_t parts = abuti_mesh_parts(x->mesh, x->lowest, part);
+        const uint32_t component_count = abuti_vertex_components(x->mesh, x->lowest, component);
         const uint32_t(*listed)[2] = (const uint32_t(*)[2])edges;
-        abuti_border_list(border, edges, single);
-        shares = abuti_allocate(x->context, parts, sizeof *shares);
-        status = shares ? abuti_hole_shares(x->mesh, listed, single, border->count, NULL, 1,
-                                            &report->hole_fraction)
-                        : ABUT_ERROR_MEMORY;
+        abuti_boundary_list(boundary, edges, single);
+        fractions = abuti_allocate(x->context, component_count, sizeof *fractions);
+        status = fractions ? abuti_hole_fractions(x->mesh, listed, single, boundary->count, NULL, 1,
+                                                  &report->hole_fraction)
+                           : ABUT_ERROR_MEMORY;
         if (!status)
-            status = abuti_hole_shares(x->mesh, listed, single, border->count, part, parts, shares);
+            status = abuti_hole_fractions(x->mesh, listed, single, boundary->count, component,
+                                          component_count, fractions);
         report->is_sheet = !status;
-        for (uint32_t i = 0; i < parts && !status; i++) {
-            report->has_sheets |= shares[i] > ABUT_SHEET_HOLE_FRACTION;
-            report->is_sheet &= shares[i] > ABUT_SHEET_HOLE_FRACTION;
+        for (uint32_t i = 0; i < component_count && !status; i++) {
+            report->has_sheets |= fractions[i] > ABUT_SHEET_HOLE_FRACTION;
+            report->is_sheet &= fractions[i] > ABUT_SHEET_HOLE_FRACTION;
         }
     }
-    ABUTI_RELEASE(x->context, edges, single, part, shares);
+    ABUTI_RELEASE(x->context, edges, single, component, fractions);
     return status;
 }
 
-/* Whether the surface has boundary edges, as queries of inside and outside see it. */
-static abut_status find_border(const exam *x, abut_mesh_report *report) {
-    abuti_border border;
+/* Whether the surface has boundary edges, by the definition that inside-outside queries use. */
+static abut_status find_boundary(const examination *x, abut_mesh_report *report) {
+    abuti_boundary boundary;
     if (report->is_balanced && report->is_oriented)
         return ABUT_OK;
-    abut_status status = abuti_border_begin(x->mesh, &border);
+    abut_status status = abuti_boundary_begin(x->mesh, &boundary);
     if (status)
         return status;
-    abuti_border_find(&border, x->lowest);
-    report->has_boundary = border.count > 0;
-    report->has_opposite_boundary = border.flipped;
-    if (border.count)
-        status = measure_holes(x, &border, report);
-    abuti_border_end(&border);
+    abuti_boundary_find(&boundary, x->lowest);
+    report->has_boundary = boundary.count > 0;
+    report->has_opposite_boundary = boundary.flipped;
+    if (boundary.count)
+        status = measure_holes(x, &boundary, report);
+    abuti_boundary_end(&boundary);
     return status;
 }
 
-static abut_status finish_report(const exam *x, abut_mesh_report *report) {
+static abut_status finish_report(const examination *x, abut_mesh_report *report) {
     const abut_problem *problems = report->problems;
-    abut_problem lone = {0}, unbalanced = {0};
-    abut_status status = collect(x, x->view->edge_count, is_lone, &lone);
+    abut_problem isolated = {0}, unbalanced = {0};
+    abut_status status = collect_problem(x, x->view->edge_count, is_isolated, &isolated);
     if (!status && problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count)
-        status = collect(x, x->view->edge_count, is_unbalanced, &unbalanced);
+        status = collect_problem(x, x->view->edge_count, is_unbalanced, &unbalanced);
     if (status)
         return status;
-    report->has_isolated_edges = lone.count > 0;
+    report->has_isolated_edges = isolated.count > 0;
     report->is_balanced = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count && !unbalanced.count;
     report->vertex_count = x->view->vertex_count;
     report->triangle_count = x->view->triangle_count;
@@ -325,12 +329,12 @@ static abut_status finish_report(const exam *x, abut_mesh_report *report) {
                            problems[ABUT_PROBLEM_UNUSED_VERTEX].count -
                            (int64_t)x->view->edge_count + (int64_t)x->view->triangle_count;
     report->is_closed = !problems[ABUT_PROBLEM_BOUNDARY_EDGE].count &&
-                        !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !lone.count;
+                        !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count && !isolated.count;
     report->is_manifold = !problems[ABUT_PROBLEM_NONMANIFOLD_EDGE].count &&
                           !problems[ABUT_PROBLEM_NONMANIFOLD_VERTEX].count;
     report->is_oriented = !problems[ABUT_PROBLEM_FLIPPED_EDGE].count;
     report->bounds = x->mesh->bounds;
-    status = find_border(x, report);
+    status = find_boundary(x, report);
     if (status)
         return status;
     abuti_mass mass;
@@ -345,7 +349,7 @@ static abut_status finish_report(const exam *x, abut_mesh_report *report) {
     return ABUT_OK;
 }
 
-static void release(exam *x) {
+static void release_examination(examination *x) {
     ABUTI_RELEASE(x->context, x->flawed, x->duplicate, x->fans, x->lowest, x->watertight,
                   x->balanced, x->inside, x->inward, x->volume, x->magnitude, x->component_area,
                   x->first_triangle);
@@ -354,38 +358,39 @@ static void release(exam *x) {
 abut_status abut_mesh_examine(const abut_topology *topology, abut_mesh_report *report) {
     if (!topology || !report)
         return abuti_null(__func__, topology ? "report" : "topology");
-    exam x = {.context = topology->mesh->context,
-              .topology = topology,
-              .view = &topology->view,
-              .mesh = topology->mesh};
-    abut_mesh_report made;
-    memset(&made, 0, sizeof made); /* also between the members, so that reports can be compared */
+    examination x = {.context = topology->mesh->context,
+                     .topology = topology,
+                     .view = &topology->view,
+                     .mesh = topology->mesh};
+    abut_mesh_report result;
+    memset(&result, 0, sizeof result); /* including padding, so that reports can be compared */
     abut_status status = abuti_progress(x.context, "health", 0);
-    status = status ? status : prepare(&x, &made);
+    status = status ? status : prepare_examination(&x, &result);
     status = status ? status : abuti_progress(x.context, "health", 0.8);
-    status = status ? status : find_problems(&x, &made);
-    status = status ? status : finish_report(&x, &made);
-    release(&x);
+    status = status ? status : find_problems(&x, &result);
+    status = status ? status : finish_report(&x, &result);
+    release_examination(&x);
     status = status ? status : abuti_progress(x.context, "health", 1);
     if (!status)
-        *report = made;
+        *report = result;
     return status;
 }
 
-/* Collects them in order, and says how many there are. */
-static abut_status list_offenders(const exam *x, abut_problem_kind kind, uint32_t capacity,
-                                  uint32_t *elements, uint32_t *count) {
+/* Writes the elements in order, and their number. */
+static abut_status list_elements(const examination *x, abut_problem_kind kind, uint32_t capacity,
+                                 uint32_t *elements, uint32_t *count) {
     abut_problem found = {0};
-    abut_status status = collect(x, asked_count(x, kind), questions[kind].is_bad, &found);
+    abut_status status = collect_problem(x, element_count(x, kind), tests[kind].is_bad, &found);
     if (status)
         return status;
     *count = found.count;
     if (found.count > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_mesh_get_problem_elements: %u offenders need more than %u",
-                          found.count, capacity);
+        return abuti_fail(
+            ABUT_ERROR_BUFFER,
+            "abut_mesh_get_problem_elements: there are %u elements, but capacity is %u",
+            found.count, capacity);
     for (uint32_t i = 0, used = 0; used < found.count; i++)
-        if (questions[kind].is_bad(x, i))
+        if (tests[kind].is_bad(x, i))
             elements[used++] = kind == ABUT_PROBLEM_INWARD_COMPONENT ? x->first_triangle[i] : i;
     return ABUT_OK;
 }
@@ -395,17 +400,18 @@ abut_status abut_mesh_get_problem_elements(const abut_topology *topology, abut_p
     if (!topology || !count || (!elements && capacity))
         return abuti_null(__func__, !topology ? "topology" : count ? "elements" : "count");
     if ((unsigned)kind >= ABUT_PROBLEM_SELF_INTERSECTION)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: kind is %u, which is no kind to be listed here",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: kind is %u; it must be a kind other than self-intersection",
                           __func__, (unsigned)kind);
-    exam x = {.context = topology->mesh->context,
-              .topology = topology,
-              .view = &topology->view,
-              .mesh = topology->mesh};
+    examination x = {.context = topology->mesh->context,
+                     .topology = topology,
+                     .view = &topology->view,
+                     .mesh = topology->mesh};
     abut_mesh_report report;
     memset(&report, 0, sizeof report);
-    abut_status status = prepare(&x, &report);
-    status = status ? status : list_offenders(&x, kind, capacity, elements, count);
-    release(&x);
+    abut_status status = prepare_examination(&x, &report);
+    status = status ? status : list_elements(&x, kind, capacity, elements, count);
+    release_examination(&x);
     return status;
 }
 

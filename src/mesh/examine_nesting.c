@@ -1,49 +1,50 @@
-/* Which closed components lie inside others.
+/* Determines which closed components are inside others.
  *
- * A cavity is a closed component inside another one, so whether a component should be wound
- * inwards depends on how many others it lies in: odd means that it bounds a cavity. That number is
- * the parity of crossings of a ray.
+ * A cavity is a closed component inside another one. Whether a component should be oriented inwards
+ * depends on how many others contain it: an odd number means that it bounds a cavity. The parity of
+ * the crossings of a ray is the parity of that number.
  *
- * Each component gets a line along x through the middle of its triangle that is largest as seen
- * along x. The first two crossings of the line with the component itself bracket a piece of its
- * inside; the ray starts in that piece, close behind the first crossing: so neither a neighbour
- * that touches the component from outside, even along a whole face, nor one inside it confuses the
+ * Each component gets a line along x through the centre of the triangle with the largest projection
+ * along x. The first two crossings of the line with the component itself bound an interval inside
+ * it; the ray starts in that interval, close behind the first crossing. So neither a neighbour that
+ * touches the component from outside, even along a whole face, nor one inside it falsifies the
  * count. Crossings are decided side by side: whether the line passes below a side is one exact
- * predicate that both triangles of the side share, so no crossing is lost or counted twice where
- * the line meets an edge or a vertex.
+ * predicate that both triangles of the side share, so no crossing is lost or counted twice if the
+ * line intersects an edge or a vertex.
  *
- * The starting points are sorted into a grid over the y-z plane and every triangle looks at the
- * points under its box. The work is known beforehand from a summed table; a mesh of ten thousands
- * of closed parts that all lie in each other's shadow would exceed any bound, and then no component
- * counts as nested (with a warning in the log). Assumes that components do not cut each other.
+ * The lines are sorted into a grid over the y-z plane, and every triangle is tested against the
+ * lines in its bounding box. A summed-area table gives the amount of work in advance. A mesh of
+ * tens of thousands of closed components whose projections all overlap would exceed any bound; then
+ * no component counts as nested, and a warning is logged. Assumes that components do not intersect
+ * each other.
  */
 #include "geom/predicates_shared.h"
 #include "mesh/mesh.h"
 
 #define GRAIN 4096
-#define MOST_TESTS ((uint64_t)1 << 28) /* about 1 s */
-#define MOST_CELLS_A_SIDE 2048
-#define CLOSE_BEHIND                                                            \
-    1e-10 /* of the mesh's size: beyond rounding of a crossing, within any wall \
-           */
+#define TESTS_MAX ((uint64_t)1 << 28) /* about 1 s */
+#define SIDE_CELLS_MAX 2048
+#define START_OFFSET                                                                             \
+    1e-10 /* relative to the size of the mesh: above the rounding error of a crossing, below the \
+             thickness of any wall */
 
 typedef struct line {
     double y, z;
-    double x;           /* start of the ray */
-    double crossing[2]; /* the two lowest with its own component */
-    double shadow;      /* largest area of a triangle as seen along x; 0 = no line */
+    double x;              /* start of the ray */
+    double crossing[2];    /* the two lowest with its own component */
+    double projected_area; /* largest area of a triangle in the projection along x; 0 = no line */
 } line;
 
 typedef struct nesting {
     const abut_topology_arrays *view;
     const abut_mesh *mesh;
     const unsigned char *watertight;
-    double factor; /* power of two that brings the mesh to unit size */
-    line *lines;   /* a component */
+    double factor; /* power of two that scales the mesh to unit size */
+    line *lines;   /* per component */
     size_t side;   /* cells along y and along z */
-    double y0, z0, cells_a_y, cells_a_z;
+    double y0, z0, cells_per_y, cells_per_z;
     uint32_t *cell_begin, *cell_lines; /* components by cell */
-    uint64_t *summed;                  /* lines in cells below and left of a corner */
+    uint64_t *summed; /* number of lines in the cells below and to the left of a corner */
     unsigned char *inside;
 } nesting;
 
@@ -53,14 +54,14 @@ static void corners_of(const nesting *n, size_t triangle, vec3 *p) {
         p[k] = v3_scale(n->mesh->positions[corner[k]], n->factor);
 }
 
-static bool takes_part(const nesting *n, size_t triangle) {
+static bool is_tested(const nesting *n, size_t triangle) {
     return n->watertight[n->view->triangle_component[triangle]] &&
            !abuti_is_collapsed(n->mesh->indices + 3 * triangle);
 }
 
 /* ---- crossings ---- */
 
-/* Whether (y, z) lies below the side from a to b, with the side half open in y. */
+/* Whether (y, z) is below the side from a to b, with the side half open in y. */
 static bool passes_below(vec3 a, vec3 b, double y, double z) {
     if ((a.y <= y) == (b.y <= y))
         return false;
@@ -73,14 +74,14 @@ static bool is_crossed(const vec3 *p, double y, double z) {
            passes_below(p[2], p[0], y, z);
 }
 
-static double shadow_of(vec3 a, vec3 b, double y, double z) {
+static double projected_double_area(vec3 a, vec3 b, double y, double z) {
     return (a.y - y) * (b.z - z) - (a.z - z) * (b.y - y);
 }
 
-/* Where the line at (y, z) crosses a triangle that it does cross. */
+/* The x at which the line at (y, z) crosses a triangle; it must cross it. */
 static double crossing_of(const vec3 *p, double y, double z) {
-    double u = shadow_of(p[1], p[2], y, z), v = shadow_of(p[2], p[0], y, z);
-    double w = shadow_of(p[0], p[1], y, z), sum = u + v + w;
+    double u = projected_double_area(p[1], p[2], y, z), v = projected_double_area(p[2], p[0], y, z);
+    double w = projected_double_area(p[0], p[1], y, z), sum = u + v + w;
     double lo = real_min(p[0].x, real_min(p[1].x, p[2].x));
     double hi = real_max(p[0].x, real_max(p[1].x, p[2].x));
     return sum == 0 ? lo : real_clamp((u * p[0].x + v * p[1].x + w * p[2].x) / sum, lo, hi);
@@ -90,79 +91,79 @@ static double crossing_of(const vec3 *p, double y, double z) {
 
 static void choose_lines(nesting *n) {
     for (size_t t = 0; t < n->view->triangle_count; t++) {
-        if (!takes_part(n, t))
+        if (!is_tested(n, t))
             continue;
-        line *mine = &n->lines[n->view->triangle_component[t]];
+        line *own = &n->lines[n->view->triangle_component[t]];
         vec3 p[3];
         corners_of(n, t, p);
-        double shadow = fabs(shadow_of(p[1], p[2], p[0].y, p[0].z));
-        if (shadow <= mine->shadow)
+        double projected_area = fabs(projected_double_area(p[1], p[2], p[0].y, p[0].z));
+        if (projected_area <= own->projected_area)
             continue;
-        mine->shadow = shadow;
-        mine->y = (p[0].y + p[1].y + p[2].y) / 3;
-        mine->z = (p[0].z + p[1].z + p[2].z) / 3;
+        own->projected_area = projected_area;
+        own->y = (p[0].y + p[1].y + p[2].y) / 3;
+        own->z = (p[0].z + p[1].z + p[2].z) / 3;
     }
 }
 
 static void choose_starts(nesting *n) {
     for (size_t t = 0; t < n->view->triangle_count; t++) {
-        if (!takes_part(n, t))
+        if (!is_tested(n, t))
             continue;
-        line *mine = &n->lines[n->view->triangle_component[t]];
+        line *own = &n->lines[n->view->triangle_component[t]];
         vec3 p[3];
         corners_of(n, t, p);
-        if (!(mine->shadow > 0) || !is_crossed(p, mine->y, mine->z))
+        if (!(own->projected_area > 0) || !is_crossed(p, own->y, own->z))
             continue;
-        double x = crossing_of(p, mine->y, mine->z);
-        if (x < mine->crossing[0]) {
-            mine->crossing[1] = mine->crossing[0];
-            mine->crossing[0] = x;
-        } else if (x < mine->crossing[1]) {
-            mine->crossing[1] = x;
+        double x = crossing_of(p, own->y, own->z);
+        if (x < own->crossing[0]) {
+            own->crossing[1] = own->crossing[0];
+            own->crossing[0] = x;
+        } else if (x < own->crossing[1]) {
+            own->crossing[1] = x;
         }
     }
     for (size_t c = 0; c < n->view->component_count; c++) {
-        line *mine = &n->lines[c];
-        if (mine->crossing[1] < REAL_MAX)
-            mine->x = mine->crossing[0] +
-                      real_min(CLOSE_BEHIND, 0.5 * (mine->crossing[1] - mine->crossing[0]));
+        line *own = &n->lines[c];
+        if (own->crossing[1] < REAL_MAX)
+            own->x = own->crossing[0] +
+                     real_min(START_OFFSET, 0.5 * (own->crossing[1] - own->crossing[0]));
         else
-            mine->shadow = 0;
+            own->projected_area = 0;
     }
 }
 
 /* ---- grid ---- */
 
-static size_t cell_along(double at, double start, double cells_a_unit, size_t side) {
-    double cell = (at - start) * cells_a_unit;
+static size_t cell_along(double at, double start, double cells_per_unit, size_t side) {
+    double cell = (at - start) * cells_per_unit;
     return cell > 0 ? cell < (double)side ? (size_t)cell : side - 1 : 0;
 }
 
 static size_t row_of(const nesting *n, double y) {
-    return cell_along(y, n->y0, n->cells_a_y, n->side);
+    return cell_along(y, n->y0, n->cells_per_y, n->side);
 }
 static size_t column_of(const nesting *n, double z) {
-    return cell_along(z, n->z0, n->cells_a_z, n->side);
+    return cell_along(z, n->z0, n->cells_per_z, n->side);
 }
 
-static void lay_grid(nesting *n) {
+static void set_grid(nesting *n) {
     box3 box = box_empty();
     size_t side = n->side;
     for (size_t c = 0; c < n->view->component_count; c++)
-        if (n->lines[c].shadow > 0)
+        if (n->lines[c].projected_area > 0)
             box = box_grow(box, v3(0, n->lines[c].y, n->lines[c].z));
     double size_y = box.hi.y - box.lo.y, size_z = box.hi.z - box.lo.z;
     n->y0 = box.lo.y;
     n->z0 = box.lo.z;
-    n->cells_a_y = size_y > 0 ? (double)side / size_y : 0;
-    n->cells_a_z = size_z > 0 ? (double)side / size_z : 0;
+    n->cells_per_y = size_y > 0 ? (double)side / size_y : 0;
+    n->cells_per_z = size_z > 0 ? (double)side / size_z : 0;
 }
 
 static void sort_lines(nesting *n) {
     size_t side = n->side, cell_count = side * side;
     uint32_t component_count = n->view->component_count, sum = 0;
     for (uint32_t c = 0; c < component_count; c++)
-        if (n->lines[c].shadow > 0)
+        if (n->lines[c].projected_area > 0)
             n->cell_begin[row_of(n, n->lines[c].y) * side + column_of(n, n->lines[c].z)]++;
     for (size_t row = 0; row < side; row++)
         for (size_t column = 0; column < side; column++)
@@ -174,19 +175,19 @@ static void sort_lines(nesting *n) {
         n->cell_begin[i] = sum += n->cell_begin[i];
     n->cell_begin[cell_count] = sum;
     for (uint32_t c = component_count; c-- > 0;)
-        if (n->lines[c].shadow > 0)
+        if (n->lines[c].projected_area > 0)
             n->cell_lines[--n->cell_begin[row_of(n, n->lines[c].y) * side +
                                           column_of(n, n->lines[c].z)]] = c;
 }
 
 /* ---- rays ---- */
 
-typedef struct reach {
+typedef struct cell_range {
     size_t row[2], column[2]; /* first and last */
-} reach;
+} cell_range;
 
-static reach reach_of(const nesting *n, const vec3 *p) {
-    reach r;
+static cell_range cell_range_of(const nesting *n, const vec3 *p) {
+    cell_range r;
     r.row[0] = row_of(n, real_min(p[0].y, real_min(p[1].y, p[2].y)));
     r.row[1] = row_of(n, real_max(p[0].y, real_max(p[1].y, p[2].y)));
     r.column[0] = column_of(n, real_min(p[0].z, real_min(p[1].z, p[2].z)));
@@ -198,11 +199,11 @@ static uint64_t count_tests(const nesting *n) {
     uint64_t total = 0;
     size_t width = n->side + 1;
     for (size_t t = 0; t < n->view->triangle_count; t++) {
-        if (!takes_part(n, t))
+        if (!is_tested(n, t))
             continue;
         vec3 p[3];
         corners_of(n, t, p);
-        reach r = reach_of(n, p);
+        cell_range r = cell_range_of(n, p);
         total += n->summed[(r.row[1] + 1) * width + r.column[1] + 1] -
                  n->summed[r.row[0] * width + r.column[1] + 1] -
                  n->summed[(r.row[1] + 1) * width + r.column[0]] +
@@ -222,11 +223,11 @@ static void cast_rays(void *data, size_t chunk, size_t begin, size_t end) {
     nesting *n = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++) {
-        if (!takes_part(n, t))
+        if (!is_tested(n, t))
             continue;
         vec3 p[3];
         corners_of(n, t, p);
-        reach r = reach_of(n, p);
+        cell_range r = cell_range_of(n, p);
         for (size_t row = r.row[0]; row <= r.row[1]; row++) {
             uint32_t from = n->cell_begin[row * n->side + r.column[0]];
             uint32_t to = n->cell_begin[row * n->side + r.column[1] + 1];
@@ -236,10 +237,10 @@ static void cast_rays(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status run(nesting *n, abut_context *context, size_t taking_part) {
+static abut_status find_nesting(nesting *n, abut_context *context, size_t tested_count) {
     size_t component_count = n->view->component_count;
     n->side = 1;
-    while (n->side < MOST_CELLS_A_SIDE && n->side * n->side < taking_part)
+    while (n->side < SIDE_CELLS_MAX && n->side * n->side < tested_count)
         n->side *= 2;
     n->lines = abuti_allocate_zeroed(context, component_count, sizeof *n->lines);
     n->cell_begin = abuti_allocate_zeroed(context, n->side * n->side + 1, sizeof *n->cell_begin);
@@ -251,19 +252,20 @@ static abut_status run(nesting *n, abut_context *context, size_t taking_part) {
         n->lines[c].crossing[0] = n->lines[c].crossing[1] = REAL_MAX;
     choose_lines(n);
     choose_starts(n);
-    lay_grid(n);
+    set_grid(n);
     sort_lines(n);
-    if (count_tests(n) > MOST_TESTS)
-        abuti_log(context, ABUT_LOG_WARNING,
-                  "%zu closed parts are too entangled to tell which lie inside others; none is "
-                  "taken for a cavity",
-                  taking_part);
+    if (count_tests(n) > TESTS_MAX)
+        abuti_log(
+            context, ABUT_LOG_WARNING,
+            "%zu closed components overlap too much to determine which are inside others; none "
+            "counts as a cavity",
+            tested_count);
     else
         return abuti_parallel_try(context, "health", n->view->triangle_count, GRAIN, cast_rays, n);
     return ABUT_OK;
 }
 
-void abuti_component_seams(const abut_topology_arrays *view, unsigned char *watertight) {
+void abuti_find_watertight_components(const abut_topology_arrays *view, unsigned char *watertight) {
     for (size_t c = 0; c < view->component_count; c++)
         watertight[c] = 1;
     for (size_t e = 0; e < view->edge_count; e++)
@@ -279,14 +281,14 @@ abut_status abuti_component_nesting(const abut_topology *topology, const unsigne
                  .watertight = watertight,
                  .factor = abuti_unit_frame_of(topology->mesh).factor,
                  .inside = inside};
-    size_t taking_part = 0;
+    size_t tested_count = 0;
     for (size_t c = 0; c < topology->view.component_count; c++) {
         inside[c] = 0;
-        taking_part += watertight[c];
+        tested_count += watertight[c];
     }
-    if (taking_part < 2)
+    if (tested_count < 2)
         return ABUT_OK;
-    abut_status status = run(&n, context, taking_part);
+    abut_status status = find_nesting(&n, context, tested_count);
     ABUTI_RELEASE(context, n.lines, n.cell_begin, n.cell_lines, n.summed);
     return status;
 }

@@ -1,12 +1,12 @@
-/* Marks for what one element alone does not show: which way the faces of an edge run, triangles
- * with the same three vertices, and vertices where several fans meet.
+/* Marks problems that a single element does not show: the directions of the faces of an edge,
+ * triangles with the same three vertices, and vertices that several fans share.
  *
- * Everything is local. Two triangles with the same vertices share all their edges, so it is enough
+ * All tests are local. Two triangles with the same vertices share all their edges, so it suffices
  * to compare the faces of one edge, the one opposite to the highest vertex, by that vertex. Two
  * faces of a vertex belong to one fan if they have another vertex in common. So one pass over the
- * edges and one over the vertices do, and both read nothing but the corners of the faces, which
- * matters for large meshes in random order. Short lists are handled on the stack and in parallel;
- * the few long ones (an adversary's book of a million pages) one after the other, by sorting.
+ * edges and one over the vertices suffice. Both read only the corners of the faces, which matters
+ * for large meshes in random order. Short lists are processed on the stack and in parallel; the few
+ * long ones (a malicious edge with a million faces) are processed serially, by sorting.
  */
 #include "mesh/mesh.h"
 
@@ -15,9 +15,9 @@
 typedef struct marking {
     const abut_topology_arrays *view;
     const uint32_t *indices;
-    unsigned char *flawed;    /* an edge */
-    unsigned char *duplicate; /* a triangle */
-    unsigned char *fans;      /* a vertex */
+    unsigned char *flawed;    /* per edge */
+    unsigned char *duplicate; /* per triangle */
+    unsigned char *fans;      /* per vertex */
 } marking;
 
 typedef struct buffers {
@@ -98,7 +98,7 @@ static abut_status mark_long_edges(const marking *m, abut_context *context) {
 
 /* ---- collapsed triangles ---- */
 
-/* Which edge a collapsed triangle is, and which end of it comes twice, as one number. */
+/* The edge of a collapsed triangle and the end of it that occurs twice, as one number. */
 static uint64_t segment_key(const marking *m, uint32_t t) {
     const uint32_t *corner = m->indices + 3 * (size_t)t;
     const uint32_t *side = m->view->triangle_edges + 3 * (size_t)t;
@@ -121,7 +121,7 @@ static abut_status mark_collapsed(const marking *m, abut_context *context) {
             const uint32_t *corner = m->indices + 3 * (size_t)t;
             bool is_point = corner[0] == corner[1] && corner[1] == corner[2];
             if (is_point == (points == 1) && abuti_is_collapsed(corner))
-                /* 33 bits for the key and 31 for the triangle: fewer than 2^32 / 3 of them */
+                /* 33 bits for the key and 31 for the triangle: there are fewer than 2^32 / 3 */
                 b.keys[count++] = (is_point ? corner[0] : segment_key(m, t)) << 31 | t;
         }
         mark_repeats(&b, count, 31, m->duplicate);
@@ -132,14 +132,14 @@ static abut_status mark_collapsed(const marking *m, abut_context *context) {
 
 /* ---- fans around vertices ---- */
 
-#define FEW_FACES (ABUTI_SORT_SMALL / 2) /* each gives two keys */
+#define STACK_FACES_MAX (ABUTI_SORT_SMALL / 2) /* each face gives two keys */
 
 static uint32_t vertex_face_count(const marking *m, size_t vertex) {
     return m->view->vertex_face_begin[vertex + 1] - m->view->vertex_face_begin[vertex];
 }
 
-/* Joins the faces of a vertex that have another vertex in common and counts what is left. An edge
- * with more than two faces joins them all: it is reported as such and does not condemn its ends. */
+/* Joins the faces of a vertex that have another vertex in common and counts the resulting fans. An
+ * edge with more than two faces joins them all: the edge is reported, and its ends are not. */
 static unsigned char count_fans(const marking *m, uint32_t vertex, const buffers *b) {
     uint32_t begin = m->view->vertex_face_begin[vertex], count = vertex_face_count(m, vertex);
     uint32_t proper = 0, joined = 0;
@@ -172,10 +172,10 @@ static void mark_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     const marking *m = data;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
-        uint64_t keys[2 * FEW_FACES];
-        uint32_t parent[FEW_FACES];
+        uint64_t keys[2 * STACK_FACES_MAX];
+        uint32_t parent[STACK_FACES_MAX];
         buffers few = {.keys = keys, .parent = parent};
-        if (vertex_face_count(m, v) <= FEW_FACES)
+        if (vertex_face_count(m, v) <= STACK_FACES_MAX)
             m->fans[v] = count_fans(m, (uint32_t)v, &few);
     }
 }
@@ -184,19 +184,19 @@ static abut_status mark_long_vertices(const marking *m, abut_context *context) {
     uint32_t longest = 0;
     for (size_t v = 0; v < m->view->vertex_count; v++)
         longest = vertex_face_count(m, v) > longest ? vertex_face_count(m, v) : longest;
-    if (longest <= FEW_FACES)
+    if (longest <= STACK_FACES_MAX)
         return ABUT_OK;
     buffers many;
     abut_status status = allocate_buffers(context, 2 * (size_t)longest, longest, &many);
     for (uint32_t v = 0; !status && v < m->view->vertex_count; v++)
-        if (vertex_face_count(m, v) > FEW_FACES)
+        if (vertex_face_count(m, v) > STACK_FACES_MAX)
             m->fans[v] = count_fans(m, v, &many);
     release_buffers(context, &many);
     return status;
 }
 
-abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
-                       unsigned char *duplicate, unsigned char *fans) {
+abut_status abuti_mark_problems(const abut_topology *topology, unsigned char *flawed,
+                                unsigned char *duplicate, unsigned char *fans) {
     abut_context *context = topology->mesh->context;
     marking m = {.view = &topology->view,
                  .indices = topology->mesh->indices,

@@ -1,9 +1,9 @@
-/* What the readers and the writer of mesh files share.
+/* Declarations shared by the readers and the writer of mesh files.
  *
- * A reader streams: it sees the file through the window of an abuti_source, pushes what it finds
- * into lists that grow by blocks as data really arrive (a header's count is never trusted with
- * memory beyond what the file has bytes for), and hands exact-size arrays over at the end. So
- * memory stays below about twice the result, and a hostile file costs no more than its own size.
+ * A reader streams: it sees the file through the window of an abuti_source, appends elements to
+ * lists that grow by blocks as data arrive, and creates arrays of exact size at the end. A count in
+ * a header never causes an allocation beyond what the file has bytes for. So memory stays below
+ * about twice the result, and a malicious file costs no more than its own size.
  */
 #ifndef ABUTI_MESH_FILES_H
 #define ABUTI_MESH_FILES_H
@@ -14,58 +14,60 @@
 /* ---- numbers as text (number.c) ---- */
 
 /* Reads a decimal number at `at`, also "nan" and "inf", correctly rounded to double in any locale.
- * Returns the first byte after it, or null where none starts. `locale` is a "C" locale. */
+ * Returns the first byte after it, or null if there is no number. `locale` is a "C" locale. */
 const unsigned char *abuti_number_read(const unsigned char *at, const unsigned char *end,
                                        locale_t locale, double *value);
 
 #define ABUTI_NUMBER_BYTES 40
-/* Writes a finite number with as few digits as give it back: as a double, or, when `single` (the
- * value is a float, and the reader will know), as a float. No terminating zero. Returns the
- * length, below ABUTI_NUMBER_BYTES. */
+/* Writes a finite number with as few digits as needed to read it back exactly: as a double, or, if
+ * `single` (the value is a float, and the reader will know), as a float. No terminating zero.
+ * Returns the length, below ABUTI_NUMBER_BYTES. */
 size_t abuti_number_write(char *out, double value, bool single, locale_t locale);
-/* The same for a whole number. */
-size_t abuti_number_write_whole(char *out, uint64_t value);
+/* The same for an integer. */
+size_t abuti_integer_write(char *out, uint64_t value);
 
 /* ---- lists that grow by blocks (read_build.c) ---- */
 
-#define ABUTI_BLOCK 4096 /* elements a block */
+#define ABUTI_BLOCK 4096 /* elements per block */
 
 typedef struct abuti_list {
     size_t element_bytes;
     size_t count;
     unsigned char **blocks;
     size_t block_count, block_capacity;
-    unsigned char *whole; /* room for as many as are expected, where full blocks stand; or null */
+    unsigned char *whole; /* contiguous memory for the expected elements, which contains the full
+                             blocks; or null */
     size_t expected;
 } abuti_list;
 
 static inline void *abuti_list_at(const abuti_list *list, size_t index) {
     return list->blocks[index / ABUTI_BLOCK] + index % ABUTI_BLOCK * list->element_bytes;
 }
-/* So many elements will come to an empty list, most likely: where they do, the list need not be
- * copied in the end. */
-abut_status abuti_list_expect(abut_context *context, abuti_list *list, uint64_t count);
+/* Prepares an empty list for `count` elements: if exactly so many are added, the list need not be
+ * copied at the end. */
+abut_status abuti_list_reserve(abut_context *context, abuti_list *list, uint64_t count);
 /* Adds a block. */
 abut_status abuti_list_grow(abut_context *context, abuti_list *list);
-/* Adds an element and returns its room, or null with the error set. */
+/* Adds an element and returns its address, or null with the error set. */
 static inline void *abuti_list_push(abut_context *context, abuti_list *list) {
     if (list->count / ABUTI_BLOCK == list->block_count && abuti_list_grow(context, list))
         return NULL;
     return abuti_list_at(list, list->count++);
 }
 void abuti_list_release(abut_context *context, abuti_list *list);
-/* Makes one array of a list and releases it. Null with the error set where memory is short. */
+/* Returns the elements as one array and releases the list. Null with the error set if out of
+ * memory. */
 void *abuti_list_flatten(abut_context *context, abuti_list *list);
 
 /* ---- a file being read ---- */
 
-/* A face of more than three corners: kept as a fan of corner_count - 2 triangles from `first` on,
- * cut properly once all positions are known. */
+/* A face of more than three corners: stored as a fan of corner_count - 2 triangles from `first` on,
+ * and triangulated when all positions are known. */
 typedef struct abuti_polygon {
     uint32_t first, corner_count;
 } abuti_polygon;
 
-/* What messages give as the place of an error. */
+/* The kind of position that error messages give. */
 typedef enum abuti_place { ABUTI_PLACE_LINE = 0, ABUTI_PLACE_BYTE, ABUTI_PLACE_NONE } abuti_place;
 
 typedef struct abuti_reader {
@@ -78,48 +80,48 @@ typedef struct abuti_reader {
     abuti_place place;
     const char *marks; /* bytes that end a word as white space does; null = none */
     uint64_t line;     /* 1 = first */
-    uint64_t byte;     /* where the element begins that is being read */
+    uint64_t byte;     /* offset of the element that is being read */
     uint64_t ticks;    /* elements so far, for progress */
     abuti_list positions, triangles, polygons;
     uint32_t first_corner, last_corner, corner_count; /* of the face being built */
     uint32_t face_first;                              /* its first triangle */
-    vec3 up;                                          /* as the format has it; zero = unknown */
+    vec3 up;                                          /* as defined by the format; zero = unknown */
     struct abuti_rig *rig;                            /* of a character; null = a mesh is read */
 } abuti_reader;
 
-/* Reads a character: glTF only. From the file `path`, or, where that is null, from memory. The mesh
- * is as the rig binds it (see abuti_rig). */
+/* Reads a character, from glTF only: from the file `path`, or, if that is null, from memory. The
+ * mesh has the bind pose of the rig (see abuti_rig). */
 abut_status abuti_mesh_read_rigged(abut_context *context, const char *path, const void *data,
                                    size_t bytes, const char *name, struct abuti_rig *rig,
                                    abut_mesh **mesh);
 
-/* One for each format: fills the lists. */
+/* One reader for each format; fills the lists. */
 abut_status abuti_read_obj(abuti_reader *reader);
 abut_status abuti_read_ply(abuti_reader *reader);
 abut_status abuti_read_stl(abuti_reader *reader);
 abut_status abuti_read_off(abuti_reader *reader);
-/* `path` leads to the buffers beside the file; null when reading memory. */
+/* `path` locates the buffers beside the file; null when reading memory. */
 abut_status abuti_read_gltf(abuti_reader *reader, const char *path);
-/* Whether a file that begins so is OFF, by its keyword. */
+/* Whether a file that begins with these bytes is OFF, by its keyword. */
 bool abuti_off_starts(const unsigned char *at, size_t bytes);
-/* Whether the binary layout of an STL explains the size of the file; needs a known size. */
+/* Whether the size of the file matches the binary layout of STL; needs a known size. */
 bool abuti_stl_size_fits(abuti_reader *reader);
-/* From the file `path`, or, where that is null, from memory with the ending `hint`. */
+/* From the file `path`, or, if that is null, from memory with the file name ending `hint`. */
 abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint);
-/* The format by the ending of a name, or AUTO where it is none of ours. */
+/* The format by the ending of a name, or AUTO if the ending is unknown. */
 abut_mesh_format abuti_mesh_format_of_name(const char *name);
 
 /* Fails with "NAME: line 12: ..." or "NAME: byte 345: ...". */
 abut_status abuti_read_fail(abuti_reader *reader, const char *format, ...) ABUTI_PRINTF(2, 3);
-/* Fails because the file ends too early, `where` being "in a face" or the like. */
+/* Fails because the file ends too early; `where` is "in a face" or similar. */
 abut_status abuti_read_fail_end(abuti_reader *reader, const char *where);
-/* Call once an element; reports progress now and then. */
+/* Called once per element; reports progress at intervals. */
 abut_status abuti_read_report(abuti_reader *reader);
 static inline abut_status abuti_read_tick(abuti_reader *reader) {
     return ++reader->ticks % 65536 == 0 ? abuti_read_report(reader) : ABUT_OK;
 }
 
-/* Bytes left to read, or UINT64_MAX where the size of the source is unknown. */
+/* Bytes left to read, or UINT64_MAX if the size of the source is unknown. */
 static inline uint64_t abuti_read_left(const abuti_reader *reader) {
     const abuti_source *source = &reader->source;
     if (!source->total && source->descriptor >= 0)
@@ -128,7 +130,7 @@ static inline uint64_t abuti_read_left(const abuti_reader *reader) {
     return source->total > offset ? source->total - offset : 0;
 }
 
-/* Adds a vertex; refuses what is not finite or too large. */
+/* Adds a vertex; fails if it is not finite or too large. */
 abut_status abuti_read_vertex(abuti_reader *reader, vec3 position);
 /* Adds the corners of a face one by one, between begin and end. */
 static inline void abuti_read_face_begin(abuti_reader *reader) {
@@ -137,13 +139,13 @@ static inline void abuti_read_face_begin(abuti_reader *reader) {
 }
 abut_status abuti_read_corner(abuti_reader *reader, uint32_t vertex);
 abut_status abuti_read_face_end(abuti_reader *reader);
-/* Adds a triangle at once. */
+/* Adds a triangle. */
 abut_status abuti_read_triangle(abuti_reader *reader, uint32_t a, uint32_t b, uint32_t c);
 
-/* Cuts polygons and makes the mesh. */
+/* Triangulates polygons and creates the mesh. */
 abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh);
 
-/* abuti_source_fill without a call where enough is in view. */
+/* abuti_source_fill(), without a call if enough bytes are visible. */
 static inline size_t abuti_read_fill(abuti_reader *reader, size_t wanted) {
     size_t visible = (size_t)(reader->source.end - reader->source.at);
     return visible >= wanted ? visible : abuti_source_fill(&reader->source, wanted);
@@ -165,8 +167,8 @@ static inline int abuti_text_peek(abuti_reader *reader) {
         return -1;
     return *source->at;
 }
-/* Skips blanks; whether a word follows on this line. With `continued`, a backslash at the end of
- * a line joins the next one to it. */
+/* Skips blanks; returns whether a word follows on this line. With `continued`, a backslash at the
+ * end of a line joins the next line to it. */
 bool abuti_text_blanks(abuti_reader *reader, bool continued);
 /* Skips blanks and line ends; false at the end of the file. */
 bool abuti_text_space(abuti_reader *reader);
@@ -174,16 +176,16 @@ bool abuti_text_space(abuti_reader *reader);
 void abuti_text_skip_line(abuti_reader *reader);
 /* Skips the rest of this word. */
 void abuti_text_skip_word(abuti_reader *reader);
-/* Takes the word here: up to the next white space, at most ABUTI_SOURCE_LOOKAHEAD bytes. Valid
- * until the next call. Empty only at white space or the end. */
+/* Reads the word up to the next white space, at most ABUTI_SOURCE_LOOKAHEAD bytes. Valid until the
+ * next call. Empty only at white space or the end. */
 size_t abuti_text_word(abuti_reader *reader, const char **word);
-/* Whether a word is `text`, letter case apart (`text` is in lower case). */
+/* Whether a word equals `text`, ignoring case (`text` is in lower case). */
 bool abuti_text_is(const char *word, size_t length, const char *text);
-/* Reads a number or a whole number here, which white space or the end must follow; `what` names
- * it in the message. */
+/* Reads a number or an integer, which white space or the end must follow; `what` names it in the
+ * message. */
 abut_status abuti_text_number(abuti_reader *reader, const char *what, double *value);
-abut_status abuti_text_whole(abuti_reader *reader, const char *what, int64_t *value);
-/* Digits with an optional sign at `at`; null where there are none. Saturates. */
+abut_status abuti_text_integer(abuti_reader *reader, const char *what, int64_t *value);
+/* Reads digits with an optional sign at `at`; null if there are none. Saturates. */
 const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned char *end,
                                        int64_t *value);
 /* Fails with "... is not WHAT", quoting the word here. */
@@ -191,12 +193,13 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what);
 
 /* ---- polygons (polygon.c) ---- */
 
-/* More corners than this are cut as a fan, so that time stays linear in the size of a file. */
+/* Polygons with more corners are triangulated as fans, so that time stays linear in the size of a
+ * file. */
 #define ABUTI_POLYGON_MAX 1024
 
-/* Cuts a polygon into count - 2 triangles, which use its corners only, each in the polygon's own
- * sense. `corners` names `count` (3 to ABUTI_POLYGON_MAX) of the positions. */
-void abuti_polygon_cut(const vec3 *positions, const uint32_t *corners, uint32_t count,
-                       uint32_t *triangles);
+/* Splits a polygon into count - 2 triangles, which use only its corners and have its orientation.
+ * `corners` has `count` (3 to ABUTI_POLYGON_MAX) indices of positions. */
+void abuti_polygon_triangulate(const vec3 *positions, const uint32_t *corners, uint32_t count,
+                               uint32_t *triangles);
 
 #endif

@@ -1,9 +1,9 @@
-/* A glTF 2.0 document: container, JSON, buffers, accessors, nodes. What a scene is made of reads it
- * through these (read_gltf.c: triangles).
+/* A glTF 2.0 document: container, JSON, buffers, accessors, nodes. The readers of scenes
+ * (read_gltf.c: triangles) use it.
  *
- * Errors stick: the first one is kept in `status`, with its sentence, and what is asked for
- * afterwards answers with defaults. So a reader asks for all that it needs and looks once.
- * Sentences name the element: "NAME: accessors[3]: byteOffset is -4; ...".
+ * Errors are sticky: the first one is stored in `status`, with its message, and later calls return
+ * defaults. So a reader reads everything that it needs and checks the status once. Messages name
+ * the element: "NAME: accessors[3]: byteOffset is -4; ...".
  */
 #ifndef ABUTI_MESH_GLTF_H
 #define ABUTI_MESH_GLTF_H
@@ -11,7 +11,7 @@
 #include "mesh/files.h"
 #include "mesh/json.h"
 
-/* The lists at the top of a document that elements name each other by. */
+/* The top-level lists of a document, by which elements refer to each other. */
 typedef enum abuti_gltf_list {
     ABUTI_GLTF_ACCESSORS = 0,
     ABUTI_GLTF_VIEWS,
@@ -24,29 +24,29 @@ typedef enum abuti_gltf_list {
     ABUTI_GLTF_LIST_COUNT
 } abuti_gltf_list;
 
-/* Bytes of a buffer, owned or in the file's own memory. */
+/* Bytes of a buffer, owned or in the memory of the file. */
 typedef struct abuti_gltf_bytes {
     const unsigned char *data;
     size_t count;
-    unsigned char *owned; /* null where it is not */
+    unsigned char *owned; /* null if not owned */
 } abuti_gltf_bytes;
 
 typedef struct abuti_gltf {
     abuti_reader *reader;
     const char *path; /* of the file, for the buffers beside it; null = in memory */
     abut_status status;
-    char where[64]; /* the element that is being read, with ": ", for sentences */
+    char where[64]; /* the element that is being read, with ": ", for messages */
     abuti_gltf_bytes text, binary;
     bool has_binary;
     abuti_json json;
     struct {
-        uint32_t *values; /* of the elements in the JSON */
+        uint32_t *values; /* elements in the JSON */
         uint32_t count;
     } lists[ABUTI_GLTF_LIST_COUNT];
-    abuti_gltf_bytes *buffers; /* data is null until they are needed */
-    uint64_t bytes;            /* that were read so far: text, binary part, buffers */
-    uint64_t looks;            /* members and sparse indices looked at so far */
-    uint64_t spent;            /* see abuti_gltf_spend() */
+    abuti_gltf_bytes *buffers; /* data is null until needed */
+    uint64_t bytes;            /* bytes read so far: text, binary part, buffers */
+    uint64_t lookups;          /* members and sparse indices examined so far */
+    uint64_t work;             /* see abuti_gltf_spend() */
 } abuti_gltf;
 
 /* Reads container and JSON, checks version and extensions, finds the lists. Close it in any case.
@@ -54,19 +54,19 @@ typedef struct abuti_gltf {
 abut_status abuti_gltf_open(abuti_gltf *gltf, abuti_reader *reader, const char *path);
 void abuti_gltf_close(abuti_gltf *gltf);
 
-/* Fails with the file and the element. Keeps the first failure. */
+/* Fails with a message that names the file and the element. Keeps the first failure. */
 abut_status abuti_gltf_fail(abuti_gltf *gltf, const char *format, ...) ABUTI_PRINTF(2, 3);
-/* Keeps a failure whose sentence stands already; whether there is one. */
-static inline bool abuti_gltf_keep(abuti_gltf *gltf, abut_status status) {
+/* Stores an error whose message is already set; returns whether there is an error. */
+static inline bool abuti_gltf_set_error(abuti_gltf *gltf, abut_status status) {
     if (!gltf->status)
         gltf->status = status;
     return gltf->status != ABUT_OK;
 }
 
-/* Counts work: vertices, corners, keys. False where it is more than the file is worth. */
+/* Counts work: vertices, corners, keys. Returns false if it exceeds the budget of the file. */
 bool abuti_gltf_spend(abuti_gltf *gltf, uint64_t amount);
 
-/* gltf_buffer.c: reads the container; the bytes of a buffer, as many as it says. */
+/* gltf_buffer.c: reads the container; reads the bytes of a buffer, as many as it declares. */
 void abuti_gltf_load(abuti_gltf *gltf);
 void abuti_gltf_load_buffer(abuti_gltf *gltf, uint32_t index);
 static inline uint32_t abuti_gltf_u32(const unsigned char *bytes) {
@@ -74,37 +74,37 @@ static inline uint32_t abuti_gltf_u32(const unsigned char *bytes) {
            (uint32_t)bytes[3] << 24;
 }
 
-/* Goes to an element of a list, which sentences then name; returns its object. `index` is in range.
+/* Returns the object of an element of a list, and names it in later messages. `index` is in range.
  */
 uint32_t abuti_gltf_at(abuti_gltf *gltf, abuti_gltf_list list, uint32_t index);
 
-/* Members of an object. Those that are missing are 0 (no value), or the default. */
+/* Members of an object. Missing ones are 0 (no value), or the default. */
 uint32_t abuti_gltf_member(abuti_gltf *gltf, uint32_t object, const char *name,
                            abuti_json_kind kind);
-uint64_t abuti_gltf_whole(abuti_gltf *gltf, uint32_t object, const char *name, uint64_t missing);
-/* The number of an element of a list; ABUT_NONE where the member is missing. The second reads a
- * value itself. */
+uint64_t abuti_gltf_integer(abuti_gltf *gltf, uint32_t object, const char *name, uint64_t missing);
+/* The index of an element of a list; ABUT_NONE if the member is missing. The second function reads
+ * a value itself. */
 uint32_t abuti_gltf_reference(abuti_gltf *gltf, uint32_t object, const char *name,
                               abuti_gltf_list list);
 uint32_t abuti_gltf_reference_of(abuti_gltf *gltf, uint32_t value, const char *name,
                                  abuti_gltf_list list);
 
-/* The transform of a node to its parent: linear part and shift. */
+/* The transformation of a node relative to its parent: linear part and translation. */
 typedef struct abuti_gltf_affine {
     mat3 linear;
     vec3 shift;
 } abuti_gltf_affine;
 abuti_gltf_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node);
-/* The same as the file has it: a matrix, or first scale, then rotation, then translation. */
-typedef struct abuti_gltf_place {
+/* The same as in the file: a matrix, or first scale, then rotation, then translation. */
+typedef struct abuti_gltf_trs {
     vec3 translation, scale;
     quat rotation;
     bool has_matrix;
     abuti_gltf_affine matrix;
-} abuti_gltf_place;
-abuti_gltf_place abuti_gltf_place_of(abuti_gltf *gltf, uint32_t node);
+} abuti_gltf_trs;
+abuti_gltf_trs abuti_gltf_read_trs(abuti_gltf *gltf, uint32_t node);
 
-/* A typed view of bytes, checked: whatever index below `count` is asked for lies in its buffer. */
+/* A typed view of bytes, validated: every index below `count` is inside its buffer. */
 typedef struct abuti_gltf_accessor {
     uint32_t count;
     uint32_t component; /* one of the constants of glTF, such as 5126 for floats */
@@ -112,26 +112,27 @@ typedef struct abuti_gltf_accessor {
     bool normalized;
     const unsigned char *data; /* null = zeros */
     size_t stride;
-    uint32_t sparse_count; /* elements that stand elsewhere, by ascending index */
+    uint32_t sparse_count; /* elements with substitute values, by ascending index */
     uint32_t sparse_component;
     const unsigned char *sparse_indices, *sparse_values;
 } abuti_gltf_accessor;
 
-/* Opens an accessor, which must be of `type` ("SCALAR", "VEC3", ...). One without data is zeros. */
+/* Opens an accessor, which must have the type `type` ("SCALAR", "VEC3", ...). One without data is
+ * all zeros. */
 abuti_gltf_accessor abuti_gltf_accessor_open(abuti_gltf *gltf, uint32_t index, const char *type);
-/* The same, and refuses one without data. */
+/* The same; fails if it has no data. */
 abuti_gltf_accessor abuti_gltf_accessor_filled(abuti_gltf *gltf, uint32_t index, const char *type);
 /* The components of an element as doubles. */
 void abuti_gltf_get(const abuti_gltf_accessor *accessor, uint32_t index, double *components);
 
 /* ---- rigs (read_gltf.c) ---- */
 
-/* A node of the scene, or another way in which a skin binds it: then its parent is the bone of the
- * node itself. */
+/* A bone: a node of the scene, or another bind matrix of a node in a skin; then its parent is the
+ * bone of the node itself. */
 typedef struct abuti_rig_bone {
     uint32_t node, parent;
     bool bound;
-    abuti_gltf_affine bind; /* from the mesh to the bone, where bound */
+    abuti_gltf_affine bind; /* from the mesh to the bone, if bound */
     uint32_t other;         /* the next bone of the same node; ABUT_NONE = none */
 } abuti_rig_bone;
 
@@ -140,9 +141,9 @@ typedef struct abuti_rig_weight {
     double weight;
 } abuti_rig_weight;
 
-/* A morph target of the mesh of a node; those of a node stand together. */
+/* A morph target of the mesh of a node; those of a node are consecutive. */
 typedef struct abuti_rig_morph {
-    uint32_t node, mesh, target; /* `target` is its number in the mesh */
+    uint32_t node, mesh, target; /* `target` is its index in the mesh */
     double weight;               /* at rest */
 } abuti_rig_morph;
 
@@ -151,17 +152,17 @@ typedef struct abuti_rig_shift {
     vec3 shift; /* not zero */
 } abuti_rig_shift;
 
-/* What a reader of characters asks for beside the triangles, whose vertices are then as the meshes
- * have them, moved neither by nodes nor by joints. The lists are the caller's to release. */
+/* Additional results for a reader of characters. The vertices of the triangles are then those of
+ * the meshes, transformed neither by nodes nor by joints. The caller releases the lists. */
 typedef struct abuti_rig {
     abuti_list bones;   /* abuti_rig_bone; those of nodes come first, parents before children */
-    abuti_list weights; /* abuti_rig_weight; of each vertex at least one */
-    abuti_list starts;  /* size_t: of each vertex, its first weight */
+    abuti_list weights; /* abuti_rig_weight; at least one per vertex */
+    abuti_list starts;  /* size_t: the first weight of each vertex */
     abuti_list morphs;  /* abuti_rig_morph */
     abuti_list shifts;  /* abuti_rig_shift */
     uint32_t
-        *bone_of; /* of each node; ABUT_NONE = not in the scene. Lives until `finish` is over */
-    /* Reads what else the document has, while it is open. */
+        *bone_of; /* of each node; ABUT_NONE = not in the scene. Valid until `finish` returns */
+    /* Reads other parts of the document while it is open. */
     void (*finish)(struct abuti_rig *rig, abuti_gltf *gltf);
 } abuti_rig;
 

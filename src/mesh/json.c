@@ -8,26 +8,26 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
-/* One allocation of yajl. It looks at none for null, so where memory runs out we leave it by
- * longjmp() and release whatever it held from this list. */
+/* One allocation of yajl. yajl does not check allocations for null, so if memory runs out we leave
+ * it by longjmp() and release its allocations from this list. */
 typedef struct block {
     struct block *next, *previous;
     size_t bytes;
 } block;
 
-#define HEAD_BYTES 64 /* keeps what follows aligned */
+#define HEAD_BYTES 64 /* keeps the memory after it aligned */
 
 /* A document being parsed. */
 typedef struct builder {
     abuti_json *json;
     const char *stage;
     locale_t locale;
-    uint32_t key, key_bytes; /* of the member that comes next */
+    uint32_t key, key_bytes; /* name of the next member */
     uint32_t depth;
     uint32_t open[ABUTI_JSON_DEPTH]; /* lists and objects around the next value */
-    abut_status status;              /* why parsing was left, where that was us */
-    const char *reason;              /* the same of a text that is refused */
-    block blocks;                    /* a ring */
+    abut_status status;              /* our error, if we stopped the parser */
+    const char *reason;              /* the reason, if the text is invalid */
+    block blocks;                    /* head of the circular list */
     yajl_handle parser;
     jmp_buf out_of_memory;
 } builder;
@@ -39,7 +39,7 @@ static void unlink_block(block *one) {
     one->next->previous = one->previous;
 }
 
-static void *get_memory(void *user, size_t bytes) {
+static void *parser_allocate(void *user, size_t bytes) {
     builder *b = user;
     size_t padded;
     block *one = NULL;
@@ -53,7 +53,7 @@ static void *get_memory(void *user, size_t bytes) {
     return (unsigned char *)one + HEAD_BYTES;
 }
 
-static void free_memory(void *user, void *memory) {
+static void parser_free(void *user, void *memory) {
     builder *b = user;
     if (!memory)
         return;
@@ -62,30 +62,30 @@ static void free_memory(void *user, void *memory) {
     abuti_release(b->json->context, one);
 }
 
-static void *change_memory(void *user, void *memory, size_t bytes) {
-    void *larger = get_memory(user, bytes);
+static void *parser_reallocate(void *user, void *memory, size_t bytes) {
+    void *larger = parser_allocate(user, bytes);
     if (memory) {
         const block *old = (const block *)(void *)((unsigned char *)memory - HEAD_BYTES);
         memcpy(larger, memory, old->bytes < bytes ? old->bytes : bytes);
-        free_memory(user, memory);
+        parser_free(user, memory);
     }
     return larger;
 }
 
-static void free_all(builder *b) {
+static void free_blocks(builder *b) {
     while (b->blocks.next != &b->blocks)
-        free_memory(b, (unsigned char *)b->blocks.next + HEAD_BYTES);
+        parser_free(b, (unsigned char *)b->blocks.next + HEAD_BYTES);
 }
 
-/* ---- events: 1 to go on, 0 to stop ---- */
+/* ---- parser events: return 1 to continue, 0 to stop ---- */
 
-static int refuse(builder *b, const char *reason) {
+static int stop_parsing(builder *b, const char *reason) {
     b->status = ABUT_ERROR_FORMAT;
     b->reason = reason;
     return 0;
 }
 
-static int add(builder *b, abuti_json_value value) {
+static int add_value(builder *b, abuti_json_value value) {
     abuti_json *json = b->json;
     b->status = abuti_grow(json->context, &json->values, json->count, json->count + 1,
                            sizeof *json->values, &json->room);
@@ -105,8 +105,9 @@ static int add(builder *b, abuti_json_value value) {
     return 1;
 }
 
-/* Where a string of the parser stands: in the text, or in the pool, to which it is copied. */
-static int place(builder *b, const unsigned char *string, size_t bytes, uint32_t *at) {
+/* Sets *at to the position of a string of the parser: in the text, or in the pool, to which it is
+ * copied. */
+static int locate_string(builder *b, const unsigned char *string, size_t bytes, uint32_t *at) {
     abuti_json *json = b->json;
     uintptr_t from = (uintptr_t)json->text, here = (uintptr_t)string;
     if (here >= from && here - from < json->text_bytes) {
@@ -125,11 +126,11 @@ static int place(builder *b, const unsigned char *string, size_t bytes, uint32_t
 }
 
 static int on_null(void *user) {
-    return add(user, (abuti_json_value){.kind = ABUTI_JSON_NULL});
+    return add_value(user, (abuti_json_value){.kind = ABUTI_JSON_NULL});
 }
 
 static int on_boolean(void *user, int value) {
-    return add(user, (abuti_json_value){.kind = ABUTI_JSON_BOOLEAN, .is.number = value != 0});
+    return add_value(user, (abuti_json_value){.kind = ABUTI_JSON_BOOLEAN, .is.number = value != 0});
 }
 
 static int on_number(void *user, const char *digits, size_t bytes) {
@@ -137,30 +138,30 @@ static int on_number(void *user, const char *digits, size_t bytes) {
     const unsigned char *at = (const unsigned char *)digits;
     abuti_json_value value = {.kind = ABUTI_JSON_NUMBER};
     if (bytes > ABUTI_SOURCE_LOOKAHEAD)
-        return refuse(b, "a number of more than 4096 digits");
+        return stop_parsing(b, "a number of more than 4096 digits");
     if (abuti_number_read(at, at + bytes, b->locale, &value.is.number) != at + bytes)
-        return refuse(b, "a number that cannot be read");
+        return stop_parsing(b, "a number that cannot be read");
     if (!(fabs(value.is.number) <= DBL_MAX))
-        return refuse(b, "a number beyond the range of double");
-    return add(b, value);
+        return stop_parsing(b, "a number beyond the range of double");
+    return add_value(b, value);
 }
 
 static int on_text(void *user, const unsigned char *string, size_t bytes) {
     abuti_json_value value = {.kind = ABUTI_JSON_TEXT, .is.text.bytes = (uint32_t)bytes};
-    return place(user, string, bytes, &value.is.text.at) && add(user, value);
+    return locate_string(user, string, bytes, &value.is.text.at) && add_value(user, value);
 }
 
 static int on_key(void *user, const unsigned char *string, size_t bytes) {
     builder *b = user;
     b->key_bytes = (uint32_t)bytes;
-    return place(b, string, bytes, &b->key);
+    return locate_string(b, string, bytes, &b->key);
 }
 
 static int on_begin(builder *b, abuti_json_kind kind) {
     if (b->depth == ABUTI_JSON_DEPTH)
-        return refuse(b, "lists or objects nested more than 128 deep");
+        return stop_parsing(b, "lists or objects nested more than 128 deep");
     uint32_t here = (uint32_t)b->json->count;
-    if (!add(b, (abuti_json_value){.kind = kind}))
+    if (!add_value(b, (abuti_json_value){.kind = kind}))
         return 0;
     b->open[b->depth++] = here;
     return 1;
@@ -182,15 +183,14 @@ static int on_end(void *user) {
 
 /* ---- parsing ---- */
 
-/* Says where and why the text is refused. */
-static abut_status fail(builder *b, const char *name, const char *reason, size_t byte) {
+/* Fails with the position and the reason. */
+static abut_status fail_at(builder *b, const char *name, const char *reason, size_t byte) {
     size_t line = 1, column = 1;
     for (size_t i = 0; i < byte && i < b->json->text_bytes; i++) {
         column = b->json->text[i] == '\n' ? 1 : column + 1;
         line += b->json->text[i] == '\n';
     }
-    return abuti_fail(ABUT_ERROR_FORMAT,
-                      "%s: line %zu, column %zu: is not JSON that can be read: %s", name, line,
+    return abuti_fail(ABUT_ERROR_FORMAT, "%s: line %zu, column %zu: invalid JSON: %s", name, line,
                       column, reason);
 }
 
@@ -204,26 +204,26 @@ static abut_status parse(builder *b, const char *name) {
                                           .yajl_end_map = on_end,
                                           .yajl_start_array = on_list,
                                           .yajl_end_array = on_end};
-    yajl_alloc_funcs memory = {get_memory, change_memory, free_memory, b};
+    yajl_alloc_funcs memory = {parser_allocate, parser_reallocate, parser_free, b};
     const unsigned char *text = (const unsigned char *)b->json->text;
     size_t bytes = b->json->text_bytes;
     if (setjmp(b->out_of_memory))
         return ABUT_ERROR_MEMORY;
     b->parser = yajl_alloc(&events, &memory, b);
-    yajl_status got = yajl_parse(b->parser, text, bytes);
+    yajl_status result = yajl_parse(b->parser, text, bytes);
     size_t byte = yajl_get_bytes_consumed(b->parser);
-    if (got == yajl_status_ok) {
-        got = yajl_complete_parse(b->parser);
+    if (result == yajl_status_ok) {
+        result = yajl_complete_parse(b->parser);
         byte = bytes;
     }
-    if (got == yajl_status_ok)
+    if (result == yajl_status_ok)
         return ABUT_OK;
-    if (got == yajl_status_client_canceled)
-        return b->reason ? fail(b, name, b->reason, byte) : b->status;
-    char *words = (char *)yajl_get_error(b->parser, 0, text, bytes);
-    size_t length = strcspn(words, "\n");
-    words[length] = 0;
-    return fail(b, name, words, byte);
+    if (result == yajl_status_client_canceled)
+        return b->reason ? fail_at(b, name, b->reason, byte) : b->status;
+    char *message = (char *)yajl_get_error(b->parser, 0, text, bytes);
+    size_t length = strcspn(message, "\n");
+    message[length] = 0;
+    return fail_at(b, name, message, byte);
 }
 
 abut_status abuti_json_read(abut_context *context, const char *name, const char *stage,
@@ -234,7 +234,7 @@ abut_status abuti_json_read(abut_context *context, const char *name, const char 
     builder b = {.json = json, .stage = stage, .locale = locale};
     b.blocks.next = b.blocks.previous = &b.blocks;
     abut_status status = parse(&b, name);
-    free_all(&b);
+    free_blocks(&b);
     if (status)
         abuti_json_release(json);
     return status;
@@ -247,17 +247,17 @@ void abuti_json_release(abuti_json *json) {
     json->count = 0;
 }
 
-/* ---- looking up ---- */
+/* ---- lookup ---- */
 
 bool abuti_json_is(const abuti_json *json, uint32_t at, uint32_t bytes, const char *text) {
     return bytes == strlen(text) && !memcmp(abuti_json_characters(json, at), text, bytes);
 }
 
 uint32_t abuti_json_member(const abuti_json *json, uint32_t object, const char *name, bool *twice,
-                           uint64_t *looks) {
+                           uint64_t *lookups) {
     uint32_t found = 0, end = json->values[object].next;
     *twice = false;
-    for (uint32_t i = object + 1; i < end; i = json->values[i].next, ++*looks)
+    for (uint32_t i = object + 1; i < end; i = json->values[i].next, ++*lookups)
         if (abuti_json_is(json, json->values[i].key, json->values[i].key_bytes, name)) {
             *twice = *twice || found;
             found = i;

@@ -2,16 +2,17 @@
  *
  * By the divergence theorem a solid is the signed sum of the tetrahedra (0, a, b, c) over its
  * triangles. With s = a + b + c, a tetrahedron of volume d = a . (b x c) / 6 has the integrals
- *     1: d      x: d s / 4      x x^T: d (s s^T + a a^T + b b^T + c c^T) / 20
+ *      1: d      x: d s / 4      x x^T: d (s s^T + a a^T + b b^T + c c^T) / 20
  * (Tonon 2004, "Explicit exact formulas for the 3-D tetrahedron inertia tensor", equation 7 in
  * matrix form; the same as Mirtich 1996 after collecting terms), and a triangle of area d
- *     1: d      x: d s / 3      x x^T: d (s s^T + a a^T + b b^T + c c^T) / 12.
+ *      1: d      x: d s / 3      x x^T: d (s s^T + a a^T + b b^T + c c^T) / 12.
  * So one structure of ten sums serves both.
  *
- * The mesh is moved to its box centre and scaled to unit size by a power of two, so that far away,
- * tiny and huge meshes lose nothing and results overflow only where the true value does. Sums run
- * in chunks of fixed size, added in order with compensation (Neumaier 1974): the same bits on any
- * number of threads, and an error that hardly grows with the number of triangles.
+ * The mesh is moved to the centre of its bounding box and scaled to unit size by a power of two. So
+ * meshes far from the origin, tiny and huge ones lose no precision, and results overflow only if
+ * the true value does. Sums are computed in chunks of fixed size, which are added in order with
+ * compensation (Neumaier 1974): the same bits on any number of threads, and an error that hardly
+ * grows with the number of triangles.
  */
 #include "mesh/mesh.h"
 
@@ -42,27 +43,28 @@ typedef struct mass_work {
     double (*chunks)[SUM_COUNT];
 } mass_work;
 
-/* What the moments of a triangle and of its tetrahedron share: s, and the terms of second degree.
- */
-typedef struct terms {
+/* The common terms of the moments of a triangle and of its tetrahedron: s, and the terms of second
+ * degree. */
+typedef struct moment_terms {
     vec3 s;
     double xx, yy, zz, xy, yz, zx;
-} terms;
+} moment_terms;
 
-static inline terms terms_of(vec3 a, vec3 b, vec3 c) {
+static inline moment_terms moment_terms_of(vec3 a, vec3 b, vec3 c) {
     vec3 s = v3_add(v3_add(a, b), c);
-    terms t = {s,
-               s.x * s.x + a.x * a.x + b.x * b.x + c.x * c.x,
-               s.y * s.y + a.y * a.y + b.y * b.y + c.y * c.y,
-               s.z * s.z + a.z * a.z + b.z * b.z + c.z * c.z,
-               s.x * s.y + a.x * a.y + b.x * b.y + c.x * c.y,
-               s.y * s.z + a.y * a.z + b.y * b.z + c.y * c.z,
-               s.z * s.x + a.z * a.x + b.z * b.x + c.z * c.x};
+    moment_terms t = {s,
+                      s.x * s.x + a.x * a.x + b.x * b.x + c.x * c.x,
+                      s.y * s.y + a.y * a.y + b.y * b.y + c.y * c.y,
+                      s.z * s.z + a.z * a.z + b.z * b.z + c.z * c.z,
+                      s.x * s.y + a.x * a.y + b.x * b.y + c.x * c.y,
+                      s.y * s.z + a.y * a.z + b.y * b.z + c.y * c.z,
+                      s.z * s.x + a.z * a.x + b.z * b.x + c.z * c.x};
     return t;
 }
 
 /* Adds the moments of one triangle or tetrahedron of size d. */
-static inline void add_moments(double *sum, double d, const terms *t, double first, double second) {
+static inline void add_moments(double *sum, double d, const moment_terms *t, double first,
+                               double second) {
     double p = d / first, q = d / second;
     sum[ZERO] += d;
     sum[X] += p * t->s.x;
@@ -76,8 +78,8 @@ static inline void add_moments(double *sum, double d, const terms *t, double fir
     sum[ZX] += q * t->zx;
 }
 
-/* Sums are kept on the stack: rows of chunks share cache lines, which two threads would pass to and
- * fro for every triangle. */
+/* Sums are kept on the stack: rows of chunks share cache lines, which two threads would exchange
+ * for every triangle. */
 static void sum_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     const mass_work *w = data;
     double sum[SUM_COUNT] = {0};
@@ -88,7 +90,7 @@ static void sum_chunk(void *data, size_t chunk, size_t begin, size_t end) {
         vec3 c = abuti_unit_position(&w->frame, w->mesh->positions[corner[2]]);
         vec3 normal = v3_cross(v3_sub(b, a), v3_sub(c, a));
         double volume = v3_dot(a, normal) / 6;
-        terms shared = terms_of(a, b, c);
+        moment_terms shared = moment_terms_of(a, b, c);
         add_moments(sum + SURFACE, 0.5 * v3_length(normal), &shared, 3, 12);
         add_moments(sum + SOLID, volume, &shared, 4, 20);
         sum[MAGNITUDE] += fabs(volume);
@@ -111,7 +113,7 @@ static void add_chunks(const mass_work *w, size_t chunk_count, double *sum) {
 /* ---- results ---- */
 
 /* The tensor about the centroid, in unit scale, from moments about zero. */
-static void settle_inertia(const double *m, vec3 centroid, double *inertia) {
+static void shift_inertia(const double *m, vec3 centroid, double *inertia) {
     double xx = m[XX] - m[X] * centroid.x, yy = m[YY] - m[Y] * centroid.y;
     double zz = m[ZZ] - m[Z] * centroid.z;
     inertia[0] = yy + zz;
@@ -122,13 +124,13 @@ static void settle_inertia(const double *m, vec3 centroid, double *inertia) {
     inertia[5] = -(m[ZX] - m[Z] * centroid.x);
 }
 
-static void finish_mass(const mass_work *w, const double *sum, bool want_solid, abuti_mass *mass) {
+static void convert_mass(const mass_work *w, const double *sum, bool want_solid, abuti_mass *mass) {
     const abuti_unit_frame *frame = &w->frame;
     int e = frame->exponent;
     mass->area = ldexp(sum[SURFACE + ZERO], 2 * e);
     mass->volume = ldexp(sum[SOLID + ZERO], 3 * e);
-    /* Unit coordinates carry errors of 1e-16, so a tetrahedron is off by 1e-16 of its triangle's
-     * area, and what sums to little more than that is nothing. */
+    /* Unit coordinates have errors of 1e-16, so a tetrahedron has an error of 1e-16 of its
+     * triangle's area. A sum of little more than that counts as zero. */
     mass->has_volume = fabs(sum[SOLID + ZERO]) > 1e-12 * sum[MAGNITUDE] &&
                        fabs(sum[SOLID + ZERO]) > 1e-14 * sum[SURFACE + ZERO];
     mass->solid = want_solid && mass->has_volume;
@@ -136,8 +138,8 @@ static void finish_mass(const mass_work *w, const double *sum, bool want_solid, 
     vec3 centroid = v3(0, 0, 0);
     if (m[ZERO] != 0)
         centroid = v3(m[X] / m[ZERO], m[Y] / m[ZERO], m[Z] / m[ZERO]);
-    settle_inertia(m, centroid, mass->inertia);
-    double sign = m[ZERO] < 0 ? -1 : 1; /* a solid wound inwards weighs no less */
+    shift_inertia(m, centroid, mass->inertia);
+    double sign = m[ZERO] < 0 ? -1 : 1; /* a solid oriented inwards has the same mass */
     for (int i = 0; i < 6; i++)
         mass->inertia[i] = ldexp(sign * mass->inertia[i], (mass->solid ? 5 : 4) * e);
     vec3 relative =
@@ -158,6 +160,6 @@ abut_status abuti_mesh_mass(const abut_mesh *mesh, bool want_solid, abuti_mass *
         add_chunks(&w, chunk_count, sum);
     abuti_release(mesh->context, w.chunks);
     if (!status)
-        finish_mass(&w, sum, want_solid, mass);
+        convert_mass(&w, sum, want_solid, mass);
     return status;
 }

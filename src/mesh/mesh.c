@@ -1,17 +1,17 @@
-/* Creation and life of a mesh.
+/* Creation and lifetime of a mesh.
  *
- * The origin. Positions are kept relative to one origin, so that a mesh far from zero keeps float
- * precision where floats are used. The subtraction must not round: on each axis the origin is 0
- * unless all coordinates lie within a factor of two of each other, hi <= 2 lo or 2 hi <= lo; then
- * it is a value from among them and x - origin is exact (Sterbenz 1974: x - y is exact for y/2 <= x
- * <= 2y). If the origin is a float and the coordinates are floats, the differences are floats too,
- * so a float copy for the device is also exact.
+ * The origin. Positions are stored relative to one origin, so that a mesh far from zero keeps its
+ * precision in float. The subtraction must not round: on each axis the origin is 0 unless all
+ * coordinates are within a factor of two of each other, hi <= 2 lo or 2 hi <= lo. Then the origin
+ * is a value from [lo, hi], and x - origin is exact (Sterbenz 1974: x - y is exact for y/2 <= x <=
+ * 2y). If the origin is a float and the coordinates are floats, the differences are floats too, so
+ * a float copy for the device is also exact.
  */
 #include "mesh/mesh.h"
 
 #include <string.h>
 
-/* The origin of an axis whose coordinates fill [lo, hi]. */
+/* The origin of an axis whose coordinates span [lo, hi]. */
 static double choose_origin(double lo, double hi) {
     bool near_zero = lo <= 0 && hi >= 0;
     if (near_zero || (lo > 0 ? hi > 2 * lo : lo < 2 * hi))
@@ -21,26 +21,28 @@ static double choose_origin(double lo, double hi) {
         double rounded = (float)centre;
         if (lo <= rounded && rounded <= hi)
             return rounded;
-        return lo; /* narrower than a float can tell: lo is a float if the input was */
+        return lo; /* no float in between: lo is a float if the input was */
     }
     return centre;
 }
 
-enum { ITEMS_A_TASK = 4096, CHUNKS_MAX = 64 };
+enum { ITEMS_PER_TASK = 4096, CHUNKS_MAX = 64 };
 
-/* ---- a look at all that comes in ----
+/* ---- validation ----
  *
- * On all threads, once over the positions and once over the indices: each pass of its own would
- * cost as much again to call the threads. Who says what is wrong looks for the first. */
+ * On all threads, once over the positions and once over the indices: separate passes would cost as
+ * much again to start the threads. On failure, a serial search finds the first invalid element for
+ * the message.
+ */
 
-static bool is_legal(vec3 p) {
+static bool is_valid_position(vec3 p) {
     return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
            fabs(p.z) <= ABUT_COORDINATE_MAX;
 }
 
-/* The last bits of three coordinates must multiply to something that is not 0, or exact signs are
- * not (geom/predicates_shared.h). A mesh of such coordinates alone is refused. A few beside others,
- * left over from some cancellation, most often do no harm: a warning is logged. */
+/* The product of the last bits of three coordinates must not underflow to 0, or predicates are not
+ * exact (geom/predicates_shared.h). A mesh with only such coordinates is rejected. A few of them,
+ * left over from a cancellation, are usually harmless: a warning is logged. */
 #define COORDINATE_MIN 1e-91
 
 static bool is_tiny(double x) {
@@ -51,21 +53,21 @@ static bool has_tiny(vec3 p) {
     return is_tiny(p.x) || is_tiny(p.y) || is_tiny(p.z);
 }
 
-typedef struct looking {
+typedef struct validation {
     const uint32_t *indices;
     const vec3 *positions;
     size_t vertex_count;
     atomic_bool bad, tiny;
-    box3 boxes[CHUNKS_MAX]; /* of what a chunk looked at */
-} looking;
+    box3 boxes[CHUNKS_MAX]; /* bounding box of the items of a chunk */
+} validation;
 
-static void positions_task(void *data, size_t chunk, size_t begin, size_t end) {
-    looking *l = data;
+static void check_positions_task(void *data, size_t chunk, size_t begin, size_t end) {
+    validation *l = data;
     bool bad = false, tiny = false;
     box3 box = box_empty();
     for (size_t i = begin; i < end; i++) {
         vec3 p = l->positions[i];
-        bad |= !is_legal(p);
+        bad |= !is_valid_position(p);
         tiny |= has_tiny(p);
         box = box_grow(box, p);
     }
@@ -76,8 +78,8 @@ static void positions_task(void *data, size_t chunk, size_t begin, size_t end) {
     l->boxes[chunk] = box;
 }
 
-static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
-    looking *l = data;
+static void check_indices_task(void *data, size_t chunk, size_t begin, size_t end) {
+    validation *l = data;
     bool bad = false;
     box3 box = box_empty();
     for (size_t i = begin; i < end; i++) {
@@ -91,30 +93,30 @@ static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
     l->boxes[chunk] = box;
 }
 
-/* The box of all items but bad ones. */
-static box3 compute_bounds(looking *l, abut_context *context, size_t count,
+/* The bounding box of all valid items. */
+static box3 compute_bounds(validation *l, abut_context *context, size_t count,
                            void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
     box3 box = box_empty();
     size_t each = count / CHUNKS_MAX + 1;
-    each = each < ITEMS_A_TASK ? ITEMS_A_TASK : each;
+    each = each < ITEMS_PER_TASK ? ITEMS_PER_TASK : each;
     abuti_parallel_for(context, count, each, task, l);
     for (size_t i = 0; i < abuti_chunk_count(count, each); i++)
         box = box_join(box, l->boxes[i]);
     return box;
 }
 
-static abut_status refuse_index(const char *name, const looking *l) {
+static abut_status fail_index(const char *name, const validation *l) {
     size_t i = 0;
     while (l->indices[i] < l->vertex_count)
         i++;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: triangle %zu names vertex %u, but there are only %zu", name, i / 3,
-                      l->indices[i], l->vertex_count);
+                      "%s: triangle %zu refers to vertex %u, but there are only %zu vertices", name,
+                      i / 3, l->indices[i], l->vertex_count);
 }
 
-static abut_status refuse_position(const char *name, const looking *l) {
+static abut_status fail_position(const char *name, const validation *l) {
     size_t i = 0;
-    while (is_legal(l->positions[i]))
+    while (is_valid_position(l->positions[i]))
         i++;
     vec3 p = l->positions[i];
     return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -123,7 +125,7 @@ static abut_status refuse_position(const char *name, const looking *l) {
                       name, i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
 }
 
-static void warn_of_tiny(abut_context *context, const char *name, const looking *l) {
+static void warn_about_tiny(abut_context *context, const char *name, const validation *l) {
     size_t tiny = 0, first = 0;
     for (size_t i = 0; i < l->vertex_count; i++)
         if (has_tiny(l->positions[i])) {
@@ -148,88 +150,90 @@ abut_status abuti_mesh_check_size(const char *name, box3 box) {
                       name, size, ABUT_MESH_SIZE_MIN);
 }
 
-static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void subtract_origin_task(void *data, size_t chunk, size_t begin, size_t end) {
     abut_mesh *mesh = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
         mesh->positions[i] = v3_sub(mesh->positions[i], mesh->origin);
 }
 
-/* The origin from the box of all vertices, then positions relative to it. */
+/* Sets the origin from the bounding box of all vertices, then makes positions relative to it. */
 static void set_origin(abut_mesh *mesh, box3 all) {
     mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
                       choose_origin(all.lo.z, all.hi.z));
     if (mesh->origin.x != 0 || mesh->origin.y != 0 || mesh->origin.z != 0)
-        abuti_parallel_for(mesh->context, mesh->vertex_count, ITEMS_A_TASK, move_task, mesh);
+        abuti_parallel_for(mesh->context, mesh->vertex_count, ITEMS_PER_TASK, subtract_origin_task,
+                           mesh);
 }
 
-static abut_status adopt(abut_context *context, const char *name, vec3 *positions,
-                         size_t vertex_count, uint32_t *indices, size_t triangle_count,
-                         bool is_derived, abut_mesh **mesh) {
-    looking l = {.indices = indices, .positions = positions, .vertex_count = vertex_count};
+static abut_status create_mesh(abut_context *context, const char *name, vec3 *positions,
+                               size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                               bool is_derived, abut_mesh **mesh) {
+    validation l = {.indices = indices, .positions = positions, .vertex_count = vertex_count};
     box3 used = box_empty(), all = box_empty();
     abut_status status = ABUT_OK;
-    abut_mesh *made = NULL;
+    abut_mesh *created = NULL;
     if (triangle_count == 0)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: has no triangles", name);
     else if (vertex_count >= ABUT_NONE || triangle_count >= ABUT_NONE / 3)
-        /* 3 triangles' edges and corners must fit 32-bit numbers too */
+        /* 3 * triangle_count, the number of half-edges, must fit 32 bits too */
         status = abuti_fail(ABUT_ERROR_LIMIT,
                             "%s: %zu vertices and %zu triangles; at most %u and %u are possible",
                             name, vertex_count, triangle_count, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
     if (!status) {
-        used = compute_bounds(&l, context, 3 * triangle_count, indices_task);
-        status = atomic_load(&l.bad) ? refuse_index(name, &l) : ABUT_OK;
+        used = compute_bounds(&l, context, 3 * triangle_count, check_indices_task);
+        status = atomic_load(&l.bad) ? fail_index(name, &l) : ABUT_OK;
     }
     if (!status) {
-        all = compute_bounds(&l, context, vertex_count, positions_task);
-        status = atomic_load(&l.bad) ? refuse_position(name, &l) : ABUT_OK;
+        all = compute_bounds(&l, context, vertex_count, check_positions_task);
+        status = atomic_load(&l.bad) ? fail_position(name, &l) : ABUT_OK;
     }
     if (!status && !is_derived)
         status = abuti_mesh_check_size(name, used);
-    if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
+    if (!status && !(created = abuti_allocate_zeroed(context, 1, sizeof *created)))
         status = ABUT_ERROR_MEMORY;
     if (status) {
         ABUTI_RELEASE(context, positions, indices);
         return status;
     }
-    made->context = abuti_context_retain(context);
-    atomic_init(&made->holds, 1);
-    made->vertex_count = (uint32_t)vertex_count;
-    made->triangle_count = (uint32_t)triangle_count;
-    made->positions = positions;
-    made->indices = indices;
-    made->bounds = used;
+    created->context = abuti_context_retain(context);
+    atomic_init(&created->reference_count, 1);
+    created->vertex_count = (uint32_t)vertex_count;
+    created->triangle_count = (uint32_t)triangle_count;
+    created->positions = positions;
+    created->indices = indices;
+    created->bounds = used;
     if (atomic_load(&l.tiny) && !is_derived)
-        warn_of_tiny(context, name, &l);
-    set_origin(made, all);
-    *mesh = made;
+        warn_about_tiny(context, name, &l);
+    set_origin(created, all);
+    *mesh = created;
     return ABUT_OK;
 }
 
 abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
                              abut_mesh **mesh) {
-    return adopt(context, name, positions, vertex_count, indices, triangle_count, false, mesh);
+    return create_mesh(context, name, positions, vertex_count, indices, triangle_count, false,
+                       mesh);
 }
 
 abut_status abuti_mesh_derive(abut_context *context, const char *name, vec3 *positions,
                               size_t vertex_count, uint32_t *indices, size_t triangle_count,
                               abut_mesh **mesh) {
-    return adopt(context, name, positions, vertex_count, indices, triangle_count, true, mesh);
+    return create_mesh(context, name, positions, vertex_count, indices, triangle_count, true, mesh);
 }
 
 /* ---- from the caller's arrays ---- */
 
-typedef struct array_copying {
+typedef struct array_copy {
     const abut_mesh_input *input;
     size_t stride;
     vec3 *positions;
     uint32_t *indices;
-} array_copying;
+} array_copy;
 
 static void copy_positions(void *data, size_t chunk, size_t begin, size_t end) {
-    const array_copying *c = data;
+    const array_copy *c = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const unsigned char *source = (const unsigned char *)c->input->positions + i * c->stride;
@@ -244,7 +248,7 @@ static void copy_positions(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void copy_indices(void *data, size_t chunk, size_t begin, size_t end) {
-    const array_copying *c = data;
+    const array_copy *c = data;
     const unsigned char *at = c->input->indices;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -263,22 +267,24 @@ static void copy_indices(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The stride to use, or 0 with the error set where the product of stride and count overflows. */
-static size_t settle_stride(size_t stride, size_t packed, size_t count, const char *what) {
+/* Returns the stride to use, or 0 with the error set if it is too small or its product with the
+ * count overflows. */
+static size_t resolve_stride(size_t stride, size_t packed, size_t count, const char *what) {
     size_t bytes;
     if (!stride)
         stride = packed;
     if (stride < packed || abuti_multiply_overflows(stride, count, &bytes)) {
-        abuti_fail(ABUT_ERROR_ARGUMENT,
-                   "abut_mesh_create: %s_stride is %zu bytes for %zu elements; give 0 for packed "
-                   "data or at least %zu",
-                   what, stride, count, packed);
+        abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_mesh_create: %s_stride is %zu bytes for %zu elements; it must be 0 for packed "
+            "data or at least %zu",
+            what, stride, count, packed);
         return 0;
     }
     return stride;
 }
 
-/* Checks what can be told without a look at the arrays, before anything is allocated. */
+/* Validates everything that does not need the arrays, before memory is allocated. */
 static abut_status check_input(const abut_mesh_input *in, size_t *triangle_count) {
     if (!in->positions || !in->vertex_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_create: there are no positions");
@@ -326,8 +332,8 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
     size_t position_bytes = in.position_type == ABUT_SCALAR_FLOAT32 ? 12 : 24;
     size_t index_bytes = in.index_type == ABUT_INDEX_UINT16 ? 6 : 12;
     size_t position_stride =
-        settle_stride(in.position_stride, position_bytes, in.vertex_count, "position");
-    size_t index_stride = settle_stride(in.index_stride, index_bytes, triangle_count, "index");
+        resolve_stride(in.position_stride, position_bytes, in.vertex_count, "position");
+    size_t index_stride = resolve_stride(in.index_stride, index_bytes, triangle_count, "index");
     if (!position_stride || !index_stride)
         return ABUT_ERROR_ARGUMENT;
 
@@ -338,24 +344,24 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
         ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
-    array_copying c = {&in, position_stride, positions, indices};
-    abuti_parallel_for(context, in.vertex_count, ITEMS_A_TASK, copy_positions, &c);
+    array_copy c = {&in, position_stride, positions, indices};
+    abuti_parallel_for(context, in.vertex_count, ITEMS_PER_TASK, copy_positions, &c);
     c.stride = index_stride;
-    abuti_parallel_for(context, triangle_count, ITEMS_A_TASK, copy_indices, &c);
+    abuti_parallel_for(context, triangle_count, ITEMS_PER_TASK, copy_indices, &c);
     return abuti_mesh_adopt(context, "abut_mesh_create", positions, in.vertex_count, indices,
                             triangle_count, mesh);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 abut_mesh *abut_mesh_retain(abut_mesh *mesh) {
     if (mesh)
-        atomic_fetch_add_explicit(&mesh->holds, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&mesh->reference_count, 1, memory_order_relaxed);
     return mesh;
 }
 
 void abut_mesh_destroy(abut_mesh *mesh) {
-    if (!mesh || atomic_fetch_sub_explicit(&mesh->holds, 1, memory_order_acq_rel) != 1)
+    if (!mesh || atomic_fetch_sub_explicit(&mesh->reference_count, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = mesh->context;
     ABUTI_RELEASE(context, mesh->positions, mesh->indices, mesh);

@@ -1,18 +1,18 @@
 /* Face normals and angle-weighted pseudo-normals.
  *
  * Baerentzen & Aanaes, "Signed distance computation using the angle weighted pseudonormal", IEEE
- * TVCG 11(3), 2005: with the normal of a vertex the sum of its face normals weighted by the angle
- * of the face there, and that of an edge the sum of its faces' normals, the sign of
- * (point - closest) . normal is right for every closest feature of a closed oriented surface. Their
- * argument looks only at the solid near the feature, so it also holds where several fans meet in
- * one vertex.
+ * TVCG 11(3), 2005: the normal of a vertex is the sum of its face normals weighted by the angle of
+ * the face there, and that of an edge the sum of its faces' normals. Then the sign of (point -
+ * closest) . normal is correct for every closest feature of a closed oriented surface. Their
+ * argument only considers the solid near the feature, so it also holds for a vertex with several
+ * fans.
  *
- * A face normal is the cross product of two sides. Where the triangle is so thin that rounding
- * could show in it, its components are computed as exact expansions and rounded once, so that the
- * normal is zero exactly when the triangle is degenerate and right to 1e-11 otherwise. Tiny
- * triangles are scaled by a power of two first. Angles by atan2 of cross and dot product, right for
- * obtuse corners and for slivers. Vertices and edges gather from their faces in ascending order:
- * same bits on any thread count.
+ * A face normal is the cross product of two sides. If the triangle is so thin that rounding could
+ * matter, its components are computed as exact expansions and rounded once. So the normal is zero
+ * if and only if the triangle is degenerate, and accurate to 1e-11 otherwise. Tiny triangles are
+ * scaled by a power of two first. Angles are atan2 of cross and dot product, accurate for obtuse
+ * corners and for thin triangles. Vertices and edges sum over their faces in ascending order: the
+ * same bits on any number of threads.
  */
 #include "geom/predicates_shared.h"
 #include "mesh/mesh.h"
@@ -20,33 +20,33 @@
 #define GRAIN 8192
 
 struct abut_normals {
-    abut_mesh *mesh; /* held, for its context */
+    abut_mesh *mesh; /* referenced, for its context */
     vec3 *faces, *edges, *vertices;
 };
 
-typedef struct work {
+typedef struct normals_job {
     const abut_topology_arrays *view;
     const uint32_t *indices;
     const vec3 *positions;
     vec3 *faces, *edges, *vertices;
-} work;
+} normals_job;
 
-/* A sum of weighted unit vectors as a unit vector; zero where it cancels, that is, where nothing
- * but rounding of its terms is left. */
+/* Normalises a sum of weighted unit vectors; zero if it cancels, that is, if the sum is not larger
+ * than the rounding errors of its terms. */
 static vec3 unit_sum(vec3 sum, real weight) {
     return v3_max_abs(sum) <= 8 * REAL_EPSILON * weight ? v3(0, 0, 0) : v3_normalise(sum);
 }
 
 /* ---- faces ---- */
 
-#define THIN 1e-4           /* sine below which rounding of the cross product is not neglected */
-#define TINY 1e-100         /* size below which products of tails would underflow */
-#define TINY_SCALE 0x1p+500 /* brings 1e-308 to 1e-157 and leaves 1e-84 below 1e67 */
+#define THIN_SINE 1e-4      /* sine below which the cross product is computed exactly */
+#define TINY_SIZE 1e-100    /* size below which products of tails would underflow */
+#define TINY_SCALE 0x1p+500 /* scales 1e-308 to 1e-157 and keeps 1e-84 below 1e67 */
 
 vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c) {
     vec3 u = v3_sub(b, a), v = v3_sub(c, a);
     real size_u = v3_max_abs(u), size_v = v3_max_abs(v);
-    if (real_max(size_u, size_v) < TINY) {
+    if (real_max(size_u, size_v) < TINY_SIZE) {
         a = v3_scale(a, TINY_SCALE);
         b = v3_scale(b, TINY_SCALE);
         c = v3_scale(c, TINY_SCALE);
@@ -56,7 +56,7 @@ vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c) {
         size_v = v3_max_abs(v);
     }
     vec3 normal = v3_cross(u, v);
-    if (v3_max_abs(normal) <= THIN * size_u * size_v)
+    if (v3_max_abs(normal) <= THIN_SINE * size_u * size_v)
         normal = v3(orient2d_value(a.y, a.z, b.y, b.z, c.y, c.z),
                     orient2d_value(a.z, a.x, b.z, b.x, c.z, c.x),
                     orient2d_value(a.x, a.y, b.x, b.y, c.x, c.y));
@@ -65,14 +65,14 @@ vec3 abuti_unit_normal(vec3 a, vec3 b, vec3 c) {
 
 bool abuti_is_degenerate(vec3 a, vec3 b, vec3 c) {
     real size = real_max(v3_max_abs(v3_sub(b, a)), v3_max_abs(v3_sub(c, a)));
-    if (size < TINY)
+    if (size < TINY_SIZE)
         return triangle_is_degenerate(v3_scale(a, TINY_SCALE), v3_scale(b, TINY_SCALE),
                                       v3_scale(c, TINY_SCALE));
     return triangle_is_degenerate(a, b, c);
 }
 
-static void face_normals(void *data, size_t chunk, size_t begin, size_t end) {
-    work *w = data;
+static void face_normals_task(void *data, size_t chunk, size_t begin, size_t end) {
+    normals_job *w = data;
     (void)chunk;
     for (size_t f = begin; f < end; f++) {
         const uint32_t *corner = w->indices + 3 * f;
@@ -83,8 +83,8 @@ static void face_normals(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- edges and vertices ---- */
 
-static void edge_normals(void *data, size_t chunk, size_t begin, size_t end) {
-    work *w = data;
+static void edge_normals_task(void *data, size_t chunk, size_t begin, size_t end) {
+    normals_job *w = data;
     (void)chunk;
     for (size_t e = begin; e < end; e++) {
         vec3 sum = v3(0, 0, 0);
@@ -105,8 +105,8 @@ real abuti_corner_angle(vec3 at, vec3 p, vec3 q) {
     return real_atan2(v3_length(v3_cross(u, v)), v3_dot(u, v));
 }
 
-static void vertex_normals(void *data, size_t chunk, size_t begin, size_t end) {
-    work *w = data;
+static void vertex_normals_task(void *data, size_t chunk, size_t begin, size_t end) {
+    normals_job *w = data;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
         vec3 sum = v3(0, 0, 0);
@@ -131,39 +131,40 @@ abut_status abut_normals_create(const abut_topology *topology, abut_normals **no
     const abut_topology_arrays *view = &topology->view;
     abut_mesh *mesh = topology->mesh;
     abut_context *context = mesh->context;
-    abut_normals *made = abuti_allocate_zeroed(context, 1, sizeof *made);
-    if (!made)
+    abut_normals *created = abuti_allocate_zeroed(context, 1, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    made->mesh = abut_mesh_retain(mesh);
-    made->faces = abuti_allocate(context, view->triangle_count, sizeof(vec3));
-    made->edges = abuti_allocate(context, view->edge_count, sizeof(vec3));
-    made->vertices = abuti_allocate(context, view->vertex_count, sizeof(vec3));
-    if (!made->faces || !made->edges || !made->vertices) {
-        abut_normals_destroy(made);
+    created->mesh = abut_mesh_retain(mesh);
+    created->faces = abuti_allocate(context, view->triangle_count, sizeof(vec3));
+    created->edges = abuti_allocate(context, view->edge_count, sizeof(vec3));
+    created->vertices = abuti_allocate(context, view->vertex_count, sizeof(vec3));
+    if (!created->faces || !created->edges || !created->vertices) {
+        abut_normals_destroy(created);
         return ABUT_ERROR_MEMORY;
     }
-    work w = {.view = view,
-              .indices = mesh->indices,
-              .positions = mesh->positions,
-              .faces = made->faces,
-              .edges = made->edges,
-              .vertices = made->vertices};
+    normals_job w = {.view = view,
+                     .indices = mesh->indices,
+                     .positions = mesh->positions,
+                     .faces = created->faces,
+                     .edges = created->edges,
+                     .vertices = created->vertices};
     abut_status status = abuti_progress(context, "normals", 0);
     if (!status)
-        status =
-            abuti_parallel_try(context, "normals", view->triangle_count, GRAIN, face_normals, &w);
+        status = abuti_parallel_try(context, "normals", view->triangle_count, GRAIN,
+                                    face_normals_task, &w);
     status = status ? status : abuti_progress(context, "normals", 0.3);
     if (!status)
-        status = abuti_parallel_try(context, "normals", view->edge_count, GRAIN, edge_normals, &w);
+        status =
+            abuti_parallel_try(context, "normals", view->edge_count, GRAIN, edge_normals_task, &w);
     status = status ? status : abuti_progress(context, "normals", 0.5);
     if (!status)
-        status =
-            abuti_parallel_try(context, "normals", view->vertex_count, GRAIN, vertex_normals, &w);
+        status = abuti_parallel_try(context, "normals", view->vertex_count, GRAIN,
+                                    vertex_normals_task, &w);
     status = status ? status : abuti_progress(context, "normals", 1);
     if (status)
-        abut_normals_destroy(made);
+        abut_normals_destroy(created);
     else
-        *normals = made;
+        *normals = created;
     return status;
 }
 

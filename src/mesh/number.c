@@ -1,26 +1,28 @@
 /* Decimal numbers to doubles and back, correctly rounded, in any locale.
  *
  * Reading. Up to 19 digits fit a 64-bit integer m, so the number is m 10^e exactly.
- *  - m <= 2^53 and |e| <= 22: both m and 10^|e| are doubles, so one multiplication or division
- *    rounds once (Clinger 1990, "How to read floating point numbers accurately").
- *  - |e| <= 27: 5^|e| fits 64 bits, so m 5^e is an exact 128-bit product, or a quotient of at least
- *    62 bits with a remainder; either is rounded once, half to even.
- *  - all else (rare) goes to strtod() under the "C" locale.
- * Writing. x = m 2^b times 10^p is (m 5^p) 2^(b+p), exact in 128 bits for p <= 27; rounded to D
- * digits and, for D below 17, read back to see whether D digits are enough (17 always are, and 9
- * for a float; Steele & White 1990). Numbers outside that range go to snprintf() under the "C"
- * locale.
+ * - m <= 2^53 and |e| <= 22: both m and 10^|e| are doubles, so one multiplication or division
+ *   rounds once (Clinger 1990, "How to read floating point numbers accurately").
+ * - |e| <= 27: 5^|e| fits 64 bits, so m 5^e is an exact 128-bit product, or a quotient of at least
+ *   62 bits with a remainder; either is rounded once, half to even.
+ * - all other numbers (rare) are read by strtod() in the "C" locale.
+ *
+ * Writing. x = m 2^b times 10^p is (m 5^p) 2^(b+p), exact in 128 bits for p <= 27. It is rounded to
+ * D digits and, for D below 17, read back to check whether D digits are enough (17 always are, and
+ * 9 for a float; Steele & White 1990). Numbers outside that range are written by snprintf() in the
+ * "C" locale.
  */
 #include "mesh/files.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 wide;
 
-#define MOST_POWER 27 /* 5^27 < 2^63 */
+#define POWER_MAX 27 /* 5^27 < 2^63 */
 
-static const uint64_t power5[MOST_POWER + 1] = {
+static const uint64_t power5[POWER_MAX + 1] = {
     1u,
     5u,
     25u,
@@ -67,8 +69,8 @@ static double power2(int exponent) {
     return value;
 }
 
-/* (n + something below one, if `more`) 2^exponent, rounded half to even. n is not 0, has at least
- * 54 bits where `more`, and the result is a normal double. */
+/* (n + a fraction below one, if `more`) 2^exponent, rounded half to even. n is not 0, has at least
+ * 54 bits if `more`, and the result is a normal double. */
 static double round_once(wide n, bool more, int exponent) {
     uint64_t high = (uint64_t)(n >> 64);
     int bits = high ? 128 - leading_zeros(high) : 64 - leading_zeros((uint64_t)n);
@@ -82,8 +84,8 @@ static double round_once(wide n, bool more, int exponent) {
     return (double)kept * power2(exponent + drop);
 }
 
-/* m 10^e; m is not 0 and |e| at most MOST_POWER. */
-static double scale(uint64_t m, int e) {
+/* m 10^e; m is not 0 and |e| at most POWER_MAX. */
+static double scale_decimal(uint64_t m, int e) {
     if (m <= (uint64_t)1 << 53 && e >= -22 && e <= 22)
         return e < 0 ? (double)m / power10[-e] : (double)m * power10[e];
     if (e >= 0)
@@ -98,9 +100,10 @@ static double scale(uint64_t m, int e) {
 
 /* ---- reading ---- */
 
-static double read_slowly(const unsigned char *from, const unsigned char *to, locale_t locale) {
+static double read_by_strtod(const unsigned char *from, const unsigned char *to, locale_t locale) {
     char text[ABUTI_SOURCE_LOOKAHEAD + 1];
-    size_t length = (size_t)(to - from); /* callers show no longer numbers */
+    size_t length = (size_t)(to - from); /* callers limit the length */
+    assert(length <= ABUTI_SOURCE_LOOKAHEAD);
     memcpy(text, from, length);
     text[length] = 0;
     locale_t old = uselocale(locale);
@@ -130,7 +133,8 @@ static const unsigned char *read_special(const unsigned char *at, const unsigned
     return NULL;
 }
 
-/* An exponent such as e-12, saturated. Where no digits follow, the e is not part of the number. */
+/* Reads an exponent such as e-12, saturated. If no digits follow, the e is not part of the number.
+ */
 static const unsigned char *read_exponent(const unsigned char *at, const unsigned char *end,
                                           int *exponent) {
     const unsigned char *p = at + 1;
@@ -154,18 +158,18 @@ const unsigned char *abuti_number_read(const unsigned char *at, const unsigned c
     if (p < end && (*p == '-' || *p == '+'))
         p++;
     const unsigned char *digits = p;
-    const uint64_t full = 1000000000000000000u; /* below it there is room for one more digit */
+    const uint64_t digit_limit = 1000000000000000000u; /* below it, one more digit fits */
     uint64_t m = 0;
     int e = 0, exponent = 0;
     for (; p < end && (unsigned)(*p - '0') < 10; p++, any = true) {
-        if (m < full)
+        if (m < digit_limit)
             m = m * 10 + (unsigned)(*p - '0');
         else
             e++, dropped = dropped || *p != '0';
     }
     if (p < end && *p == '.')
         for (p++; p < end && (unsigned)(*p - '0') < 10; p++, any = true) {
-            if (m < full)
+            if (m < digit_limit)
                 m = m * 10 + (unsigned)(*p - '0'), e--;
             else
                 dropped = dropped || *p != '0';
@@ -181,10 +185,10 @@ const unsigned char *abuti_number_read(const unsigned char *at, const unsigned c
     e += exponent;
     if (m == 0 && !dropped)
         *value = 0;
-    else if (dropped || e < -MOST_POWER || e > MOST_POWER)
-        *value = read_slowly(digits, p, locale);
+    else if (dropped || e < -POWER_MAX || e > POWER_MAX)
+        *value = read_by_strtod(digits, p, locale);
     else
-        *value = scale(m, e);
+        *value = scale_decimal(m, e);
     if (negative)
         *value = -*value;
     return p;
@@ -192,7 +196,7 @@ const unsigned char *abuti_number_read(const unsigned char *at, const unsigned c
 
 /* ---- writing ---- */
 
-size_t abuti_number_write_whole(char *out, uint64_t value) {
+size_t abuti_integer_write(char *out, uint64_t value) {
     char backwards[24];
     size_t length = 0;
     do
@@ -203,9 +207,9 @@ size_t abuti_number_write_whole(char *out, uint64_t value) {
     return length;
 }
 
-/* m 2^b 10^p rounded to the nearest whole number, half to even; 0 where it is out of reach. */
-static uint64_t scale_to_whole(uint64_t m, int b, int p) {
-    if (p < 0 || p > MOST_POWER)
+/* m 2^b 10^p rounded to the nearest integer, half to even; 0 if it is out of range. */
+static uint64_t scale_to_integer(uint64_t m, int b, int p) {
+    if (p < 0 || p > POWER_MAX)
         return 0;
     wide product = (wide)m * power5[p];
     int shift = b + p;
@@ -220,12 +224,12 @@ static uint64_t scale_to_whole(uint64_t m, int b, int p) {
     return whole >> 64 ? 0 : (uint64_t)whole;
 }
 
-/* Lays out the digits of n with the decimal point after the first digit times 10^exponent. */
-static size_t lay_out(char *out, uint64_t n, int exponent) {
+/* Writes the digits of n with the decimal point after the first digit, times 10^exponent. */
+static size_t write_decimal(char *out, uint64_t n, int exponent) {
     while (n % 10 == 0)
         n /= 10;
     char digits[24];
-    int length = (int)abuti_number_write_whole(digits, n);
+    int length = (int)abuti_integer_write(digits, n);
     char *p = out;
     int before = exponent + 1; /* digits before the point; 0 or less: leading zeros */
     if (exponent < -5) {
@@ -236,7 +240,7 @@ static size_t lay_out(char *out, uint64_t n, int exponent) {
         p += length - 1;
         *p++ = 'e';
         *p++ = '-';
-        return (size_t)(p - out) + abuti_number_write_whole(p, (uint64_t)-exponent);
+        return (size_t)(p - out) + abuti_integer_write(p, (uint64_t)-exponent);
     }
     if (before <= 0) {
         *p++ = '0';
@@ -252,18 +256,18 @@ static size_t lay_out(char *out, uint64_t n, int exponent) {
     return (size_t)(p - out);
 }
 
-/* Tries to write x > 0 with D significant digits; 0 where they do not give it back (`exact`) or
- * lie out of reach. */
+/* Writes x > 0 with D significant digits; returns 0 if they do not read back exactly (`exact`) or
+ * are out of range. */
 static size_t write_digits(char *out, double x, int D, bool exact) {
     uint64_t lowest = (uint64_t)power10[D - 1], next = (uint64_t)power10[D];
     int b;
     uint64_t m = (uint64_t)(frexp(x, &b) * 0x1p53);
     b -= 53;
-    /* log10(2) = 0.30103; the estimate of the decimal exponent may be one off */
+    /* log10(2) = 0.30103; the estimate of the decimal exponent may be off by one */
     int exponent = (int)floor((b + 52) * 0.30103);
     for (int attempt = 0; attempt < 3; attempt++) {
         int p = D - 1 - exponent;
-        uint64_t n = scale_to_whole(m, b, p);
+        uint64_t n = scale_to_integer(m, b, p);
         if (!n)
             return 0;
         if (n >= next)
@@ -271,12 +275,12 @@ static size_t write_digits(char *out, double x, int D, bool exact) {
         else if (n < lowest)
             exponent--;
         else
-            return exact && scale(n, -p) != x ? 0 : lay_out(out, n, exponent);
+            return exact && scale_decimal(n, -p) != x ? 0 : write_decimal(out, n, exponent);
     }
     return 0;
 }
 
-static size_t write_slowly(char *out, double value, bool single, locale_t locale) {
+static size_t write_by_snprintf(char *out, double value, bool single, locale_t locale) {
     locale_t old = uselocale(locale);
     int digits = single ? 9 : 15, length;
     do
@@ -302,5 +306,5 @@ size_t abuti_number_write(char *out, double value, bool single, locale_t locale)
     else
         for (int digits = 15; digits <= 17 && !length; digits++)
             length = write_digits(out + sign, value, digits, digits < 17);
-    return sign + (length ? length : write_slowly(out + sign, value, single, locale));
+    return sign + (length ? length : write_by_snprintf(out + sign, value, single, locale));
 }

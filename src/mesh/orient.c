@@ -1,57 +1,59 @@
-/* Turning triangles so that neighbours agree and closed parts face outwards.
+/* Orients triangles so that neighbours have consistent orientation and closed components face
+ * outwards.
  *
- * Across an edge with exactly two faces these must run along it in opposite ways. Starting from the
- * lowest triangle of each patch (what is connected through such edges), a breadth-first search
- * decides for every triangle whether it turns. A patch that contradicts itself is one-sided (a
- * Moebius strip) and keeps a seam of flipped edges. Then the whole patch may turn once more: a
- * closed one so that it bounds a volume (outwards, or inwards where it lies inside an odd number of
- * other closed ones and so bounds a cavity), any other so that less of its area changes.
+ * The two faces of an edge with exactly two faces must have opposite directions along it. Starting
+ * from the lowest triangle of each patch (triangles connected through such edges), a breadth-first
+ * search decides for every triangle whether it is flipped. A patch that contradicts itself is
+ * one-sided (a Moebius strip) and keeps a seam of flipped edges. Then the whole patch may be
+ * flipped once more: a closed one so that it bounds a volume (outwards, or inwards if it is inside
+ * an odd number of other closed ones and so bounds a cavity), any other so that less of its area
+ * changes.
  */
 #include "mesh/mesh.h"
 
 #include <string.h>
 
-enum { KEEP = 0, TURN = 1, UNSEEN = 2 };
+enum { KEEP = 0, FLIP = 1, UNSEEN = 2 };
 
 typedef struct orientation {
     const abut_topology_arrays *view;
     const abut_mesh *mesh;
     abuti_unit_frame frame;
-    const unsigned char *inside; /* a component */
-    unsigned char *turn;         /* a triangle */
+    const unsigned char *inside; /* per component */
+    unsigned char *flip;         /* per triangle */
     uint32_t *queue;
 } orientation;
 
 typedef struct patch {
     size_t count; /* triangles in the queue */
     bool closed, one_sided;
-    double area[2];           /* by KEEP and TURN */
-    double volume, magnitude; /* of the triangles as turned so far; and of absolute values */
+    double area[2];           /* by KEEP and FLIP */
+    double volume, magnitude; /* of the triangles as flipped so far; and of absolute values */
 } patch;
 
-static void weigh(const orientation *o, uint32_t t, vec3 from, patch *p) {
+static void add_triangle(const orientation *o, uint32_t t, vec3 from, patch *p) {
     const uint32_t *corner = o->mesh->indices + 3 * (size_t)t;
     vec3 a = v3_sub(abuti_unit_position(&o->frame, o->mesh->positions[corner[0]]), from);
     vec3 b = v3_sub(abuti_unit_position(&o->frame, o->mesh->positions[corner[1]]), from);
     vec3 c = v3_sub(abuti_unit_position(&o->frame, o->mesh->positions[corner[2]]), from);
     vec3 normal = v3_cross(v3_sub(b, a), v3_sub(c, a));
     double volume = v3_dot(a, normal) / 6;
-    p->area[o->turn[t]] += 0.5 * v3_length(normal);
-    p->volume += o->turn[t] == TURN ? -volume : volume;
+    p->area[o->flip[t]] += 0.5 * v3_length(normal);
+    p->volume += o->flip[t] == FLIP ? -volume : volume;
     p->magnitude += fabs(volume);
 }
 
 /* Decides the patch of `seed` relative to it; its triangles are then in the queue. */
-static patch flood(orientation *o, uint32_t seed) {
+static patch decide_patch(orientation *o, uint32_t seed) {
     const abut_topology_arrays *view = o->view;
     patch p = {.closed = true};
     vec3 from =
         abuti_unit_position(&o->frame, o->mesh->positions[o->mesh->indices[3 * (size_t)seed]]);
-    o->turn[seed] = KEEP;
+    o->flip[seed] = KEEP;
     o->queue[p.count++] = seed;
     for (size_t next = 0; next < p.count; next++) {
         uint32_t t = o->queue[next];
-        weigh(o, t, from, &p);
+        add_triangle(o, t, from, &p);
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t other = view->neighbours[3 * (size_t)t + k];
             if (other == ABUT_NONE) {
@@ -61,11 +63,11 @@ static patch flood(orientation *o, uint32_t seed) {
             uint32_t side = abuti_side_of(view, other, view->triangle_edges[3 * (size_t)t + k]);
             bool same_way =
                 o->mesh->indices[3 * (size_t)t + k] == o->mesh->indices[3 * (size_t)other + side];
-            unsigned char wanted = o->turn[t] ^ same_way;
-            if (o->turn[other] == UNSEEN) {
-                o->turn[other] = wanted;
+            unsigned char wanted = o->flip[t] ^ same_way;
+            if (o->flip[other] == UNSEEN) {
+                o->flip[other] = wanted;
                 o->queue[p.count++] = other;
-            } else if (o->turn[other] != wanted) {
+            } else if (o->flip[other] != wanted) {
                 p.one_sided = true;
             }
         }
@@ -74,31 +76,31 @@ static patch flood(orientation *o, uint32_t seed) {
 }
 
 static void orient_patch(orientation *o, uint32_t seed) {
-    patch p = flood(o, seed);
+    patch p = decide_patch(o, seed);
     bool has_volume = fabs(p.volume) > 1e-12 * p.magnitude &&
-                      fabs(p.volume) > 1e-14 * (p.area[KEEP] + p.area[TURN]);
-    bool turns;
+                      fabs(p.volume) > 1e-14 * (p.area[KEEP] + p.area[FLIP]);
+    bool flips;
     if (p.closed && !p.one_sided && has_volume)
-        turns = (p.volume < 0) != (o->inside[o->view->triangle_component[seed]] != 0);
+        flips = (p.volume < 0) != (o->inside[o->view->triangle_component[seed]] != 0);
     else
-        turns = p.area[TURN] > p.area[KEEP];
-    for (size_t i = 0; turns && i < p.count; i++)
-        o->turn[o->queue[i]] ^= 1;
+        flips = p.area[FLIP] > p.area[KEEP];
+    for (size_t i = 0; flips && i < p.count; i++)
+        o->flip[o->queue[i]] ^= 1;
 }
 
-static abut_status decide(orientation *o, const abut_topology *topology, unsigned char *watertight,
-                          unsigned char *inside) {
-    abuti_component_seams(&topology->view, watertight);
+static abut_status decide_flips(orientation *o, const abut_topology *topology,
+                                unsigned char *watertight, unsigned char *inside) {
+    abuti_find_watertight_components(&topology->view, watertight);
     abut_status status = abuti_component_nesting(topology, watertight, inside);
     status = status ? status : abuti_progress(o->mesh->context, "orient", 0.3);
     if (status)
         return status;
     o->inside = inside;
-    memset(o->turn, UNSEEN, o->view->triangle_count);
+    memset(o->flip, UNSEEN, o->view->triangle_count);
     for (uint32_t t = 0; t < o->view->triangle_count; t++) {
         if (abuti_is_collapsed(o->mesh->indices + 3 * (size_t)t))
-            o->turn[t] = KEEP;
-        else if (o->turn[t] == UNSEEN)
+            o->flip[t] = KEEP;
+        else if (o->flip[t] == UNSEEN)
             orient_patch(o, t);
     }
     return ABUT_OK;
@@ -115,14 +117,14 @@ static abut_status make_oriented(const orientation *o, abut_mesh **oriented,
     }
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
         positions[v] = abuti_mesh_position(mesh, v);
-    uint32_t turned = 0;
+    uint32_t flipped = 0;
     for (size_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *from = mesh->indices + 3 * t;
-        bool turns = o->turn[t] == TURN;
+        bool flips = o->flip[t] == FLIP;
         indices[3 * t] = from[0];
-        indices[3 * t + 1] = from[turns ? 2 : 1];
-        indices[3 * t + 2] = from[turns ? 1 : 2];
-        turned += turns;
+        indices[3 * t + 1] = from[flips ? 2 : 1];
+        indices[3 * t + 2] = from[flips ? 1 : 2];
+        flipped += flips;
     }
     abut_status status =
         abuti_mesh_adopt(mesh->context, "abut_mesh_orient", positions, mesh->vertex_count, indices,
@@ -130,7 +132,7 @@ static abut_status make_oriented(const orientation *o, abut_mesh **oriented,
     if (!status)
         (*oriented)->up = mesh->up;
     if (!status && flipped_count)
-        *flipped_count = turned;
+        *flipped_count = flipped;
     return status;
 }
 
@@ -146,15 +148,15 @@ abut_status abut_mesh_orient(const abut_topology *topology, abut_mesh **oriented
     orientation o = {.view = view,
                      .mesh = topology->mesh,
                      .frame = abuti_unit_frame_of(topology->mesh)};
-    o.turn = abuti_allocate(context, view->triangle_count, sizeof *o.turn);
+    o.flip = abuti_allocate(context, view->triangle_count, sizeof *o.flip);
     o.queue = abuti_allocate(context, view->triangle_count, sizeof *o.queue);
     unsigned char *watertight = abuti_allocate(context, view->component_count, 1);
     unsigned char *inside = abuti_allocate(context, view->component_count, 1);
-    if (!o.turn || !o.queue || !watertight || !inside)
+    if (!o.flip || !o.queue || !watertight || !inside)
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : decide(&o, topology, watertight, inside);
+    status = status ? status : decide_flips(&o, topology, watertight, inside);
     status = status ? status : abuti_progress(context, "orient", 0.8);
     status = status ? status : make_oriented(&o, oriented, flipped_count);
-    ABUTI_RELEASE(context, o.turn, o.queue, watertight, inside);
+    ABUTI_RELEASE(context, o.flip, o.queue, watertight, inside);
     return status;
 }

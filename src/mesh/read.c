@@ -1,11 +1,11 @@
-/* The doors of mesh files: which format, then its reader, then the mesh. */
+/* Reading mesh files: finds the format, calls its reader, creates the mesh. */
 #include "mesh/files.h"
 
 #include <string.h>
 
-/* ---- which format ---- */
+/* ---- format ---- */
 
-/* The ending of a name without its dot, in lower case; empty where there is none. */
+/* The ending of a name without its dot, in lower case; empty if there is none. */
 static void ending_of(const char *name, char *ending, size_t bytes) {
     const char *slash = name ? strrchr(name, '/') : NULL;
     const char *base = slash ? slash + 1 : name;
@@ -14,7 +14,7 @@ static void ending_of(const char *name, char *ending, size_t bytes) {
     for (dot = dot ? dot + 1 : ""; dot[length] && length + 1 < bytes; length++)
         ending[length] =
             (char)(dot[length] >= 'A' && dot[length] <= 'Z' ? dot[length] + 32 : dot[length]);
-    ending[dot[length] ? 0 : length] = 0; /* too long to be one of ours */
+    ending[dot[length] ? 0 : length] = 0; /* longer than any known ending */
 }
 
 static abut_mesh_format format_of_ending(const char *ending) {
@@ -48,7 +48,7 @@ static bool looks_like_obj(const unsigned char *p, const unsigned char *end) {
             p++;
     }
     if (p == end)
-        return comment; /* comments as far as we see */
+        return comment; /* only comments in the visible bytes */
     size_t length = 0;
     while (p + length < end && !abuti_is_space(p[length]))
         length++;
@@ -58,7 +58,7 @@ static bool looks_like_obj(const unsigned char *p, const unsigned char *end) {
     return false;
 }
 
-/* GLB by its first word, or JSON, which no other format that we read begins as. */
+/* GLB by its first word, or JSON; no other supported format begins with a brace. */
 static bool looks_like_gltf(const unsigned char *p, const unsigned char *end) {
     if (end - p >= 4 && !memcmp(p, "glTF", 4))
         return true;
@@ -67,8 +67,8 @@ static bool looks_like_gltf(const unsigned char *p, const unsigned char *end) {
     return p < end && *p == '{';
 }
 
-/* Of a pipe, whose size cannot be compared: bytes that are no text, and none of the other binary
- * formats, which all begin with their name. */
+/* For a pipe, whose size is unknown: bytes that are not text, and none of the other binary formats,
+ * which all begin with their name. */
 static bool looks_like_binary_stl(const unsigned char *p, size_t visible) {
     return visible >= 84 && memchr(p, 0, 84) && memcmp(p, "glTF", 4) &&
            memcmp(p, "Kaydara FBX", 11) && memcmp(p, "3ds", 3) && memcmp(p, "BLENDER", 7);
@@ -100,41 +100,41 @@ static abut_mesh_format choose_format(abuti_reader *reader, const char *name) {
     return format != ABUT_MESH_FORMAT_AUTO ? format : format_of_bytes(reader);
 }
 
-/* What a file that is not what it should be begins as; null where that cannot be told. */
-static const char *beginning_of(abuti_reader *reader, abut_mesh_format taken) {
+/* The known format with which an invalid file begins, as text for the message; null if unknown. */
+static const char *beginning_of(abuti_reader *reader, abut_mesh_format format) {
     static const struct {
         const char *bytes, *words;
         abut_mesh_format format;
-    } known[] = {{"ply\n", "PLY does: ask for that format, or rename it", ABUT_MESH_FORMAT_PLY},
-                 {"ply\r", "PLY does: ask for that format, or rename it", ABUT_MESH_FORMAT_PLY},
-                 {"OFF\n", "OFF does: ask for that format, or rename it", ABUT_MESH_FORMAT_OFF},
-                 {"solid ", "STL does: ask for that format, or rename it", ABUT_MESH_FORMAT_STL},
-                 {"glTF", "glTF does: ask for that format, or rename it", ABUT_MESH_FORMAT_GLTF},
+    } known[] = {{"ply\n", "PLY does: set that format, or rename the file", ABUT_MESH_FORMAT_PLY},
+                 {"ply\r", "PLY does: set that format, or rename the file", ABUT_MESH_FORMAT_PLY},
+                 {"OFF\n", "OFF does: set that format, or rename the file", ABUT_MESH_FORMAT_OFF},
+                 {"solid ", "STL does: set that format, or rename the file", ABUT_MESH_FORMAT_STL},
+                 {"glTF", "glTF does: set that format, or rename the file", ABUT_MESH_FORMAT_GLTF},
                  {"\x89PNG", "a PNG picture does", ABUT_MESH_FORMAT_AUTO},
                  {"\xff\xd8\xff", "a JPEG picture does", ABUT_MESH_FORMAT_AUTO},
                  {"%PDF", "PDF does", ABUT_MESH_FORMAT_AUTO},
                  {"<", "XML or HTML does", ABUT_MESH_FORMAT_AUTO},
                  {"PK\3\4", "a ZIP archive does: unpack it", ABUT_MESH_FORMAT_AUTO},
-                 {"\x1f\x8b", "what gzip packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
-                 {"\x28\xb5\x2f\xfd", "what zstd packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
-                 {"BZh", "what bzip2 packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\x1f\x8b", "gzip does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\x28\xb5\x2f\xfd", "zstd does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"BZh", "bzip2 does: unpack it", ABUT_MESH_FORMAT_AUTO},
                  {"\xfd"
                   "7zXZ",
-                  "what xz packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
-                 {"Kaydara FBX", "FBX does: ask for the format 'other'", ABUT_MESH_FORMAT_OTHER},
+                  "xz does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"Kaydara FBX", "FBX does: set the format 'other'", ABUT_MESH_FORMAT_OTHER},
                  {"BLENDER", "a file of Blender does: export it", ABUT_MESH_FORMAT_OTHER}};
     size_t visible = abuti_source_fill(&reader->source, 16);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t length = strlen(known[i].bytes);
         if (visible >= length && !memcmp(reader->source.at, known[i].bytes, length) &&
-            (taken != known[i].format || taken == ABUT_MESH_FORMAT_AUTO))
+            (format != known[i].format || format == ABUT_MESH_FORMAT_AUTO))
             return known[i].words;
     }
     return NULL;
 }
 
-/* Adds to the sentence of a failure what the file begins as. */
-static abut_status fail_as(abut_status status, const char *begins) {
+/* Adds the format with which the file begins to the message of a failure. */
+static abut_status fail_with_beginning(abut_status status, const char *begins) {
     char words[600];
     if (!begins || (status != ABUT_ERROR_FORMAT && status != ABUT_ERROR_UNSUPPORTED))
         return status;
@@ -144,18 +144,18 @@ static abut_status fail_as(abut_status status, const char *begins) {
 
 /* ---- reading ---- */
 
-/* A name as messages show it: printable, and of a very long one the end. */
-static void show_name(const char *name, char *shown, size_t bytes) {
-    const size_t most = 300;
-    size_t length = strlen(name), skipped = length > most ? length - most : 0;
+/* A name for messages: printable, and of a very long one only the end. */
+static void format_name(const char *name, char *shown, size_t bytes) {
+    const size_t shown_max = 300;
+    size_t length = strlen(name), skipped = length > shown_max ? length - shown_max : 0;
     size_t dots = skipped ? 3 : 0;
     memcpy(shown, "...", dots);
     abuti_escape(name + skipped, shown + dots, bytes - dots);
 }
 
-/* Steps over a byte order mark of UTF-8. Text of 16 bits a letter is refused: no reader would say
- * more of it than that nothing is there. No binary file that we read begins with these bytes. */
-static abut_status skip_mark(abuti_reader *reader) {
+/* Skips a byte order mark of UTF-8. UTF-16 text fails: readers would only report that the file is
+ * empty. No supported binary format begins with these bytes. */
+static abut_status skip_byte_order_mark(abuti_reader *reader) {
     abuti_source *source = &reader->source;
     size_t visible = abuti_source_fill(source, 4);
     const unsigned char *p = source->at;
@@ -163,9 +163,7 @@ static abut_status skip_mark(abuti_reader *reader) {
         source->at += 3;
     } else if (visible >= 4 && (!memcmp(p, "\xff\xfe", 2) || !memcmp(p, "\xfe\xff", 2)) &&
                !(p[2] && p[3])) {
-        return abuti_fail(ABUT_ERROR_FORMAT,
-                          "%s: is text of 16 bits a letter (UTF-16); save it as UTF-8",
-                          reader->name);
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is UTF-16 text; save it as UTF-8", reader->name);
     }
     return ABUT_OK;
 }
@@ -177,29 +175,29 @@ static bool is_recording(abuti_source *source) {
            !memcmp(source->at, magic, sizeof magic - 1);
 }
 
-/* Reads from the reader's source. `path` is null when that is memory, `name` has the ending. */
+/* Reads from the source of the reader. `path` is null for memory; `name` has the ending. */
 static abut_status read_source(abuti_reader *reader, const char *path, const char *name,
                                const abut_mesh_read_options *options, abut_mesh **mesh) {
     abuti_source *source = &reader->source;
     if (!abuti_source_fill(source, 1) && !source->failed)
         return abuti_fail(ABUT_ERROR_FORMAT, "%s: is empty", reader->name);
     abut_mesh_format format = options->format;
-    abut_status status = skip_mark(reader);
+    abut_status status = skip_byte_order_mark(reader);
     if (!status && format == ABUT_MESH_FORMAT_AUTO)
         format = choose_format(reader, name);
     if (!status && reader->rig && format != ABUT_MESH_FORMAT_GLTF)
-        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: is not glTF, which characters are read from",
-                            reader->name);
+        status = abuti_fail(ABUT_ERROR_FORMAT,
+                            "%s: is not glTF; characters can only be read from glTF", reader->name);
     const char *begins = status ? NULL : beginning_of(reader, format);
     if (!status)
         status = abuti_progress(reader->context, reader->stage, 0);
     if (!status && format == ABUT_MESH_FORMAT_OTHER) {
         char ending[16];
         ending_of(name, ending, sizeof ending);
-        /* Assimp opens the path itself, which a pipe bears only once */
+        /* Assimp opens the path itself, and a pipe can be opened only once */
         if (path && !source->total)
             status = abuti_fail(ABUT_ERROR_FORMAT,
-                                "%s: Assimp, which reads other formats, does not read pipes",
+                                "%s: Assimp, which reads other formats, cannot read pipes",
                                 reader->name);
         else
             status = abuti_read_assimp(reader, path, ending);
@@ -210,7 +208,7 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
                             reader->name);
     } else if (!status && format == ABUT_MESH_FORMAT_AUTO) {
         status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                            "%s: is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other' to "
+                            "%s: is not OBJ, PLY, STL, OFF or glTF; set the format 'other' to "
                             "read it through Assimp",
                             reader->name);
     } else if (!status) {
@@ -225,7 +223,7 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
     if (source->failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
                           (unsigned long long)abuti_source_offset(source));
-    return fail_as(status ? status : abuti_read_finish(reader, mesh), begins);
+    return fail_with_beginning(status ? status : abuti_read_finish(reader, mesh), begins);
 }
 
 static abut_status check_options(const char *function, const abut_mesh_read_options *options,
@@ -239,7 +237,7 @@ static abut_status check_options(const char *function, const abut_mesh_read_opti
     return status;
 }
 
-/* Everything around read_source: opened with the source, closed here. */
+/* Initialises the reader, calls read_source() and closes the source. */
 static abut_status read_and_close(abuti_reader *reader, const char *path, const char *name,
                                   const abut_mesh_read_options *options, abut_mesh **mesh) {
     reader->line = 1;
@@ -247,7 +245,7 @@ static abut_status read_and_close(abuti_reader *reader, const char *path, const 
     reader->positions.element_bytes = sizeof(vec3);
     reader->triangles.element_bytes = 3 * sizeof(uint32_t);
     reader->polygons.element_bytes = sizeof(abuti_polygon);
-    show_name(name ? name : "memory", reader->name, sizeof reader->name);
+    format_name(name ? name : "memory", reader->name, sizeof reader->name);
     snprintf(reader->stage, sizeof reader->stage, "reading %s", reader->name);
     reader->source.stage = reader->stage;
     reader->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);

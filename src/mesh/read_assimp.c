@@ -1,12 +1,12 @@
-/* Every other format, through Assimp's C interface where it is built in.
+/* Reads all other formats through Assimp's C interface, if it is built in.
  *
- * The meshes of all nodes are joined in the order of the scene's tree, each with its node's
- * transform. A transform that mirrors also turns the faces, as glTF 2.0 (section 3.7.4) demands.
- * Points and lines are left out. Assimp's own memory does not come from the context.
+ * The meshes of all nodes are joined in the order of the scene's tree, each with the transformation
+ * of its node. A reflection also flips the faces, as glTF 2.0 (section 3.7.4) requires. Points and
+ * lines are skipped. Assimp's own memory does not come from the context.
  *
- * Many of its importers leave out what they do not understand and go on. They say so in Assimp's
- * log, so a warning or an error there that speaks of faces, indices or vertices is an error here;
- * other warnings go to our log.
+ * Many of its importers skip what they do not support and continue. They report that in Assimp's
+ * log, so a warning or an error about faces, indices or vertices there is an error here; other
+ * warnings go to our log.
  */
 #include "mesh/files.h"
 
@@ -18,54 +18,56 @@
 
 /* ---- the log ---- */
 
-/* What the import of this thread said. Streams hear all threads, so each knows its own by this. */
-static _Thread_local struct hearing *hearing_here;
+/* The messages of the import of this thread. A log stream receives the messages of all threads;
+ * this identifies those of its own. */
+static _Thread_local struct log_record *log_record_of_thread;
 
-typedef struct hearing {
+typedef struct log_record {
     abuti_reader *reader;
-    char loss[300]; /* the first message about what was left out; empty = none */
-} hearing;
+    char loss[300]; /* the first message about skipped elements; empty = none */
+} log_record;
 
-static bool speaks_of_loss(const char *message) {
+static bool reports_loss(const char *message) {
     /* without their first letters, which may be capitals */
-    static const char *const words[] = {"face", "Face",   "olygon", "riangle",
+    static const char *const parts[] = {"face", "Face",   "olygon", "riangle",
                                         "ndex", "ndices", "ertex",  "ertices"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(message, words[i]))
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(message, parts[i]))
             return true;
     return false;
 }
 
-/* Messages come as "Warn,  T3: words" and "Error, T3: words". */
+/* Messages have the form "Warn,  T3: text" or "Error, T3: text". */
 static void record_log_message(const char *message, char *user) {
-    hearing *h = (hearing *)(void *)user;
-    if (h != hearing_here ||
+    log_record *h = (log_record *)(void *)user;
+    if (h != log_record_of_thread ||
         (strncmp(message, "Warn", 4) != 0 && strncmp(message, "Error", 5) != 0))
         return;
     const char *colon = strstr(message, ": ");
-    const char *words = colon ? colon + 2 : message;
-    int length = (int)strcspn(words, "\r\n");
-    if (!speaks_of_loss(words))
-        abuti_log(h->reader->context, ABUT_LOG_WARNING, "%s: Assimp says: %.*s", h->reader->name,
-                  length, words);
+    const char *text = colon ? colon + 2 : message;
+    int length = (int)strcspn(text, "\r\n");
+    if (!reports_loss(text))
+        abuti_log(h->reader->context, ABUT_LOG_WARNING, "%s: Assimp reports: %.*s", h->reader->name,
+                  length, text);
     else if (!h->loss[0])
-        snprintf(h->loss, sizeof h->loss, "%.*s", length, words);
+        snprintf(h->loss, sizeof h->loss, "%.*s", length, text);
 }
 
 /* ---- the scene ---- */
 
-/* A node on the way down, the next child to visit, and its transform to the scene. */
-typedef struct visit {
+/* A node on the path from the root, the next child to visit, and its transformation to the scene.
+ */
+typedef struct node_visit {
     const struct aiNode *node;
     unsigned child;
     mat3 linear;
     vec3 shift;
-} visit;
+} node_visit;
 
-/* First the node's own transform, then its parent's. */
-static visit enter(const struct aiNode *node, const visit *parent) {
+/* First the node's own transformation, then its parent's. */
+static node_visit visit_node(const struct aiNode *node, const node_visit *parent) {
     const struct aiMatrix4x4 *m = &node->mTransformation;
-    visit here = {.node = node, .shift = v3((double)m->a4, (double)m->b4, (double)m->c4)};
+    node_visit here = {.node = node, .shift = v3((double)m->a4, (double)m->b4, (double)m->c4)};
     here.linear.row[0] = v3((double)m->a1, (double)m->a2, (double)m->a3);
     here.linear.row[1] = v3((double)m->b1, (double)m->b2, (double)m->b3);
     here.linear.row[2] = v3((double)m->c1, (double)m->c2, (double)m->c3);
@@ -76,33 +78,34 @@ static visit enter(const struct aiNode *node, const visit *parent) {
     return here;
 }
 
-static bool mirrors(const mat3 *m) {
+static bool is_reflection(const mat3 *m) {
     return v3_dot(m->row[0], v3_cross(m->row[1], m->row[2])) < 0;
 }
 
 static abut_status add_face(abuti_reader *reader, const struct aiFace *face, uint32_t base,
-                            uint32_t vertex_count, bool turned) {
+                            uint32_t vertex_count, bool flipped) {
     if (!face->mNumIndices)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp left out the corners of a face",
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp skipped the corners of a face",
                           reader->name);
     if (face->mNumIndices < 3)
         return ABUT_OK;
     abut_status status = ABUT_OK;
     abuti_read_face_begin(reader);
     for (unsigned i = 0; i < face->mNumIndices && !status; i++) {
-        unsigned vertex = face->mIndices[turned ? face->mNumIndices - 1 - i : i];
+        unsigned vertex = face->mIndices[flipped ? face->mNumIndices - 1 - i : i];
         if (vertex >= vertex_count)
             return abuti_fail(ABUT_ERROR_FORMAT,
-                              "%s: a face names vertex %u of a mesh that has only %u", reader->name,
-                              vertex, vertex_count);
+                              "%s: a face refers to vertex %u of a mesh that has only %u",
+                              reader->name, vertex, vertex_count);
         status = abuti_read_corner(reader, base + vertex);
     }
     return status ? status : abuti_read_face_end(reader);
 }
 
-static abut_status add_mesh(abuti_reader *reader, const visit *here, const struct aiMesh *mesh) {
+static abut_status add_mesh(abuti_reader *reader, const node_visit *here,
+                            const struct aiMesh *mesh) {
     uint32_t base = (uint32_t)reader->positions.count;
-    bool turned = mirrors(&here->linear);
+    bool flipped = is_reflection(&here->linear);
     abut_status status = ABUT_OK;
     for (unsigned i = 0; i < mesh->mNumVertices && !status; i++) {
         struct aiVector3D v = mesh->mVertices[i];
@@ -112,47 +115,48 @@ static abut_status add_mesh(abuti_reader *reader, const visit *here, const struc
             status = abuti_read_tick(reader);
     }
     for (unsigned i = 0; i < mesh->mNumFaces && !status; i++) {
-        status = add_face(reader, &mesh->mFaces[i], base, mesh->mNumVertices, turned);
+        status = add_face(reader, &mesh->mFaces[i], base, mesh->mNumVertices, flipped);
         if (!status)
             status = abuti_read_tick(reader);
     }
     return status;
 }
 
-/* Adds the meshes of a node and puts it on the stack. */
+/* Adds the meshes of a node and pushes it on the stack. */
 static abut_status add_node(abuti_reader *reader, const struct aiScene *scene, abuti_list *stack,
-                            visit here) {
+                            node_visit here) {
     abut_status status = ABUT_OK;
     for (unsigned i = 0; i < here.node->mNumMeshes && !status; i++)
         status = add_mesh(reader, &here, scene->mMeshes[here.node->mMeshes[i]]);
     if (status)
         return status;
-    visit *slot = abuti_list_push(reader->context, stack);
+    node_visit *slot = abuti_list_push(reader->context, stack);
     if (!slot)
         return ABUT_ERROR_MEMORY;
     *slot = here;
     return ABUT_OK;
 }
 
-/* A stack instead of recursion, since the depth is the file's choice. */
+/* A stack instead of recursion, because the file determines the depth. */
 static abut_status add_scene(abuti_reader *reader, const struct aiScene *scene) {
-    abuti_list stack = {.element_bytes = sizeof(visit)};
+    abuti_list stack = {.element_bytes = sizeof(node_visit)};
     abut_status status = ABUT_OK;
     if (scene->mRootNode)
-        status = add_node(reader, scene, &stack, enter(scene->mRootNode, NULL));
+        status = add_node(reader, scene, &stack, visit_node(scene->mRootNode, NULL));
     while (stack.count && !status) {
-        visit *top = abuti_list_at(&stack, stack.count - 1);
+        node_visit *top = abuti_list_at(&stack, stack.count - 1);
         if (top->child == top->node->mNumChildren)
             stack.count--;
         else
-            status =
-                add_node(reader, scene, &stack, enter(top->node->mChildren[top->child++], top));
+            status = add_node(reader, scene, &stack,
+                              visit_node(top->node->mChildren[top->child++], top));
     }
     abuti_list_release(reader->context, &stack);
     return status;
 }
 
-static const struct aiScene *import(abuti_reader *reader, const char *path, const char *hint) {
+static const struct aiScene *import_scene(abuti_reader *reader, const char *path,
+                                          const char *hint) {
     const abuti_source *source = &reader->source;
     if (path)
         return aiImportFile(path, 0);
@@ -164,20 +168,20 @@ abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char
     reader->place = ABUTI_PLACE_NONE;
     if (!path && reader->source.end - reader->source.at > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: is larger than 4 GiB", reader->name);
-    hearing heard = {.reader = reader};
-    struct aiLogStream stream = {record_log_message, (char *)(void *)&heard};
-    hearing_here = &heard;
+    log_record record = {.reader = reader};
+    struct aiLogStream stream = {record_log_message, (char *)(void *)&record};
+    log_record_of_thread = &record;
     aiAttachLogStream(&stream);
-    const struct aiScene *scene = import(reader, path, hint);
+    const struct aiScene *scene = import_scene(reader, path, hint);
     aiDetachLogStream(&stream);
-    hearing_here = NULL;
+    log_record_of_thread = NULL;
     abut_status status;
     if (!scene)
         status = abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read it: %s", reader->name,
                             aiGetErrorString());
-    else if (heard.loss[0] || scene->mFlags & AI_SCENE_FLAGS_INCOMPLETE)
+    else if (record.loss[0] || scene->mFlags & AI_SCENE_FLAGS_INCOMPLETE)
         status = abuti_fail(ABUT_ERROR_FORMAT, "%s: Assimp cannot read all of it: %s", reader->name,
-                            heard.loss[0] ? heard.loss : "the scene is incomplete");
+                            record.loss[0] ? record.loss : "the scene is incomplete");
     else
         status = add_scene(reader, scene);
     aiReleaseImport(scene);
@@ -189,9 +193,10 @@ abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char
 abut_status abuti_read_assimp(abuti_reader *reader, const char *path, const char *hint) {
     (void)path;
     (void)hint;
-    return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                      "%s: other formats are read through Assimp, which this build of abut lacks",
-                      reader->name);
+    return abuti_fail(
+        ABUT_ERROR_UNSUPPORTED,
+        "%s: other formats are read by Assimp, which this build of abut does not include",
+        reader->name);
 }
 
 #endif

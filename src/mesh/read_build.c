@@ -1,4 +1,4 @@
-/* The mesh that grows while a file is read, and what all readers say when something is wrong. */
+/* The mesh that grows while a file is read, and the messages that all readers share. */
 #include "mesh/files.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 /* ---- lists ---- */
 
-abut_status abuti_list_expect(abut_context *context, abuti_list *list, uint64_t count) {
+abut_status abuti_list_reserve(abut_context *context, abuti_list *list, uint64_t count) {
     if (list->block_count || list->whole || count < ABUTI_BLOCK || count > ABUT_NONE)
         return ABUT_OK;
     list->whole = abuti_allocate(context, (size_t)count, list->element_bytes);
@@ -15,7 +15,7 @@ abut_status abuti_list_expect(abut_context *context, abuti_list *list, uint64_t 
     return list->whole ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* How many blocks stand in the room for all. */
+/* Number of blocks in the contiguous memory. */
 static size_t blocks_in_whole(const abuti_list *list) {
     return list->expected / ABUTI_BLOCK;
 }
@@ -62,7 +62,7 @@ void *abuti_list_flatten(abut_context *context, abuti_list *list) {
         }
     }
     if (whole)
-        list->whole = NULL; /* handed over */
+        list->whole = NULL; /* the caller owns it now */
     abuti_list_release(context, list);
     return all;
 }
@@ -85,7 +85,7 @@ abut_status abuti_read_fail(abuti_reader *reader, const char *format, ...) {
 abut_status abuti_read_fail_end(abuti_reader *reader, const char *where) {
     abuti_source *source = &reader->source;
     reader->byte = abuti_source_offset(source) + (uint64_t)(source->end - source->at);
-    return abuti_read_fail(reader, "the file ends %s; it may be cut off", where);
+    return abuti_read_fail(reader, "the file ends %s; it may be truncated", where);
 }
 
 abut_status abuti_read_report(abuti_reader *reader) {
@@ -154,17 +154,18 @@ abut_status abuti_read_face_end(abuti_reader *reader) {
 
 /* ---- the end ---- */
 
-/* Cuts one polygon, which stands in `triangles` as a fan, in place. */
-static void cut(const vec3 *positions, uint32_t *triangles, uint32_t count) {
+/* Triangulates one polygon, which is stored in `triangles` as a fan, in place. */
+static void triangulate_fan(const vec3 *positions, uint32_t *triangles, uint32_t count) {
     uint32_t corners[ABUTI_POLYGON_MAX];
     corners[0] = triangles[0];
     corners[1] = triangles[1];
     for (uint32_t i = 2; i < count; i++)
         corners[i] = triangles[3 * (i - 2) + 2];
-    abuti_polygon_cut(positions, corners, count, triangles);
+    abuti_polygon_triangulate(positions, corners, count, triangles);
 }
 
-static abut_status cut_polygons(abuti_reader *reader, const vec3 *positions, uint32_t *indices) {
+static abut_status triangulate_polygons(abuti_reader *reader, const vec3 *positions,
+                                        uint32_t *indices) {
     uint32_t huge_count = 0, huge_corners = 0;
     for (size_t i = 0; i < reader->polygons.count; i++) {
         abuti_polygon polygon;
@@ -174,7 +175,7 @@ static abut_status cut_polygons(abuti_reader *reader, const vec3 *positions, uin
             if (!huge_count++)
                 huge_corners = polygon.corner_count;
         } else {
-            cut(positions, triangles, polygon.corner_count);
+            triangulate_fan(positions, triangles, polygon.corner_count);
         }
         if (i % 65536 == 65535) {
             abut_status status = abuti_progress(reader->context, reader->stage, 1);
@@ -184,8 +185,9 @@ static abut_status cut_polygons(abuti_reader *reader, const vec3 *positions, uin
     }
     if (huge_count)
         abuti_log(reader->context, ABUT_LOG_WARNING,
-                  "%s: %u faces have more than %u corners (the first has %u) and were cut as fans, "
-                  "which is right for convex ones only",
+                  "%s: %u faces have more than %u corners (the first has %u) and were triangulated "
+                  "as fans, "
+                  "which is only correct for convex ones",
                   reader->name, huge_count, ABUTI_POLYGON_MAX, huge_corners);
     return ABUT_OK;
 }
@@ -199,7 +201,7 @@ abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh) {
     uint32_t *indices = positions ? abuti_list_flatten(context, &reader->triangles) : NULL;
     abut_status status = indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = cut_polygons(reader, positions, indices);
+        status = triangulate_polygons(reader, positions, indices);
     if (status) {
         abuti_release(context, positions);
         abuti_release(context, indices);

@@ -1,14 +1,15 @@
-/* The triangles of a glTF scene, as it stands before any animation runs.
+/* The triangles of a glTF scene in its initial state, without animation.
  *
- * The scene is the one that the file names, else its first; without scenes it is all nodes, and
- * without nodes all meshes. Nodes form trees (3.5.2): one that is reached twice is refused, which
- * ends cycles too. A mesh is added once for each node that has it, with the transform of the node;
- * one that mirrors turns the triangles (3.7.4). Morph targets move positions by the weights of the
- * node or the mesh, and a skin by its joints (3.7.3), which stand for the transform of the node.
+ * The scene is the one that the file names, otherwise its first; without scenes it is all nodes,
+ * and without nodes all meshes. Nodes form trees (3.5.2): a node that is reached twice is an error,
+ * which also excludes cycles. A mesh is added once for each node that has it, with the
+ * transformation of the node; a reflection flips the triangles (3.7.4). Morph targets move
+ * positions by the weights of the node or the mesh. A skin moves them by its joints (3.7.3), which
+ * replace the transformation of the node.
  *
- * Primitives of a mesh that share positions share vertices. Points and lines are left out, with a
- * warning. What a file of a few bytes may ask for by instances is limited by the work that the file
- * is worth: see abuti_gltf_spend().
+ * Primitives of a mesh that share positions share vertices. Points and lines are skipped, with a
+ * warning. Instances in a file of a few bytes can require a lot of work; the work budget of the
+ * file limits it: see abuti_gltf_spend().
  */
 #include "mesh/gltf.h"
 
@@ -20,27 +21,27 @@
 typedef struct scene {
     abuti_gltf *gltf;
     abuti_reader *reader;
-    abuti_gltf_affine *placed; /* transform of each node to the scene, where reached */
+    abuti_gltf_affine *placed; /* transformation of each node to the scene, if reached */
     unsigned char *reached;
     uint32_t *order, count; /* nodes of the scene, parents before children */
     uint32_t *stack;
-    uint32_t *parents;        /* of each node that was reached */
+    uint32_t *parents;        /* of each reached node */
     abuti_rig *rig;           /* of a character, or null */
-    uint32_t *owners, *bases; /* of each accessor: the instance that added it, its first vertex */
+    uint32_t *owners, *bases; /* per accessor: the instance that added it, its first vertex */
     uint32_t instance;        /* nodes with a mesh so far */
-    uint64_t skipped;         /* points, lines, and what has no positions */
+    uint64_t skipped;         /* points, lines, and primitives without positions */
 } scene;
 
-/* A mesh in its place. */
+/* A mesh with its transformation. */
 typedef struct instance {
     uint32_t mesh, node;
     abuti_gltf_affine placed;
-    bool turned;
+    bool flipped;
     uint32_t weights;                  /* of morph targets: a list in the JSON, or 0 */
-    uint32_t first_morph, morph_count; /* of a rig; none yet where the count is 0 */
+    uint32_t first_morph, morph_count; /* of a rig; not added yet if the count is 0 */
     bool skinned;
-    abuti_gltf_affine *joints; /* where each joint takes the mesh */
-    uint32_t *bones;           /* those of the joints, of a rig */
+    abuti_gltf_affine *joints; /* the transformation of the mesh by each joint */
+    uint32_t *bones;           /* the bones of the joints, of a rig */
     uint32_t joint_count;
 } instance;
 
@@ -55,7 +56,7 @@ static vec3 apply(const abuti_gltf_affine *affine, vec3 p) {
 
 /* ---- nodes ---- */
 
-static void push(scene *s, uint32_t *depth, uint32_t node) {
+static void push_node(scene *s, uint32_t *depth, uint32_t node) {
     if (s->gltf->status)
         return;
     if (s->reached[node]) {
@@ -67,7 +68,7 @@ static void push(scene *s, uint32_t *depth, uint32_t node) {
     s->stack[(*depth)++] = node;
 }
 
-/* Pushes the nodes of a list so that the first comes off first. */
+/* Pushes the nodes of a list so that the first is popped first. */
 static void push_list(scene *s, uint32_t *depth, uint32_t list, const char *name) {
     const abuti_json_value *values = s->gltf->json.values;
     uint32_t from = *depth;
@@ -75,7 +76,7 @@ static void push_list(scene *s, uint32_t *depth, uint32_t list, const char *name
          i = values[i].next) {
         uint32_t node = abuti_gltf_reference_of(s->gltf, i, name, ABUTI_GLTF_NODES);
         if (node != ABUT_NONE)
-            push(s, depth, node);
+            push_node(s, depth, node);
     }
     for (uint32_t to = *depth; from + 1 < to; from++) {
         uint32_t swapped = s->stack[--to];
@@ -84,8 +85,8 @@ static void push_list(scene *s, uint32_t *depth, uint32_t list, const char *name
     }
 }
 
-/* Follows children from the nodes on the stack, whose `placed` is where their parents are. */
-static void follow(scene *s, uint32_t depth) {
+/* Follows children from the nodes on the stack, whose `placed` is that of their parents. */
+static void visit_children(scene *s, uint32_t depth) {
     abuti_gltf *gltf = s->gltf;
     while (depth && !gltf->status) {
         uint32_t node = s->stack[--depth], from = depth;
@@ -106,7 +107,7 @@ static const abuti_gltf_affine identity = {
     {{{.x = 1, .y = 0, .z = 0}, {.x = 0, .y = 1, .z = 0}, {.x = 0, .y = 0, .z = 1}}},
     {.x = 0, .y = 0, .z = 0}};
 
-/* Without scenes: the nodes that are no one's children are roots. */
+/* Without scenes: the nodes that are not children are roots. */
 static void push_roots(scene *s, uint32_t *depth) {
     abuti_gltf *gltf = s->gltf;
     uint32_t nodes = gltf->lists[ABUTI_GLTF_NODES].count;
@@ -130,7 +131,7 @@ static void push_roots(scene *s, uint32_t *depth) {
         s->reached[s->stack[i]] = 1;
 }
 
-/* Finds the nodes of the scene and their places. */
+/* Finds the nodes of the scene and their transformations. */
 static void place_nodes(scene *s) {
     abuti_gltf *gltf = s->gltf;
     uint32_t scenes = gltf->lists[ABUTI_GLTF_SCENES].count, depth = 0;
@@ -139,10 +140,10 @@ static void place_nodes(scene *s) {
         s->placed[i] = identity, s->parents[i] = ABUT_NONE;
     if (!scenes) {
         push_roots(s, &depth);
-        follow(s, depth);
+        visit_children(s, depth);
         if (!gltf->status && s->count < nodes) {
             gltf->where[0] = 0;
-            abuti_gltf_fail(gltf, "its nodes are children of each other in a circle");
+            abuti_gltf_fail(gltf, "its nodes form a cycle");
         }
         return;
     }
@@ -150,7 +151,7 @@ static void place_nodes(scene *s) {
     chosen = chosen == ABUT_NONE ? 0 : chosen;
     uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_SCENES, chosen);
     push_list(s, &depth, abuti_gltf_member(gltf, object, "nodes", ABUTI_JSON_LIST), "nodes");
-    follow(s, depth);
+    visit_children(s, depth);
     if (!gltf->status && scenes > 1)
         abuti_log(s->reader->context, ABUT_LOG_WARNING,
                   "%s: has %" PRIu32 " scenes; only scene %" PRIu32 " is read", s->reader->name,
@@ -162,7 +163,7 @@ static void place_nodes(scene *s) {
 static uint32_t add_bone(scene *s, const abuti_rig_bone *bone) {
     abuti_rig_bone *added = abuti_list_push(s->reader->context, &s->rig->bones);
     if (!added) {
-        abuti_gltf_keep(s->gltf, ABUT_ERROR_MEMORY);
+        abuti_gltf_set_error(s->gltf, ABUT_ERROR_MEMORY);
         return ABUT_NONE;
     }
     *added = *bone;
@@ -181,7 +182,7 @@ static void add_bones(scene *s) {
     }
 }
 
-/* The bone that stands for a node bound by this matrix. */
+/* The bone of a node that is bound by this matrix. */
 static uint32_t bind_bone(scene *s, uint32_t node, const abuti_gltf_affine *bind) {
     abuti_list *bones = &s->rig->bones;
     uint32_t first = s->rig->bone_of[node], at = first;
@@ -206,7 +207,7 @@ static uint32_t bind_bone(scene *s, uint32_t node, const abuti_gltf_affine *bind
 
 /* ---- positions ---- */
 
-/* Adds what morph targets move a vertex by. */
+/* A morph target with its weight. */
 typedef struct morph {
     abuti_gltf_accessor targets;
     double weight;
@@ -214,7 +215,7 @@ typedef struct morph {
 
 #define MORPH_MAX 64 /* targets with a weight that is not 0 */
 
-/* Opens the targets that have a weight. Returns how many. */
+/* Opens the targets that have a weight. Returns their number. */
 static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, uint32_t vertices,
                             morph *morphs) {
     abuti_gltf *gltf = s->gltf;
@@ -223,7 +224,7 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
     if (!targets || !in->weights || !abuti_gltf_spend(s->gltf, values[targets].is.count))
         return 0;
     if (values[targets].is.count != values[in->weights].is.count) {
-        abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets and %" PRIu32 " weights",
+        abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets, but %" PRIu32 " weights",
                         values[targets].is.count, values[in->weights].is.count);
         return 0;
     }
@@ -250,18 +251,18 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
     return count;
 }
 
-/* The morph targets of an instance for a rig, with their weights at rest. */
+/* Adds the morph targets of an instance to a rig, with their weights at rest. */
 static void add_morphs(scene *s, instance *in, uint32_t count) {
     abuti_gltf *gltf = s->gltf;
     const abuti_json_value *values = gltf->json.values;
     if (in->weights && values[in->weights].is.count != count)
-        abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets and %" PRIu32 " weights", count,
+        abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets, but %" PRIu32 " weights", count,
                         values[in->weights].is.count);
     in->first_morph = (uint32_t)s->rig->morphs.count;
     for (uint32_t i = 0, w = in->weights + 1; i < count && abuti_gltf_spend(gltf, 1); i++) {
         abuti_rig_morph *added = abuti_list_push(s->reader->context, &s->rig->morphs);
         if (!added) {
-            abuti_gltf_keep(gltf, ABUT_ERROR_MEMORY);
+            abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
             return;
         }
         *added = (abuti_rig_morph){in->node, in->mesh, i, 0};
@@ -276,9 +277,9 @@ static void add_morphs(scene *s, instance *in, uint32_t count) {
     in->morph_count = count;
 }
 
-#define SHIFT_COST 4 /* of a shift, which is kept three times */
+#define SHIFT_COST 4 /* work of a shift, which is stored three times */
 
-/* What one morph target moves, of vertices from `base` on. */
+/* Adds the shifts of one morph target, of vertices from `base` on. */
 static void add_shifts(scene *s, uint32_t target, uint32_t number, uint32_t vertices,
                        uint32_t base) {
     abuti_gltf *gltf = s->gltf;
@@ -301,11 +302,11 @@ static void add_shifts(scene *s, uint32_t target, uint32_t number, uint32_t vert
         if (shift)
             *shift = (abuti_rig_shift){number, base + i, v3(moved[0], moved[1], moved[2])};
         else
-            abuti_gltf_keep(gltf, ABUT_ERROR_MEMORY);
+            abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
     }
 }
 
-/* The morph targets of a primitive for a rig; whether there are any. */
+/* Adds the morph targets of a primitive to a rig; returns whether there are any. */
 static bool keep_morphs(scene *s, instance *in, uint32_t primitive, uint32_t vertices,
                         uint32_t base) {
     abuti_gltf *gltf = s->gltf;
@@ -349,7 +350,7 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
         if (j == ABUT_NONE || w == ABUT_NONE)
             break;
         if (count == BINDING_MAX) {
-            abuti_gltf_fail(gltf, "has more than %d joints a vertex", 4 * BINDING_MAX);
+            abuti_gltf_fail(gltf, "has more than %d joints per vertex", 4 * BINDING_MAX);
             break;
         }
         binding *one = &bindings[count];
@@ -371,25 +372,25 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
 /* Checks a joint of a vertex. */
 static bool is_joint(scene *s, const instance *in, uint32_t vertex, double joint) {
     if (!(joint < in->joint_count))
-        abuti_gltf_fail(s->gltf, "vertex %" PRIu32 " names joint %g of %" PRIu32, vertex, joint,
+        abuti_gltf_fail(s->gltf, "vertex %" PRIu32 " refers to joint %g of %" PRIu32, vertex, joint,
                         in->joint_count);
     return !s->gltf->status;
 }
 
-/* Adds what binds a vertex to a rig: its first joint, and others with a weight that is not 0; or,
- * without joints, the bone of its own node. */
-static void weigh(scene *s, const instance *in, const binding *bindings, uint32_t count,
-                  uint32_t vertex, uint32_t own) {
+/* Adds the weights of a vertex to a rig: its first joint, and others with a weight that is not 0;
+ * or, without joints, the bone of its own node. */
+static void add_weights(scene *s, const instance *in, const binding *bindings, uint32_t count,
+                        uint32_t vertex, uint32_t own) {
     abut_context *context = s->reader->context;
     size_t *start = abuti_list_push(context, &s->rig->starts), first = s->rig->weights.count;
-    uint32_t least = count ? 4 * count : 1;
+    uint32_t slots = count ? 4 * count : 1;
     double joints[4] = {0}, weights[4] = {1, 0, 0, 0};
     if (!start) {
         s->gltf->status = ABUT_ERROR_MEMORY;
         return;
     }
     *start = first;
-    for (uint32_t i = 0; i < least; i++) {
+    for (uint32_t i = 0; i < slots; i++) {
         if (count && i % 4 == 0) {
             abuti_gltf_get(&bindings[i / 4].joints, vertex, joints);
             abuti_gltf_get(&bindings[i / 4].weights, vertex, weights);
@@ -408,10 +409,10 @@ static void weigh(scene *s, const instance *in, const binding *bindings, uint32_
     }
 }
 
-/* Moves a vertex by its joints, weights taken to sum up to 1. One without weights goes with its
- * first joint. */
-static vec3 bend(scene *s, const instance *in, const binding *bindings, uint32_t count,
-                 uint32_t vertex, vec3 p) {
+/* Skins a vertex: moves it by its joints, with weights normalised to sum 1. One without weights
+ * follows its first joint. */
+static vec3 skin_vertex(scene *s, const instance *in, const binding *bindings, uint32_t count,
+                        uint32_t vertex, vec3 p) {
     vec3 sum = v3(0, 0, 0);
     double total = 0;
     uint32_t first = ABUT_NONE;
@@ -464,13 +465,13 @@ static uint32_t add_vertices(scene *s, instance *in, uint32_t primitive, uint32_
         }
         vec3 at = v3(p[0], p[1], p[2]);
         if (!s->rig)
-            at = binding_count ? bend(s, in, bindings, binding_count, i, at)
+            at = binding_count ? skin_vertex(s, in, bindings, binding_count, i, at)
                                : apply(&in->placed, at);
         if (gltf->status)
             break;
         gltf->status = abuti_read_vertex(s->reader, at);
         if (!gltf->status && s->rig)
-            weigh(s, in, bindings, binding_count, i, own);
+            add_weights(s, in, bindings, binding_count, i, own);
         if (!gltf->status)
             gltf->status = abuti_read_tick(s->reader);
     }
@@ -488,25 +489,25 @@ typedef struct corners {
     abuti_gltf_accessor indices; /* no data = none */
     bool indexed;
     uint32_t count, vertices, base;
-    double restart; /* what strips and fans may not have */
+    double restart; /* an index that strips and fans must not have */
 } corners;
 
-static uint32_t corner(scene *s, const corners *c, uint32_t i) {
+static uint32_t read_index(scene *s, const corners *c, uint32_t i) {
     double vertex = i;
     if (c->indexed)
         abuti_gltf_get(&c->indices, i, &vertex);
     if (vertex == c->restart)
         abuti_gltf_fail(s->gltf,
-                        "element %" PRIu32 " is %.0f, the restart of strips, which glTF "
+                        "element %" PRIu32 " is %.0f, the primitive restart value, which glTF "
                         "does not allow",
                         i, vertex);
     else if (!(vertex < c->vertices))
-        abuti_gltf_fail(s->gltf, "element %" PRIu32 " names vertex %.0f of %" PRIu32, i, vertex,
+        abuti_gltf_fail(s->gltf, "element %" PRIu32 " refers to vertex %.0f of %" PRIu32, i, vertex,
                         c->vertices);
     return s->gltf->status ? 0 : c->base + (uint32_t)vertex;
 }
 
-/* Adds the triangles of a list (4), strip (5) or fan (6), as 3.7.2.1 orders their corners. */
+/* Adds the triangles of a list (4), strip (5) or fan (6), with corners ordered as in 3.7.2.1. */
 static void add_triangles(scene *s, const instance *in, const corners *c, uint64_t mode) {
     abuti_gltf *gltf = s->gltf;
     uint32_t triangles = mode == 4 ? c->count / 3 : c->count - 2;
@@ -517,10 +518,10 @@ static void add_triangles(scene *s, const instance *in, const corners *c, uint64
             k[0] = 3 * i, k[1] = 3 * i + 1, k[2] = 3 * i + 2;
         else if (mode == 6)
             k[0] = i + 1, k[1] = i + 2, k[2] = 0;
-        uint32_t a = corner(s, c, k[0]), b = corner(s, c, k[1]), d = corner(s, c, k[2]);
+        uint32_t a = read_index(s, c, k[0]), b = read_index(s, c, k[1]), d = read_index(s, c, k[2]);
         if (gltf->status)
             return;
-        gltf->status = abuti_read_triangle(s->reader, a, in->turned ? d : b, in->turned ? b : d);
+        gltf->status = abuti_read_triangle(s->reader, a, in->flipped ? d : b, in->flipped ? b : d);
         if (!gltf->status)
             gltf->status = abuti_read_tick(s->reader);
     }
@@ -543,17 +544,17 @@ static void add_primitive(scene *s, instance *in, uint32_t primitive) {
     if (!abuti_gltf_spend(s->gltf, 1))
         return;
     if (gltf->json.values[primitive].kind != ABUTI_JSON_OBJECT) {
-        abuti_gltf_fail(gltf, "a primitive is no object");
+        abuti_gltf_fail(gltf, "a primitive is not an object");
         return;
     }
-    uint64_t mode = abuti_gltf_whole(gltf, primitive, "mode", 4);
+    uint64_t mode = abuti_gltf_integer(gltf, primitive, "mode", 4);
     uint32_t attributes = abuti_gltf_member(gltf, primitive, "attributes", ABUTI_JSON_OBJECT);
     uint32_t indices = abuti_gltf_reference(gltf, primitive, "indices", ABUTI_GLTF_ACCESSORS);
     uint32_t positions = ABUT_NONE;
     if (attributes)
         positions = abuti_gltf_reference(gltf, attributes, "POSITION", ABUTI_GLTF_ACCESSORS);
     if (!gltf->status && mode > 6)
-        abuti_gltf_fail(gltf, "a primitive has mode %" PRIu64 "; it goes from 0 to 6", mode);
+        abuti_gltf_fail(gltf, "a primitive has mode %" PRIu64 "; it must be from 0 to 6", mode);
     if (gltf->status)
         return;
     if (mode < 4 || positions == ABUT_NONE) {
@@ -566,12 +567,12 @@ static void add_primitive(scene *s, instance *in, uint32_t primitive) {
     if (indices != ABUT_NONE)
         open_indices(gltf, indices, mode, &c);
     if (!gltf->status && (c.count < 3 || (mode == 4 && c.count % 3)))
-        abuti_gltf_fail(gltf, "%" PRIu32 " corners make no whole number of triangles", c.count);
+        abuti_gltf_fail(gltf, "%" PRIu32 " corners are not a whole number of triangles", c.count);
     if (abuti_gltf_spend(s->gltf, c.count))
         add_triangles(s, in, &c, mode);
 }
 
-/* ---- meshes in their places ---- */
+/* ---- mesh instances ---- */
 
 static void add_mesh(scene *s, instance *in) {
     abuti_gltf *gltf = s->gltf;
@@ -580,15 +581,15 @@ static void add_mesh(scene *s, instance *in) {
     uint32_t list = abuti_gltf_member(gltf, object, "primitives", ABUTI_JSON_LIST);
     if (!in->weights)
         in->weights = abuti_gltf_member(gltf, object, "weights", ABUTI_JSON_LIST);
-    in->turned = v3_dot(in->placed.linear.row[0],
-                        v3_cross(in->placed.linear.row[1], in->placed.linear.row[2])) < 0;
+    in->flipped = v3_dot(in->placed.linear.row[0],
+                         v3_cross(in->placed.linear.row[1], in->placed.linear.row[2])) < 0;
     s->instance++;
     abuti_gltf_spend(s->gltf, 1);
     for (uint32_t i = list + 1; list && i < values[list].next && !gltf->status; i = values[i].next)
         add_primitive(s, in, i);
 }
 
-/* The matrices of the joints of a skin: from the mesh to the joint, then to the scene. */
+/* Computes the matrices of the joints of a skin: from the mesh to the joint, then to the scene. */
 static void open_skin(scene *s, uint32_t skin, instance *in) {
     abuti_gltf *gltf = s->gltf;
     const abuti_json_value *values = gltf->json.values;
@@ -666,7 +667,7 @@ static void add_scene(scene *s) {
     if (gltf->lists[ABUTI_GLTF_NODES].count || gltf->lists[ABUTI_GLTF_SCENES].count)
         meshes = 0;
     if (s->rig && !s->count)
-        abuti_gltf_fail(gltf, "has no nodes, so that there are no bones");
+        abuti_gltf_fail(gltf, "has no nodes, hence no bones");
     for (uint32_t i = 0; i < meshes && !gltf->status; i++) {
         instance in = {.mesh = i, .placed = identity};
         add_mesh(s, &in);
@@ -674,7 +675,7 @@ static void add_scene(scene *s) {
     if (!gltf->status && s->skipped)
         abuti_log(s->reader->context, ABUT_LOG_WARNING,
                   "%s: %" PRIu64 " primitives are points or lines, or have no positions, and are "
-                  "left out",
+                  "skipped",
                   s->reader->name, s->skipped);
     if (!gltf->status && s->rig)
         s->rig->finish(s->rig, gltf);
@@ -685,7 +686,7 @@ abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
     abuti_gltf gltf;
     reader->place = ABUTI_PLACE_NONE;
     reader->up = v3(0, 1, 0);
-    bool device = path && !strncmp(path, "/dev/", 5); /* a folder that holds no buffers */
+    bool device = path && !strncmp(path, "/dev/", 5); /* a folder without buffers */
     abut_status status = abuti_gltf_open(&gltf, reader, device ? NULL : path);
     if (!status) {
         uint32_t nodes = gltf.lists[ABUTI_GLTF_NODES].count;
@@ -718,9 +719,10 @@ abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
 
 abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
     (void)path;
-    return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                      "%s: is glTF, and this build of abut lacks yajl, which it reads that with",
-                      reader->name);
+    return abuti_fail(
+        ABUT_ERROR_UNSUPPORTED,
+        "%s: is glTF, which this build of abut cannot read because it does not include yajl",
+        reader->name);
 }
 
 #endif

@@ -1,23 +1,23 @@
 /* Wavefront OBJ: vertices (v) and faces (f); everything else is skipped.
  *
- * A comment goes from # to the end of the line, also right behind a vertex or face.
+ * A comment goes from # to the end of the line, also directly after a vertex or face.
  *
- * Corners may be written v, v/t, v//n or v/t/n. Positive indices count from 1 and may name vertices
- * that follow later; negative ones count back from the last vertex so far. A backslash at the end
- * of a line continues a vertex or face. It continues nothing else: a comment or material that
- * happens to end with one (a Windows path) must not swallow the vertex on the next line.
+ * Corners may be written v, v/t, v//n or v/t/n. Positive indices count from 1 and may refer to
+ * vertices that follow later; negative ones count back from the last vertex so far. A backslash at
+ * the end of a line continues a vertex or face. It continues nothing else: a comment or material
+ * that ends with one (a Windows path) must not skip the vertex on the next line.
  */
 #include "mesh/files.h"
 
 #include <inttypes.h>
 
-/* The farthest vertex that some face named, and where: whether it exists is known at the end. */
-typedef struct farthest {
+/* The highest vertex index in a face, and its line: whether it exists is known at the end. */
+typedef struct highest_index {
     uint32_t vertex;
     uint64_t line; /* 0 = no face yet */
-} farthest;
+} highest_index;
 
-static abut_status read_v(abuti_reader *reader) {
+static abut_status read_vertex(abuti_reader *reader) {
     double p[3];
     for (int axis = 0; axis < 3; axis++) {
         static const char *const names[] = {"a number for x", "a number for y", "a number for z"};
@@ -34,7 +34,7 @@ static abut_status read_v(abuti_reader *reader) {
     return status;
 }
 
-/* After the vertex of a corner: nothing, /t, //n or /t/n. Null where it is anything else. */
+/* The rest of a corner after its vertex: nothing, /t, //n or /t/n. Null if it is anything else. */
 static const unsigned char *skip_slashes(const unsigned char *at, const unsigned char *end) {
     int64_t unused;
     for (int part = 0; part < 2 && at < end && *at == '/'; part++) {
@@ -46,7 +46,7 @@ static const unsigned char *skip_slashes(const unsigned char *at, const unsigned
     return at == end || abuti_is_space(*at) || *at == '\\' || *at == '#' ? at : NULL;
 }
 
-static abut_status read_corner(abuti_reader *reader, farthest *most) {
+static abut_status read_corner(abuti_reader *reader, highest_index *highest) {
     abuti_source *source = &reader->source;
     size_t visible = abuti_read_fill(reader, ABUTI_SOURCE_LOOKAHEAD);
     const unsigned char *end =
@@ -60,32 +60,32 @@ static abut_status read_corner(abuti_reader *reader, farthest *most) {
     source->at = after;
     int64_t so_far = (int64_t)reader->positions.count;
     if (index == 0)
-        return abuti_read_fail(reader, "a face names vertex 0; OBJ counts from 1");
+        return abuti_read_fail(reader, "a face refers to vertex 0; OBJ counts from 1");
     if (index < -so_far)
         return abuti_read_fail(reader,
-                               "a face names vertex %" PRId64 ", but only %" PRId64
+                               "a face refers to vertex %" PRId64 ", but only %" PRId64
                                " vertices come before it",
                                index, so_far);
     if (index >= ABUT_NONE)
-        return abuti_read_fail(reader, "a face names vertex %" PRId64 ", which is out of range",
+        return abuti_read_fail(reader, "a face refers to vertex %" PRId64 ", which is out of range",
                                index);
     uint32_t vertex = (uint32_t)(index < 0 ? so_far + index : index - 1);
-    if (vertex >= so_far && (!most->line || vertex > most->vertex))
-        *most = (farthest){vertex, reader->line};
+    if (vertex >= so_far && (!highest->line || vertex > highest->vertex))
+        *highest = (highest_index){vertex, reader->line};
     return abuti_read_corner(reader, vertex);
 }
 
-static abut_status read_f(abuti_reader *reader, farthest *most) {
+static abut_status read_face(abuti_reader *reader, highest_index *highest) {
     abut_status status = ABUT_OK;
     abuti_read_face_begin(reader);
     while (!status && abuti_text_blanks(reader, true) && *reader->source.at != '#')
-        status = read_corner(reader, most);
+        status = read_corner(reader, highest);
     return status ? status : abuti_read_face_end(reader);
 }
 
 abut_status abuti_read_obj(abuti_reader *reader) {
     abuti_source *source = &reader->source;
-    farthest most = {0, 0};
+    highest_index highest = {0, 0};
     abut_status status = ABUT_OK;
     reader->marks = "#\\";
     while (!status && abuti_text_space(reader)) {
@@ -94,21 +94,21 @@ abut_status abuti_read_obj(abuti_reader *reader) {
         bool alone = visible < 2 || abuti_is_space(source->at[1]) || source->at[1] == '\\';
         if (alone && letter == 'v') {
             source->at++;
-            status = read_v(reader);
+            status = read_vertex(reader);
         } else if (alone && letter == 'f') {
             source->at++;
-            status = read_f(reader, &most);
+            status = read_face(reader, &highest);
         } else {
             abuti_text_skip_line(reader);
         }
         if (!status)
             status = abuti_read_tick(reader);
     }
-    if (!status && most.line && most.vertex >= reader->positions.count) {
-        reader->line = most.line;
-        status =
-            abuti_read_fail(reader, "a face names vertex %" PRIu64 ", but the file has only %zu",
-                            (uint64_t)most.vertex + 1, reader->positions.count);
+    if (!status && highest.line && highest.vertex >= reader->positions.count) {
+        reader->line = highest.line;
+        status = abuti_read_fail(reader,
+                                 "a face refers to vertex %" PRIu64 ", but the file has only %zu",
+                                 (uint64_t)highest.vertex + 1, reader->positions.count);
     }
     return status;
 }

@@ -1,30 +1,29 @@
-/* Object File Format of Geomview: counts, vertices, faces, in words that any white space separates.
+/* Object File Format of Geomview: counts, vertices, faces, as words separated by any white space.
  *
- *     OFF                  keyword; may be missing. Letters before OFF say what vertices have
- *     8 6 12               vertices, faces, edges; the last is not used and may be missing
- *     0.5 0.5 0.5          one vertex: coordinates, then a normal (N), colour (C), texture (ST)
- *     4 0 1 2 3 255 0 0    one face: its corners, counted from 0; a colour up to the end of the
- * line
+ *      OFF                  keyword, optional. Letters before OFF state what vertices have
+ *      8 6 12               vertices, faces, edges; the last is not used, and optional
+ *      0.5 0.5 0.5          one vertex: coordinates, then a normal (N), colour (C), texture (ST)
+ *      4 0 1 2 3 255 0 0    one face: its corners, from 0; a colour up to the end of the line
  *
- * Comments go from # to the end of the line, anywhere, also right behind a number. Coordinates of a
- * vertex and corners of a face may stand on any number of lines. Colours have no fixed length, so
- * what has one ends with its line. What the file has beyond its faces is an error: then the counts,
- * or our reading of the lines, are wrong. Faces of one or two corners are points and edges, and no
- * part of a mesh.
+ * Comments go from # to the end of the line, anywhere, also directly after a number. The
+ * coordinates of a vertex and the corners of a face may be on any number of lines. Colours have no
+ * fixed length, so an element with one ends with its line. Anything after the last face is an
+ * error: then the counts, or our interpretation of the lines, are wrong. Faces of one or two
+ * corners are points and edges, not part of a mesh.
  */
 #include "mesh/files.h"
 
 #include <inttypes.h>
 
 typedef struct off_header {
-    bool normals;         /* three numbers more a vertex */
+    bool normals;         /* three more numbers per vertex */
     bool colours;         /* numbers up to the end of the line */
-    int64_t vertex_count; /* as the file says; trusted for nothing but ends */
+    int64_t vertex_count; /* as the file states; only used to find the end */
     int64_t face_count;
 } off_header;
 
 /* Skips white space and comments; false at the end of the file. */
-static bool to_word(abuti_reader *reader) {
+static bool skip_to_word(abuti_reader *reader) {
     while (abuti_text_space(reader)) {
         if (*reader->source.at != '#')
             return true;
@@ -33,24 +32,24 @@ static bool to_word(abuti_reader *reader) {
     return false;
 }
 
-/* Skips blanks and a comment; whether a word follows on this line. */
-static bool word_on_line(abuti_reader *reader) {
+/* Skips blanks and a comment; returns whether a word follows on this line. */
+static bool has_word_on_line(abuti_reader *reader) {
     return abuti_text_blanks(reader, false) && *reader->source.at != '#';
 }
 
-static abut_status whole_at(abuti_reader *reader, const char *where, const char *what,
-                            int64_t *value) {
-    if (!to_word(reader))
+static abut_status read_integer(abuti_reader *reader, const char *where, const char *what,
+                                int64_t *value) {
+    if (!skip_to_word(reader))
         return abuti_read_fail_end(reader, where);
-    return abuti_text_whole(reader, what, value);
+    return abuti_text_integer(reader, what, value);
 }
 
-/* The letters before OFF; false where it is no such word. */
+/* Parses the letters before OFF; false if it is not such a word. */
 static bool is_keyword(const char *word, size_t length, off_header *header, char *other) {
     size_t at = 0;
     *other = 0;
     if (length >= 2 && word[0] == 'S' && word[1] == 'T') {
-        header->colours = true; /* texture: two numbers, at the end of the line as well */
+        header->colours = true; /* texture: two numbers, also at the end of the line */
         at = 2;
     }
     if (at < length && word[at] == 'C') {
@@ -78,7 +77,7 @@ bool abuti_off_starts(const unsigned char *at, size_t bytes) {
 }
 
 static abut_status read_header(abuti_reader *reader, off_header *header) {
-    if (!to_word(reader))
+    if (!skip_to_word(reader))
         return abuti_read_fail_end(reader, "before the counts of vertices and faces");
     unsigned char first = *reader->source.at;
     if (first < '0' || first > '9' ||
@@ -89,19 +88,19 @@ static abut_status read_header(abuti_reader *reader, off_header *header) {
         if (!is_keyword(word, length, header, &other))
             return abuti_read_fail(reader, "the file does not begin with OFF or with counts");
         if (other)
-            return abuti_read_fail(reader, "%cOFF has vertices of other than three dimensions",
+            return abuti_read_fail(reader, "%cOFF has vertices that are not three-dimensional",
                                    other);
-        if (word_on_line(reader) && *reader->source.at == 'B')
-            return abuti_read_fail(reader, "binary OFF is not read; write it as text");
+        if (has_word_on_line(reader) && *reader->source.at == 'B')
+            return abuti_read_fail(reader, "binary OFF cannot be read; write it as text");
     }
-    abut_status status = whole_at(reader, "before the counts of vertices and faces",
-                                  "the number of vertices", &header->vertex_count);
+    abut_status status = read_integer(reader, "before the counts of vertices and faces",
+                                      "the number of vertices", &header->vertex_count);
     if (!status)
-        status = whole_at(reader, "before the number of faces", "the number of faces",
-                          &header->face_count);
+        status = read_integer(reader, "before the number of faces", "the number of faces",
+                              &header->face_count);
     int64_t edges;
-    if (!status && word_on_line(reader))
-        status = abuti_text_whole(reader, "the number of edges", &edges);
+    if (!status && has_word_on_line(reader))
+        status = abuti_text_integer(reader, "the number of edges", &edges);
     if (!status && (header->vertex_count < 0 || header->face_count < 0))
         status = abuti_read_fail(reader, "a count is negative");
     return status;
@@ -111,7 +110,7 @@ static abut_status read_vertex(abuti_reader *reader, const off_header *header) {
     double values[6];
     int count = header->normals ? 6 : 3;
     for (int i = 0; i < count; i++) {
-        if (!to_word(reader))
+        if (!skip_to_word(reader))
             return abuti_read_fail_end(reader, "in the vertices");
         abut_status status =
             abuti_text_number(reader, i < 3 ? "a coordinate" : "part of a normal", &values[i]);
@@ -125,10 +124,10 @@ static abut_status read_vertex(abuti_reader *reader, const off_header *header) {
 
 static abut_status read_corner(abuti_reader *reader) {
     int64_t vertex;
-    abut_status status = whole_at(reader, "in a face", "a corner of a face", &vertex);
+    abut_status status = read_integer(reader, "in a face", "a corner of a face", &vertex);
     if (!status && (vertex < 0 || (uint64_t)vertex >= reader->positions.count))
         status = abuti_read_fail(reader,
-                                 "a face names vertex %" PRId64 ", but the file has only %zu, "
+                                 "a face refers to vertex %" PRId64 ", but the file has only %zu, "
                                  "counted from 0",
                                  vertex, reader->positions.count);
     return status ? status : abuti_read_corner(reader, (uint32_t)vertex);
@@ -136,7 +135,7 @@ static abut_status read_corner(abuti_reader *reader) {
 
 static abut_status read_face(abuti_reader *reader, uint64_t *skipped) {
     int64_t corners;
-    abut_status status = whole_at(reader, "in the faces", "the number of corners", &corners);
+    abut_status status = read_integer(reader, "in the faces", "the number of corners", &corners);
     if (!status && corners < 1)
         status = abuti_read_fail(reader, "a face has %" PRId64 " corners", corners);
     abuti_read_face_begin(reader);
@@ -163,14 +162,14 @@ abut_status abuti_read_off(abuti_reader *reader) {
         status = read_face(reader, &skipped);
         status = status ? status : abuti_read_tick(reader);
     }
-    if (!status && to_word(reader))
+    if (!status && skip_to_word(reader))
         status = abuti_read_fail(reader,
                                  "there is more than %" PRId64 " vertices and %" PRId64
-                                 " faces, which is all that the file announces",
+                                 " faces, which the file declares",
                                  header.vertex_count, header.face_count);
     if (!status && skipped)
         abuti_log(reader->context, ABUT_LOG_WARNING,
-                  "%s: %" PRIu64 " faces of one or two corners are points or edges, and left out",
+                  "%s: %" PRIu64 " faces of one or two corners are points or edges, and skipped",
                   reader->name, skipped);
     return status;
 }

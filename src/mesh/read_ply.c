@@ -1,9 +1,9 @@
 /* PLY (Turk 1994): text, little-endian or big-endian binary, any elements and properties in any
- * order. Taken are x, y and z of "vertex" and the list "vertex_indices" or "vertex_index" of
- * "face" and of "tristrips", where -1 ends a strip and begins another; all else is stepped over.
+ * order. Used are x, y and z of "vertex" and the list "vertex_indices" or "vertex_index" of "face"
+ * and of "tristrips", where -1 ends a strip and begins another; everything else is skipped.
  *
- * All values go through a double, which holds each of PLY's eight types exactly. Counts in the
- * header are compared with the size of the file before anything is read.
+ * All values are converted to double, which represents each of PLY's eight types exactly. Counts in
+ * the header are compared with the size of the file before data are read.
  */
 #include "mesh/files.h"
 
@@ -18,7 +18,7 @@ typedef enum role { ROLE_X, ROLE_Y, ROLE_Z, ROLE_CORNERS, ROLE_NONE } role;
 
 typedef struct property {
     unsigned char type;
-    unsigned char count_type; /* of a list; else NO_TYPE */
+    unsigned char count_type; /* of a list; otherwise NO_TYPE */
     unsigned char role;
 } property;
 
@@ -55,7 +55,7 @@ static value_type find_type(const char *word, size_t length) {
     return NO_TYPE;
 }
 
-/* The next word of this line; empty where there is none. */
+/* The next word of this line; empty if there is none. */
 static size_t next_word(abuti_reader *reader, const char **word) {
     return abuti_text_blanks(reader, false) ? abuti_text_word(reader, word) : 0;
 }
@@ -96,35 +96,35 @@ static abut_status read_format(ply *file) {
 
 static abut_status read_element(ply *file) {
     abuti_reader *reader = file->reader;
-    element made = {.kind = OTHER, .first = file->properties.count, .line = reader->line};
+    element added = {.kind = OTHER, .first = file->properties.count, .line = reader->line};
     const char *word;
     size_t length = next_word(reader, &word);
     if (!length)
         return abuti_read_fail(reader, "an element without a name");
     if (abuti_text_is(word, length, "vertex"))
-        made.kind = VERTEX;
+        added.kind = VERTEX;
     else if (abuti_text_is(word, length, "face"))
-        made.kind = FACE;
+        added.kind = FACE;
     else if (abuti_text_is(word, length, "tristrips"))
-        made.kind = STRIPS;
+        added.kind = STRIPS;
     int64_t count;
     abuti_text_blanks(reader, false);
-    abut_status status = abuti_text_whole(reader, "a count of elements", &count);
+    abut_status status = abuti_text_integer(reader, "a count of elements", &count);
     if (status)
         return status;
     if (count < 0)
         return abuti_read_fail(reader, "a count of %" PRId64 " elements", count);
-    made.count = (uint64_t)count;
-    if (made.kind != OTHER && file->has[made.kind])
-        return abuti_read_fail(reader, "a second element '%s'", kind_names[made.kind]);
-    if (made.kind != OTHER)
-        file->has[made.kind] = true;
-    if (made.kind == VERTEX)
-        file->vertex_count = made.count;
+    added.count = (uint64_t)count;
+    if (added.kind != OTHER && file->has[added.kind])
+        return abuti_read_fail(reader, "a second element '%s'", kind_names[added.kind]);
+    if (added.kind != OTHER)
+        file->has[added.kind] = true;
+    if (added.kind == VERTEX)
+        file->vertex_count = added.count;
     void *slot = abuti_list_push(reader->context, &file->elements);
     if (!slot)
         return ABUT_ERROR_MEMORY;
-    memcpy(slot, &made, sizeof made);
+    memcpy(slot, &added, sizeof added);
     return ABUT_OK;
 }
 
@@ -150,7 +150,7 @@ static abut_status read_property(ply *file) {
     if (length && abuti_text_is(word, length, "list")) {
         status = read_type(reader, &count_type);
         if (!status && count_type >= F32)
-            return abuti_read_fail(reader, "a list cannot be counted in fractions");
+            return abuti_read_fail(reader, "the count of a list must be an integer type");
     } else if (length) {
         reader->source.at = (const unsigned char *)word;
     }
@@ -165,7 +165,7 @@ static abut_status read_property(ply *file) {
     if (found != ROLE_NONE && (owner->roles & 1u << found))
         return abuti_read_fail(reader, "a second property '%.*s'", (int)length, word);
     if (found == ROLE_CORNERS && (count_type == NO_TYPE || type >= F32))
-        return abuti_read_fail(reader, "'%.*s' must be a list of whole numbers", (int)length, word);
+        return abuti_read_fail(reader, "'%.*s' must be a list of integers", (int)length, word);
     if (found < ROLE_CORNERS && count_type != NO_TYPE)
         return abuti_read_fail(reader, "'%.*s' of a vertex must not be a list", (int)length, word);
     owner->roles |= 1u << found;
@@ -177,26 +177,26 @@ static abut_status read_property(ply *file) {
     return ABUT_OK;
 }
 
-/* Whether there are enough bytes for what the header promises. */
+/* Checks that the file has enough bytes for the counts of the header. */
 static abut_status check_counts(ply *file, uint64_t left) {
     abuti_reader *reader = file->reader;
     for (size_t i = 0; i < file->elements.count && left != UINT64_MAX; i++) {
         const element *e = abuti_list_at(&file->elements, i);
-        uint64_t least = 0;
+        uint64_t bytes_min = 0;
         for (size_t k = 0; k < e->property_count; k++) {
             const property *p = abuti_list_at(&file->properties, e->first + k);
-            least +=
+            bytes_min +=
                 file->text ? 2 : type_bytes[p->count_type == NO_TYPE ? p->type : p->count_type];
         }
         /* the last word of a text needs no separator */
-        if (least && e->count > (left + file->text) / least) {
+        if (bytes_min && e->count > (left + file->text) / bytes_min) {
             reader->line = e->line;
             return abuti_read_fail(reader,
-                                   "the header promises %" PRIu64 " of this element, but only "
-                                   "%" PRIu64 " bytes are left for them; it may be cut off",
+                                   "the header declares %" PRIu64 " of this element, but only "
+                                   "%" PRIu64 " bytes are left for them; it may be truncated",
                                    e->count, left);
         }
-        uint64_t used = least * e->count;
+        uint64_t used = bytes_min * e->count;
         left = left > used ? left - used : 0;
     }
     return ABUT_OK;
@@ -207,7 +207,7 @@ static abut_status check_header(ply *file) {
     if (!file->has_format)
         return abuti_read_fail(reader, "the header has no 'format'");
     if (!file->has[VERTEX] || !(file->has[FACE] || file->has[STRIPS]))
-        return abuti_read_fail(reader, "the header has no element '%s', so this is no mesh",
+        return abuti_read_fail(reader, "the header has no element '%s', so this is not a mesh",
                                kind_names[file->has[VERTEX] ? FACE : VERTEX]);
     for (size_t i = 0; i < file->elements.count; i++) {
         const element *e = abuti_list_at(&file->elements, i);
@@ -244,11 +244,11 @@ static abut_status read_line(ply *file, bool *ended) {
     return abuti_text_fail_word(reader, "a word of a PLY header");
 }
 
-/* Ends the header's last line. Where lines end with a lone CR, an LF after it belongs to the data.
- */
-static void end_header(ply *file, bool lone_cr) {
+/* Ends the last line of the header. If lines end with a single CR, an LF after it belongs to the
+ * data. */
+static void end_header(ply *file, bool single_cr) {
     abuti_source *source = &file->reader->source;
-    if (lone_cr && abuti_text_peek(file->reader) == '\r') {
+    if (single_cr && abuti_text_peek(file->reader) == '\r') {
         source->at++;
         file->reader->line++;
     } else {
@@ -266,7 +266,7 @@ static abut_status read_header(ply *file) {
         return abuti_text_fail_word(reader, "'ply', with which a PLY file starts");
     }
     size_t visible = abuti_source_fill(source, 2);
-    bool lone_cr = visible >= 2 && source->at[0] == '\r' && source->at[1] != '\n';
+    bool single_cr = visible >= 2 && source->at[0] == '\r' && source->at[1] != '\n';
     bool ended = false;
     abut_status status = ABUT_OK;
     while (!status && !ended) {
@@ -279,7 +279,7 @@ static abut_status read_header(ply *file) {
         return status;
     if (!file->text && abuti_text_peek(reader) < 0)
         return abuti_read_fail_end(reader, "in the header");
-    end_header(file, lone_cr);
+    end_header(file, single_cr);
     uint64_t data_line = reader->line;
     status = check_header(file);
     if (!status)
@@ -293,7 +293,7 @@ static abut_status read_header(ply *file) {
 
 /* ---- data ---- */
 
-static inline double load(const unsigned char *at, value_type type, bool swap) {
+static inline double load_value(const unsigned char *at, value_type type, bool swap) {
     unsigned char bytes[8];
     size_t count = type_bytes[type];
     if (swap) {
@@ -338,7 +338,7 @@ static abut_status fail_data_end(ply *file, const element *e, uint64_t index) {
     return abuti_read_fail_end(file->reader, where);
 }
 
-/* One value of the element with that index. */
+/* Reads one value of the element with that index. */
 static abut_status read_value(ply *file, const element *e, uint64_t index, value_type type,
                               double *value) {
     abuti_reader *reader = file->reader;
@@ -347,7 +347,7 @@ static abut_status read_value(ply *file, const element *e, uint64_t index, value
         size_t bytes = type_bytes[type];
         if (abuti_read_fill(reader, bytes) < bytes)
             return fail_data_end(file, e, index);
-        *value = load(source->at, type, file->swap);
+        *value = load_value(source->at, type, file->swap);
         source->at += bytes;
         return ABUT_OK;
     }
@@ -359,9 +359,9 @@ static abut_status read_value(ply *file, const element *e, uint64_t index, value
     return status;
 }
 
-/* Steps over `count` values. */
-static abut_status skip(ply *file, const element *e, uint64_t index, value_type type,
-                        uint64_t count) {
+/* Skips `count` values. */
+static abut_status skip_values(ply *file, const element *e, uint64_t index, value_type type,
+                               uint64_t count) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     uint64_t bytes = count * type_bytes[type]; /* both below 2^33 */
@@ -385,7 +385,7 @@ static inline abut_status check_corner(ply *file, const element *e, uint64_t ind
     if (vertex >= 0 && vertex < (double)file->vertex_count && vertex == (double)(uint32_t)vertex)
         return ABUT_OK;
     return abuti_read_fail(file->reader,
-                           "%s %" PRIu64 " names vertex %.17g, but there are only %" PRIu64,
+                           "%s %" PRIu64 " refers to vertex %.17g, but there are only %" PRIu64,
                            kind_names[e->kind], index, vertex, file->vertex_count);
 }
 
@@ -395,10 +395,10 @@ static inline abut_status add_corner(ply *file, const element *e, uint64_t index
     return status ? status : abuti_read_corner(file->reader, (uint32_t)vertex);
 }
 
-/* Each vertex makes a triangle with the two before it, every second one the other way round, so
- * that all face the same side. One that names a vertex twice only joins two strips. */
-static abut_status get_strips(ply *file, const element *e, uint64_t index, value_type type,
-                              uint64_t count) {
+/* Each vertex makes a triangle with the two before it, every second one in reverse order, so that
+ * all have the same orientation. A triangle with a repeated vertex only joins two strips. */
+static abut_status read_strips(ply *file, const element *e, uint64_t index, value_type type,
+                               uint64_t count) {
     uint32_t last[2] = {0, 0}, length = 0;
     abut_status status = ABUT_OK;
     for (uint64_t i = 0; i < count && !status; i++) {
@@ -423,18 +423,18 @@ static abut_status get_strips(ply *file, const element *e, uint64_t index, value
     return status;
 }
 
-static abut_status get_corners(ply *file, const element *e, uint64_t index, value_type type,
-                               uint64_t count) {
+static abut_status read_corners(ply *file, const element *e, uint64_t index, value_type type,
+                                uint64_t count) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     abut_status status = ABUT_OK;
     abuti_read_face_begin(reader);
-    if (!file->text && count <= ABUTI_SOURCE_LOOKAHEAD / 8) { /* in view at once */
+    if (!file->text && count <= ABUTI_SOURCE_LOOKAHEAD / 8) { /* visible at once */
         size_t bytes = (size_t)count * type_bytes[type];
         if (abuti_read_fill(reader, bytes) < bytes)
             return fail_data_end(file, e, index);
         for (uint64_t i = 0; i < count && !status; i++, source->at += type_bytes[type])
-            status = add_corner(file, e, index, load(source->at, type, file->swap));
+            status = add_corner(file, e, index, load_value(source->at, type, file->swap));
     } else {
         for (uint64_t i = 0; i < count && !status; i++) {
             double vertex;
@@ -455,21 +455,21 @@ static abut_status read_list(ply *file, const element *e, uint64_t index, const 
     if (!(count >= 0 && count <= UINT32_MAX && count == (double)(uint32_t)count))
         return abuti_read_fail(reader, "%s %" PRIu64 " has a list of %.17g values",
                                kind_names[e->kind], index, count);
-    uint64_t least = file->text ? 2 : type_bytes[p->type], left = abuti_read_left(reader);
-    if (left != UINT64_MAX && (uint64_t)count > (left + file->text) / least)
+    uint64_t bytes_min = file->text ? 2 : type_bytes[p->type], left = abuti_read_left(reader);
+    if (left != UINT64_MAX && (uint64_t)count > (left + file->text) / bytes_min)
         return abuti_read_fail(reader,
                                "%s %" PRIu64 " has a list of %.17g values, but only %" PRIu64
-                               " bytes are left; the file may be cut off",
+                               " bytes are left; the file may be truncated",
                                kind_names[e->kind], index, count, left);
     if (p->role == ROLE_CORNERS && e->kind == STRIPS)
-        return get_strips(file, e, index, (value_type)p->type, (uint64_t)count);
+        return read_strips(file, e, index, (value_type)p->type, (uint64_t)count);
     if (p->role == ROLE_CORNERS)
-        return get_corners(file, e, index, (value_type)p->type, (uint64_t)count);
-    return skip(file, e, index, (value_type)p->type, (uint64_t)count);
+        return read_corners(file, e, index, (value_type)p->type, (uint64_t)count);
+    return skip_values(file, e, index, (value_type)p->type, (uint64_t)count);
 }
 
-/* One element, property by property. */
-static abut_status read_one(ply *file, const element *e, uint64_t index) {
+/* Reads one element, property by property. */
+static abut_status read_element_data(ply *file, const element *e, uint64_t index) {
     double position[3] = {0, 0, 0};
     abut_status status = ABUT_OK;
     for (size_t k = 0; k < e->property_count && !status; k++) {
@@ -479,34 +479,35 @@ static abut_status read_one(ply *file, const element *e, uint64_t index) {
         else if (p->role <= ROLE_Z)
             status = read_value(file, e, index, (value_type)p->type, &position[p->role]);
         else
-            status = skip(file, e, index, (value_type)p->type, 1);
+            status = skip_values(file, e, index, (value_type)p->type, 1);
     }
     if (!status && e->kind == VERTEX)
         status = abuti_read_vertex(file->reader, v3(position[0], position[1], position[2]));
     return status;
 }
 
-/* Whether the file has bytes enough for all of an element, each of which takes `record`. */
+/* Whether the file has enough bytes for all of an element, at `record` bytes each. */
 static bool has_bytes_for(const ply *file, const element *e, size_t record) {
     uint64_t left = abuti_read_left(file->reader);
     return left != UINT64_MAX && record && e->count <= left / record;
 }
 
-/* Vertices of binary scalars, all at fixed places of a record: no need to go by property. */
+/* Reads vertices of binary scalars at fixed offsets of a record, without iterating over properties.
+ */
 static abut_status read_packed_vertices(ply *file, const element *e, size_t record,
                                         const size_t *offsets, const value_type *types) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     abut_status status = ABUT_OK;
     if (has_bytes_for(file, e, record))
-        status = abuti_list_expect(reader->context, &reader->positions, e->count);
+        status = abuti_list_reserve(reader->context, &reader->positions, e->count);
     for (uint64_t i = 0; i < e->count && !status; i++) {
         if (abuti_read_fill(reader, record) < record)
             return fail_data_end(file, e, i);
         reader->byte = abuti_source_offset(source);
         double p[3];
         for (int axis = 0; axis < 3; axis++)
-            p[axis] = load(source->at + offsets[axis], types[axis], file->swap);
+            p[axis] = load_value(source->at + offsets[axis], types[axis], file->swap);
         status = abuti_read_vertex(reader, v3(p[0], p[1], p[2]));
         source->at += record;
         if (!status)
@@ -515,8 +516,8 @@ static abut_status read_packed_vertices(ply *file, const element *e, size_t reco
     return status;
 }
 
-/* Whether faces are nothing but a list as nearly all programs write it: a byte that counts, and
- * numbers of four bytes of this machine. */
+/* Whether faces are only a list as most programs write it: a count of one byte, and indices of four
+ * bytes in the byte order of this machine. */
 static bool has_plain_faces(const ply *file, const element *e) {
     const property *p = abuti_list_at(&file->properties, e->first);
     return e->kind == FACE && !file->text && !file->swap && e->property_count == 1 &&
@@ -525,19 +526,20 @@ static bool has_plain_faces(const ply *file, const element *e) {
 
 enum { PLAIN_BYTES = 1 + 3 * sizeof(uint32_t) };
 
-/* Takes triangles as long as they come whole and right; the caller looks at what does not. */
+/* Reads triangles as long as they are complete and valid; the caller handles the next element. */
 static abut_status read_plain_triangles(ply *file, const element *e, uint64_t *index) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     const property *p = abuti_list_at(&file->properties, e->first);
     const uint64_t limit = p->type == I32 ? (uint64_t)INT32_MAX + 1 : UINT32_MAX;
-    const uint32_t most = (uint32_t)(file->vertex_count < limit ? file->vertex_count : limit);
-    uint32_t corner[3]; /* a negative one is too large */
+    const uint32_t index_limit =
+        (uint32_t)(file->vertex_count < limit ? file->vertex_count : limit);
+    uint32_t corner[3]; /* a negative index is too large */
     abut_status status = ABUT_OK;
     while (*index < e->count && !status && abuti_read_fill(reader, PLAIN_BYTES) >= PLAIN_BYTES &&
            source->at[0] == 3) {
         memcpy(corner, source->at + 1, sizeof corner);
-        if (corner[0] >= most || corner[1] >= most || corner[2] >= most)
+        if (corner[0] >= index_limit || corner[1] >= index_limit || corner[2] >= index_limit)
             break;
         status = abuti_read_triangle(reader, corner[0], corner[1], corner[2]);
         source->at += PLAIN_BYTES;
@@ -548,7 +550,7 @@ static abut_status read_plain_triangles(ply *file, const element *e, uint64_t *i
     return status;
 }
 
-/* Whether that fits this element; gives the layout. */
+/* Whether read_packed_vertices() can read this element; returns the layout. */
 static bool find_layout(const ply *file, const element *e, size_t *record, size_t *offsets,
                         value_type *types) {
     *record = 0;
@@ -574,14 +576,14 @@ static abut_status read_elements(ply *file, const element *e) {
     abut_status status = ABUT_OK;
     bool plain = e->property_count && has_plain_faces(file, e);
     if (plain && has_bytes_for(file, e, PLAIN_BYTES))
-        status = abuti_list_expect(reader->context, &reader->triangles, e->count);
+        status = abuti_list_reserve(reader->context, &reader->triangles, e->count);
     for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
         if (plain)
             status = read_plain_triangles(file, e, &k);
         if (status || k == e->count)
             break;
         reader->byte = abuti_source_offset(&reader->source);
-        status = read_one(file, e, k);
+        status = read_element_data(file, e, k);
         if (!status)
             status = abuti_read_tick(reader);
     }

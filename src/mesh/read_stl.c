@@ -1,9 +1,9 @@
-/* STL, binary and text. It has no shared vertices, so corners of equal coordinates become one
+/* STL, binary and text. It has no shared vertices, so corners with equal coordinates become one
  * vertex, in the order of their first appearance, through a hash table.
  *
- * Which kind? Text starts with "solid", but so do many binary files. The size decides: 80 bytes of
- * anything, a count, and 50 bytes a triangle. Text of exactly that size cannot be: its bytes 80 to
- * 83, printable, would count more than 150 million triangles.
+ * Text starts with "solid", but so do many binary files. The size decides: 80 arbitrary bytes, a
+ * count, and 50 bytes per triangle. Text cannot have exactly that size: its bytes 80 to 83 are
+ * printable and would be a count of more than 150 million triangles.
  */
 #include "mesh/files.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#define HEAD_BYTES 84
+#define HEADER_BYTES 84
 #define TRIANGLE_BYTES 50
 
 static uint32_t read_u32(const unsigned char *bytes) {
@@ -21,9 +21,9 @@ static uint32_t read_u32(const unsigned char *bytes) {
 
 /* ---- equal corners ---- */
 
-/* Open addressing with linear probing, at most two thirds full. An entry holds a vertex and part of
- * its hash, so that most comparisons need no look at the vertex. The seed keeps hostile files from
- * aiming at one slot; the result does not depend on it. */
+/* Open addressing with linear probing, at most two thirds full. An entry has a vertex and part of
+ * its hash, so that most comparisons need not read the vertex. The seed prevents malicious files
+ * from targeting one slot; the result does not depend on it. */
 typedef struct entry {
     uint32_t vertex, tag;
 } entry;
@@ -34,19 +34,19 @@ typedef struct corner_table {
     uint64_t seed;
 } corner_table;
 
-static uint64_t mix(uint64_t h) { /* the finaliser of MurmurHash3 (Appleby) */
+static uint64_t mix_bits(uint64_t h) { /* the finaliser of MurmurHash3 (Appleby) */
     h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
     h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53u;
     return h ^ h >> 33;
 }
 
-static uint64_t hash(vec3 p, uint64_t seed) {
+static uint64_t hash_position(vec3 p, uint64_t seed) {
     p = v3_add(p, v3(0, 0, 0)); /* -0 becomes 0 */
     uint64_t bits[3];
     memcpy(bits, &p, sizeof bits);
-    uint64_t h = mix(bits[0] ^ seed);
-    h = mix(h ^ bits[1]) + seed;
-    return mix(h ^ bits[2]);
+    uint64_t h = mix_bits(bits[0] ^ seed);
+    h = mix_bits(h ^ bits[1]) + seed;
+    return mix_bits(h ^ bits[2]);
 }
 
 static abut_status table_create(abuti_reader *reader, corner_table *table, size_t capacity) {
@@ -69,7 +69,7 @@ static abut_status table_grow(abuti_reader *reader, corner_table *table) {
     for (size_t v = 0; v < reader->positions.count; v++) {
         vec3 p;
         memcpy(&p, abuti_list_at(&reader->positions, v), sizeof p);
-        uint64_t h = hash(p, table->seed);
+        uint64_t h = hash_position(p, table->seed);
         size_t slot = h & (table->capacity - 1);
         while (table->entries[slot].vertex != ABUT_NONE)
             slot = (slot + 1) & (table->capacity - 1);
@@ -79,9 +79,9 @@ static abut_status table_grow(abuti_reader *reader, corner_table *table) {
     return ABUT_OK;
 }
 
-static abut_status find_vertex(abuti_reader *reader, corner_table *table, vec3 p,
-                               uint32_t *vertex) {
-    uint64_t h = hash(p, table->seed);
+static abut_status find_or_add_vertex(abuti_reader *reader, corner_table *table, vec3 p,
+                                      uint32_t *vertex) {
+    uint64_t h = hash_position(p, table->seed);
     uint32_t tag = (uint32_t)(h >> 32);
     size_t slot = h & (table->capacity - 1);
     for (; table->entries[slot].vertex != ABUT_NONE; slot = (slot + 1) & (table->capacity - 1)) {
@@ -106,9 +106,9 @@ static abut_status find_vertex(abuti_reader *reader, corner_table *table, vec3 p
 
 bool abuti_stl_size_fits(abuti_reader *reader) {
     abuti_source *source = &reader->source;
-    if (abuti_source_fill(source, HEAD_BYTES) < HEAD_BYTES)
+    if (abuti_source_fill(source, HEADER_BYTES) < HEADER_BYTES)
         return false;
-    return source->total == HEAD_BYTES + (uint64_t)TRIANGLE_BYTES * read_u32(source->at + 80);
+    return source->total == HEADER_BYTES + (uint64_t)TRIANGLE_BYTES * read_u32(source->at + 80);
 }
 
 static abut_status read_binary_triangle(abuti_reader *reader, corner_table *table) {
@@ -120,7 +120,7 @@ static abut_status read_binary_triangle(abuti_reader *reader, corner_table *tabl
             uint32_t bits = read_u32(source->at + 12 + 12 * k + 4 * axis);
             memcpy(&p[axis], &bits, sizeof bits);
         }
-        abut_status status = find_vertex(reader, table, v3(p[0], p[1], p[2]), &corners[k]);
+        abut_status status = find_or_add_vertex(reader, table, v3(p[0], p[1], p[2]), &corners[k]);
         if (status)
             return status;
     }
@@ -131,11 +131,11 @@ static abut_status read_binary_triangle(abuti_reader *reader, corner_table *tabl
 static abut_status read_binary(abuti_reader *reader, corner_table *table) {
     abuti_source *source = &reader->source;
     reader->place = ABUTI_PLACE_BYTE;
-    if (abuti_source_fill(source, HEAD_BYTES) < HEAD_BYTES)
-        return abuti_read_fail_end(reader, "in the head of a binary STL (84 bytes)");
+    if (abuti_source_fill(source, HEADER_BYTES) < HEADER_BYTES)
+        return abuti_read_fail_end(reader, "in the header of a binary STL (84 bytes)");
     uint32_t count = read_u32(source->at + 80);
     reader->byte = 80;
-    source->at += HEAD_BYTES;
+    source->at += HEADER_BYTES;
     uint64_t left = abuti_read_left(reader);
     if (left / TRIANGLE_BYTES < count)
         return abuti_read_fail(reader,
@@ -145,7 +145,7 @@ static abut_status read_binary(abuti_reader *reader, corner_table *table) {
                                count, left, left / TRIANGLE_BYTES);
     abut_status status = ABUT_OK;
     if (left != UINT64_MAX)
-        status = abuti_list_expect(reader->context, &reader->triangles, count);
+        status = abuti_list_reserve(reader->context, &reader->triangles, count);
     for (uint32_t i = 0; i < count && !status; i++) {
         if (abuti_read_fill(reader, TRIANGLE_BYTES) < TRIANGLE_BYTES)
             return abuti_read_fail_end(reader, "in a triangle");
@@ -159,7 +159,7 @@ static abut_status read_binary(abuti_reader *reader, corner_table *table) {
 
 /* ---- text ---- */
 
-static abut_status expect(abuti_reader *reader, const char *text) {
+static abut_status expect_word(abuti_reader *reader, const char *text) {
     if (!abuti_text_space(reader))
         return abuti_read_fail_end(reader, "in a facet");
     const char *word;
@@ -183,22 +183,23 @@ static abut_status read_text_vertex(abuti_reader *reader, corner_table *table) {
             return status;
     }
     uint32_t vertex;
-    abut_status status = find_vertex(reader, table, v3(p[0], p[1], p[2]), &vertex);
+    abut_status status = find_or_add_vertex(reader, table, v3(p[0], p[1], p[2]), &vertex);
     return status ? status : abuti_read_corner(reader, vertex);
 }
 
-/* After "facet". The normal is skipped unread: it often is wrong, and always redundant. */
+/* Reads the rest of a facet after "facet". The normal is skipped: it is often wrong, and always
+ * redundant. */
 static abut_status read_facet(abuti_reader *reader, corner_table *table) {
-    abut_status status = expect(reader, "normal");
+    abut_status status = expect_word(reader, "normal");
     for (int i = 0; i < 3 && !status; i++) {
         if (!abuti_text_space(reader))
             return abuti_read_fail_end(reader, "in a facet");
         abuti_text_skip_word(reader);
     }
     if (!status)
-        status = expect(reader, "outer");
+        status = expect_word(reader, "outer");
     if (!status)
-        status = expect(reader, "loop");
+        status = expect_word(reader, "loop");
     abuti_read_face_begin(reader);
     while (!status) {
         if (!abuti_text_space(reader))
@@ -206,15 +207,15 @@ static abut_status read_facet(abuti_reader *reader, corner_table *table) {
         int letter = *reader->source.at;
         if (letter == 'e' || letter == 'E')
             break;
-        status = expect(reader, "vertex");
+        status = expect_word(reader, "vertex");
         if (!status)
             status = read_text_vertex(reader, table);
     }
     if (!status)
-        status = expect(reader, "endloop");
+        status = expect_word(reader, "endloop");
     if (!status)
         status = abuti_read_face_end(reader);
-    return status ? status : expect(reader, "endfacet");
+    return status ? status : expect_word(reader, "endfacet");
 }
 
 static abut_status read_text(abuti_reader *reader, corner_table *table) {
@@ -223,16 +224,16 @@ static abut_status read_text(abuti_reader *reader, corner_table *table) {
     while (!status && abuti_text_space(reader)) {
         int letter = *reader->source.at;
         if (!open) {
-            status = expect(reader, "solid");
+            status = expect_word(reader, "solid");
             abuti_text_skip_line(reader); /* its name */
             open = true;
         } else if (letter == 'e' || letter == 'E') {
-            status = expect(reader, "endsolid");
+            status = expect_word(reader, "endsolid");
             if (!status)
                 abuti_text_skip_line(reader);
             open = false;
         } else {
-            status = expect(reader, "facet");
+            status = expect_word(reader, "facet");
             if (!status)
                 status = read_facet(reader, table);
         }
@@ -244,7 +245,7 @@ static abut_status read_text(abuti_reader *reader, corner_table *table) {
     return status;
 }
 
-/* ---- which ---- */
+/* ---- text or binary ---- */
 
 static bool is_text(abuti_reader *reader) {
     abuti_source *source = &reader->source;
@@ -252,7 +253,7 @@ static bool is_text(abuti_reader *reader) {
     if (abuti_stl_size_fits(reader))
         return false;
     const unsigned char *p = source->at, *end = p + (visible < 512 ? visible : 512);
-    if (memchr(p, 0, (size_t)(end - p)) && visible >= HEAD_BYTES)
+    if (memchr(p, 0, (size_t)(end - p)) && visible >= HEADER_BYTES)
         return false;
     while (p < end && abuti_is_space(*p))
         p++;
@@ -263,7 +264,7 @@ abut_status abuti_read_stl(abuti_reader *reader) {
     corner_table table = {0};
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_REALTIME, &now);
-    table.seed = mix((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uintptr_t)&table);
+    table.seed = mix_bits((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uintptr_t)&table);
     abut_status status = table_create(reader, &table, 1024);
     if (!status)
         status = is_text(reader) ? read_text(reader, &table) : read_binary(reader, &table);

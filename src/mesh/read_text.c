@@ -1,14 +1,14 @@
 /* Words, numbers and lines of the text formats, through the window of the source.
  *
- * Nothing here needs a whole line in memory, so a line may be as long as the file. A number or
- * keyword of more than ABUTI_SOURCE_LOOKAHEAD bytes is refused or cut, respectively.
+ * No function needs a whole line in memory, so a line may be as long as the file. A number of more
+ * than ABUTI_SOURCE_LOOKAHEAD bytes is an error; a keyword is truncated.
  */
 #include "mesh/files.h"
 
 #include <string.h>
 
-/* Takes the line end here. */
-static void take_line_end(abuti_reader *reader) {
+/* Skips the line end here. */
+static void skip_line_end(abuti_reader *reader) {
     abuti_source *source = &reader->source;
     if (*source->at == '\r' && abuti_source_fill(source, 2) >= 2 && source->at[1] == '\n')
         source->at++;
@@ -27,7 +27,7 @@ bool abuti_text_blanks(abuti_reader *reader, bool continued) {
         } else if (byte == '\\' && continued && abuti_source_fill(source, 2) >= 2 &&
                    abuti_is_line_end(source->at[1])) {
             source->at++;
-            take_line_end(reader);
+            skip_line_end(reader);
         } else {
             return true;
         }
@@ -42,7 +42,7 @@ bool abuti_text_space(abuti_reader *reader) {
         if (!abuti_is_space(byte))
             return true;
         if (abuti_is_line_end(byte))
-            take_line_end(reader);
+            skip_line_end(reader);
         else
             reader->source.at++;
     }
@@ -56,7 +56,7 @@ void abuti_text_skip_line(abuti_reader *reader) {
             p++;
         source->at = p;
         if (p < end) {
-            take_line_end(reader);
+            skip_line_end(reader);
             return;
         }
     }
@@ -80,8 +80,8 @@ void abuti_text_skip_word(abuti_reader *reader) {
     }
 }
 
-/* The bytes in view here, at most ABUTI_SOURCE_LOOKAHEAD. */
-static const unsigned char *view_end(abuti_reader *reader) {
+/* The end of the visible bytes, at most ABUTI_SOURCE_LOOKAHEAD. */
+static const unsigned char *visible_end(abuti_reader *reader) {
     size_t visible = abuti_read_fill(reader, ABUTI_SOURCE_LOOKAHEAD);
     return reader->source.at +
            (visible < ABUTI_SOURCE_LOOKAHEAD ? visible : ABUTI_SOURCE_LOOKAHEAD);
@@ -89,7 +89,7 @@ static const unsigned char *view_end(abuti_reader *reader) {
 
 size_t abuti_text_word(abuti_reader *reader, const char **word) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(reader), *p = source->at;
+    const unsigned char *end = visible_end(reader), *p = source->at;
     while (p < end && !ends_word(reader, *p))
         p++;
     *word = (const char *)source->at;
@@ -111,7 +111,7 @@ bool abuti_text_is(const char *word, size_t length, const char *text) {
 
 abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(reader), *p = source->at;
+    const unsigned char *end = visible_end(reader), *p = source->at;
     char quoted[48];
     size_t length = 0;
     for (; p < end && length < sizeof quoted - 7; p++) {
@@ -119,7 +119,7 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
             break;
         if (*p) {
             quoted[length++] = (char)*p;
-        } else { /* as abuti_fail() shows other bytes that are not printable */
+        } else { /* as abuti_fail() writes other bytes that are not printable */
             memcpy(quoted + length, "\\x00", 4);
             length += 4;
         }
@@ -136,7 +136,7 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
 
 abut_status abuti_text_number(abuti_reader *reader, const char *what, double *value) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(reader);
+    const unsigned char *end = visible_end(reader);
     const unsigned char *after = abuti_number_read(source->at, end, reader->locale, value);
     if (!after ||
         (after < end ? !ends_word(reader, *after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
@@ -161,9 +161,9 @@ const unsigned char *abuti_text_digits(const unsigned char *at, const unsigned c
     return p;
 }
 
-abut_status abuti_text_whole(abuti_reader *reader, const char *what, int64_t *value) {
+abut_status abuti_text_integer(abuti_reader *reader, const char *what, int64_t *value) {
     abuti_source *source = &reader->source;
-    const unsigned char *end = view_end(reader);
+    const unsigned char *end = visible_end(reader);
     const unsigned char *after = abuti_text_digits(source->at, end, value);
     if (!after ||
         (after < end ? !ends_word(reader, *after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))

@@ -1,49 +1,49 @@
 /* Incremental remeshing (Botsch & Kobbelt, "A remeshing approach to multiresolution modeling", SGP
- * 2004, section 4): split edges longer than 4/3 of the wanted length, collapse those shorter than
- * 4/5 of it, flip edges towards vertices of six edges, move vertices within the tangent plane to
- * the middle of their neighbours and back onto the surface; repeat.
+ * 2004, section 4): split edges longer than 4/3 of the desired length, collapse those shorter than
+ * 4/5 of it, flip edges towards vertices with six edges, move vertices within the tangent plane to
+ * the centre of their neighbours and back onto the surface; repeat.
  *
- * Triangles are kept as half-edges: number 3 t + i leads from corner i of triangle t to the next
- * one, and `twin` is the same edge of the neighbour. No step makes an edge with three faces, joins
- * two borders or turns a triangle over. In the end the shortest edges are collapsed, or the longest
- * split, until the count is met.
+ * Triangles are stored as half-edges: number 3 t + i goes from corner i of triangle t to the next
+ * one, and `twin` is the same edge of the neighbour. No step creates an edge with three faces,
+ * joins two boundaries or reverses a triangle. At the end the shortest edges are collapsed, or the
+ * longest split, until the desired count is reached.
  */
 #include "mesh/remesh.h"
 
 #include <math.h>
 
-/* A vertex with more edges is left alone. */
+/* Vertices with more edges are not changed. */
 #define RING_MAX 240
-/* Edges are split at most so many times in a round. */
-#define SWEEPS 24
-/* Collapsing and flipping may not turn a triangle by more than acos of this. */
-#define TURN_MIN 0.5
-/* Triangles of a worse shape (see shape_of) are not made, and collapsed in the end. */
+/* Maximum number of passes that split edges in a round. */
+#define SPLIT_PASSES_MAX 24
+/* Collapsing and flipping must not rotate the normal of a triangle by more than acos of this. */
+#define NORMAL_COSINE_MIN 0.5
+/* Triangles of a worse shape (see shape_of) are not created, and collapsed at the end. */
 #define SHAPE_MIN 0.25
-/* A border that turns by more than acos of this has a corner there, which stays. */
-#define CORNER_MIN 0.5
+/* A boundary that turns by more than acos of this has a corner there, which stays. */
+#define CORNER_COSINE 0.5
 
 typedef struct remesher {
     abut_context *context;
     const abuti_remesh *how;
     double factor; /* of how->length */
     vec3 *positions;
-    double *lengths;            /* that edges at a vertex shall have, without `factor` */
-    uint32_t *corners;          /* of triangles; ABUT_NONE = it is gone */
-    uint32_t *twin;             /* ABUT_NONE = the border */
-    uint32_t *out;              /* a half-edge that leaves a vertex; ABUT_NONE = it is gone */
-    size_t vertices, triangles; /* that ever were */
-    size_t rooms[5];            /* of the arrays */
-    size_t vertex_count, triangle_count; /* that are */
+    double *lengths;   /* desired length of the edges at a vertex, without `factor` */
+    uint32_t *corners; /* of triangles; ABUT_NONE = removed */
+    uint32_t *twin;    /* ABUT_NONE = the boundary */
+    uint32_t *out;     /* a half-edge that starts at a vertex; ABUT_NONE = the vertex was removed */
+    size_t vertices, triangles;          /* including removed ones */
+    size_t capacities[5];                /* capacities of the arrays */
+    size_t vertex_count, triangle_count; /* without removed ones */
 } remesher;
 
 /* The edges around a vertex, counter-clockwise. */
 typedef struct vertex_ring {
-    uint32_t edges[RING_MAX]; /* half-edges that leave it */
+    uint32_t edges[RING_MAX]; /* half-edges that start at it */
     uint32_t ends[RING_MAX + 1];
-    uint32_t count;     /* of edges; on a border there is one more end */
+    uint32_t count;     /* number of edges; on a boundary there is one more end */
     uint32_t end_count; /* 0 = too many, or none */
-    bool border;
+    bool is_boundary;
 } vertex_ring;
 
 static uint32_t next_of(uint32_t h) {
@@ -58,17 +58,17 @@ static uint32_t end_of(const remesher *r, uint32_t h) {
 
 /* ---- half-edges ---- */
 
-/* Makes room for so many more. */
-static abut_status reserve(remesher *r, size_t vertices, size_t triangles) {
+/* Ensures the capacity for this many more. */
+static abut_status reserve_elements(remesher *r, size_t vertices, size_t triangles) {
     size_t v = r->vertices, t = 3 * r->triangles, vs = v + vertices, ts = t + 3 * triangles;
     abut_context *context = r->context;
     if (vs >= ABUT_NONE || ts >= ABUT_NONE)
-        return abuti_fail(ABUT_ERROR_LIMIT, "a mesh in the making has too many triangles");
-    if (abuti_grow(context, &r->positions, v, vs, sizeof(vec3), &r->rooms[0]) ||
-        abuti_grow(context, &r->lengths, v, vs, sizeof(double), &r->rooms[1]) ||
-        abuti_grow(context, &r->out, v, vs, sizeof(uint32_t), &r->rooms[2]) ||
-        abuti_grow(context, &r->corners, t, ts, sizeof(uint32_t), &r->rooms[3]) ||
-        abuti_grow(context, &r->twin, t, ts, sizeof(uint32_t), &r->rooms[4]))
+        return abuti_fail(ABUT_ERROR_LIMIT, "the mesh has too many triangles during remeshing");
+    if (abuti_grow(context, &r->positions, v, vs, sizeof(vec3), &r->capacities[0]) ||
+        abuti_grow(context, &r->lengths, v, vs, sizeof(double), &r->capacities[1]) ||
+        abuti_grow(context, &r->out, v, vs, sizeof(uint32_t), &r->capacities[2]) ||
+        abuti_grow(context, &r->corners, t, ts, sizeof(uint32_t), &r->capacities[3]) ||
+        abuti_grow(context, &r->twin, t, ts, sizeof(uint32_t), &r->capacities[4]))
         return ABUT_ERROR_MEMORY;
     return ABUT_OK;
 }
@@ -96,18 +96,18 @@ static abut_status pair_edges(remesher *r) {
     return ABUT_OK;
 }
 
-static void pair_up(remesher *r, uint32_t a, uint32_t b) {
+static void pair_twins(remesher *r, uint32_t a, uint32_t b) {
     if (a != ABUT_NONE)
         r->twin[a] = b;
     if (b != ABUT_NONE)
         r->twin[b] = a;
 }
 
-/* Goes round a vertex: from the border, where it has one. */
-static void go_round(const remesher *r, uint32_t vertex, vertex_ring *ring) {
+/* Collects the edges around a vertex: starting at the boundary, if it has one. */
+static void collect_ring(const remesher *r, uint32_t vertex, vertex_ring *ring) {
     uint32_t first = r->out[vertex], steps = 0;
     ring->count = ring->end_count = 0;
-    ring->border = false;
+    ring->is_boundary = false;
     if (first == ABUT_NONE)
         return;
     for (uint32_t h = first; r->twin[h] != ABUT_NONE; steps++) { /* clockwise */
@@ -119,7 +119,7 @@ static void go_round(const remesher *r, uint32_t vertex, vertex_ring *ring) {
             break;
         }
     }
-    ring->border = r->twin[first] == ABUT_NONE;
+    ring->is_boundary = r->twin[first] == ABUT_NONE;
     for (uint32_t h = first;;) {
         if (ring->count == RING_MAX)
             return; /* end_count is 0 */
@@ -132,7 +132,7 @@ static void go_round(const remesher *r, uint32_t vertex, vertex_ring *ring) {
         if (h == ABUT_NONE || h == first)
             break;
     }
-    ring->end_count = ring->count + ring->border;
+    ring->end_count = ring->count + ring->is_boundary;
 }
 
 /* ---- measures ---- */
@@ -147,20 +147,21 @@ static vec3 normal_at(const remesher *r, uint32_t triangle) {
 }
 
 /* Whether the directions of two normals differ by little, and neither is zero. */
-static bool agree(vec3 a, vec3 b) {
+static bool normals_agree(vec3 a, vec3 b) {
     double dot = v3_dot(a, b);
-    return dot > 0 && dot * dot > TURN_MIN * TURN_MIN * v3_length_sq(a) * v3_length_sq(b);
+    return dot > 0 &&
+           dot * dot > NORMAL_COSINE_MIN * NORMAL_COSINE_MIN * v3_length_sq(a) * v3_length_sq(b);
 }
 
-/* Twice the area by the square of the longest side: 0.87 for equal sides. */
+/* Twice the area divided by the square of the longest side: 0.87 for an equilateral triangle. */
 static double shape_of(vec3 a, vec3 b, vec3 c) {
     double longest = fmax(v3_length_sq(v3_sub(b, a)),
                           fmax(v3_length_sq(v3_sub(c, b)), v3_length_sq(v3_sub(a, c))));
     return longest > 0 ? v3_length(normal_of(a, b, c)) / longest : 0;
 }
 
-/* The length of an edge as a share of what it shall have, squared. */
-static double share_sq(const remesher *r, uint32_t a, uint32_t b) {
+/* The squared ratio of the length of an edge to its desired length. */
+static double length_ratio_sq(const remesher *r, uint32_t a, uint32_t b) {
     double wanted = 0.5 * r->factor * (r->lengths[a] + r->lengths[b]);
     return v3_length_sq(v3_sub(r->positions[a], r->positions[b])) / (wanted * wanted);
 }
@@ -173,15 +174,16 @@ static double length_at(const remesher *r, vec3 p) {
     return r->how->length ? r->how->length(r->how->data, p) : 1;
 }
 
-/* Whether a vertex can go to `to` without turning over a triangle; those with `not_with` go away.
- * If none does, neither may it make a sliver; collapses of a fine mesh may for a while. */
+/* Whether a vertex can move to `to` without reversing a triangle; triangles with `not_with` are
+ * removed. If none is removed, it must not create a thin triangle either; collapses of a fine mesh
+ * may do so temporarily. */
 static bool can_move(const remesher *r, const vertex_ring *ring, vec3 to, uint32_t not_with) {
     for (uint32_t i = 0; i < ring->count; i++) {
         uint32_t h = ring->edges[i], b = end_of(r, h), c = r->corners[previous_of(h)];
         if (b == not_with || c == not_with)
             continue;
         vec3 pb = r->positions[b], pc = r->positions[c], old = r->positions[r->corners[h]];
-        if (!agree(normal_at(r, h / 3), normal_of(to, pb, pc)))
+        if (!normals_agree(normal_at(r, h / 3), normal_of(to, pb, pc)))
             return false;
         double shape = not_with == ABUT_NONE ? shape_of(to, pb, pc) : 1;
         if (shape < SHAPE_MIN && shape < shape_of(old, pb, pc))
@@ -192,39 +194,40 @@ static bool can_move(const remesher *r, const vertex_ring *ring, vec3 to, uint32
 
 /* ---- collapsing ---- */
 
-static bool is_among(const uint32_t *list, uint32_t count, uint32_t what) {
+static bool contains_index(const uint32_t *list, uint32_t count, uint32_t what) {
     for (uint32_t i = 0; i < count; i++)
         if (list[i] == what)
             return true;
     return false;
 }
 
-/* Whether the edge from a to b can go: its ends have no neighbours in common but those of its own
- * triangles (the link condition), and it does not lead from border to border. */
-static bool may_collapse(const remesher *r, uint32_t h, const vertex_ring *ra,
+/* Whether the edge from a to b can be collapsed: its ends have no common neighbours except those of
+ * its own triangles (the link condition), and it does not connect two boundary vertices through the
+ * interior. */
+static bool can_collapse(const remesher *r, uint32_t h, const vertex_ring *ra,
                          const vertex_ring *rb) {
     uint32_t a = r->corners[h], b = end_of(r, h), common = 0, sides = 1 + (r->twin[h] != ABUT_NONE);
-    if (!ra->end_count || !rb->end_count || (sides == 2 && ra->border && rb->border))
+    if (!ra->end_count || !rb->end_count || (sides == 2 && ra->is_boundary && rb->is_boundary))
         return false;
     for (uint32_t i = 0; i < ra->end_count; i++)
-        common += ra->ends[i] != b && is_among(rb->ends, rb->end_count, ra->ends[i]);
+        common += ra->ends[i] != b && contains_index(rb->ends, rb->end_count, ra->ends[i]);
     if (common != sides || ra->end_count + rb->end_count - 2 - sides < 3)
         return false;
-    for (uint32_t side = 0; side < sides; side++) { /* nobody may be left with two edges */
+    for (uint32_t side = 0; side < sides; side++) { /* no vertex may be left with two edges */
         vertex_ring other;
-        go_round(r, r->corners[previous_of(side ? r->twin[h] : h)], &other);
+        collect_ring(r, r->corners[previous_of(side ? r->twin[h] : h)], &other);
         if (other.end_count < 4)
             return false;
     }
     return a != b;
 }
 
-/* Takes the triangle of a half-edge away and joins its other two sides. */
+/* Removes the triangle of a half-edge and joins its other two sides. */
 static void remove_side(remesher *r, uint32_t h, uint32_t kept) {
     uint32_t after = r->twin[next_of(h)], before = r->twin[previous_of(h)];
     uint32_t tip = r->corners[previous_of(h)];
-    pair_up(r, after, before);
-    /* `after` and `before` are the two directions of one edge between `kept` and the tip now. */
+    pair_twins(r, after, before);
+    /* `after` and `before` are now the two directions of one edge between `kept` and the tip. */
     uint32_t from_tip = ABUT_NONE, from_kept = ABUT_NONE;
     const uint32_t two[2] = {after, before};
     for (int i = 0; i < 2; i++)
@@ -248,20 +251,20 @@ static bool is_corner(const remesher *r, const vertex_ring *ring, uint32_t verte
     vec3 p = r->positions[vertex];
     vec3 to = v3_normalise(v3_sub(r->positions[ring->ends[0]], p));
     vec3 from = v3_normalise(v3_sub(p, r->positions[ring->ends[ring->end_count - 1]]));
-    return v3_dot(to, from) < CORNER_MIN;
+    return v3_dot(to, from) < CORNER_COSINE;
 }
 
-/* Collapses an edge where nothing speaks against it; `longest_sq`: no edge may become longer, as a
- * share of its wanted length. By force triangles may turn over. */
-static bool collapse(remesher *r, uint32_t h, double longest_sq, bool force) {
+/* Collapses an edge if nothing prevents it. No edge may become longer than `longest_sq`, as a
+ * squared ratio to its desired length. With `force`, triangles may be reversed. */
+static bool collapse_edge(remesher *r, uint32_t h, double longest_sq, bool force) {
     vertex_ring ra, rb;
     uint32_t a = r->corners[h], b = end_of(r, h);
-    go_round(r, a, &ra);
-    go_round(r, b, &rb);
-    if (!may_collapse(r, h, &ra, &rb))
+    collect_ring(r, a, &ra);
+    collect_ring(r, b, &rb);
+    if (!can_collapse(r, h, &ra, &rb))
         return false;
-    bool stays_a = ra.border && (!rb.border || is_corner(r, &ra, a));
-    bool stays_b = rb.border && (!ra.border || is_corner(r, &rb, b));
+    bool stays_a = ra.is_boundary && (!rb.is_boundary || is_corner(r, &ra, a));
+    bool stays_b = rb.is_boundary && (!ra.is_boundary || is_corner(r, &rb, b));
     if (stays_a && stays_b && !force)
         return false;
     vec3 old = r->positions[a], to = stays_a   ? old
@@ -276,9 +279,9 @@ static bool collapse(remesher *r, uint32_t h, double longest_sq, bool force) {
     r->lengths[a] = length;
     bool fits = true;
     for (uint32_t i = 0; i < ra.end_count && fits; i++)
-        fits = ra.ends[i] == b || share_sq(r, a, ra.ends[i]) <= longest_sq;
+        fits = ra.ends[i] == b || length_ratio_sq(r, a, ra.ends[i]) <= longest_sq;
     for (uint32_t i = 0; i < rb.end_count && fits; i++)
-        fits = rb.ends[i] == a || share_sq(r, a, rb.ends[i]) <= longest_sq;
+        fits = rb.ends[i] == a || length_ratio_sq(r, a, rb.ends[i]) <= longest_sq;
     if (!fits) {
         r->positions[a] = old;
         r->lengths[a] = old_length;
@@ -297,17 +300,18 @@ static bool collapse(remesher *r, uint32_t h, double longest_sq, bool force) {
 
 /* ---- splitting and flipping ---- */
 
-static abut_status split(remesher *r, uint32_t h) {
-    abut_status status = reserve(r, 1, 2);
+static abut_status split_edge(remesher *r, uint32_t h) {
+    abut_status status = reserve_elements(r, 1, 2);
     if (status)
         return status;
     uint32_t a = r->corners[h], b = end_of(r, h), twin = r->twin[h], middle = (uint32_t)r->vertices;
     vec3 to = v3_lerp(r->positions[a], r->positions[b], 0.5);
-    if (twin != ABUT_NONE) { /* halves must be shorter than the whole, or splits never end */
+    if (twin != ABUT_NONE) { /* halves must be shorter than the whole, otherwise splitting does not
+                                terminate */
         vec3 there = on_surface(r, to);
-        double way_sq = v3_length_sq(v3_sub(there, to)),
+        double moved_sq = v3_length_sq(v3_sub(there, to)),
                whole_sq = v3_length_sq(v3_sub(r->positions[a], r->positions[b]));
-        to = way_sq < 0.0625 * whole_sq ? there : to;
+        to = moved_sq < 0.0625 * whole_sq ? there : to;
     }
     r->positions[middle] = to;
     r->lengths[middle] = length_at(r, to);
@@ -319,95 +323,96 @@ static abut_status split(remesher *r, uint32_t h) {
         if (e == ABUT_NONE)
             break;
         /* (a, b, c) becomes (a, m, c), and (m, b, c) is new. */
-        uint32_t made = 3 * (uint32_t)r->triangles, last = next_of(e);
+        uint32_t created = 3 * (uint32_t)r->triangles, last = next_of(e);
         r->triangles++;
         r->triangle_count++;
-        r->corners[made] = middle;
-        r->corners[made + 1] = r->corners[last];
-        r->corners[made + 2] = r->corners[previous_of(e)];
-        r->out[r->corners[last]] = made + 1;
-        pair_up(r, made + 1, r->twin[last]);
-        pair_up(r, made + 2, last);
+        r->corners[created] = middle;
+        r->corners[created + 1] = r->corners[last];
+        r->corners[created + 2] = r->corners[previous_of(e)];
+        r->out[r->corners[last]] = created + 1;
+        pair_twins(r, created + 1, r->twin[last]);
+        pair_twins(r, created + 2, last);
         r->corners[last] = middle;
-        r->twin[made] = ABUT_NONE;
-        halves[side] = made;
+        r->twin[created] = ABUT_NONE;
+        halves[side] = created;
     }
     r->out[middle] = halves[0];
     if (twin != ABUT_NONE) {
-        pair_up(r, h, halves[1]);
-        pair_up(r, twin, halves[0]);
+        pair_twins(r, h, halves[1]);
+        pair_twins(r, twin, halves[0]);
     }
     return ABUT_OK;
 }
 
-/* How far a vertex is from the number of edges it should have, squared. */
-static int32_t irregular(const vertex_ring *ring, int32_t more) {
-    int32_t off = (int32_t)ring->end_count + more - (ring->border ? 4 : 6);
+/* The squared difference of the valence of a vertex from the regular one. */
+static int32_t valence_error_sq(const vertex_ring *ring, int32_t more) {
+    int32_t off = (int32_t)ring->end_count + more - (ring->is_boundary ? 4 : 6);
     return off * off;
 }
 
-/* Flips an edge where that makes valences more even. */
-static void flip(remesher *r, uint32_t h) {
+/* Flips an edge if that makes valences more regular. */
+static void flip_edge(remesher *r, uint32_t h) {
     uint32_t twin = r->twin[h];
     if (twin == ABUT_NONE || r->corners[h] == ABUT_NONE)
         return;
     uint32_t h1 = next_of(h), h2 = previous_of(h), t1 = next_of(twin), t2 = previous_of(twin);
     uint32_t a = r->corners[h], b = r->corners[h1], c = r->corners[h2], d = r->corners[t2];
     vertex_ring rings[4];
-    go_round(r, a, &rings[0]);
-    go_round(r, b, &rings[1]);
-    go_round(r, c, &rings[2]);
-    go_round(r, d, &rings[3]);
+    collect_ring(r, a, &rings[0]);
+    collect_ring(r, b, &rings[1]);
+    collect_ring(r, c, &rings[2]);
+    collect_ring(r, d, &rings[3]);
     for (int i = 0; i < 4; i++)
         if (!rings[i].end_count || (i < 2 && rings[i].end_count < 4))
             return;
     int32_t now = 0, then = 0;
     for (int i = 0; i < 4; i++) {
-        now += irregular(&rings[i], 0);
-        then += irregular(&rings[i], i < 2 ? -1 : 1);
+        now += valence_error_sq(&rings[i], 0);
+        then += valence_error_sq(&rings[i], i < 2 ? -1 : 1);
     }
-    if (then >= now || c == d || is_among(rings[2].ends, rings[2].end_count, d))
+    if (then >= now || c == d || contains_index(rings[2].ends, rings[2].end_count, d))
         return;
     vec3 n0 = normal_at(r, h / 3), n1 = normal_at(r, twin / 3), mean = v3_add(n0, n1);
     const vec3 *p = r->positions;
-    if (!agree(n0, n1) || !agree(mean, normal_of(p[c], p[a], p[d])) ||
-        !agree(mean, normal_of(p[d], p[b], p[c])))
+    if (!normals_agree(n0, n1) || !normals_agree(mean, normal_of(p[c], p[a], p[d])) ||
+        !normals_agree(mean, normal_of(p[d], p[b], p[c])))
         return;
     /* (a, b, c) and (b, a, d) become (c, a, d) with d-c as h, and (d, b, c) with c-d as twin. */
     uint32_t of_h1 = r->twin[h1], of_h2 = r->twin[h2], of_t1 = r->twin[t1], of_t2 = r->twin[t2];
     r->corners[h] = d, r->corners[h1] = c, r->corners[h2] = a;
     r->corners[twin] = c, r->corners[t1] = d, r->corners[t2] = b;
-    pair_up(r, h1, of_h2);
-    pair_up(r, h2, of_t1);
-    pair_up(r, t1, of_t2);
-    pair_up(r, t2, of_h1);
+    pair_twins(r, h1, of_h2);
+    pair_twins(r, h2, of_t1);
+    pair_twins(r, t1, of_t2);
+    pair_twins(r, t2, of_h1);
     r->out[a] = h2, r->out[b] = t2, r->out[c] = h1, r->out[d] = t1;
 }
 
 /* ---- rounds ---- */
 
-/* Whether no other edge of the triangles beside an edge is longer. */
+/* Whether no other edge of the adjacent triangles is longer. */
 static bool is_longest(const remesher *r, uint32_t h) {
-    double share = share_sq(r, r->corners[h], end_of(r, h));
+    double ratio_sq = length_ratio_sq(r, r->corners[h], end_of(r, h));
     const uint32_t sides[2] = {h, r->twin[h]};
     for (int i = 0; i < 2 && sides[i] != ABUT_NONE; i++)
         for (uint32_t e = next_of(sides[i]); e != sides[i]; e = next_of(e))
-            if (share_sq(r, r->corners[e], end_of(r, e)) > share)
+            if (length_ratio_sq(r, r->corners[e], end_of(r, e)) > ratio_sq)
                 return false;
     return true;
 }
 
-/* Splits long edges where no neighbour is longer, until none is left: a new edge is shorter than
- * the one that was split. Splits in any order need not end. */
+/* Splits long edges of which no neighbour is longer, until none remains: a new edge is shorter than
+ * the one that was split. Splitting in arbitrary order need not terminate. */
 static abut_status split_long(remesher *r) {
     abut_status status = ABUT_OK;
     bool again = true;
-    for (int sweep = 0; again && sweep < SWEEPS && !status; sweep++) {
+    for (int sweep = 0; again && sweep < SPLIT_PASSES_MAX && !status; sweep++) {
         again = false;
         for (uint32_t h = 0; h < 3 * r->triangles && !status; h++) {
             uint32_t a = r->corners[h];
-            if (a != ABUT_NONE && share_sq(r, a, end_of(r, h)) > 16.0 / 9 && is_longest(r, h)) {
-                status = split(r, h);
+            if (a != ABUT_NONE && length_ratio_sq(r, a, end_of(r, h)) > 16.0 / 9 &&
+                is_longest(r, h)) {
+                status = split_edge(r, h);
                 again = true;
             }
         }
@@ -423,21 +428,22 @@ static abut_status collapse_short(remesher *r) {
             return abuti_stop_status("mesh");
         uint32_t a = r->corners[h], twin = r->twin[h];
         if (a != ABUT_NONE && (twin == ABUT_NONE || h < twin) &&
-            share_sq(r, a, end_of(r, h)) < 16.0 / 25)
-            collapse(r, h, 16.0 / 9, false);
+            length_ratio_sq(r, a, end_of(r, h)) < 16.0 / 25)
+            collapse_edge(r, h, 16.0 / 9, false);
     }
     return ABUT_OK;
 }
 
-/* Moves a vertex of a border along it, and others within their tangent planes. */
-static void relax(remesher *r, uint32_t vertex) {
+/* Moves a vertex of a boundary along it, and others within their tangent planes. */
+static void relax_vertex(remesher *r, uint32_t vertex) {
     vertex_ring ring;
     vec3 p = r->positions[vertex], normal = v3(0, 0, 0), middle = v3(0, 0, 0);
     double total = 0;
-    go_round(r, vertex, &ring);
-    if (!ring.end_count || (ring.border && is_corner(r, &ring, vertex)))
+    collect_ring(r, vertex, &ring);
+    if (!ring.end_count || (ring.is_boundary && is_corner(r, &ring, vertex)))
         return;
-    for (uint32_t i = 0; i < ring.count; i++) { /* triangles pull at their centres by their share */
+    for (uint32_t i = 0; i < ring.count;
+         i++) { /* each triangle pulls towards its centre, weighted by its area */
         uint32_t h = ring.edges[i], b = end_of(r, h), c = r->corners[previous_of(h)];
         vec3 n = normal_at(r, h / 3);
         double length = (r->lengths[b] + r->lengths[c] + r->lengths[vertex]) / 3;
@@ -450,7 +456,7 @@ static void relax(remesher *r, uint32_t vertex) {
     if (!(total > 0))
         return;
     vec3 move;
-    if (ring.border) {
+    if (ring.is_boundary) {
         vec3 from = r->positions[ring.ends[0]], to = r->positions[ring.ends[ring.count]];
         vec3 along = v3_normalise(v3_sub(to, from));
         move = v3_scale(along, v3_dot(along, v3_sub(v3_lerp(from, to, 0.5), p)));
@@ -466,28 +472,29 @@ static void relax(remesher *r, uint32_t vertex) {
     }
 }
 
-static abut_status even_out(remesher *r, int times) {
+static abut_status regularise(remesher *r, int times) {
     for (int time = 0; time < times; time++) {
         for (uint32_t h = 0; h < 3 * r->triangles; h++)
             if (r->corners[h] != ABUT_NONE && r->twin[h] != ABUT_NONE && h < r->twin[h])
-                flip(r, h);
+                flip_edge(r, h);
         for (uint32_t v = 0; v < r->vertices; v++) {
             if (v % 4096 == 0 && abuti_stop(r->context, "mesh"))
                 return abuti_stop_status("mesh");
             if (r->out[v] != ABUT_NONE)
-                relax(r, v);
+                relax_vertex(r, v);
         }
     }
     return ABUT_OK;
 }
 
-static size_t count_of(const remesher *r) {
+static size_t current_count(const remesher *r) {
     return r->how->triangles ? r->triangle_count : r->vertex_count;
 }
 
-/* The factor of lengths for which triangles of equal sides cover the surface. */
+/* Chooses the factor of lengths for which equilateral triangles of the desired number cover the
+ * surface. */
 static void choose_factor(remesher *r) {
-    double cover = 0; /* in triangles of the wanted length */
+    double cover = 0; /* in triangles of the desired length */
     for (uint32_t t = 0; t < r->triangles; t++) {
         const uint32_t *c = r->corners + 3 * (size_t)t;
         double length = (r->lengths[c[0]] + r->lengths[c[1]] + r->lengths[c[2]]) / 3;
@@ -497,42 +504,42 @@ static void choose_factor(remesher *r) {
         sqrt(cover / (r->how->triangles ? (double)r->how->triangles : 2.0 * r->how->vertices));
 }
 
-/* Collapses the shortest edges or splits the longest until the count is met. */
-static abut_status meet_count(remesher *r) {
+/* Collapses the shortest edges or splits the longest until the count is reached. */
+static abut_status reach_count(remesher *r) {
     size_t wanted = r->how->triangles ? r->how->triangles : r->how->vertices;
     size_t count = 3 * r->triangles, known = r->vertices;
     sort_key *keys = abuti_allocate(r->context, 2 * count, sizeof *keys);
     unsigned char *touched = abuti_allocate_zeroed(r->context, r->vertices, 1);
     abut_status status = keys && touched ? ABUT_OK : ABUT_ERROR_MEMORY;
-    bool fewer = count_of(r) > wanted;
+    bool fewer = current_count(r) > wanted;
     size_t edges = 0;
     for (uint32_t h = 0; h < count && !status; h++) {
         uint32_t a = r->corners[h], twin = r->twin[h];
         if (a == ABUT_NONE || (twin != ABUT_NONE && h > twin))
             continue;
-        double share = fmin(share_sq(r, a, end_of(r, h)), 1e6);
-        keys[edges++] = (sort_key){(uint64_t)(1e9 * (fewer ? share : 1e6 - share)), h};
+        double ratio_sq = fmin(length_ratio_sq(r, a, end_of(r, h)), 1e6);
+        keys[edges++] = (sort_key){(uint64_t)(1e9 * (fewer ? ratio_sq : 1e6 - ratio_sq)), h};
     }
     const sort_key *sorted = status ? NULL : abuti_sort_by_key(keys, keys + count, edges);
-    for (size_t i = 0; i < edges && !status && count_of(r) != wanted; i++) {
+    for (size_t i = 0; i < edges && !status && current_count(r) != wanted; i++) {
         uint32_t h = sorted[i].value, a = r->corners[h];
-        if (a == ABUT_NONE || (fewer ? count_of(r) < wanted : count_of(r) > wanted))
+        if (a == ABUT_NONE || (fewer ? current_count(r) < wanted : current_count(r) > wanted))
             continue;
         uint32_t b = end_of(r, h);
         if (a >= known || b >= known || touched[a] || touched[b])
             continue;
-        /* A whole round of splits would leave edges of very different lengths side by side. */
+        /* A whole pass of splits would leave edges of very different lengths next to each other. */
         touched[a] = touched[b] = 1;
         if (fewer)
-            collapse(r, h, 4, false);
+            collapse_edge(r, h, 4, false);
         else
-            status = split(r, h);
+            status = split_edge(r, h);
     }
     ABUTI_RELEASE(r->context, keys, touched);
     return status;
 }
 
-/* Whether a triangle is a sliver, or folded back upon a neighbour. */
+/* Whether a triangle is too thin, or folded back onto a neighbour. */
 static bool is_bad(const remesher *r, uint32_t t) {
     const uint32_t *c = r->corners + 3 * (size_t)t;
     vec3 normal = normal_at(r, t);
@@ -545,21 +552,21 @@ static bool is_bad(const remesher *r, uint32_t t) {
 }
 
 /* Collapses the shortest side of bad triangles. */
-static void remove_bad(remesher *r) {
+static void collapse_bad_triangles(remesher *r) {
     for (uint32_t t = 0; t < r->triangles; t++) {
         if (r->corners[3 * (size_t)t] == ABUT_NONE || !is_bad(r, t))
             continue;
         uint32_t best = 3 * t;
         for (uint32_t h = 3 * t + 1; h < 3 * t + 3; h++)
-            if (share_sq(r, r->corners[h], end_of(r, h)) <
-                share_sq(r, r->corners[best], end_of(r, best)))
+            if (length_ratio_sq(r, r->corners[h], end_of(r, h)) <
+                length_ratio_sq(r, r->corners[best], end_of(r, best)))
                 best = h;
-        if (!collapse(r, best, 4, false))
-            collapse(r, best, 4, true);
+        if (!collapse_edge(r, best, 4, false))
+            collapse_edge(r, best, 4, true);
     }
 }
 
-static abut_status improve(remesher *r) {
+static abut_status run_rounds(remesher *r) {
     uint32_t rounds = r->how->rounds ? r->how->rounds : 6;
     size_t wanted = r->how->triangles ? r->how->triangles : r->how->vertices;
     abut_status status = ABUT_OK;
@@ -567,28 +574,28 @@ static abut_status improve(remesher *r) {
     for (uint32_t round = 0; round < rounds && !status; round++) {
         status = split_long(r);
         status = status ? status : collapse_short(r);
-        status = status ? status : even_out(r, 1);
-        /* Real edges are a little longer or shorter than wanted. */
+        status = status ? status : regularise(r, 1);
+        /* Actual edges are slightly longer or shorter than desired. */
         if (round > 0)
-            r->factor *= sqrt((double)count_of(r) / (double)wanted);
+            r->factor *= sqrt((double)current_count(r) / (double)wanted);
         status = status ? status : abuti_progress(r->context, "mesh", (round + 1.0) / rounds);
     }
     for (int i = 0; i < 8 && !status; i++) {
-        size_t before = count_of(r);
+        size_t before = current_count(r);
         if (i < 4)
-            remove_bad(r);
-        status = meet_count(r);
-        status = status ? status : even_out(r, i < 2 ? 2 : 1);
-        if (i > 1 && (count_of(r) == before || count_of(r) == wanted))
+            collapse_bad_triangles(r);
+        status = reach_count(r);
+        status = status ? status : regularise(r, i < 2 ? 2 : 1);
+        if (i > 1 && (current_count(r) == before || current_count(r) == wanted))
             break;
     }
     return status;
 }
 
-/* ---- in and out ---- */
+/* ---- input and output ---- */
 
-static abut_status load(remesher *r, const abut_mesh *mesh) {
-    abut_status status = reserve(r, mesh->vertex_count, mesh->triangle_count);
+static abut_status load_mesh(remesher *r, const abut_mesh *mesh) {
+    abut_status status = reserve_elements(r, mesh->vertex_count, mesh->triangle_count);
     if (status)
         return status;
     r->vertices = r->vertex_count = mesh->vertex_count;
@@ -605,7 +612,7 @@ static abut_status load(remesher *r, const abut_mesh *mesh) {
     return status;
 }
 
-static abut_status store(const remesher *r, const char *name, abut_mesh **mesh) {
+static abut_status store_mesh(const remesher *r, const char *name, abut_mesh **mesh) {
     vec3 *positions = abuti_allocate(r->context, r->vertex_count, sizeof *positions);
     uint32_t *indices = abuti_allocate(r->context, r->triangle_count, 3 * sizeof *indices);
     uint32_t vertices = 0;
@@ -617,7 +624,7 @@ static abut_status store(const remesher *r, const char *name, abut_mesh **mesh) 
     for (uint32_t v = 0; v < r->vertices; v++)
         if (r->out[v] != ABUT_NONE) {
             positions[vertices] = r->positions[v];
-            r->out[v] = vertices++; /* its new number */
+            r->out[v] = vertices++; /* its new index */
         }
     for (size_t h = 0; h < 3 * r->triangles; h++)
         if (r->corners[h] != ABUT_NONE)
@@ -626,19 +633,20 @@ static abut_status store(const remesher *r, const char *name, abut_mesh **mesh) 
 }
 
 abut_status abuti_mesh_remesh(const abut_mesh *mesh, const char *name, const abuti_remesh *how,
-                              abut_mesh **made) {
+                              abut_mesh **created) {
     abuti_remesh even = *how;
     remesher r = {.context = mesh->context, .how = &even, .factor = 1};
-    abut_status status = load(&r, mesh);
+    abut_status status = load_mesh(&r, mesh);
     bool closed = true;
     for (size_t h = 0; h < 3 * r.triangles && closed && !status; h++)
         closed = r.twin[h] != ABUT_NONE;
     if (closed)
-        even.triangles += even.triangles % 2; /* each has three edges, each edge two of them */
-    status = status ? status : improve(&r);
-    status = status ? status : store(&r, name, made);
+        even.triangles +=
+            even.triangles % 2; /* a triangle has three edges, and an edge two triangles */
+    status = status ? status : run_rounds(&r);
+    status = status ? status : store_mesh(&r, name, created);
     if (!status)
-        (*made)->up = mesh->up;
+        (*created)->up = mesh->up;
     ABUTI_RELEASE(r.context, r.positions, r.lengths, r.corners, r.twin, r.out);
     return status;
 }

@@ -1,38 +1,38 @@
 /* Edges, faces of edges and vertices, neighbours and components of a triangle mesh.
  *
- * Method. A counting sort gives the faces of every vertex. The edges whose higher vertex is v all
- * lie in faces of v, so each vertex gathers its own half-edges as keys (lower vertex, half-edge)
- * and sorts that short list: edges come out sorted by higher, then lower vertex. Vertices are
- * independent, so both passes over them (sort and count, then number and write) run in parallel
- * and give the same result on any number of threads. Half-edge 3 f + k is side k of face f.
+ * Method. A counting sort gives the faces of every vertex. The edges whose higher vertex is v are
+ * all in faces of v, so each vertex collects its own half-edges as keys (lower vertex, half-edge)
+ * and sorts that short list: edges are then sorted by higher, then lower vertex. Vertices are
+ * independent, so both passes over them (sort and count, then number and write) run in parallel and
+ * give the same result on any number of threads. Half-edge 3 f + k is side k of face f.
  *
- * Time O(n log n) for any mesh, also with one vertex in all triangles; linear where vertices have
- * few faces. Scratch 8 bytes a half-edge (16 where a vertex has dozens of edges) and 12 a vertex,
- * against 72 a triangle of result.
+ * Time O(n log n) for any mesh, also with one vertex in all triangles; linear if vertices have few
+ * faces. Scratch memory: 8 bytes per half-edge (16 if a vertex has dozens of edges) and 12 per
+ * vertex; the result has 72 per triangle.
  */
 #include "mesh/mesh.h"
 
 #define VERTEX_GRAIN 8192
 #define EDGE_GRAIN 16384
 
-typedef struct build {
+typedef struct topology_build {
     abut_context *context;
     const uint32_t *indices;
     uint32_t vertex_count, triangle_count;
     bool has_collapsed;
-    bool is_whole; /* or without edges, neighbours and components */
+    bool is_whole; /* false: without edges, neighbours and components */
     uint32_t *vertex_face_begin, *vertex_faces;
-    uint32_t *key_begin;     /* a vertex's slice of keys */
+    uint32_t *key_begin;     /* a vertex's range of keys */
     uint32_t *edge_begin;    /* its edges; first counts, then offsets */
-    uint32_t *face_begin;    /* its slice of edge_faces; first counts, then offsets */
-    uint64_t *keys, *buffer; /* buffer only where some slice is long */
+    uint32_t *face_begin;    /* its range of edge_faces; first counts, then offsets */
+    uint64_t *keys, *buffer; /* buffer only if some range is long */
     uint32_t *edges, *edge_face_begin, *edge_faces, *triangle_edges, *neighbours;
     uint32_t *component;
-} build;
+} topology_build;
 
 /* ---- faces of vertices ---- */
 
-static void count_corners(build *b) {
+static void count_corners(topology_build *b) {
     uint32_t *faces = b->vertex_face_begin, *keys = b->key_begin;
     for (size_t t = 0; t < b->triangle_count; t++) {
         uint32_t p = b->indices[3 * t], q = b->indices[3 * t + 1], r = b->indices[3 * t + 2];
@@ -70,14 +70,14 @@ static uint32_t sum_to_ends(uint32_t *begin, size_t count) {
 static void sum_to_begins(uint32_t *begin, size_t count) {
     uint32_t sum = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t mine = begin[i];
+        uint32_t own = begin[i];
         begin[i] = sum;
-        sum += mine;
+        sum += own;
     }
     begin[count] = sum;
 }
 
-static void fill_vertex_faces(build *b) {
+static void fill_vertex_faces(topology_build *b) {
     uint32_t *begin = b->vertex_face_begin;
     for (uint32_t t = b->triangle_count; t-- > 0;) {
         const uint32_t *corner = b->indices + 3 * (size_t)t;
@@ -92,9 +92,9 @@ static void fill_vertex_faces(build *b) {
 
 /* ---- edges ---- */
 
-/* Collects a key for every side of a face of `v` whose higher vertex is v. A collapsed face has
- * its only edge on two sides and gives the first of them. */
-static size_t gather(const build *b, uint32_t v, uint64_t *keys) {
+/* Collects a key for every side of a face of `v` whose higher vertex is v. A collapsed face has its
+ * only edge on two sides and gives the first of them. */
+static size_t collect_keys(const topology_build *b, uint32_t v, uint64_t *keys) {
     size_t count = 0;
     for (uint32_t i = b->vertex_face_begin[v]; i < b->vertex_face_begin[v + 1]; i++) {
         uint32_t face = b->vertex_faces[i];
@@ -112,20 +112,20 @@ static size_t gather(const build *b, uint32_t v, uint64_t *keys) {
     return count;
 }
 
-static bool is_real_face(const build *b, uint32_t half) {
+static bool is_real_face(const topology_build *b, uint32_t half) {
     return !b->has_collapsed || !abuti_is_collapsed(b->indices + 3 * (size_t)(half / 3));
 }
 
-/* First pass: sorts each vertex's keys, counts its edges and their faces. */
+/* First pass: sorts the keys of each vertex, counts its edges and their faces. */
 static void sort_vertices(void *data, size_t chunk, size_t begin, size_t end) {
-    build *b = data;
+    topology_build *b = data;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
         uint64_t *keys = b->keys + b->key_begin[v];
         uint64_t local[ABUTI_SORT_SMALL];
         size_t expected = b->key_begin[v + 1] - b->key_begin[v];
         uint64_t *target = expected <= ABUTI_SORT_SMALL ? local : keys;
-        size_t count = gather(b, (uint32_t)v, target);
+        size_t count = collect_keys(b, (uint32_t)v, target);
         abuti_sort_keys(target, b->buffer ? b->buffer + b->key_begin[v] : NULL, count);
         uint32_t edge_count = 0, face_count = 0;
         for (size_t i = 0; i < count; i++) {
@@ -138,8 +138,8 @@ static void sort_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Writes one edge from its keys; returns how many faces it has. */
-static uint32_t write_edge(build *b, uint32_t edge, uint32_t high, const uint64_t *keys,
+/* Writes one edge from its keys; returns its number of faces. */
+static uint32_t write_edge(topology_build *b, uint32_t edge, uint32_t high, const uint64_t *keys,
                            size_t count, uint32_t *faces) {
     uint32_t face_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -163,9 +163,9 @@ static uint32_t write_edge(build *b, uint32_t edge, uint32_t high, const uint64_
     return face_count;
 }
 
-/* Second pass: numbers the edges and writes all that hangs on them. */
+/* Second pass: numbers the edges and writes all arrays that depend on them. */
 static void write_vertices(void *data, size_t chunk, size_t begin, size_t end) {
-    build *b = data;
+    topology_build *b = data;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
         const uint64_t *keys = b->keys + b->key_begin[v];
@@ -180,8 +180,8 @@ static void write_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The sides of collapsed triangles that the second pass left out. */
-static void write_collapsed(build *b) {
+/* Writes the sides of collapsed triangles that the second pass omits. */
+static void write_collapsed(topology_build *b) {
     for (size_t t = 0; t < b->triangle_count; t++) {
         const uint32_t *corner = b->indices + 3 * t;
         if (!abuti_is_collapsed(corner))
@@ -201,15 +201,16 @@ static void write_collapsed(build *b) {
 /* ---- components ---- */
 
 static void join_faces(void *data, size_t chunk, size_t begin, size_t end) {
-    build *b = data;
+    topology_build *b = data;
     (void)chunk;
     for (size_t e = begin; e < end; e++)
         for (uint32_t i = b->edge_face_begin[e] + 1; i < b->edge_face_begin[e + 1]; i++)
             abuti_join(b->component, b->edge_faces[i - 1], b->edge_faces[i]);
 }
 
-/* Collapsed triangles belong to the faces of their edge, or to the first of their kind on it. */
-static abut_status join_collapsed(build *b, uint32_t edge_count) {
+/* Collapsed triangles belong to the faces of their edge, or to the first collapsed triangle on it.
+ */
+static abut_status join_collapsed(topology_build *b, uint32_t edge_count) {
     uint32_t *first = abuti_allocate(b->context, edge_count, sizeof *first);
     if (!first)
         return ABUT_ERROR_MEMORY;
@@ -232,8 +233,8 @@ static abut_status join_collapsed(build *b, uint32_t edge_count) {
     return ABUT_OK;
 }
 
-/* Numbers components by their lowest triangle, in place: a parent is lower than its child and so
- * already holds its number when the child comes. */
+/* Numbers components by their lowest triangle, in place: a parent is lower than its child, so it
+ * already has its number when the child is processed. */
 static uint32_t number_components(uint32_t *component, uint32_t triangle_count) {
     uint32_t count = 0;
     for (uint32_t t = 0; t < triangle_count; t++)
@@ -241,18 +242,18 @@ static uint32_t number_components(uint32_t *component, uint32_t triangle_count) 
     return count;
 }
 
-/* ---- all of it ---- */
+/* ---- all steps ---- */
 
-static abut_status find_vertex_faces(build *b, abut_topology *made) {
+static abut_status find_vertex_faces(topology_build *b, abut_topology *created) {
     size_t vertex_count = b->vertex_count;
-    b->vertex_face_begin = made->arrays[4] =
+    b->vertex_face_begin = created->arrays[4] =
         abuti_allocate_zeroed(b->context, vertex_count + 1, sizeof(uint32_t));
     b->key_begin = abuti_allocate_zeroed(b->context, vertex_count + 1, sizeof(uint32_t));
     if (!b->vertex_face_begin || !b->key_begin)
         return ABUT_ERROR_MEMORY;
     count_corners(b);
     sum_to_ends(b->vertex_face_begin, vertex_count);
-    b->vertex_faces = made->arrays[5] =
+    b->vertex_faces = created->arrays[5] =
         abuti_allocate(b->context, b->vertex_face_begin[vertex_count], sizeof(uint32_t));
     if (!b->vertex_faces)
         return ABUT_ERROR_MEMORY;
@@ -260,7 +261,7 @@ static abut_status find_vertex_faces(build *b, abut_topology *made) {
     return ABUT_OK;
 }
 
-static abut_status find_edges(build *b, abut_topology *made) {
+static abut_status find_edges(topology_build *b, abut_topology *created) {
     size_t vertex_count = b->vertex_count, half_count = 3 * (size_t)b->triangle_count;
     uint32_t longest = 0;
     for (size_t v = 0; v < vertex_count; v++)
@@ -283,13 +284,16 @@ static abut_status find_edges(build *b, abut_topology *made) {
     sum_to_begins(b->edge_begin, vertex_count);
     sum_to_begins(b->face_begin, vertex_count);
     size_t edge_count = b->edge_begin[vertex_count], face_count = b->face_begin[vertex_count];
-    b->triangle_edges = made->arrays[1] = abuti_allocate(b->context, half_count, sizeof(uint32_t));
-    b->edge_face_begin = made->arrays[2] =
+    b->triangle_edges = created->arrays[1] =
+        abuti_allocate(b->context, half_count, sizeof(uint32_t));
+    b->edge_face_begin = created->arrays[2] =
         abuti_allocate(b->context, edge_count + 1, sizeof(uint32_t));
-    b->edge_faces = made->arrays[3] = abuti_allocate(b->context, face_count, sizeof(uint32_t));
+    b->edge_faces = created->arrays[3] = abuti_allocate(b->context, face_count, sizeof(uint32_t));
     if (b->is_whole) {
-        b->edges = made->arrays[0] = abuti_allocate(b->context, edge_count, 2 * sizeof(uint32_t));
-        b->neighbours = made->arrays[6] = abuti_allocate(b->context, half_count, sizeof(uint32_t));
+        b->edges = created->arrays[0] =
+            abuti_allocate(b->context, edge_count, 2 * sizeof(uint32_t));
+        b->neighbours = created->arrays[6] =
+            abuti_allocate(b->context, half_count, sizeof(uint32_t));
         if (!b->edges || !b->neighbours)
             return ABUT_ERROR_MEMORY;
     }
@@ -305,9 +309,9 @@ static abut_status find_edges(build *b, abut_topology *made) {
     return ABUT_OK;
 }
 
-static abut_status find_components(build *b, abut_topology *made) {
+static abut_status find_components(topology_build *b, abut_topology *created) {
     uint32_t edge_count = b->edge_begin[b->vertex_count];
-    b->component = made->arrays[7] =
+    b->component = created->arrays[7] =
         abuti_allocate(b->context, b->triangle_count, sizeof(uint32_t));
     if (!b->component)
         return ABUT_ERROR_MEMORY;
@@ -319,21 +323,21 @@ static abut_status find_components(build *b, abut_topology *made) {
         return status;
     if (b->has_collapsed && join_collapsed(b, edge_count))
         return ABUT_ERROR_MEMORY;
-    made->view.component_count = number_components(b->component, b->triangle_count);
+    created->view.component_count = number_components(b->component, b->triangle_count);
     return ABUT_OK;
 }
 
-static abut_status fill(build *b, abut_topology *made) {
+static abut_status build_arrays(topology_build *b, abut_topology *created) {
     abut_status status = abuti_progress(b->context, "topology", 0);
-    status = status ? status : find_vertex_faces(b, made);
+    status = status ? status : find_vertex_faces(b, created);
     status = status ? status : abuti_progress(b->context, "topology", 0.2);
-    status = status ? status : find_edges(b, made);
+    status = status ? status : find_edges(b, created);
     status = status ? status : abuti_progress(b->context, "topology", 0.7);
     if (!status && b->is_whole)
-        status = find_components(b, made);
+        status = find_components(b, created);
     if (status)
         return status;
-    abut_topology_arrays *view = &made->view;
+    abut_topology_arrays *view = &created->view;
     view->vertex_count = b->vertex_count;
     view->triangle_count = b->triangle_count;
     view->edge_count = b->edge_begin[b->vertex_count];
@@ -348,41 +352,41 @@ static abut_status fill(build *b, abut_topology *made) {
     return ABUT_OK;
 }
 
-static void release_scratch(build *b) {
+static void release_scratch(topology_build *b) {
     ABUTI_RELEASE(b->context, b->key_begin, b->edge_begin, b->face_begin, b->keys, b->buffer);
 }
 
-static abut_status create(abut_mesh *mesh, bool is_whole, abut_topology **topology) {
-    abut_topology *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
-    if (!made)
+static abut_status create_topology(abut_mesh *mesh, bool is_whole, abut_topology **topology) {
+    abut_topology *created = abuti_allocate_zeroed(mesh->context, 1, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    made->mesh = abut_mesh_retain(mesh);
-    build b = {.context = mesh->context,
-               .indices = mesh->indices,
-               .vertex_count = mesh->vertex_count,
-               .triangle_count = mesh->triangle_count,
-               .is_whole = is_whole};
-    abut_status status = fill(&b, made);
+    created->mesh = abut_mesh_retain(mesh);
+    topology_build b = {.context = mesh->context,
+                        .indices = mesh->indices,
+                        .vertex_count = mesh->vertex_count,
+                        .triangle_count = mesh->triangle_count,
+                        .is_whole = is_whole};
+    abut_status status = build_arrays(&b, created);
     release_scratch(&b);
     status = status ? status : abuti_progress(mesh->context, "topology", 0.9);
     if (!status && is_whole)
-        status = abuti_topology_loops(made);
+        status = abuti_topology_loops(created);
     status = status ? status : abuti_progress(mesh->context, "topology", 1);
     if (status)
-        abut_topology_destroy(made);
+        abut_topology_destroy(created);
     else
-        *topology = made;
+        *topology = created;
     return status;
 }
 
 abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {
     if (!mesh || !topology)
         return abuti_null(__func__, mesh ? "topology" : "mesh");
-    return create(mesh, true, topology);
+    return create_topology(mesh, true, topology);
 }
 
 abut_status abuti_topology_faces(abut_mesh *mesh, abut_topology **topology) {
-    return create(mesh, false, topology);
+    return create_topology(mesh, false, topology);
 }
 
 void abut_topology_destroy(abut_topology *topology) {

@@ -1,34 +1,35 @@
 /* Boundary loops.
  *
- * Every boundary edge has two ends. An end continues in a mate: the boundary edge at the other side
- * of the fan of faces around their common vertex. So at a vertex where two fans touch, each fan
- * keeps to itself. Where the fan runs into a non-manifold edge instead there is no such mate; these
- * ends are then mated with each other vertex by vertex, arriving edges with leaving ones first, and
- * at most one a vertex stays alone. Following mates visits every boundary edge exactly once, in
- * closed trails, and in open ones between two lonely ends. A trail that comes back to a vertex has
- * a loop cut off there, so that no loop holds a vertex twice.
+ * Every boundary edge has two ends. An end is paired with a mate: the boundary edge at the other
+ * side of the fan of faces around their common vertex. So at a vertex where two fans touch, each
+ * fan has its own pairs. If the fan ends at a non-manifold edge there is no such mate; these ends
+ * are then paired with each other vertex by vertex, incoming edges with outgoing ones first, and at
+ * most one per vertex remains unpaired. Following mates visits every boundary edge exactly once, in
+ * closed trails, and in open ones between two unpaired ends. When a trail returns to a vertex, a
+ * loop is split off there, so that no loop has a vertex twice.
  *
- * Linear in the faces around boundary vertices, but for one sort of the ends without a fan mate.
+ * Linear in the faces around boundary vertices, except for one sort of the ends without a mate in
+ * their fan.
  */
 #include "mesh/mesh.h"
 
-typedef struct walk {
+typedef struct loop_search {
     abut_context *context;
     const abut_topology_arrays *view;
     const uint32_t *indices;
     uint32_t count;   /* boundary edges */
     uint32_t *edge;   /* of each of them */
-    uint32_t *vertex; /* 2 each: end 2i is where edge i leaves, 2i + 1 where it arrives, in the
-                       * direction of its face */
-    uint32_t *slot;   /* of every edge of the mesh: its number among boundary edges */
+    uint32_t *vertex; /* 2 each: end 2i is the start of edge i, 2i + 1 its end, in the direction of
+                         its face */
+    uint32_t *slot;   /* of every edge of the mesh: its index among boundary edges */
     uint32_t *mate;   /* of every end: another end, or ABUT_NONE */
-    uint32_t *place;  /* of every vertex: where on the path, or ABUT_NONE */
+    uint32_t *place;  /* of every vertex: its index on the path, or ABUT_NONE */
     uint32_t *path;   /* vertices of the trail so far */
     uint32_t *loop_length, *loop_vertices;
     uint32_t *chain_length, *chain_vertices;
     uint32_t loop_count, chain_count;
     size_t loop_total, chain_total;
-} walk;
+} loop_search;
 
 static bool is_boundary(const abut_topology_arrays *view, size_t edge) {
     return view->edge_face_begin[edge + 1] - view->edge_face_begin[edge] == 1;
@@ -36,7 +37,7 @@ static bool is_boundary(const abut_topology_arrays *view, size_t edge) {
 
 /* ---- mates ---- */
 
-static void list_edges(walk *w) {
+static void list_edges(loop_search *w) {
     const abut_topology_arrays *view = w->view;
     uint32_t i = 0;
     for (uint32_t e = 0; e < view->edge_count; e++) {
@@ -44,19 +45,19 @@ static void list_edges(walk *w) {
             continue;
         uint32_t face = view->edge_faces[view->edge_face_begin[e]];
         uint32_t low = view->edges[2 * (size_t)e], high = view->edges[2 * (size_t)e + 1];
-        bool up = abuti_runs_up(view, w->indices, face, e);
+        bool is_up = abuti_runs_up(view, w->indices, face, e);
         w->edge[i] = e;
         w->slot[e] = i;
-        w->vertex[2 * (size_t)i] = up ? low : high;
-        w->vertex[2 * (size_t)i + 1] = up ? high : low;
+        w->vertex[2 * (size_t)i] = is_up ? low : high;
+        w->vertex[2 * (size_t)i + 1] = is_up ? high : low;
         i++;
     }
 }
 
 /* From boundary edge `edge` around `vertex` to the boundary edge at the other side of the fan, or
- * ABUT_NONE where a non-manifold edge comes first. A path cannot run in circles: it starts at an
- * end, and every edge on it has at most two faces. */
-static uint32_t fan_end(const walk *w, uint32_t edge, uint32_t vertex) {
+ * ABUT_NONE if a non-manifold edge comes first. The path cannot be a cycle: it starts at a boundary
+ * edge, and every edge on it has at most two faces. */
+static uint32_t fan_end(const loop_search *w, uint32_t edge, uint32_t vertex) {
     const abut_topology_arrays *view = w->view;
     uint32_t face = view->edge_faces[view->edge_face_begin[edge]];
     for (;;) {
@@ -74,14 +75,14 @@ static uint32_t fan_end(const walk *w, uint32_t edge, uint32_t vertex) {
     }
 }
 
-static void mate_two(walk *w, uint32_t a, uint32_t b) {
+static void pair_ends(loop_search *w, uint32_t a, uint32_t b) {
     w->mate[a] = b;
     w->mate[b] = a;
 }
 
-/* Mates across fans; returns how many ends stay without. */
-static size_t mate_fans(walk *w) {
-    size_t alone = 0;
+/* Pairs ends across fans; returns the number of ends without a mate. */
+static size_t pair_across_fans(loop_search *w) {
+    size_t unpaired = 0;
     for (size_t end = 0; end < 2 * (size_t)w->count; end++)
         w->mate[end] = ABUT_NONE;
     for (uint32_t end = 0; end < 2 * w->count; end++) {
@@ -89,26 +90,26 @@ static size_t mate_fans(walk *w) {
             continue;
         uint32_t other = fan_end(w, w->edge[end / 2], w->vertex[end]);
         if (other == ABUT_NONE) {
-            alone++;
+            unpaired++;
             continue;
         }
         uint32_t slot = w->slot[other];
         uint32_t mate = 2 * slot + (w->vertex[2 * (size_t)slot + 1] == w->vertex[end]);
-        mate_two(w, end, mate);
+        pair_ends(w, end, mate);
     }
-    return alone;
+    return unpaired;
 }
 
-/* Mates the ends of one vertex: each leaving one with an arriving one, then what is left. */
-static void mate_group(walk *w, const uint64_t *keys, size_t count) {
-    for (size_t leaving = 0, arriving = 0;; leaving++, arriving++) {
-        while (leaving < count && keys[leaving] % 2)
-            leaving++;
-        while (arriving < count && keys[arriving] % 2 == 0)
-            arriving++;
-        if (leaving == count || arriving == count)
+/* Pairs the ends of one vertex: each outgoing one with an incoming one, then the remaining ones. */
+static void pair_at_vertex(loop_search *w, const uint64_t *keys, size_t count) {
+    for (size_t outgoing = 0, incoming = 0;; outgoing++, incoming++) {
+        while (outgoing < count && keys[outgoing] % 2)
+            outgoing++;
+        while (incoming < count && keys[incoming] % 2 == 0)
+            incoming++;
+        if (outgoing == count || incoming == count)
             break;
-        mate_two(w, (uint32_t)keys[leaving], (uint32_t)keys[arriving]);
+        pair_ends(w, (uint32_t)keys[outgoing], (uint32_t)keys[incoming]);
     }
     uint32_t waiting = ABUT_NONE;
     for (size_t i = 0; i < count; i++) {
@@ -116,14 +117,14 @@ static void mate_group(walk *w, const uint64_t *keys, size_t count) {
         if (w->mate[end] != ABUT_NONE)
             continue;
         if (waiting != ABUT_NONE)
-            mate_two(w, waiting, end);
+            pair_ends(w, waiting, end);
         waiting = waiting == ABUT_NONE ? end : ABUT_NONE;
     }
 }
 
-static abut_status mate_rest(walk *w, size_t alone) {
-    uint64_t *keys = abuti_allocate(w->context, alone, sizeof *keys);
-    uint64_t *buffer = abuti_allocate(w->context, alone, sizeof *buffer);
+static abut_status pair_remaining(loop_search *w, size_t unpaired) {
+    uint64_t *keys = abuti_allocate(w->context, unpaired, sizeof *keys);
+    uint64_t *buffer = abuti_allocate(w->context, unpaired, sizeof *buffer);
     if (keys && buffer) {
         size_t count = 0;
         for (uint32_t end = 0; end < 2 * w->count; end++)
@@ -133,7 +134,7 @@ static abut_status mate_rest(walk *w, size_t alone) {
         for (size_t i = 0, next; i < count; i = next) {
             for (next = i + 1; next < count && keys[next] >> 32 == keys[i] >> 32;)
                 next++;
-            mate_group(w, keys + i, next - i);
+            pair_at_vertex(w, keys + i, next - i);
         }
     }
     abut_status status = keys && buffer ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -144,7 +145,7 @@ static abut_status mate_rest(walk *w, size_t alone) {
 /* ---- trails ---- */
 
 /* Moves path[from, length) to the loops, or to the chains. */
-static void cut(walk *w, size_t from, size_t length, bool is_loop) {
+static void split_path(loop_search *w, size_t from, size_t length, bool is_loop) {
     uint32_t *to = is_loop ? w->loop_vertices + w->loop_total : w->chain_vertices + w->chain_total;
     for (size_t i = from; i < length; i++) {
         to[i - from] = w->path[i];
@@ -159,9 +160,9 @@ static void cut(walk *w, size_t from, size_t length, bool is_loop) {
     }
 }
 
-/* Follows the trail that starts with the edge of `end`, away from its vertex. An edge is marked as
- * done by clearing its number. */
-static void follow(walk *w, uint32_t end) {
+/* Follows the trail that starts with the edge of `end`, away from its vertex. Clears the index of
+ * each visited edge. */
+static void follow_trail(loop_search *w, uint32_t end) {
     size_t length = 1;
     w->path[0] = w->vertex[end];
     w->place[w->path[0]] = 0;
@@ -174,24 +175,25 @@ static void follow(walk *w, uint32_t end) {
             continue;
         }
         size_t from = w->place[vertex];
-        cut(w, from, length, true);
-        w->place[vertex] = (uint32_t)from; /* the path goes on from here */
+        split_path(w, from, length, true);
+        w->place[vertex] = (uint32_t)from; /* the path continues from here */
         length = from + 1;
     }
     if (length > 1)
-        cut(w, 0, length, false);
+        split_path(w, 0, length, false);
     w->place[w->path[0]] = ABUT_NONE;
 }
 
-static void follow_all(walk *w) {
-    /* Open trails first: those that leave along their face, then those that no one left. */
-    for (uint32_t arriving = 0; arriving < 2; arriving++)
-        for (uint32_t end = arriving; end < 2 * w->count; end += 2)
+static void follow_trails(loop_search *w) {
+    /* Open trails first: those that start in the direction of their face, then the remaining ones.
+     */
+    for (uint32_t incoming = 0; incoming < 2; incoming++)
+        for (uint32_t end = incoming; end < 2 * w->count; end += 2)
             if (w->mate[end] == ABUT_NONE && w->edge[end / 2] != ABUT_NONE)
-                follow(w, end);
+                follow_trail(w, end);
     for (uint32_t i = 0; i < w->count; i++)
         if (w->edge[i] != ABUT_NONE)
-            follow(w, 2 * i);
+            follow_trail(w, 2 * i);
 }
 
 /* ---- results ---- */
@@ -206,15 +208,15 @@ static uint32_t *lengths_to_begins(abut_context *context, const uint32_t *length
     return begin;
 }
 
-static uint32_t *copy(abut_context *context, const uint32_t *from, size_t count) {
+static uint32_t *copy_indices(abut_context *context, const uint32_t *from, size_t count) {
     uint32_t *to = abuti_allocate(context, count, sizeof *to);
     for (size_t i = 0; to && i < count; i++)
         to[i] = from[i];
     return to;
 }
 
-static abut_status run(walk *w, abut_topology *topology) {
-    size_t count = w->count, lonely = 0;
+static abut_status find_loops(loop_search *w, abut_topology *topology) {
+    size_t count = w->count, unpaired_count = 0;
     w->edge = abuti_allocate(w->context, count, sizeof(uint32_t));
     w->vertex = abuti_allocate(w->context, count, 2 * sizeof(uint32_t));
     w->mate = abuti_allocate(w->context, count, 2 * sizeof(uint32_t));
@@ -222,11 +224,11 @@ static abut_status run(walk *w, abut_topology *topology) {
     if (!w->edge || !w->vertex || !w->mate || !w->slot)
         return ABUT_ERROR_MEMORY;
     list_edges(w);
-    size_t alone = mate_fans(w);
-    if (alone && mate_rest(w, alone))
+    size_t unpaired = pair_across_fans(w);
+    if (unpaired && pair_remaining(w, unpaired))
         return ABUT_ERROR_MEMORY;
     for (size_t end = 0; end < 2 * count; end++)
-        lonely += w->mate[end] == ABUT_NONE;
+        unpaired_count += w->mate[end] == ABUT_NONE;
     abuti_release(w->context, w->slot);
     w->slot = NULL;
 
@@ -235,20 +237,20 @@ static abut_status run(walk *w, abut_topology *topology) {
     w->path = abuti_allocate(w->context, count + 1, sizeof(uint32_t));
     w->loop_length = abuti_allocate(w->context, count / 3, sizeof(uint32_t));
     w->loop_vertices = abuti_allocate(w->context, count, sizeof(uint32_t));
-    w->chain_length = abuti_allocate(w->context, lonely / 2, sizeof(uint32_t));
-    w->chain_vertices =
-        abuti_allocate(w->context, lonely ? count + lonely / 2 : 0, sizeof(uint32_t));
+    w->chain_length = abuti_allocate(w->context, unpaired_count / 2, sizeof(uint32_t));
+    w->chain_vertices = abuti_allocate(w->context, unpaired_count ? count + unpaired_count / 2 : 0,
+                                       sizeof(uint32_t));
     if (!w->place || !w->path || !w->loop_length || !w->loop_vertices || !w->chain_length ||
         !w->chain_vertices)
         return ABUT_ERROR_MEMORY;
     for (size_t v = 0; v < vertex_count; v++)
         w->place[v] = ABUT_NONE;
-    follow_all(w);
+    follow_trails(w);
 
     topology->arrays[8] = lengths_to_begins(w->context, w->loop_length, w->loop_count);
-    topology->arrays[9] = copy(w->context, w->loop_vertices, w->loop_total);
+    topology->arrays[9] = copy_indices(w->context, w->loop_vertices, w->loop_total);
     topology->arrays[10] = lengths_to_begins(w->context, w->chain_length, w->chain_count);
-    topology->arrays[11] = copy(w->context, w->chain_vertices, w->chain_total);
+    topology->arrays[11] = copy_indices(w->context, w->chain_vertices, w->chain_total);
     for (int i = 8; i < 12; i++)
         if (!topology->arrays[i])
             return ABUT_ERROR_MEMORY;
@@ -257,15 +259,18 @@ static abut_status run(walk *w, abut_topology *topology) {
 
 abut_status abuti_topology_loops(abut_topology *topology) {
     abut_topology_arrays *view = &topology->view;
-    walk w = {.context = topology->mesh->context, .view = view, .indices = topology->mesh->indices};
+    loop_search w = {.context = topology->mesh->context,
+                     .view = view,
+                     .indices = topology->mesh->indices};
     for (size_t e = 0; e < view->edge_count; e++)
         w.count += is_boundary(view, e);
     if (w.count > INT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_topology_create: %u boundary edges; at most %d are possible. Weld "
-                          "the mesh first",
-                          w.count, INT32_MAX);
-    abut_status status = run(&w, topology);
+        return abuti_fail(
+            ABUT_ERROR_LIMIT,
+            "abut_topology_create: there are %u boundary edges; the limit is %d. Weld "
+            "the mesh first",
+            w.count, INT32_MAX);
+    abut_status status = find_loops(&w, topology);
     ABUTI_RELEASE(w.context, w.edge, w.vertex, w.mate, w.slot, w.place, w.path, w.loop_length,
                   w.loop_vertices, w.chain_length, w.chain_vertices);
     if (status)

@@ -1,20 +1,20 @@
-/* Moving, scaling and joining meshes. Each vertex is computed from its absolute position in the
- * order scale, rotate, translate; the new mesh then finds its own origin. */
+/* Transforming and joining meshes. Each vertex is computed from its absolute position in the order
+ * scale, rotate, translate; the new mesh then chooses its own origin. */
 #include "mesh/mesh.h"
 
 #include <string.h>
 
 #define GRAIN 16384
 
-typedef struct move {
+typedef struct transformation {
     const abut_mesh *mesh;
     abuti_motion motion;
     double scale;
     vec3 *positions;
-} move;
+} transformation;
 
-static void move_positions(void *data, size_t chunk, size_t begin, size_t end) {
-    move *m = data;
+static void transform_task(void *data, size_t chunk, size_t begin, size_t end) {
+    transformation *m = data;
     (void)chunk;
     for (size_t v = begin; v < end; v++) {
         vec3 p = v3_scale(abuti_mesh_position(m->mesh, (uint32_t)v), m->scale);
@@ -22,8 +22,8 @@ static void move_positions(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Swaps two corners, so that the triangle faces the other way and keeps its first corner. */
-static void turn(uint32_t *corner) {
+/* Swaps two corners, so that the triangle is reversed and keeps its first corner. */
+static void reverse_triangle(uint32_t *corner) {
     uint32_t swap = corner[1];
     corner[1] = corner[2];
     corner[2] = swap;
@@ -40,17 +40,17 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     if (status)
         return status;
     abut_context *context = mesh->context;
-    move m = {.mesh = mesh, .motion = abuti_motion_of(&motion), .scale = scale};
+    transformation m = {.mesh = mesh, .motion = abuti_motion_of(&motion), .scale = scale};
     m.positions = abuti_allocate(context, mesh->vertex_count, sizeof *m.positions);
     uint32_t *indices = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *indices);
     if (!m.positions || !indices) {
         ABUTI_RELEASE(context, m.positions, indices);
         return ABUT_ERROR_MEMORY;
     }
-    abuti_parallel_for(context, mesh->vertex_count, GRAIN, move_positions, &m);
+    abuti_parallel_for(context, mesh->vertex_count, GRAIN, transform_task, &m);
     memcpy(indices, mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *indices);
     for (size_t t = 0; scale < 0 && t < mesh->triangle_count; t++)
-        turn(indices + 3 * t);
+        reverse_triangle(indices + 3 * t);
     /* a rotation may make the bounding box smaller, but not the mesh */
     status = (fabs(scale) < 1 ? abuti_mesh_adopt
                               : abuti_mesh_derive)(context, "abut_mesh_transform", m.positions,
@@ -61,14 +61,14 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     return status;
 }
 
-static abut_status count_all(abut_mesh *const *meshes, uint32_t count, size_t *vertex_count,
-                             size_t *triangle_count) {
+static abut_status count_elements(abut_mesh *const *meshes, uint32_t count, size_t *vertex_count,
+                                  size_t *triangle_count) {
     for (uint32_t i = 0; i < count; i++) {
         if (!meshes[i])
             return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_join: mesh %u is null", i);
         if (abuti_add_overflows(*vertex_count, meshes[i]->vertex_count, vertex_count) ||
             abuti_add_overflows(*triangle_count, meshes[i]->triangle_count, triangle_count))
-            *vertex_count = SIZE_MAX; /* only where size_t has 32 bits */
+            *vertex_count = SIZE_MAX; /* only if size_t has 32 bits */
         if (*vertex_count >= ABUT_NONE || *triangle_count >= ABUT_NONE / 3)
             return abuti_fail(ABUT_ERROR_LIMIT,
                               "abut_mesh_join: the meshes up to number %u have more than %u "
@@ -85,7 +85,7 @@ abut_status abut_mesh_join(abut_mesh *const *meshes, uint32_t count, abut_mesh *
                           !meshes   ? "meshes is null"
                           : !joined ? "joined is null"
                                     : "there are no meshes");
-    abut_status status = count_all(meshes, count, &vertex_count, &triangle_count);
+    abut_status status = count_elements(meshes, count, &vertex_count, &triangle_count);
     if (status)
         return status;
     abut_context *context = meshes[0]->context;

@@ -1,14 +1,14 @@
 /* Merging of vertices.
  *
- * Equal positions are found by hashing into buckets. A bucket with many different positions (an
- * adversary can make one) is sorted instead, so that the worst case is O(n log n).
+ * Equal positions are found by hashing into buckets. A bucket with many different positions
+ * (malicious input can create one) is sorted instead, so that the worst case is O(n log n).
  *
- * With a tolerance, the different positions that are left go into a k-d tree, and the tree is
+ * With a tolerance, the remaining different positions are put into a k-d tree, and the tree is
  * joined with itself: a node smaller than the tolerance is one cluster at once; two nodes farther
- * apart than the tolerance are left alone; two nodes whose points are already one cluster need no
- * look; all else is split. So neither a million points within the tolerance nor a tolerance that is
- * tiny against the coordinates needs special care: there are no cells and no cell numbers.
- * Clusters are those of "closer than tolerance" made transitive, whatever the order of joining.
+ * apart than the tolerance are skipped; two nodes whose points are already one cluster are skipped;
+ * all others are split. So neither a million points within the tolerance nor a tolerance that is
+ * tiny compared with the coordinates needs special treatment: there are no cells and no cell
+ * indices. Clusters are the transitive closure of "closer than tolerance", in any order of joining.
  */
 #include "mesh/mesh.h"
 
@@ -18,7 +18,7 @@
 
 /* ---- equal positions ---- */
 
-static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
+static uint64_t mix_bits(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
     h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
     h = (h ^ h >> 27) * 0x94d049bb133111ebu;
     return h ^ h >> 31;
@@ -28,10 +28,10 @@ static uint64_t hash_position(vec3 p) {
     double plain[3] = {p.x + 0.0, p.y + 0.0, p.z + 0.0}; /* -0 becomes 0 */
     uint64_t bits[3];
     memcpy(bits, plain, sizeof bits);
-    return mix(bits[0] + mix(bits[1] + mix(bits[2] + 0x9e3779b97f4a7c15u)));
+    return mix_bits(bits[0] + mix_bits(bits[1] + mix_bits(bits[2] + 0x9e3779b97f4a7c15u)));
 }
 
-/* By one axis first, then by the next two. */
+/* Compares by one axis first, then by the next two. */
 static int compare_positions(vec3 a, vec3 b, int axis) {
     for (int i = 0; i < 3; i++, axis = axis == 2 ? 0 : axis + 1) {
         double p = v3_get(a, axis), q = v3_get(b, axis);
@@ -68,12 +68,13 @@ static void sort_by_position(const vec3 *positions, int axis, uint32_t *order, u
         memcpy(order, from, count * sizeof *order);
 }
 
-#define MAX_BUCKET_POSITIONS 16
+#define BUCKET_POSITIONS_MAX 16
 
-/* The members of a bucket ascend. False where it holds more than MAX_BUCKET_POSITIONS positions. */
+/* The members of a bucket ascend. Returns false if it has more than BUCKET_POSITIONS_MAX positions.
+ */
 static bool match_few(const vec3 *positions, const uint32_t *members, size_t count,
                       uint32_t *lowest) {
-    uint32_t known[MAX_BUCKET_POSITIONS];
+    uint32_t known[BUCKET_POSITIONS_MAX];
     size_t known_count = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t vertex = members[i];
@@ -81,7 +82,7 @@ static bool match_few(const vec3 *positions, const uint32_t *members, size_t cou
         while (k < known_count && !same_position(positions[known[k]], positions[vertex]))
             k++;
         if (k == known_count) {
-            if (known_count == MAX_BUCKET_POSITIONS)
+            if (known_count == BUCKET_POSITIONS_MAX)
                 return false;
             known[known_count++] = vertex;
         }
@@ -107,30 +108,30 @@ static abut_status match_many(abut_context *context, const vec3 *positions, uint
 typedef struct hash_work {
     abut_context *context;
     const vec3 *positions;
-    uint32_t *hashes; /* numbers of buckets */
-    unsigned bits;    /* of such a number */
-    unsigned shift;   /* that makes ranges of buckets */
+    uint32_t *hashes; /* bucket of each vertex */
+    unsigned bits;    /* bits of a bucket index */
+    unsigned shift;   /* shift that maps buckets to ranges */
     size_t bucket_count;
-    uint32_t *dealt;           /* vertices by ranges */
+    uint32_t *partitioned;     /* vertices by range */
     uint32_t *begin, *members; /* of buckets; ranges share no word, see bucket_at() */
     uint32_t *lowest;
-    abuti_deal deal;
-    atomic_bool crowded; /* some buckets are for match_many() */
+    abuti_partition partition;
+    atomic_bool crowded; /* some buckets need match_many() */
 } hash_work;
 
-/* Where the members of a bucket begin; they end at the next word. */
+/* The first member of a bucket; its members end at the next word. */
 static uint32_t *bucket_at(const hash_work *w, size_t bucket) {
     return w->begin + bucket + (bucket >> w->shift);
 }
 
-static void deal_vertices(void *data, size_t begin, size_t end, bool places, size_t *next) {
+static void partition_vertices(void *data, size_t begin, size_t end, bool writes, size_t *next) {
     hash_work *w = data;
     for (size_t v = begin; v < end; v++) {
-        if (!places)
+        if (!writes)
             w->hashes[v] = (uint32_t)(hash_position(w->positions[v]) >> (64 - w->bits));
         size_t at = next[w->hashes[v] >> w->shift]++;
-        if (places)
-            w->dealt[at] = (uint32_t)v;
+        if (writes)
+            w->partitioned[at] = (uint32_t)v;
     }
 }
 
@@ -139,30 +140,31 @@ static bool match_bucket(hash_work *w, size_t bucket) {
     return match_few(w->positions, w->members + begin[0], begin[1] - begin[0], w->lowest);
 }
 
-/* Fills the buckets of a range, and looks at them. */
+/* Fills the buckets of a range, and matches their positions. */
 static void match_range(void *data, size_t part, size_t unused, size_t unused_end) {
     hash_work *w = data;
     const size_t first = part << w->shift, left = w->bucket_count - first;
     const size_t count = left < (size_t)1 << w->shift ? left : (size_t)1 << w->shift;
-    const size_t dealt = w->deal.begin[part], dealt_end = w->deal.begin[part + 1];
-    uint32_t *begin = bucket_at(w, first), sum = (uint32_t)dealt;
+    const size_t partitioned = w->partition.begin[part],
+                 partitioned_end = w->partition.begin[part + 1];
+    uint32_t *begin = bucket_at(w, first), sum = (uint32_t)partitioned;
     (void)unused;
     (void)unused_end;
     memset(begin, 0, count * sizeof *begin);
-    for (size_t i = dealt; i < dealt_end; i++)
-        begin[w->hashes[w->dealt[i]] - first]++;
+    for (size_t i = partitioned; i < partitioned_end; i++)
+        begin[w->hashes[w->partitioned[i]] - first]++;
     for (size_t i = 0; i < count; i++)
         begin[i] = sum += begin[i];
     begin[count] = sum;
-    for (size_t i = dealt_end; i-- > dealt;)
-        w->members[--begin[w->hashes[w->dealt[i]] - first]] = w->dealt[i];
+    for (size_t i = partitioned_end; i-- > partitioned;)
+        w->members[--begin[w->hashes[w->partitioned[i]] - first]] = w->partitioned[i];
     for (size_t i = 0; i < count; i++)
         if (!match_bucket(w, first + i))
             atomic_store_explicit(&w->crowded, true, memory_order_relaxed);
 }
 
 static abut_status match_buckets(hash_work *w, uint32_t count) {
-    abuti_deal_out(w->context, count, deal_vertices, w, &w->deal);
+    abuti_partition_run(w->context, count, partition_vertices, w, &w->partition);
     abut_status status =
         abuti_parallel_try(w->context, "weld", ((w->bucket_count - 1) >> w->shift) + 1, 1,
                            match_range, w);
@@ -185,32 +187,33 @@ abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positio
     while (w.bits < 31 && (uint32_t)1 << w.bits < count)
         w.bits++;
     w.bucket_count = (size_t)1 << w.bits;
-    w.shift = abuti_deal_shift(w.bucket_count);
+    w.shift = abuti_partition_shift(w.bucket_count);
     atomic_init(&w.crowded, false);
     w.hashes = abuti_allocate(context, count, sizeof *w.hashes);
-    w.dealt = abuti_allocate(context, count, sizeof *w.dealt);
-    w.begin = abuti_allocate(context, w.bucket_count + ABUTI_DEAL_PARTS, sizeof *w.begin);
+    w.partitioned = abuti_allocate(context, count, sizeof *w.partitioned);
+    w.begin = abuti_allocate(context, w.bucket_count + ABUTI_PARTITION_PARTS, sizeof *w.begin);
     w.members = abuti_allocate(context, count, sizeof *w.members);
-    abut_status status =
-        w.hashes && w.dealt && w.begin && w.members ? match_buckets(&w, count) : ABUT_ERROR_MEMORY;
-    ABUTI_RELEASE(context, w.hashes, w.dealt, w.begin, w.members);
+    abut_status status = w.hashes && w.partitioned && w.begin && w.members
+                             ? match_buckets(&w, count)
+                             : ABUT_ERROR_MEMORY;
+    ABUTI_RELEASE(context, w.hashes, w.partitioned, w.begin, w.members);
     return status;
 }
 
 /* ---- positions within a tolerance ---- */
 
-#define LEAF 8
+#define LEAF_POINTS 8
 
 typedef struct tree {
     abut_context *context;
-    uint32_t steps; /* of linking */
+    uint32_t steps; /* of the join */
     const vec3 *positions;
     double tolerance;
     uint32_t *order;  /* vertices; a node is a range of them */
     uint32_t *buffer; /* for sorting */
-    uint32_t *parent; /* of the sets of vertices */
-    box3 *boxes;      /* by heap number: root 1, children 2i and 2i + 1 */
-    bool *whole;      /* whether all points of the node are known to be one set */
+    uint32_t *parent; /* of the union-find of vertices */
+    box3 *boxes;      /* by heap index: root 1, children 2i and 2i + 1 */
+    bool *is_joined;  /* whether all points of the node are known to be one cluster */
 } tree;
 
 typedef struct node {
@@ -219,7 +222,7 @@ typedef struct node {
 } node;
 
 static bool is_leaf(node n) {
-    return n.end - n.begin <= LEAF;
+    return n.end - n.begin <= LEAF_POINTS;
 }
 static node left_of(node n) {
     node child = {2 * n.number, n.begin, n.begin + (n.end - n.begin) / 2};
@@ -230,8 +233,8 @@ static node right_of(node n) {
     return child;
 }
 
-/* Length of a vector in units of the tolerance, squared; dividing first keeps 1e-200 from
- * vanishing, and what overflows is far anyway. */
+/* Squared length of a vector in units of the tolerance. Dividing first prevents underflow of
+ * 1e-200; an overflow means far apart. */
 static double measure_sq(const tree *t, vec3 d) {
     double x = d.x / t->tolerance, y = d.y / t->tolerance, z = d.z / t->tolerance;
     return x * x + y * y + z * z;
@@ -241,19 +244,19 @@ static bool are_close(const tree *t, uint32_t a, uint32_t b) {
     return measure_sq(t, v3_sub(t->positions[a], t->positions[b])) < 1;
 }
 
-/* Least and greatest distance that points of two boxes can have, as measure_sq. Rounded
- * differences are monotonic, so no pair of points measures outside them. */
-static double least_sq(const tree *t, const box3 *a, const box3 *b) {
+/* Smallest and largest distance of points of two boxes, as measure_sq(). Rounded differences are
+ * monotonic, so no pair of points is outside these bounds. */
+static double distance_min_sq(const tree *t, const box3 *a, const box3 *b) {
     vec3 gap = v3_max(v3_sub(a->lo, b->hi), v3_sub(b->lo, a->hi));
     return measure_sq(t, v3_max(gap, v3(0, 0, 0)));
 }
-static double greatest_sq(const tree *t, const box3 *a, const box3 *b) {
+static double distance_max_sq(const tree *t, const box3 *a, const box3 *b) {
     return measure_sq(t, v3_max(v3_sub(a->hi, b->lo), v3_sub(b->hi, a->lo)));
 }
 
 /* Moves the lower half of the node's points along the axis before the upper half, by quickselect.
- * If the pivots turn out badly it sorts, so that no input is quadratic. */
-static void split(tree *t, node n, int axis) {
+ * After 100 bad pivots it sorts, so that no input is quadratic. */
+static void split_node(tree *t, node n, int axis) {
     ptrdiff_t middle = (ptrdiff_t)left_of(n).end, lo = (ptrdiff_t)n.begin, hi = (ptrdiff_t)n.end;
     for (int round = 0; hi - lo > 1; round++) {
         if (round == 100) {
@@ -283,114 +286,116 @@ static void split(tree *t, node n, int axis) {
 }
 
 /* Joins all points of a node. */
-static void unite(tree *t, node n) {
-    for (size_t i = n.begin + 1; i < n.end && !t->whole[n.number]; i++)
+static void join_node(tree *t, node n) {
+    for (size_t i = n.begin + 1; i < n.end && !t->is_joined[n.number]; i++)
         abuti_join(t->parent, t->order[n.begin], t->order[i]);
-    t->whole[n.number] = true;
+    t->is_joined[n.number] = true;
 }
 
-/* Builds the tree below a node; recursion as deep as the tree, at most 30. */
-static void grow(tree *t, node n) {
+/* Builds the tree below a node; the recursion depth is that of the tree, at most 30. */
+static void build_node(tree *t, node n) {
     box3 box = box_empty();
     for (size_t i = n.begin; i < n.end; i++)
         box = box_grow(box, t->positions[t->order[i]]);
     t->boxes[n.number] = box;
-    t->whole[n.number] = n.end - n.begin == 1;
-    if (greatest_sq(t, &box, &box) < 1)
-        unite(t, n);
+    t->is_joined[n.number] = n.end - n.begin == 1;
+    if (distance_max_sq(t, &box, &box) < 1)
+        join_node(t, n);
     if (is_leaf(n))
         return;
     vec3 size = v3_sub(box.hi, box.lo);
-    split(t, n, size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2);
-    grow(t, left_of(n));
-    grow(t, right_of(n));
+    split_node(t, n, size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2);
+    build_node(t, left_of(n));
+    build_node(t, right_of(n));
 }
 
-static void link_leaves(tree *t, node a, node b) {
+static void join_leaves(tree *t, node a, node b) {
     for (size_t i = a.begin; i < a.end; i++)
         for (size_t j = a.number == b.number ? i + 1 : b.begin; j < b.end; j++)
             if (are_close(t, t->order[i], t->order[j])) {
                 abuti_join(t->parent, t->order[i], t->order[j]);
-                if (t->whole[a.number] && t->whole[b.number])
+                if (t->is_joined[a.number] && t->is_joined[b.number])
                     return;
             }
 }
 
-/* Joins what is close between two nodes (not one above the other). */
-static void link_nodes(tree *t, node a, node b) {
+/* Joins close points of two nodes (neither contains the other). */
+static void join_nodes(tree *t, node a, node b) {
     if (++t->steps % 256 == 0 && abuti_stop(t->context, "weld"))
         return;
     const box3 *p = &t->boxes[a.number], *q = &t->boxes[b.number];
-    if (least_sq(t, p, q) >= 1)
+    if (distance_min_sq(t, p, q) >= 1)
         return;
-    bool both_whole = t->whole[a.number] && t->whole[b.number];
-    if (both_whole &&
+    bool both_joined = t->is_joined[a.number] && t->is_joined[b.number];
+    if (both_joined &&
         abuti_root(t->parent, t->order[a.begin]) == abuti_root(t->parent, t->order[b.begin]))
         return;
-    if (greatest_sq(t, p, q) < 1) {
-        unite(t, a);
-        unite(t, b);
+    if (distance_max_sq(t, p, q) < 1) {
+        join_node(t, a);
+        join_node(t, b);
         abuti_join(t->parent, t->order[a.begin], t->order[b.begin]);
         return;
     }
     if (is_leaf(a) && is_leaf(b)) {
-        link_leaves(t, a, b);
+        join_leaves(t, a, b);
     } else if (is_leaf(b) || (!is_leaf(a) && a.end - a.begin >= b.end - b.begin)) {
-        link_nodes(t, left_of(a), b);
-        link_nodes(t, right_of(a), b);
+        join_nodes(t, left_of(a), b);
+        join_nodes(t, right_of(a), b);
     } else {
-        link_nodes(t, a, left_of(b));
-        link_nodes(t, a, right_of(b));
+        join_nodes(t, a, left_of(b));
+        join_nodes(t, a, right_of(b));
     }
 }
 
-/* Joins what is close within a node. */
-static void link_node(tree *t, node n) {
-    if (t->whole[n.number])
+/* Joins close points within a node. */
+static void join_within_node(tree *t, node n) {
+    if (t->is_joined[n.number])
         return;
     if (is_leaf(n)) {
-        link_leaves(t, n, n);
+        join_leaves(t, n, n);
         return;
     }
-    link_node(t, left_of(n));
-    link_node(t, right_of(n));
-    link_nodes(t, left_of(n), right_of(n));
+    join_within_node(t, left_of(n));
+    join_within_node(t, right_of(n));
+    join_nodes(t, left_of(n), right_of(n));
 }
 
-/* Joins the sets in `parent`, whose roots are different positions, where closer than tolerance. */
+/* Joins the sets in `parent`, whose roots are different positions, that are closer than the
+ * tolerance. */
 static abut_status join_close(abut_context *context, const vec3 *positions, uint32_t count,
                               double tolerance, uint32_t *parent) {
     size_t root_count = 0, node_count = 2;
     for (uint32_t v = 0; v < count; v++)
         root_count += parent[v] == v;
-    while (4 * node_count < root_count) /* a tree of depth d has LEAF 2^d points or fewer */
+    while (4 * node_count < root_count) /* a tree of depth d has at most LEAF_POINTS 2^d points */
         node_count *= 2;
     tree t = {.context = context, .positions = positions, .tolerance = tolerance, .parent = parent};
     t.order = abuti_allocate(context, root_count, sizeof *t.order);
     t.buffer = abuti_allocate(context, root_count, sizeof *t.buffer);
     t.boxes = abuti_allocate(context, node_count, sizeof *t.boxes);
-    t.whole = abuti_allocate(context, node_count, sizeof *t.whole);
-    abut_status status = t.order && t.buffer && t.boxes && t.whole ? ABUT_OK : ABUT_ERROR_MEMORY;
+    t.is_joined = abuti_allocate(context, node_count, sizeof *t.is_joined);
+    abut_status status =
+        t.order && t.buffer && t.boxes && t.is_joined ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         node root = {1, 0, root_count};
         root_count = 0;
         for (uint32_t v = 0; v < count; v++)
             if (parent[v] == v)
                 t.order[root_count++] = v;
-        grow(&t, root);
-        link_node(&t, root);
+        build_node(&t, root);
+        join_within_node(&t, root);
         status = abuti_stop_status("weld");
     }
-    ABUTI_RELEASE(context, t.order, t.buffer, t.boxes, t.whole);
+    ABUTI_RELEASE(context, t.order, t.buffer, t.boxes, t.is_joined);
     return status;
 }
 
 /* ---- the new mesh ---- */
 
-/* Writes the triangles that keep three corners and numbers the vertices they use. `number` gets the
- * new number of every kept vertex. */
-static void rebuild(const abut_mesh *mesh, uint32_t *parent, uint32_t *number, uint32_t *indices,
-                    size_t *triangle_count, size_t *vertex_count) {
+/* Writes the triangles that keep three corners and numbers the vertices that they use. `number`
+ * gets the new index of every kept vertex. */
+static void rebuild_triangles(const abut_mesh *mesh, uint32_t *parent, uint32_t *number,
+                              uint32_t *indices, size_t *triangle_count, size_t *vertex_count) {
     size_t kept = 0, used = 0;
     for (size_t v = 0; v < mesh->vertex_count; v++)
         number[v] = ABUT_NONE;
@@ -413,7 +418,7 @@ static void rebuild(const abut_mesh *mesh, uint32_t *parent, uint32_t *number, u
     *vertex_count = used;
 }
 
-/* Copies the start of an array into one of the right size, which replaces it. */
+/* Replaces an array by a copy of its first elements with the right size. */
 static void *shrink(abut_context *context, void *memory, size_t count, size_t element_bytes) {
     void *smaller = abuti_allocate(context, count, element_bytes);
     if (smaller)
@@ -429,12 +434,12 @@ static abut_status make_welded(const abut_mesh *mesh, double tolerance, uint32_t
     if (!indices)
         return ABUT_ERROR_MEMORY;
     size_t triangle_count, vertex_count;
-    rebuild(mesh, parent, number, indices, &triangle_count, &vertex_count);
+    rebuild_triangles(mesh, parent, number, indices, &triangle_count, &vertex_count);
     if (!triangle_count) {
         abuti_release(context, indices);
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_mesh_weld: tolerance %g leaves no triangle with three corners; "
-                          "give a smaller one",
+                          "use a smaller one",
                           tolerance);
     }
     vec3 *positions = abuti_allocate(context, vertex_count, sizeof *positions);

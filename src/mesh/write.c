@@ -1,11 +1,12 @@
 /* Writes OBJ, OFF, PLY, STL and glTF.
  *
- * OBJ, OFF and PLY keep every bit: PLY declares its coordinates float where all are floats, else
+ * OBJ, OFF and PLY keep every bit: PLY declares its coordinates float if all are floats, otherwise
  * double; OBJ and OFF, which have no types and are read as doubles, get as many digits as a double
- * needs to come back. STL holds floats, and as text the digits that give exactly these floats as
- * doubles; its normals come from the geometry before rounding. glTF holds floats too, relative to
- * the origin of the mesh, which is the translation of its node: what was read as floats stays as it
- * is wherever it lies. Numbers are written by number.c, so that no locale puts a comma in.
+ * needs to be read back exactly. STL has floats, and as text the digits that give exactly these
+ * floats as doubles; its normals are computed from the geometry before rounding. glTF has floats
+ * too, relative to the origin of the mesh, which is the translation of its node: coordinates that
+ * were read as floats stay exact at any distance from zero. Numbers are written by number.c, so
+ * that no locale changes the decimal point.
  */
 #include "base/system.h"
 #include "mesh/files.h"
@@ -13,14 +14,14 @@
 #include <string.h>
 
 #define BUFFER_BYTES (64u * 1024u)
-#define LINE_BYTES 512u /* more than any one element takes */
+#define LINE_BYTES 512u /* more than any one element needs */
 
 typedef struct writer {
     const abut_mesh *mesh;
     abuti_sink sink;
     locale_t locale;
-    bool single;  /* every coordinate is a float */
-    bool letters; /* glTF: bytes as base64 */
+    bool single;    /* every coordinate is a float */
+    bool is_base64; /* glTF: bytes as base64 */
     char stage[420];
     size_t used;
     char *buffer;
@@ -49,7 +50,7 @@ static void put_number(writer *out, double value, bool single) {
 
 static void put_whole(writer *out, uint64_t value) {
     out->buffer[out->used++] = ' ';
-    out->used += abuti_number_write_whole(out->buffer + out->used, value);
+    out->used += abuti_integer_write(out->buffer + out->used, value);
 }
 
 /* Little-endian on every machine. */
@@ -73,9 +74,9 @@ static void put_double(writer *out, double value) {
     put_u32(out, (uint32_t)(bits >> 32));
 }
 
-/* Before each element: makes room for it and reports progress now and then. `first` of `total` is
- * how much of the file comes before the elements that `index` counts. */
-static abut_status make_room(writer *out, uint64_t index, uint64_t first, uint64_t total) {
+/* Before each element: flushes the buffer if necessary and reports progress at intervals. `first`
+ * of `total` is the part of the file before the elements that `index` counts. */
+static abut_status prepare_element(writer *out, uint64_t index, uint64_t first, uint64_t total) {
     if (out->used + LINE_BYTES > BUFFER_BYTES)
         flush(out);
     if (index % 65536)
@@ -85,7 +86,7 @@ static abut_status make_room(writer *out, uint64_t index, uint64_t first, uint64
 
 /* ---- OBJ, OFF and PLY ---- */
 
-/* One line or record a vertex. */
+/* Writes one line or record for each vertex. */
 typedef void put_vertex(writer *out, vec3 p);
 typedef void put_face(writer *out, const uint32_t *corners);
 
@@ -94,11 +95,11 @@ static abut_status put_all(writer *out, put_vertex *vertex, put_face *face) {
     uint64_t total = (uint64_t)mesh->vertex_count + mesh->triangle_count;
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < mesh->vertex_count && !status; i++) {
-        status = make_room(out, i, 0, total);
+        status = prepare_element(out, i, 0, total);
         vertex(out, abuti_mesh_position(mesh, i));
     }
     for (uint32_t i = 0; i < mesh->triangle_count && !status; i++) {
-        status = make_room(out, i, mesh->vertex_count, total);
+        status = prepare_element(out, i, mesh->vertex_count, total);
         face(out, mesh->indices + 3 * (size_t)i);
     }
     return status;
@@ -123,7 +124,7 @@ static void put_obj_face(writer *out, const uint32_t *corners) {
     out->buffer[out->used++] = '\n';
 }
 
-/* As PLY and OFF have it: `single` is false for OFF. */
+/* The text of PLY and OFF; `single` is false for OFF. */
 static void put_text_vertex(writer *out, vec3 p) {
     size_t start = out->used;
     put_coordinates(out, p, out->single);
@@ -202,17 +203,17 @@ static void put_stl_triangle(writer *out, const uint32_t *corners) {
     put_bytes(out, "\0\0", 2);
 }
 
-static vec3 to_floats(vec3 p) {
+static vec3 round_to_floats(vec3 p) {
     return v3((double)(float)p.x, (double)(float)p.y, (double)(float)p.z);
 }
 
 static void put_stl_facet(writer *out, const uint32_t *corners) {
     put_text(out, "facet normal");
-    put_coordinates(out, to_floats(normal_of(out->mesh, corners)), true);
+    put_coordinates(out, round_to_floats(normal_of(out->mesh, corners)), true);
     put_text(out, " outer loop\n");
     for (int k = 0; k < 3; k++) {
         put_text(out, "  vertex");
-        put_coordinates(out, to_floats(abuti_mesh_position(out->mesh, corners[k])), false);
+        put_coordinates(out, round_to_floats(abuti_mesh_position(out->mesh, corners[k])), false);
     }
     put_text(out, " endloop\nendfacet\n");
 }
@@ -228,7 +229,7 @@ static abut_status write_stl(writer *out, bool text) {
     }
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < mesh->triangle_count && !status; i++) {
-        status = make_room(out, i, 0, mesh->triangle_count);
+        status = prepare_element(out, i, 0, mesh->triangle_count);
         (text ? put_stl_facet : put_stl_triangle)(out, mesh->indices + 3 * (size_t)i);
     }
     if (text)
@@ -238,11 +239,11 @@ static abut_status write_stl(writer *out, bool text) {
 
 /* ---- glTF ---- */
 
-/* The last `count` bytes, a multiple of 3, as base64 where the file is text. */
-static void to_letters(writer *out, size_t count) {
+/* Converts the last `count` bytes, a multiple of 3, to base64 if the file is text. */
+static void convert_to_base64(writer *out, size_t count) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char bytes[12];
-    if (!out->letters)
+    if (!out->is_base64)
         return;
     out->used -= count;
     memcpy(bytes, out->buffer + out->used, count);
@@ -258,13 +259,13 @@ static void put_gltf_vertex(writer *out, vec3 p) {
     put_float(out, q.x);
     put_float(out, q.y);
     put_float(out, q.z);
-    to_letters(out, 12);
+    convert_to_base64(out, 12);
 }
 
 static void put_gltf_face(writer *out, const uint32_t *corners) {
     for (int k = 0; k < 3; k++)
         put_u32(out, corners[k]);
-    to_letters(out, 12);
+    convert_to_base64(out, 12);
 }
 
 static void put_list(writer *out, const char *name, vec3 p) {
@@ -282,7 +283,7 @@ static void put_gltf_head(writer *out) {
     const abut_mesh *mesh = out->mesh;
     box3 box = box_empty();
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        box = box_grow(box, to_floats(mesh->positions[i]));
+        box = box_grow(box, round_to_floats(mesh->positions[i]));
     put_text(out,
              "{\"asset\":{\"version\":\"2.0\",\"generator\":\"abut\"},\"scene\":0,\"scenes\":[{"
              "\"nodes\":[0]}],\"nodes\":[{\"mesh\":0");
@@ -307,13 +308,13 @@ static void put_gltf_head(writer *out) {
     put_whole(out, 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count));
 }
 
-/* As text, or as GLB: a head of 12 bytes, then two chunks with heads of 8. */
+/* As text, or as GLB: a header of 12 bytes, then two chunks with headers of 8. */
 static abut_status write_gltf(writer *out, bool text) {
-    const uint32_t heads = 12 + 8;
+    const uint32_t header_bytes = 12 + 8;
     uint32_t bytes =
         (uint32_t)(12 * ((uint64_t)out->mesh->vertex_count + out->mesh->triangle_count));
-    out->letters = text;
-    out->used = text ? 0 : heads;
+    out->is_base64 = text;
+    out->used = text ? 0 : header_bytes;
     put_gltf_head(out);
     put_text(out, text ? ",\"uri\":\"data:application/octet-stream;base64," : "}]}");
     if (!text) {
@@ -324,7 +325,7 @@ static abut_status write_gltf(writer *out, bool text) {
         put_text(out, "glTF");
         put_u32(out, 2);
         put_u32(out, (uint32_t)used + 8 + bytes);
-        put_u32(out, (uint32_t)used - heads);
+        put_u32(out, (uint32_t)used - header_bytes);
         put_text(out, "JSON");
         out->used = used;
         put_u32(out, bytes);
@@ -336,14 +337,14 @@ static abut_status write_gltf(writer *out, bool text) {
     return status;
 }
 
-/* Refuses a mesh whose vertices would all round to nearly one point. */
+/* Fails if all vertices would round to nearly one point. */
 static abut_status check_size(const abut_mesh *mesh, const char *path, const char *format) {
     const double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
     if (size > 0 && size < (double)FLT_MIN)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "%s: the mesh is %g long, too small for the floats of %s; write OBJ or PLY", path, size,
-            format);
+            "%s: the size of the mesh is %g, too small for the floats of %s; write OBJ or PLY",
+            path, size, format);
     return ABUT_OK;
 }
 
@@ -359,14 +360,14 @@ static abut_status check_gltf(const abut_mesh *mesh, const char *path, bool text
     return check_size(mesh, path, "glTF");
 }
 
-/* ---- the door ---- */
+/* ---- entry point ---- */
 
-static bool all_floats(const abut_mesh *mesh) {
+static bool has_float_coordinates(const abut_mesh *mesh) {
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         vec3 p = abuti_mesh_position(mesh, i);
         if (v3_max_abs(p) > (double)FLT_MAX)
             return false;
-        vec3 q = to_floats(p);
+        vec3 q = round_to_floats(p);
         if (p.x != q.x || p.y != q.y || p.z != q.z)
             return false;
     }
@@ -385,7 +386,7 @@ static abut_status check_stl(const abut_mesh *mesh, const char *path) {
     return check_size(mesh, path, "STL");
 }
 
-static abut_status choose(const char *path, abut_mesh_write_options *options) {
+static abut_status choose_format(const char *path, abut_mesh_write_options *options) {
     if ((unsigned)options->format > ABUT_MESH_FORMAT_OTHER)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_mesh_write: unknown format %u",
                           (unsigned)options->format);
@@ -393,8 +394,8 @@ static abut_status choose(const char *path, abut_mesh_write_options *options) {
         options->format = abuti_mesh_format_of_name(path);
     if (options->format == ABUT_MESH_FORMAT_AUTO || options->format == ABUT_MESH_FORMAT_OTHER)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: its ending tells no format that abut writes; use .obj, .off, .ply, "
-                          ".stl, .glb or .gltf, or give the format",
+                          "%s: its ending is not a format that abut writes; use .obj, .off, .ply, "
+                          ".stl, .glb or .gltf, or set the format",
                           path);
     size_t length = strlen(path);
     if (options->format == ABUT_MESH_FORMAT_GLTF && length >= 5 &&
@@ -403,8 +404,8 @@ static abut_status choose(const char *path, abut_mesh_write_options *options) {
     return ABUT_OK;
 }
 
-static abut_status write_open(writer *out, const char *path,
-                              const abut_mesh_write_options *options) {
+static abut_status write_format(writer *out, const char *path,
+                                const abut_mesh_write_options *options) {
     abut_status status = abuti_sink_open(&out->sink, out->mesh->context, path);
     if (status)
         return status;
@@ -416,7 +417,7 @@ static abut_status write_open(writer *out, const char *path,
         status = write_off(out);
         break;
     case ABUT_MESH_FORMAT_PLY:
-        out->single = all_floats(out->mesh);
+        out->single = has_float_coordinates(out->mesh);
         status = write_ply(out, options->ascii);
         break;
     case ABUT_MESH_FORMAT_GLTF:
@@ -440,7 +441,7 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
         return abuti_null(__func__, mesh ? "path" : "mesh");
     abut_mesh_write_options ours = abut_mesh_write_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_mesh_write");
-    status = status ? status : choose(path, &ours);
+    status = status ? status : choose_format(path, &ours);
     if (!status && ours.format == ABUT_MESH_FORMAT_STL)
         status = check_stl(mesh, path);
     if (!status && ours.format == ABUT_MESH_FORMAT_GLTF)
@@ -453,7 +454,7 @@ abut_status abut_mesh_write(const abut_mesh *mesh, const char *path,
     memcpy(out.stage, "writing ", 8);
     abuti_escape(path, out.stage + 8, sizeof out.stage - 8);
     out.buffer = abuti_allocate(mesh->context, BUFFER_BYTES, 1);
-    status = out.buffer ? write_open(&out, path, &ours) : ABUT_ERROR_MEMORY;
+    status = out.buffer ? write_format(&out, path, &ours) : ABUT_ERROR_MEMORY;
     abuti_release(mesh->context, out.buffer);
     freelocale(out.locale);
     return status;

@@ -435,7 +435,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
         .mesh = mesh, .scale = scale, .order = order, .leaf_count = leaf_count, .to = &made};
     abut_topology *topology = NULL;
     abut_mesh welded = {.context = context,
-                        .holds = 1,
+                        .reference_count = 1,
                         .vertex_count = mesh->vertex_count,
                         .triangle_count = mesh->triangle_count,
                         .positions = mesh->positions};

@@ -153,7 +153,7 @@ static void measure_triangle_pair(near_search *s, uint32_t a, uint32_t b) {
         return;
     }
     s->effort += MEASURE_EFFORT;
-    closest_pair closest = triangle_triangle_apart_at(triangle_a, triangle_b, features);
+    closest_pair closest = triangle_triangle_closest_features(triangle_a, triangle_b, features);
     if (!(closest.distance <= s->limit) || closest.distance > reach_of(s))
         return;
     /* triangles around the same two points are hardly another tie */
@@ -705,9 +705,9 @@ static bool search_end(near_search *s, double limit, abut_separation *separation
         lowest++;
     const uint32_t *pair = s->equals[lowest].triangle;
     if (pair[0] != s->winner[0] || pair[1] != s->winner[1])
-        s->closest =
-            triangle_triangle_apart_at(pair_triangle(&s->frame->side[0], pair[0]),
-                                       pair_triangle(&s->frame->side[1], pair[1]), s->features);
+        s->closest = triangle_triangle_closest_features(pair_triangle(&s->frame->side[0], pair[0]),
+                                                        pair_triangle(&s->frame->side[1], pair[1]),
+                                                        s->features);
     separation->distance = s->closest.distance;
     separation->point_a = s->closest.point_a;
     separation->point_b = s->closest.point_b;

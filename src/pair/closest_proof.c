@@ -156,7 +156,7 @@ static uint32_t push_children(const tie_search *t, pending_tie *stack, uint32_t 
 static double distance_of(tie_search *t, const abut_triangle *a, const abut_triangle *b) {
     abut_feature features[2];
     t->steps += MEASURE_STEPS;
-    return triangle_triangle_apart_at(*a, *b, features).distance;
+    return triangle_triangle_closest_features(*a, *b, features).distance;
 }
 
 /* Whether some triangles of two leaves are nearer than the best by more than the doubt. */

@@ -33,9 +33,9 @@ static bool unsure_meet(const pair_asked *asked, size_t i, const pair_frame *fra
     const uint32_t *may = asked->search.meetings[i];
     for (uint32_t k = 0; k < may[1]; k++) {
         const uint32_t *triangle = asked->search.unsure.pairs[may[0] + k];
-        if (triangle_triangle_meet(pair_triangle(&frame->side[0], triangle[0]),
-                                   pair_triangle(&frame->side[1], triangle[1]),
-                                   NULL) != ABUT_INTERSECTION_NONE)
+        if (triangle_triangle_intersect(pair_triangle(&frame->side[0], triangle[0]),
+                                        pair_triangle(&frame->side[1], triangle[1]),
+                                        NULL) != ABUT_INTERSECTION_NONE)
             return true;
     }
     return false;

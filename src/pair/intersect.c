@@ -41,7 +41,7 @@ bool abuti_pair_meet_exactly(meet_search *s, uint32_t a, uint32_t b) {
     if (is_beyond(s->frame->way, &at_a, &at_b))
         return false;
     abut_intersection meeting =
-        triangle_triangle_meet(at_a, at_b, s->count < s->capacity ? &segment : NULL);
+        triangle_triangle_intersect(at_a, at_b, s->count < s->capacity ? &segment : NULL);
     if (meeting == ABUT_INTERSECTION_NONE)
         return false;
     if (!s->count) {

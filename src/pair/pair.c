@@ -162,9 +162,9 @@ static bool cache_meets(const pair_frame *frame, const abut_pair_cache *cache) {
     if (!cache || !cache->known || cache->triangle_a >= frame->side[0].bvh->triangle_count ||
         cache->triangle_b >= frame->side[1].bvh->triangle_count)
         return false;
-    return triangle_triangle_meet(pair_triangle(&frame->side[0], cache->triangle_a),
-                                  pair_triangle(&frame->side[1], cache->triangle_b),
-                                  NULL) != ABUT_INTERSECTION_NONE;
+    return triangle_triangle_intersect(pair_triangle(&frame->side[0], cache->triangle_a),
+                                       pair_triangle(&frame->side[1], cache->triangle_b),
+                                       NULL) != ABUT_INTERSECTION_NONE;
 }
 
 /* How two bodies touch. `triangle` is set where they meet and the caller wants it to be found,
@@ -219,7 +219,7 @@ static void separation_meeting(const pair_frame *frame, const uint32_t triangle[
     abut_triangle a = pair_triangle(&frame->side[0], triangle[0]);
     abut_triangle b = pair_triangle(&frame->side[1], triangle[1]);
     abut_segment segment;
-    triangle_triangle_meet(a, b, &segment);
+    triangle_triangle_intersect(a, b, &segment);
     separation->distance = 0;
     separation->point_a = separation->point_b = segment.end[0];
     separation->triangle_a = triangle[0];

@@ -136,7 +136,7 @@ void abuti_itself_try(itself_search *s, share_out *out, uint32_t a, uint32_t b) 
     if (common.in_a != 7 && is_quickly_parted(&ta, &tb, common))
         return;
     out->work += EXACT_WORK - 1;
-    if (!neighbours_meet(ta, tb, common))
+    if (!neighbours_intersect(ta, tb, common))
         return;
     out->found[out->found_count++] = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
     if (s->any)
@@ -294,9 +294,9 @@ static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
         memset(pair, 0, sizeof *pair);
         pair->triangle[0] = (uint32_t)(fill->keys[i] >> 32);
         pair->triangle[1] = (uint32_t)fill->keys[i];
-        pair->kind =
-            triangle_triangle_meet(bvh_triangle(fill->mesh, pair->triangle[0]),
-                                   bvh_triangle(fill->mesh, pair->triangle[1]), &pair->segment);
+        pair->kind = triangle_triangle_intersect(bvh_triangle(fill->mesh, pair->triangle[0]),
+                                                 bvh_triangle(fill->mesh, pair->triangle[1]),
+                                                 &pair->segment);
     }
 }
 

@@ -143,7 +143,7 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
     const abut_triangle t = bvh_triangle(b->bvh->mesh, triangle);
     path_hit found;
     if ((h->what == QUEST_LEAVE && !faces_along(b, &t)) ||
-        !path_triangle_meet(&b->path, t, &found) || !(found.parameter <= h->most))
+        !path_triangle_intersect(&b->path, t, &found) || !(found.parameter <= h->most))
         return false;
     if (h->what == QUEST_ANY) {
         h->count = 1;
@@ -397,7 +397,7 @@ bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangl
                     abut_ray_hit *hit) {
     const path3 path = ray_path(*ray);
     path_hit found;
-    if (!path_triangle_meet(&path, bvh_triangle(mesh, triangle), &found))
+    if (!path_triangle_intersect(&path, bvh_triangle(mesh, triangle), &found))
         return false;
     *hit = hit_of(&found, triangle);
     return true;

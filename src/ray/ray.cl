@@ -227,7 +227,7 @@ static inline void keep(strike *s, const path_hit *hit, uint triangle) {
 static __attribute__((noinline)) void meet_apart(strike *s, __global const double *corners,
                                                  uint triangle) {
     path_hit hit;
-    if (path_triangle_meet(&s->path, load_triangle(corners, triangle), &hit))
+    if (path_triangle_intersect(&s->path, load_triangle(corners, triangle), &hit))
         keep(s, &hit, triangle);
 }
 
@@ -294,7 +294,7 @@ ABUTI_APART bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
     }
     for (int k = 0; k < 5; k++)
         plain = plain && fabs(value[k]) > DET3_PLAIN * permanent[k];
-    hit->parameter = path_given(path, -value[0] / value[4]);
+    hit->parameter = path_unscaled_parameter(path, -value[0] / value[4]);
     double sum = value[1] + value[2] + value[3];
     for (int k = 0; k < 3; k++)
         hit->weight[k] = value[k + 1] / sum;

@@ -98,7 +98,7 @@ __kernel void ray_all_judge(__global const double *corners, __global const uint 
     uint triangle = tree_order[places[j]];
     const path3 path = load_path(ray);
     path_hit hit;
-    bool met = path_triangle_meet(&path, load_triangle(corners, triangle), &hit) &&
+    bool met = path_triangle_intersect(&path, load_triangle(corners, triangle), &hit) &&
                hit.parameter <= (double)INFINITY; /* a number */
     places[j] = triangle;
     accepted[j] = met;

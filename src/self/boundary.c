@@ -230,8 +230,8 @@ static bool meets_at_start(const abut_self *view, ghost_pair pair) {
                 common.in_a |= 1u << i;
                 common.in_b |= 1u << j;
             }
-    return neighbours_meet(corners_at_start(view, pair.triangle),
-                           corners_at_start(view, pair.ghost), common);
+    return neighbours_intersect(corners_at_start(view, pair.triangle),
+                                corners_at_start(view, pair.ghost), common);
 }
 
 static void meets_task(void *data, size_t chunk, size_t begin, size_t end) {

@@ -256,8 +256,8 @@ boundary_meets(boundary_scene scene, __global const double *start, __global cons
                     common.in_a |= 1u << a;
                     common.in_b |= 1u << b;
                 }
-        if (!scene.boxes && !neighbours_meet(corners_at(start, corners, triangle),
-                                             corners_at(start, corners, ghost), common))
+        if (!scene.boxes && !neighbours_intersect(corners_at(start, corners, triangle),
+                                                  corners_at(start, corners, ghost), common))
             continue;
         atomic_or(&near[triangle], MEETS);
         if (counts[BOUNDARY_CUTS] == 0)

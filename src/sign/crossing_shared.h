@@ -27,9 +27,9 @@ static inline int side_of_edge(int axis, vec3 a, vec3 b, vec3 p) {
 ABUTI_COLD int triangle_holds(triangle3 t, vec3 p) {
     hull3 hull = triangle_hull(t);
     if (hull.count < 3)
-        return hull_holds(&hull, 0, p);
+        return hull_contains(&hull, 0, p);
     return orient3d(t.corner[0], t.corner[1], t.corner[2], p) == 0 &&
-           hull_holds(&hull, shadow_axis(t.corner[0], t.corner[1], t.corner[2]), p);
+           hull_contains(&hull, projection_axis(t.corner[0], t.corner[1], t.corner[2]), p);
 }
 
 /* What a triangle adds to the winding number around the ray's begin: -1, 0 or 1. Tells whether that

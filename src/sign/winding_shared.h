@@ -23,7 +23,7 @@
 /* A triangle in doubles. */
 static inline void half_angles_add_triangle(half_angles *sum, triangle3 t, vec3 point) {
     double x, y;
-    if (!triangle_solid_turn(t, point, &x, &y))
+    if (!triangle_solid_angle_vector(t, point, &x, &y))
         return;
     double most = real_max(fabs(x), fabs(y)); /* not 0, but perhaps as small as can be */
     half_angles_add(sum, x / most, y / most);

@@ -539,7 +539,7 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     rigid_search s = {.body = {{.bvh = a, .path = abuti_path_of(path_a)},
                                {.bvh = b, .path = abuti_path_of(path_b)}},
                       .touch = &found};
-    s.way = v3_sub(s.body[0].path.way, s.body[1].path.way);
+    s.way = v3_sub(s.body[0].path.shift, s.body[1].path.shift);
     s.speed = v3_length(s.way);
     for (int side = 0; side < 2; side++) {
         rigid_body *body = &s.body[side];
@@ -568,7 +568,7 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
         found.time = time;
         if (time <= 1) {
             straighten(&s, time);
-            found.point = v3_add(found.point, v3_along(path->start, time, path->way));
+            found.point = v3_add(found.point, v3_along(path->start, time, path->shift));
         } else
             found = (abut_sweep_rigid_result){.time = 1,
                                               .triangle = {ABUT_NONE, ABUT_NONE},

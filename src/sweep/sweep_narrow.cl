@@ -30,12 +30,12 @@ static int settle(int kind, const vec3 *start, const vec3 *end, const sweep_fram
                   const sweep_limits *limits, int most, sweep_answer *answer) {
     sweep_limits now = *limits;
     now.steps = min(most, limits->steps);
-    int hit = sweep_march(kind, frame, &now, answer);
+    int hit = sweep_search(kind, frame, &now, answer);
     if (hit && answer->steps >= now.steps && now.steps < limits->steps)
         return GOES_ON;
     /* The first look of sweep_pair(), which few need any more. */
     return hit && !sweep_proven_by(kind, frame, 0.5) &&
-                   !sweep_passes(kind, start, end, frame, answer)
+                   !sweep_is_refuted(kind, start, end, frame, answer)
                ? HITS
                : IS_FREE;
 }

@@ -111,7 +111,7 @@ static double safe_time(const step *s, const abut_world_pair *pair, double slack
     const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
     const abuti_path a = abuti_path_of(&p), b = abuti_path_of(&q);
     const world_item *items = world_items(s->world);
-    const vec3 apart = v3_sub(a.start, b.start), way = v3_sub(a.way, b.way);
+    const vec3 apart = v3_sub(a.start, b.start), way = v3_sub(a.shift, b.shift);
     /* Of a plane, as far as the other item is from its origin. */
     const double far = real_max(v3_length(apart), v3_length(v3_add(apart, way)));
     const double r_a = items[pair->a].kind == ABUT_WORLD_PLANE ? far + radius_of(&items[pair->b])
@@ -291,7 +291,7 @@ static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_i
     const abut_plane *told = &f.plane->is.shape.plane;
     double r = radius_of(f.item), w = f.path.angle, u = f.plane_path.angle;
     vec3 apart = v3_sub(f.path.start, f.plane_path.start);
-    vec3 way = v3_sub(f.path.way, f.plane_path.way);
+    vec3 way = v3_sub(f.path.shift, f.plane_path.shift);
     double far = real_max(v3_length(apart), v3_length(v3_add(apart, way))) + r;
     f.normal_length = v3_length(told->normal);
     f.bend = (u * u * far + 2 * u * (v3_length(way) + w * r) + w * w * r) / 8;

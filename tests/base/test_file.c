@@ -292,8 +292,8 @@ TEST(a_full_disk_keeps_the_old_file) {
         abut_status status = write_much(path);
         assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &old));
         assert_fails(ABUT_ERROR_FILE,
-                     "full: could not be written: File too large; what was there "
-                     "before is unchanged",
+                     "full: could not be written: File too large; the previous file is "
+                     "unchanged",
                      status);
         assert_holds(path, "precious");
         assert_int_equal(before, count_entries(test_folder()));

@@ -52,19 +52,19 @@ static void deal_words(void *data, size_t begin, size_t end, bool places, size_t
 
 TEST(records_are_dealt_out) {
     static dealt d;
-    static abuti_deal deal;
+    static abuti_partition deal;
     test_random random = {.state = 9};
     for (uint32_t count = 0; count <= ITEMS; count = count < 20 ? count + 1 : 5 * count) {
         uint32_t below = count ? count / 2 + 1 : 1, records = 0;
-        d.shift = abuti_deal_shift(below);
+        d.shift = abuti_partition_shift(below);
         for (uint32_t i = 0; i < count; i++) {
             d.words[i] = test_random_below(&random, below);
             records += i % 3 != 1;
         }
-        abuti_deal_out(abuti_context_of(NULL), count, deal_words, &d, &deal);
+        abuti_partition_run(abuti_context_of(NULL), count, deal_words, &d, &deal);
         assert_int_equal(0, deal.begin[0]);
-        assert_int_equal(records, deal.begin[ABUTI_DEAL_PARTS]);
-        for (size_t part = 0; part < ABUTI_DEAL_PARTS; part++)
+        assert_int_equal(records, deal.begin[ABUTI_PARTITION_PARTS]);
+        for (size_t part = 0; part < ABUTI_PARTITION_PARTS; part++)
             for (size_t i = deal.begin[part]; i < deal.begin[part + 1]; i++) {
                 assert_int_equal(part, d.words[d.to[i]] >> d.shift);
                 assert_true(d.to[i] % 3 != 1 && (i == deal.begin[part] || d.to[i - 1] < d.to[i]));

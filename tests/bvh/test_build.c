@@ -72,7 +72,7 @@ TEST(compact) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 40);
     abut_bvh *bvh = NULL;
     for (int most = 4; most <= 16; most *= 2) {
-        abuti_simd_at_most(most);
+        abuti_simd_limit_lanes(most);
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_true(!bvh->compact == (lanes < 16 || most < 16));
         check_tree(bvh);
@@ -106,7 +106,7 @@ TEST_THREADS(threads) {
     for (uint32_t i = 0; i < 4; i++) {
         test_memory memory = {0};
         abut_context *context = test_context(&memory, 1u << i % 3);
-        abuti_simd_at_most(i == 3 ? 4 : 16);
+        abuti_simd_limit_lanes(i == 3 ? 4 : 16);
         abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 50); /* 50,000 triangles */
         abut_bvh *bvh;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
@@ -123,7 +123,7 @@ TEST_THREADS(threads) {
         abut_mesh_destroy(mesh);
         abut_context_destroy(context);
     }
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     for (int i = 1; i < 4; i++)
         assert_true(trees[0] == trees[i] && answers[0] == answers[i]);
     if (trees[0] != 0x4fd6600a255d2e5au || answers[0] != 0x1cd896541c624345u)

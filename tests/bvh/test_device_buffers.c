@@ -385,7 +385,7 @@ static void check_refusals(const door *d, const both *b, const void *questions, 
     r.array[which].host = r.host[which];
     check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "a buffer as well");
     r.array[which] = abut_array_buffer(foreign);
-    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "another device");
+    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "is not on the device");
     r.array[which] = abut_array_buffer(NULL);
     check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "is null");
     assert_ok(abut_buffer_create(device, r.bytes[which] - 1, &small));

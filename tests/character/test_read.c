@@ -215,7 +215,7 @@ TEST(morph_targets) {
     abut_character_destroy(character);
     character_refused(VIEWS "," ACCESSORS "," TARGETS("{\"POSITION\":0}",
                                                       ",\"weights\":[1,2]") "," SKIN "," NODES,
-                      "1 morph targets and 2 weights");
+                      "1 morph targets, but 2 weights");
     character_refused(VIEWS "," ACCESSORS "," TARGETS("{\"POSITION\":7}", "") "," SKIN "," NODES,
                       "moves 2 vertices of 4");
     character_refused(VIEWS "," ACCESSORS "," TARGETS("5", "") "," SKIN "," NODES,
@@ -234,7 +234,7 @@ TEST(refusals) {
                            "{\"children\":[0],\"mesh\":0,\"skin\":0}]",
                            SKIN, CLIPS),
                       "reached twice");
-    character_refused(WITH(NODES, "\"skins\":[{\"joints\":[0]}]", CLIPS), "names joint 1 of 1");
+    character_refused(WITH(NODES, "\"skins\":[{\"joints\":[0]}]", CLIPS), "refers to joint 1 of 1");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("1", "1", "rotation"), SAMPLER("5", "6"))),
                       "names no sampler");
     character_refused(WITH(NODES, SKIN, CLIP("7", SAMPLER("5", "6"))), "names no sampler");

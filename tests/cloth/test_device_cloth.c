@@ -196,7 +196,7 @@ TEST(other_devices_are_refused) {
     cloth *c = NULL;
     info->same_bits = false;
     assert_fails(ABUT_ERROR_DEVICE, kept.name, cloth_create(serial, mesh, &options, &c));
-    assert_fails(ABUT_ERROR_DEVICE, "round floats", cloth_create(serial, mesh, &options, &c));
+    assert_fails(ABUT_ERROR_DEVICE, "rounds floats", cloth_create(serial, mesh, &options, &c));
     info->has_doubles = false;
     assert_fails(ABUT_ERROR_DEVICE, "no doubles", cloth_create(serial, mesh, &options, &c));
     *info = kept;

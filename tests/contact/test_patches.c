@@ -759,8 +759,8 @@ TEST(a_callback_may_cancel) {
     abut_bvh *ball = tree_of(context, &shape);
     abut_posed a = {ball, shifted(0.3, 0.1, 0)}, b = {ball, shifted(0, 0, 0)};
     abut_patches found = room();
-    double seconds = abuti_ask_seconds;
-    abuti_ask_seconds = 0;
+    double seconds = abuti_progress_interval;
+    abuti_progress_interval = 0;
     goes_on = false;
     found.count = 77;
     assert_fails(ABUT_ERROR_CANCELLED, "cancelled", abut_contact_patches(&a, &b, NULL, &found));
@@ -768,7 +768,7 @@ TEST(a_callback_may_cancel) {
     goes_on = true;
     assert_ok(abut_contact_patches(&a, &b, NULL, &found));
     assert_true(found.count == 1 && found.is_verified);
-    abuti_ask_seconds = seconds;
+    abuti_progress_interval = seconds;
     abut_bvh_destroy(ball);
     abut_context_destroy(context);
 }

@@ -575,7 +575,7 @@ TEST(damaged_samples_are_made_anew) {
     spit(path, hurt, bytes);
     is_mended(mesh, o, "newer version");
     assert_int_equal(0, chmod(path, 0666));
-    is_mended(mesh, o, "nobody else can write");
+    is_mended(mesh, o, "no other user can write");
     abut_mesh_destroy(mesh);
     abut_context_destroy(context);
 }

@@ -209,7 +209,7 @@ static uint64_t fail_each(much *m, uint32_t *to, abut_status once(much *m, uint3
                           uint32_t skipped) {
     uint64_t harmless = 0, n = 1;
     for (bool done = false; !done; n++) {
-        abuti_lanes_destroy(m->device);
+        abuti_transfer_destroy(m->device);
         abuti_opencl_fail_at(n);
         abut_status status = once(m, to);
         done = abuti_opencl_calls() < n;

@@ -163,12 +163,12 @@ static abuti_kit kit, other;
 
 /* Memory of a kit serves the next one that needs about as much; the oldest goes where there is too
  * much, and all of it with the device. */
-TEST(spares) {
+TEST(buffer_pool) {
     enum { BYTES = 1000 };
     abut_device *another = test_device(NULL);
     abuti_queue line;
     abuti_kit one, two;
-    another->spares.least = BYTES;
+    another->buffer_pool.bytes_min = BYTES;
     assert_ok(abuti_queue_open(another, &line));
     assert_ok(abuti_kit_open(&line, &table, "", &one));
     abuti_kit_reserve(&one, IN, BYTES + 100, 1);
@@ -176,29 +176,29 @@ TEST(spares) {
     void *native = one.buffers[IN].native;
     abuti_kit_retire(&one);
     abuti_kit_retire(&one);
-    assert_int_equal(1, another->spares.count);
+    assert_int_equal(1, another->buffer_pool.count);
     assert_ok(abuti_kit_open(&line, &table, "", &two));
     abuti_kit_reserve(&two, OUT, BYTES / 2, 1);
     abuti_kit_reserve(&two, COUNTS, 10 * BYTES, 1);
-    assert_int_equal(1, another->spares.count); /* of another size */
+    assert_int_equal(1, another->buffer_pool.count); /* of another size */
     abuti_kit_reserve(&two, IN, BYTES, 1);
-    assert_int_equal(0, another->spares.count);
+    assert_int_equal(0, another->buffer_pool.count);
     assert_ptr_equal(native, two.buffers[IN].native);
     assert_int_equal(BYTES + 100, two.buffers[IN].bytes);
-    for (uint32_t i = 0; i < ABUTI_SPARES + 5; i++) {
+    for (uint32_t i = 0; i < ABUTI_BUFFER_POOL_MAX + 5; i++) {
         abuti_buffer buffer = {0};
         assert_ok(abuti_buffer_create(another, BYTES + i, 1, &buffer));
-        abuti_buffer_spare(&buffer);
+        abuti_buffer_recycle(&buffer);
         assert_null(buffer.device);
     }
-    assert_int_equal(ABUTI_SPARES, another->spares.count);
-    assert_int_equal(BYTES + 5, another->spares.kept[0].bytes);
-    abuti_opencl_fail_at(1); /* what is refused is tried again without spares */
+    assert_int_equal(ABUTI_BUFFER_POOL_MAX, another->buffer_pool.count);
+    assert_int_equal(BYTES + 5, another->buffer_pool.kept[0].bytes);
+    abuti_opencl_fail_at(1); /* what is refused is tried again without buffer_pool */
     abuti_kit_reserve(&two, COUNTS, 100 * BYTES, 1);
     abuti_opencl_fail_at(0);
-    assert_int_equal(0, another->spares.count);
+    assert_int_equal(0, another->buffer_pool.count);
     abuti_kit_retire(&two);
-    assert_int_equal(2, another->spares.count);
+    assert_int_equal(2, another->buffer_pool.count);
     assert_ok(abuti_queue_finish(&line));
     abuti_queue_close(&line);
     abut_device_destroy(another);
@@ -211,7 +211,7 @@ TEST(sticks) {
     add(&kit, ADD, IN, OUT, 10, 1);
     abuti_kit_write(&kit, OUT, 9, words, 2, sizeof *words);
     assert_true(abuti_kit_failed(&kit) && abuti_kit_failed(&other));
-    assert_non_null(strstr(abut_last_error(), "beyond a buffer"));
+    assert_non_null(strstr(abut_last_error(), "outside a buffer"));
     /* nothing happens from now on, in no kit on the queue and by no other way */
     add(&kit, ADD, IN, OUT, 10, 2);
     abuti_kit_reserve(&other, IN, SIZE_MAX / 2, 4);
@@ -256,7 +256,7 @@ TEST(lists) {
     l.count = MOST;
     l.list.limit = 2 * l.list.room;
     uint32_t room = l.list.room;
-    assert_fails(ABUT_ERROR_LIMIT, "items, and room for", make_list(&kit, &l));
+    assert_fails(ABUT_ERROR_LIMIT, "items; the limit is", make_list(&kit, &l));
     assert_int_equal(room, l.list.room);
     l.list.limit = 0;
     assert_ok(make_list(&kit, &l));

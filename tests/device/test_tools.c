@@ -162,7 +162,7 @@ static size_t segment_count;
 
 static void upload_counts(void *user, abuti_buffer *begin) {
     (void)user;
-    abuti_queue_stick(&queue, abuti_buffer_upload(&queue, begin, 0, words, segment_count * 4));
+    abuti_queue_set_error(&queue, abuti_buffer_upload(&queue, begin, 0, words, segment_count * 4));
 }
 
 static void fill_owners(void *user, const abuti_buffer *begin, abuti_buffer *items,
@@ -348,12 +348,12 @@ TEST(refusals) {
     assert_refused("no segments", reported(abuti_tools_owners(tools, &small, 0, 1, &small)));
     assert_fails(ABUT_ERROR_LIMIT, "2^31",
                  reported(abuti_tools_scan(tools, &small, &small, ABUTI_TOOLS_MAX + 1, NULL, 0)));
-    assert_refused("beyond a buffer of 16", abuti_buffer_upload(&queue, &small, 8, words, 9));
-    assert_refused("beyond a buffer of 16",
+    assert_refused("outside a buffer of 16", abuti_buffer_upload(&queue, &small, 8, words, 9));
+    assert_refused("outside a buffer of 16",
                    abuti_buffer_download(&queue, &small, SIZE_MAX, got, 2));
-    assert_refused("beyond a buffer of 16", abuti_buffer_fill(&queue, &small, 0, 20));
+    assert_refused("outside a buffer of 16", abuti_buffer_fill(&queue, &small, 0, 20));
     abuti_buffer huge = {0};
-    assert_fails(ABUT_ERROR_DEVICE, "CPU path",
+    assert_fails(ABUT_ERROR_DEVICE, "another device or the CPU",
                  abuti_buffer_create(device, SIZE_MAX / 2, 4, &huge));
     assert_null(huge.device);
     abuti_buffer_destroy(&small);

@@ -345,7 +345,7 @@ TEST(damage_of_one_is_not_that_of_all) {
     /* a file that others may write is not believed */
     assert_int_equal(0, chmod(path, 0666));
     assert_false(hits(mesh, o, NULL));
-    assert_non_null(strstr(heard.last, "nobody else can write"));
+    assert_non_null(strstr(heard.last, "no other user can write"));
     assert_true(hits(mesh, o, NULL));
     assert_false(hits(mesh, second, NULL)); /* went with it */
     abut_mesh_destroy(mesh);

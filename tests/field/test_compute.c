@@ -122,17 +122,17 @@ static void check_equal(const answers *a, const answers *b) {
 static void check_grid_of(const abut_bvh *bvh, const abut_grid *grid, double band) {
     const int lanes = abuti_simd_lanes();
     answers first;
-    abuti_simd_at_most(4);
+    abuti_simd_limit_lanes(4);
     make_answers(bvh, grid, band, NULL, NULL, 0, &first);
     check_cells(bvh, &first, band);
     for (int k = 8; k <= lanes; k *= 2) {
         answers other;
-        abuti_simd_at_most(k);
+        abuti_simd_limit_lanes(k);
         make_answers(bvh, grid, band, NULL, NULL, 0, &other);
         check_equal(&first, &other);
         free(other.values);
     }
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     free(first.values);
 }
 

@@ -308,7 +308,7 @@ TEST(other_ways) {
  * left. */
 TEST(for_the_cpu) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 12);
-    device->spares.least = 16;
+    device->buffer_pool.bytes_min = 16;
     for (int round = 0; round < 4; round++) {
         const bool type = round % 2;
         abut_field_options options = abut_field_options_default();
@@ -328,10 +328,10 @@ TEST(for_the_cpu) {
         assert_memory_equal(here->values, built->values, a.bytes);
         abut_field_destroy(here);
         abut_field_destroy(built);
-        assert_true(device->spares.count > 10);
+        assert_true(device->buffer_pool.count > 10);
     }
-    device->spares.least = SIZE_MAX;
-    abuti_spares_release(device, 0);
+    device->buffer_pool.bytes_min = SIZE_MAX;
+    abuti_buffer_pool_trim(device, 0);
     abut_mesh_destroy(mesh);
 }
 

@@ -74,7 +74,7 @@ static inline void evaluate(const real *in, real *number, int *answer) {
 
     closest_on_segment on_segment = segment_closest_point(sa, p[3]);
     closest_on_triangle on_triangle = triangle_closest_point(a, p[3]);
-    closest_pair segments = segment_segment_near(sa, sb);
+    closest_pair segments = segment_segment_closest_rounded(sa, sb);
     number[0] = on_segment.distance;
     number[1] = on_triangle.distance;
     number[2] = on_triangle.barycentric[1];
@@ -94,10 +94,10 @@ static inline void evaluate(const real *in, real *number, int *answer) {
     path_hit hit;
     path3 path = ray_path(ray), line = segment_path(sb);
     answer[1] = orient3d(p[0], p[1], p[2], p[3]);
-    answer[2] = (int)triangle_triangle_meet(a, b, &common);
-    answer[3] = path_triangle_meet(&path, a, &hit);
-    answer[4] = path_triangle_meet(&line, a, 0);
-    answer[5] = box_triangle_meet(box, a);
+    answer[2] = (int)triangle_triangle_intersect(a, b, &common);
+    answer[3] = path_triangle_intersect(&path, a, &hit);
+    answer[4] = path_triangle_intersect(&line, a, 0);
+    answer[5] = box_triangle_intersect(box, a);
     number[8] = triangle_triangle_closest(a, b).distance;
     number[9] = segment_segment_closest(sa, sb).distance;
     number[10] = common.end[0].x;

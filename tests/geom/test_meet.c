@@ -92,7 +92,7 @@ TEST(triangles) {
         common = clip(common, &set);
         abut_intersection expected = (abut_intersection)(polygon_dimension(&common) + 1);
         segment3 s;
-        abut_intersection meeting = triangle_triangle_meet(a, b, &s);
+        abut_intersection meeting = triangle_triangle_intersect(a, b, &s);
         if (expected != meeting)
             fail_msg("case %u: %d instead of %d", i, (int)meeting, (int)expected);
         found[meeting]++;
@@ -100,8 +100,8 @@ TEST(triangles) {
             check_segment(meeting, s, &common, a, b);
         /* the order of triangles and corners does not matter */
         int turn = (int)test_random_below(&random, 3);
-        assert_int_equal(expected, triangle_triangle_meet(b, a, NULL));
-        assert_int_equal(expected, triangle_triangle_meet(turned(a, turn), mirrored(b), &s));
+        assert_int_equal(expected, triangle_triangle_intersect(b, a, NULL));
+        assert_int_equal(expected, triangle_triangle_intersect(turned(a, turn), mirrored(b), &s));
         if (meeting)
             check_segment(meeting, s, &common, a, b);
     }
@@ -138,7 +138,7 @@ TEST(segments) {
         int expected = first_in_set(a, point_minus(b, a), number_of(1), &set, &first);
         path3 path = segment_path(s);
         path_hit hit;
-        int meet = path_triangle_meet(&path, t, &hit);
+        int meet = path_triangle_intersect(&path, t, &hit);
         if (expected != meet)
             fail_msg("case %u: %d instead of %d", i, meet, expected);
         hits += meet;
@@ -150,10 +150,10 @@ TEST(segments) {
         }
         segment3 back = {{s.end[1], s.end[0]}};
         path = segment_path(back);
-        assert_int_equal(expected, path_triangle_meet(&path, t, NULL));
+        assert_int_equal(expected, path_triangle_intersect(&path, t, NULL));
         path = segment_path(s);
-        assert_int_equal(expected, path_triangle_meet(&path, mirrored(t), NULL));
-        assert_int_equal(expected, path_triangle_meet(&path, turned(t, 1), NULL));
+        assert_int_equal(expected, path_triangle_intersect(&path, mirrored(t), NULL));
+        assert_int_equal(expected, path_triangle_intersect(&path, turned(t, 1), NULL));
     }
     print_message("  %d hits; points within %.2f ulp of the largest coordinate\n", hits, worst);
     assert_true(hits > (int)test_rounds(8000) && hits < (int)test_rounds(40000));
@@ -183,7 +183,7 @@ TEST(rays) {
         int expected = first_in_set(o, direction, NULL, &set, &first);
         path3 path = ray_path(ray);
         path_hit hit;
-        int meet = path_triangle_meet(&path, t, &hit);
+        int meet = path_triangle_intersect(&path, t, &hit);
         if (expected != meet)
             fail_msg("case %u: %d instead of %d", i, meet, expected);
         hits += meet;
@@ -206,8 +206,8 @@ TEST(rays) {
                                                           largest_coordinate(all, 4)));
         }
         path = ray_path(ray);
-        assert_int_equal(expected, path_triangle_meet(&path, mirrored(t), NULL));
-        assert_int_equal(expected, path_triangle_meet(&path, turned(t, 2), NULL));
+        assert_int_equal(expected, path_triangle_intersect(&path, mirrored(t), NULL));
+        assert_int_equal(expected, path_triangle_intersect(&path, turned(t, 2), NULL));
         /* a direction may have any length */
         path_hit scaled;
         int exponent = i % 2 ? -850 : -1030;
@@ -219,7 +219,7 @@ TEST(rays) {
         tiny++;
         ray.direction = shorter;
         path = ray_path(ray);
-        assert_int_equal(expected, path_triangle_meet(&path, t, &scaled));
+        assert_int_equal(expected, path_triangle_intersect(&path, t, &scaled));
         assert_true(!meet || (scaled.parameter == ldexp(hit.parameter, -exponent) &&
                               memcmp(scaled.weight, hit.weight, sizeof hit.weight) == 0));
     }
@@ -252,12 +252,12 @@ TEST(boxes) {
         convex_set set = set_of_box(exactly(box.lo), exactly(box.hi));
         polygon common = {.p = {p[0], p[1], p[2]}, .count = 3};
         common = clip(common, &set);
-        int meet = box_triangle_meet(box, t);
+        int meet = box_triangle_intersect(box, t);
         if ((common.count > 0) != meet)
             fail_msg("case %u: %d instead of %d", i, meet, common.count > 0);
         hits += meet;
-        assert_int_equal(meet, box_triangle_meet(box, mirrored(t)));
-        assert_int_equal(meet, box_triangle_meet(box, turned(t, 1)));
+        assert_int_equal(meet, box_triangle_intersect(box, mirrored(t)));
+        assert_int_equal(meet, box_triangle_intersect(box, turned(t, 1)));
     }
     print_message("  %d hits\n", hits);
     assert_true(hits > (int)test_rounds(8000) && hits < (int)test_rounds(40000));

@@ -137,7 +137,7 @@ TEST(many_matrices) {
     assert_fails(e, "matrix 5: the fourth row is 0 0 0.001 1",
                  abut_pose_from_matrices(flat[0], 16, 7, many));
     flat[3][0] = 2;
-    assert_fails(e, "matrix 3: the product", abut_pose_from_matrices(flat[0], 16, 7, many));
+    assert_fails(e, "matrix 3: the dot product", abut_pose_from_matrices(flat[0], 16, 7, many));
     assert_memory_equal(before, many, sizeof many);
     assert_fails(e, "stride is 11", abut_pose_from_matrices(flat[0], 11, 7, many));
     assert_fails(e, "matrices is null", abut_pose_from_matrices(NULL, 16, 7, many));
@@ -154,7 +154,7 @@ TEST(refuses_what_is_not_rigid) {
         int place;
         double value;
         const char *word;
-    } bad[] = {{1, -1.001, "rows 0 and 0"}, {0, 0.001, "rows 0 and 1"},   {10, -1, "mirrors"},
+    } bad[] = {{1, -1.001, "rows 0 and 0"}, {0, 0.001, "rows 0 and 1"},   {10, -1, "reflection"},
                {10, NAN, "row[2]"},         {3, INFINITY, "translation"}, {7, 1e91, "translation"},
                {10, 0, "rows 2 and 2"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -178,7 +178,7 @@ TEST(refuses_what_is_not_rigid) {
     assert_fails(e, "translation", abut_pose_from_axis_angle(x, 1, (abut_vec3){0, 1e91, 0}, &p));
     assert_fails(e, "outer is not finite", abut_pose_compose(&turning, &p, &result));
     assert_fails(e, "inner is not finite", abut_pose_compose(&p, &endless, &result));
-    assert_fails(e, "the result moves", abut_pose_compose(&far, &far, &result));
+    assert_fails(e, "the result translates", abut_pose_compose(&far, &far, &result));
     assert_fails(e, "the pose is not finite", abut_pose_invert(&endless, &result));
     assert_fails(e, "the pose is not finite", abut_pose_apply(&turning, x, &out));
     assert_fails(e, "point", abut_pose_apply(&p, (abut_vec3){NAN, 0, 0}, &out));

@@ -119,7 +119,7 @@ TEST(filter) {
         size_t left = abuti_sweep_filter(kind, start, end, four, PAIRS, &usual, survivors), at = 0;
         static uint32_t again[PAIRS];
         for (int lanes = 4; lanes <= 16; lanes *= 2) {
-            abuti_simd_at_most(lanes);
+            abuti_simd_limit_lanes(lanes);
             assert_int_equal(left,
                              abuti_sweep_filter(kind, start, end, four, PAIRS, &usual, again));
             assert_memory_equal(survivors, again, left * sizeof *again);

@@ -159,7 +159,7 @@ TEST(refuses_bad_elements) {
         input = good();
         input.indices = own;
         char part[64];
-        snprintf(part, sizeof part, "triangle %d names vertex %u, but there are only 4", at / 3,
+        snprintf(part, sizeof part, "triangle %d refers to vertex %u, but there are only 4", at / 3,
                  own[at]);
         assert_refused(part, abut_mesh_create(NULL, &input, &mesh));
     }
@@ -395,7 +395,7 @@ TEST(hull_of_what_has_none) {
     assert_refused("points", abut_mesh_create_hull(NULL, NULL, 5, &hull));
     assert_refused("hull", abut_mesh_create_hull(NULL, points, 5, NULL));
     assert_refused("3 points", abut_mesh_create_hull(NULL, points, 3, &hull));
-    assert_refused("one place", abut_mesh_create_hull(NULL, points, 5, &hull));
+    assert_refused("points are equal", abut_mesh_create_hull(NULL, points, 5, &hull));
     points[1].x = points[2].y = 7;
     points[2].x = -5;
     points[2].y = 2;

@@ -643,7 +643,7 @@ TEST(cancelled_or_null) {
     assert_refused("elements is null",
                    abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_BOUNDARY_EDGE, 1, NULL,
                                                   &count));
-    assert_refused("no kind to be listed",
+    assert_refused("a kind other than self-intersection",
                    abut_mesh_get_problem_elements(topology, ABUT_PROBLEM_SELF_INTERSECTION, 0, NULL,
                                                   &count));
     abut_topology_destroy(topology);

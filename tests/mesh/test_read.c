@@ -105,7 +105,7 @@ TEST(finds_the_format) {
                  check_read(ply, sizeof ply - 1, "a.obj", &mesh));
     assert_fails(ABUT_ERROR_FORMAT, "a.obj: has no faces; it begins as a PNG picture does",
                  check_read("\x89PNG\r\n\x1a\n", 8, "a.obj", &mesh));
-    assert_fails(ABUT_ERROR_FORMAT, "gzip packed does: unpack it",
+    assert_fails(ABUT_ERROR_FORMAT, "gzip does: unpack it",
                  check_read("\x1f\x8b\x08", 3, "a.stl", &mesh));
     assert_fails(ABUT_ERROR_UNSUPPORTED, "it begins as a ZIP archive does",
                  check_read("PK\3\4", 4, "a.3mf", &mesh));

@@ -81,7 +81,7 @@ TEST(is_used_when_asked_alone) {
     static const char *const names[] = {"a.dae", "a.fbx", "a", "a.wrl"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_fails(ABUT_ERROR_UNSUPPORTED,
-                     ": is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other' to read it "
+                     ": is not OBJ, PLY, STL, OFF or glTF; set the format 'other' to read it "
                      "through Assimp",
                      check_read("<xml/>", 6, names[i], &mesh));
         assert_null(mesh);

@@ -72,10 +72,10 @@ TEST(refuses_broken_containers) {
     check_refused((char *)bad.data, bad.count, "bad.glb", "its first chunk is not JSON");
     bad = glb;
     memset(bad.data + 12, 0xff, 4);
-    check_refused((char *)bad.data, bad.count, "bad.glb", "a chunk of 4294967295 bytes");
+    check_refused((char *)bad.data, bad.count, "bad.glb", "a chunk has 4294967295 bytes");
     bad = glb;
     memset(bad.data + 8, 0, 4);
-    check_refused((char *)bad.data, bad.count, "bad.glb", "less than the head itself");
+    check_refused((char *)bad.data, bad.count, "bad.glb", "less than the header itself");
     bad = glb; /* the size in the head is that of head and JSON: no binary part */
     uint32_t json = (uint32_t)(bad.data[12] | bad.data[13] << 8);
     bad.data[8] = (unsigned char)(20 + json);
@@ -83,9 +83,9 @@ TEST(refuses_broken_containers) {
     check_refused((char *)bad.data, bad.count, "bad.glb", "buffers[0]: has no bytes");
     static const unsigned char empty[20] = "glTF\2\0\0\0\24\0\0\0\0\0\0\0JSO\x4e";
     abut_mesh *mesh = NULL;
-    assert_fails(ABUT_ERROR_FORMAT, "is not JSON",
+    assert_fails(ABUT_ERROR_FORMAT, "invalid JSON",
                  abut_mesh_read(NULL, test_file("empty.glb", empty, 20), NULL, &mesh));
-    check_refused((const char *)empty, 20, "empty.glb", "is not JSON");
+    check_refused((const char *)empty, 20, "empty.glb", "invalid JSON");
     refused("{" HEAD "," SQUARE "}", "bufferViews[0]: 'buffer' is 0, but there are only 0 buffers");
 }
 
@@ -130,7 +130,7 @@ TEST(refuses_names_outside_the_folder) {
                  abut_mesh_read(NULL, path, NULL, &mesh));
     unlink(test_path("b..bin"));
     mkfifo(test_path("b..bin"), 0600);
-    assert_fails(ABUT_ERROR_FORMAT, "is no regular file", abut_mesh_read(NULL, path, NULL, &mesh));
+    assert_fails(ABUT_ERROR_FORMAT, "is not a regular file", abut_mesh_read(NULL, path, NULL, &mesh));
     unlink(test_path("b..bin"));
     /* links: within the folder they are followed, out of it they are not, also on the way */
     test_file("true.bin", buffer.data, buffer.count);
@@ -271,13 +271,13 @@ TEST(refuses_with_the_element) {
          NULL, "bufferViews[0]: is bytes"},
         {"{\"buffer\":1,\"byteLength\":48}", NULL, NULL,
          "bufferViews[0]: 'buffer' is 1, but there are only 1 buffers, counted from 0"},
-        {"{\"byteLength\":48}", NULL, NULL, "bufferViews[0]: names no buffer"},
+        {"{\"byteLength\":48}", NULL, NULL, "bufferViews[0]: has no buffer"},
         {"{\"buffer\":0,\"byteLength\":48,\"byteStride\":8}", NULL, NULL,
          "bufferViews[0]: its byteStride is 8, but its elements have 12 bytes"},
         {"{\"buffer\":0,\"byteLength\":48,\"byteStride\":9007199254740992}", NULL, NULL,
          "accessors[0]: 4 elements"},
         {"{\"buffer\":0,\"byteLength\":48,\"byteOffset\":-4}", NULL, NULL,
-         "bufferViews[0]: 'byteOffset' is -4; it must be a whole number"},
+         "bufferViews[0]: 'byteOffset' is -4; it must be an integer"},
         {"{\"buffer\":0,\"byteLength\":48.5}", NULL, NULL, "'byteLength' is 48.5"},
         {"{\"buffer\":0,\"byteLength\":\"48\"}", NULL, NULL,
          "'byteLength' is a string; it must be a number"},
@@ -302,15 +302,15 @@ TEST(refuses_with_the_element) {
         {NULL, "{\"bufferView\":0,\"count\":4,\"normalized\":true," FLOATS "}", NULL,
          "integers of 8 and 16 bits"},
         {NULL, "{\"bufferView\":0,\"count\":3," FLOATS "}", NULL,
-         "accessors[1]: element 5 names vertex 3 of 3"},
+         "accessors[1]: element 5 refers to vertex 3 of 3"},
         {NULL, NULL, "{\"attributes\":{\"POSITION\":1},\"indices\":1}", "accessors[1]: its type"},
         {NULL, NULL, "{\"attributes\":{\"POSITION\":0},\"indices\":0}", "accessors[0]: its type"},
         {NULL, NULL, "{\"attributes\":{\"POSITION\":0},\"indices\":2}",
          "meshes[0]: 'indices' is 2, but there are only 2 accessors"},
         {NULL, NULL, "{\"attributes\":{\"POSITION\":0},\"indices\":1,\"mode\":7}", "has mode 7"},
-        {NULL, NULL, "{\"attributes\":{\"POSITION\":0}}", "4 corners make no whole number"},
+        {NULL, NULL, "{\"attributes\":{\"POSITION\":0}}", "4 corners are not a whole number"},
         {NULL, NULL, "{\"attributes\":[]}", "'attributes' is a list; it must be an object"},
-        {NULL, NULL, "7", "meshes[0]: a primitive is no object"},
+        {NULL, NULL, "7", "meshes[0]: a primitive is not an object"},
         {NULL, NULL, "{\"attributes\":{\"NORMAL\":0}}", "has no faces"},
     };
     bytes buffer = square_bytes();
@@ -360,9 +360,9 @@ TEST(reads_lists_strips_and_fans) {
     gives(embed(MODE("\"mode\":6,\"indices\":1"), &buffer), 4, square_at, 4, long_fan);
     buffer.data[50] = buffer.data[51] = 0xff;
     refused(embed(MODE("\"mode\":5,\"indices\":1"), &buffer),
-            "accessors[1]: element 1 is 65535, the restart");
+            "accessors[1]: element 1 is 65535, the primitive restart");
     refused(embed(MODE("\"mode\":4,\"indices\":1"), &buffer),
-            "accessors[1]: element 1 names vertex 65535 of 4");
+            "accessors[1]: element 1 refers to vertex 65535 of 4");
 }
 
 typedef struct log_seen {
@@ -419,7 +419,7 @@ TEST(leaves_out_points_and_lines) {
               "\"indices\":1},{\"attributes\":{\"POSITION\":0},\"mode\":3}]}]",
               &buffer);
     assert_string_equal(
-        "a.gltf: 3 primitives are points or lines, or have no positions, and are left out",
+        "a.gltf: 3 primitives are points or lines, or have no positions, and are skipped",
         warning_of(text));
 }
 
@@ -495,8 +495,8 @@ TEST(turns_mirrored_instances) {
 
 TEST(refuses_nodes_that_are_no_trees) {
     static const char *const cases[][2] = {
-        {"\"nodes\":[{\"children\":[1]},{\"children\":[0],\"mesh\":0}]", "in a circle"},
-        {"\"nodes\":[{\"mesh\":0},{\"children\":[1]}]", "in a circle"},
+        {"\"nodes\":[{\"children\":[1]},{\"children\":[0],\"mesh\":0}]", "form a cycle"},
+        {"\"nodes\":[{\"mesh\":0},{\"children\":[1]}]", "form a cycle"},
         {"\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"children\":[1]},{\"children\":[0],\"mesh\":0}"
          "]",
          "nodes[0]: is reached twice; nodes must form trees"},
@@ -513,7 +513,7 @@ TEST(refuses_nodes_that_are_no_trees) {
         {"\"nodes\":[{\"mesh\":0,\"rotation\":[0,0,0,0]}]", "its rotation is zero"},
         {"\"nodes\":[{\"mesh\":0,\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,2]}]", "last row"},
         {"\"nodes\":[{\"mesh\":0,\"scale\":[1,1,1],\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1]}]",
-         "has a matrix, and"},
+         "has both a matrix and"},
         {"\"scenes\":[{}],\"nodes\":[{\"mesh\":0}]", "has no faces"},
     };
     bytes buffer = square_bytes();
@@ -525,11 +525,11 @@ TEST(refuses_nodes_that_are_no_trees) {
 }
 
 TEST(refuses_other_versions_and_extensions) {
-    refused("{\"asset\":{\"version\":\"1.0\"}}", "is glTF 1.0; 2.0 is what can be read");
+    refused("{\"asset\":{\"version\":\"1.0\"}}", "is glTF 1.0; only 2.0 can be read");
     refused("{\"asset\":{\"version\":\"2.1\",\"minVersion\":\"2.1\"}}", "is glTF 2.1");
     refused("{\"asset\":{}}", "asset.version is missing");
     refused("{}", "asset.version is missing");
-    refused("[]", "its JSON is no object");
+    refused("[]", "its JSON is not an object");
     static const char *const names[] = {"KHR_draco_mesh_compression", "EXT_meshopt_compression",
                                         "KHR_materials_", "XYZ"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -572,7 +572,7 @@ TEST(applies_morph_weights) {
     memset(second + 1, ' ', 15);
     gives(embed(zeros, &buffer), 3, rest, 1, corners);
     refused(embed(MORPH("", ",\"weights\":[1]"), &buffer),
-            "meshes[0]: has 3 morph targets and 1 weights");
+            "meshes[0]: has 3 morph targets, but 1 weights");
 }
 
 /* Two joints, one moved and one turned; the node of the mesh is moved too, which counts for
@@ -617,7 +617,7 @@ TEST(applies_skins) {
         }
         abut_mesh_destroy(mesh);
     }
-    refused(embed(SKIN(NODES, "{\"joints\":[0]}"), &buffer), "vertex 1 names joint 1 of 1");
+    refused(embed(SKIN(NODES, "{\"joints\":[0]}"), &buffer), "vertex 1 refers to joint 1 of 1");
     refused(embed(SKIN(NODES, "{\"joints\":[]}"), &buffer), "skins[0]: has no joints");
     refused(embed(SKIN(NODES, "{\"joints\":[0,2,2],\"inverseBindMatrices\":1}"), &buffer),
             "has 2 matrices for 3 joints");
@@ -633,7 +633,7 @@ TEST(applies_skins) {
         snprintf(many + strlen(many), sizeof many - strlen(many),
                  ",\"JOINTS_%d\":2,\"WEIGHTS_%d\":3", i, i);
     strcat(many, "}}]}]");
-    refused(embed(many, &buffer), "meshes[0]: has more than 32 joints a vertex");
+    refused(embed(many, &buffer), "meshes[0]: has more than 32 joints per vertex");
     refused(embed(SKIN(NODES, ""), &buffer), "nodes[1]: 'skin' is 0, but there are only 0 skins");
 }
 

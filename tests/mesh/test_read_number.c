@@ -242,7 +242,7 @@ TEST(writes_plainly) {
         assert_string_equal(cases[i].text, text);
     }
     char text[24];
-    size_t length = abuti_number_write_whole(text, UINT64_MAX);
+    size_t length = abuti_integer_write(text, UINT64_MAX);
     assert_int_equal(20, length);
     assert_memory_equal("18446744073709551615", text, 20);
 }

@@ -118,11 +118,11 @@ TEST(refuses_bad_vertices) {
 }
 
 TEST(refuses_bad_faces) {
-    refused(CORNERS "f 1 2 5\n", "line 5: a face names vertex 5, but the file has only 4");
+    refused(CORNERS "f 1 2 5\n", "line 5: a face refers to vertex 5, but the file has only 4");
     refused(CORNERS "f 1 2 9\nf 1 2 3\nf 1 2 8\n", "line 5:");
-    refused(CORNERS "f 1 2 -5\n", "line 5: a face names vertex -5, but only 4");
-    refused(CORNERS "f 0 1 2\n", "line 5: a face names vertex 0");
-    refused(CORNERS "f 1 2 4294967295\n", "line 5: a face names vertex 4294967295");
+    refused(CORNERS "f 1 2 -5\n", "line 5: a face refers to vertex -5, but only 4");
+    refused(CORNERS "f 0 1 2\n", "line 5: a face refers to vertex 0");
+    refused(CORNERS "f 1 2 4294967295\n", "line 5: a face refers to vertex 4294967295");
     refused(CORNERS "f 1 2 4294967297\n", "line 5:");
     refused(CORNERS "f 1 2 99999999999999999999999\n", "line 5:");
     refused(CORNERS "f 1 2 -99999999999999999999999\n", "line 5:");
@@ -138,7 +138,7 @@ TEST(refuses_bad_faces) {
     refused(CORNERS, "has no faces");
     refused("# nothing\n", "has no faces");
     refused("\n", "has no faces");
-    refused("f 1 1 1\n", "line 1: a face names vertex 1, but the file has only 0");
+    refused("f 1 1 1\n", "line 1: a face refers to vertex 1, but the file has only 0");
 }
 
 TEST(survives_truncation) {

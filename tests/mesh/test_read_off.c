@@ -85,8 +85,8 @@ TEST(cuts_polygons) {
 TEST(refuses_with_the_place) {
     refused("OFF\n", "before the counts");
     refused("OFF 4\n", "before the number of faces");
-    refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n3 0 2 4\n", "line 8: a face names vertex 4");
-    refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n3 0 2 -1\n", "names vertex -1");
+    refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n3 0 2 4\n", "line 8: a face refers to vertex 4");
+    refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n3 0 2 -1\n", "refers to vertex -1");
     refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n", "ends in the faces");
     refused("OFF\n4 2 0\n" VERTICES "3 0 1 2\n3 0 2", "ends in a face");
     refused("OFF\n4 2 0\n0 0 0\n1 0", "ends in the vertices");

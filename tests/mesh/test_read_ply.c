@@ -66,9 +66,9 @@ TEST(reads_strips) {
     }
     char text[400];
     snprintf(text, sizeof text, "%s4 0 1 2 5\n", head);
-    refused(text, "tristrips 0 names vertex 5");
+    refused(text, "tristrips 0 refers to vertex 5");
     snprintf(text, sizeof text, "%s4 0 1 -2 3\n", head);
-    refused(text, "names vertex -2");
+    refused(text, "refers to vertex -2");
 }
 
 TEST(a_float_is_a_float) {
@@ -248,7 +248,7 @@ TEST(plain_faces) {
                 char place[64];
                 memset(bad.at + at, 0, 4);
                 bad.at[at + (high ? 3 : 0)] = high ? 0x80 : 4; /* negative, or one too many */
-                snprintf(place, sizeof place, "byte %zu: face %d names vertex", begin[i], i);
+                snprintf(place, sizeof place, "byte %zu: face %d refers to vertex", begin[i], i);
                 check_refused((char *)bad.at, bad.count, "bad.ply", place);
             }
 }
@@ -304,14 +304,14 @@ TEST(refuses_bad_headers) {
             "line 4: 'int64' is not a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty\n", "line 4: a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float\n", "line 4: a property with");
-    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n", "fractions");
+    refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list float int a\n", "must be an integer type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int\n", "line 4: a PLY type");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty list int int x\n",
             "line 4: 'x' of a vertex must not be a list");
     refused("ply\nformat ascii 1.0\nelement face 1\nproperty int vertex_index\n",
             "line 4: 'vertex_index' must be a list");
     refused("ply\nformat ascii 1.0\nelement face 1\nproperty list int float vertex_index\n",
-            "line 4: 'vertex_index' must be a list of whole");
+            "line 4: 'vertex_index' must be a list of integers");
     refused("ply\nformat ascii 1.0\nnonsense\n", "line 3: 'nonsense' is not a word of a PLY");
     refused("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nelement "
             "face 1\nproperty list uchar int vertex_indices\nend_header\n",
@@ -327,8 +327,8 @@ TEST(refuses_bad_headers) {
 
 TEST(refuses_bad_counts) {
     refused(HEAD("4294967295", "2") CORNERS "3 0 1 2\n", "line 3:");
-    refused(HEAD("4294967294", "2") CORNERS "3 0 1 2\n", "line 3: the header promises 4294967294");
-    refused(HEAD("4", "4294967295") CORNERS "3 0 1 2\n", "line 7: the header promises 4294967295");
+    refused(HEAD("4294967294", "2") CORNERS "3 0 1 2\n", "line 3: the header declares 4294967294");
+    refused(HEAD("4", "4294967295") CORNERS "3 0 1 2\n", "line 7: the header declares 4294967295");
     refused(HEAD("18446744073709551615", "2") CORNERS "3 0 1 2\n", "line 3:");
     refused(HEAD("99999999999999999999999999", "2") CORNERS, "line 3:");
     refused(HEAD("4", "99999999999999999999999999") CORNERS, "line 7:");
@@ -337,14 +337,14 @@ TEST(refuses_bad_counts) {
     refused(HEAD("3", "2") CORNERS "3 0 1 2\n3 0 2 3\n", "line 13: a face has 0 corners");
     refused(HEAD("4", "3") CORNERS "3 0 1 2\n3 0 2 3\n", "line 16: the file ends in face 2 of 3");
     refused(HEAD("4", "0") CORNERS, "has no faces");
-    refused(HEAD("0", "1") "3 0 0 0\n", "line 10: face 0 names vertex 0, but there are only 0");
+    refused(HEAD("0", "1") "3 0 0 0\n", "line 10: face 0 refers to vertex 0, but there are only 0");
 }
 
 TEST(refuses_bad_data) {
-    refused(HEAD("4", "2") CORNERS "3 0 1 4\n3 0 2 3\n", "line 14: face 0 names vertex 4");
-    refused(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 -1 3\n", "line 15: face 1 names vertex -1");
-    refused(HEAD("4", "2") CORNERS "3 0 1 0.5\n3 0 1 3\n", "line 14: face 0 names vertex 0.5");
-    refused(HEAD("4", "2") CORNERS "3 0 1 nan\n3 0 1 3\n", "line 14: face 0 names vertex nan");
+    refused(HEAD("4", "2") CORNERS "3 0 1 4\n3 0 2 3\n", "line 14: face 0 refers to vertex 4");
+    refused(HEAD("4", "2") CORNERS "3 0 1 2\n3 0 -1 3\n", "line 15: face 1 refers to vertex -1");
+    refused(HEAD("4", "2") CORNERS "3 0 1 0.5\n3 0 1 3\n", "line 14: face 0 refers to vertex 0.5");
+    refused(HEAD("4", "2") CORNERS "3 0 1 nan\n3 0 1 3\n", "line 14: face 0 refers to vertex nan");
     refused(HEAD("4", "2") CORNERS "2 0 1\n3 0 1 3\n", "line 14: a face has 2 corners");
     refused(HEAD("4", "2") CORNERS "1 0\n3 0 1 3\n", "line 14: a face has 1 corner;");
     refused(HEAD("4", "2") CORNERS "-3 0 1 2\n3 0 1 3\n", "line 14: face 0 has a list of -3");
@@ -364,7 +364,7 @@ TEST(refuses_bad_data) {
     snprintf(place, sizeof place, "byte %zu: face 0", (size_t)(face - file.at));
     memset(face + 4, 0xff, 4);
     check_refused((char *)file.at, file.count, "bad.ply", place);
-    check_refused((char *)file.at, file.count, "bad.ply", "names vertex 4294967295");
+    check_refused((char *)file.at, file.count, "bad.ply", "refers to vertex 4294967295");
     memset(face, 0xff, 4);
     check_refused((char *)file.at, file.count, "bad.ply", "a list of 4294967295 values, but only");
     make_binary(&file, 6, 4, 4, true, "\n"); /* int */

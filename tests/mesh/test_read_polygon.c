@@ -49,7 +49,7 @@ static void check_simple(uint32_t count, bool edges) {
     prepare(count);
     double area = polygon_area(count);
     int sense = area > 0 ? 1 : -1;
-    abuti_polygon_cut(positions, corners, count, triangles);
+    abuti_polygon_triangulate(positions, corners, count, triangles);
     double sum = 0;
     for (uint32_t i = 0; i < count - 2; i++) {
         const uint32_t *t = triangles + 3 * i;
@@ -137,7 +137,7 @@ TEST(any_plane_will_do) {
                 positions[i] = v3(p[0], p[1], p[2]);
             }
             prepare(4);
-            abuti_polygon_cut(positions, corners, 4, triangles);
+            abuti_polygon_triangulate(positions, corners, 4, triangles);
             check_edges(4);
             uint32_t notch = way ? 0 : 3,
                      opposite = way ? 2 : 1; /* the diagonal that lies inside */
@@ -166,7 +166,7 @@ TEST(never_fails) {
         }
         prepare(count);
         memset(triangles, 0xff, sizeof triangles);
-        abuti_polygon_cut(positions, corners, count, triangles);
+        abuti_polygon_triangulate(positions, corners, count, triangles);
         for (uint32_t i = 0; i < 3 * (count - 2); i++)
             assert_true(triangles[i] < count);
         assert_int_equal(ABUT_NONE, triangles[3 * (count - 2)]);
@@ -180,7 +180,7 @@ TEST(cuts_a_keyhole) {
     for (int i = 0; i < 10; i++)
         positions[i] = v3(keyhole[i][0], keyhole[i][1], 0);
     prepare(10);
-    abuti_polygon_cut(positions, corners, 10, triangles);
+    abuti_polygon_triangulate(positions, corners, 10, triangles);
     double sum = 0;
     for (int i = 0; i < 8; i++) {
         double area = signed_area(triangles[3 * i], triangles[3 * i + 1], triangles[3 * i + 2]);

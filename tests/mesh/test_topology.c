@@ -508,7 +508,7 @@ enum { BORDER_VERTICES = 300, BORDER_TRIANGLES = 9000 };
 
 /* By counting how often each pair of vertices is run along. */
 static void check_border(const uint32_t *indices, const uint32_t *names, uint32_t triangles,
-                         const abuti_border *border, uint32_t (*edges)[2]) {
+                         const abuti_boundary *border, uint32_t (*edges)[2]) {
     static int runs[BORDER_VERTICES][BORDER_VERTICES];
     uint32_t count = 0;
     bool flipped = false;
@@ -542,7 +542,7 @@ TEST(borders_of_anything) {
     for (uint32_t vertices = 3; vertices <= BORDER_VERTICES; vertices = 2 * vertices - 1)
         for (uint32_t triangles = 1; triangles <= BORDER_TRIANGLES; triangles *= 9) {
             abut_mesh *mesh = NULL;
-            abuti_border border;
+            abuti_boundary border;
             for (uint32_t i = 0; i < vertices; i++)
                 names[i] = test_random_below(&random, i + 1);
             for (uint32_t i = 0; i < 3 * triangles; i++)
@@ -550,13 +550,13 @@ TEST(borders_of_anything) {
             abut_mesh_input input =
                 abut_mesh_input_doubles(positions, vertices, indices, triangles);
             assert_ok(abut_mesh_create(NULL, &input, &mesh));
-            assert_ok(abuti_border_begin(mesh, &border));
+            assert_ok(abuti_boundary_begin(mesh, &border));
             for (int named = 0; named < 2; named++) {
-                abuti_border_find(&border, named ? names : NULL);
-                abuti_border_list(&border, edges, NULL);
+                abuti_boundary_find(&border, named ? names : NULL);
+                abuti_boundary_list(&border, edges, NULL);
                 check_border(indices, named ? names : NULL, triangles, &border, edges);
             }
-            abuti_border_end(&border);
+            abuti_boundary_end(&border);
             abut_mesh_destroy(mesh);
         }
 }

@@ -260,9 +260,9 @@ TEST(cancelling) {
 static void for_all_lanes(void (*test)(void)) {
     const int most = abuti_simd_lanes();
     for (int lanes = 4; lanes <= most; lanes *= 2) {
-        abuti_simd_at_most(lanes);
+        abuti_simd_limit_lanes(lanes);
         test();
-        abuti_simd_at_most(16);
+        abuti_simd_limit_lanes(16);
     }
 }
 

@@ -243,11 +243,11 @@ int main(void) {
     const struct CMUnitTest some[] = {cmocka_unit_test(shapes), cmocka_unit_test(soups)};
     int lanes = abuti_simd_lanes();
     if (lanes > 8) { /* and as on processors without so wide instructions */
-        abuti_simd_at_most(8);
+        abuti_simd_limit_lanes(8);
         failed += cmocka_run_group_tests(some, NULL, NULL);
     }
     if (lanes > 4) {
-        abuti_simd_at_most(4);
+        abuti_simd_limit_lanes(4);
         failed += test_run(NULL, NULL);
     }
     return failed;

@@ -94,11 +94,11 @@ TEST(lanes_change_nothing) {
     poses.poses_b = at;
     poses.count = COUNT;
     for (int k = 0; k < 3; k++) {
-        abuti_simd_at_most(16 >> k);
+        abuti_simd_limit_lanes(16 >> k);
         ask_all(&poses, &all[k]);
         assert_memory_equal(&all[0], &all[k], sizeof *all);
     }
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     abut_bvh_destroy(a);
     abut_bvh_destroy(b);
     free(all);
@@ -191,7 +191,7 @@ TEST(refusals) {
     assert_refused("b->bvh is null", relation_of(&good, &none, NULL, NULL, &relation));
     assert_refused("overlap is null", abut_pair_overlap(&good, &good, NULL, NULL, NULL));
     assert_refused("the pose of a is not finite", relation_of(&odd, &good, NULL, NULL, &relation));
-    assert_refused("the pose of b moves by (0, 0, 1e+91)",
+    assert_refused("the pose of b translates by (0, 0, 1e+91)",
                    abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
     abut_mesh *vast;
     assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1e90, good.pose, &vast));

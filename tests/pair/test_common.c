@@ -283,9 +283,9 @@ TEST(lanes) {
         abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
         abut_pair_measures wide = common_of(&a, &b);
         for (int lanes = 4; lanes < 16; lanes *= 2) {
-            abuti_simd_at_most(lanes);
+            abuti_simd_limit_lanes(lanes);
             abut_pair_measures found = common_of(&a, &b);
-            abuti_simd_at_most(16);
+            abuti_simd_limit_lanes(16);
             assert_memory_equal(&wide.volume, &found.volume, 6 * sizeof(double));
             assert_memory_equal(&wide.area_vector, &found.area_vector, 6 * sizeof(double));
             assert_memory_equal(&wide.bounds, &found.bounds, sizeof wide.bounds);

@@ -90,12 +90,12 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
     assert_int_equal(status, count ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_pair_self_intersection *pairs = calloc(count + 1, sizeof *pairs);
     assert_non_null(pairs);
-    abuti_simd_at_most(lanes[checks++ % 3]);
+    abuti_simd_limit_lanes(lanes[checks++ % 3]);
     assert_ok(abut_pair_self_intersections(bvh, &options, count, pairs, &again));
     assert_int_equal(count, again);
     assert_ok(abut_pair_self_intersects(bvh, &options, &any));
     assert_int_equal(any, count > 0);
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t b = a + 1; b < n; b++) {
             bool listed = at < count && pairs[at].triangle[0] == a && pairs[at].triangle[1] == b;

@@ -184,9 +184,9 @@ static void check_meetings(const abut_posed *a, const abut_posed *b, const slow_
         assert_true(count == slow->meeting_count && got[0].triangle_a == 99);
     }
     static int turn;
-    abuti_simd_at_most(4 << turn++ % 3);
+    abuti_simd_limit_lanes(4 << turn++ % 3);
     assert_ok(abut_pair_intersections(a, b, slow->meeting_count, got, &count));
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     assert_int_equal(count, slow->meeting_count);
     for (uint64_t i = 0; i < count; i++) {
         const abut_pair_intersection *g = &got[i], *e = &slow->meetings[i];

@@ -82,6 +82,10 @@ REWRITTEN = [
     "include/abut/world.h",
     "mpi/include/abut/mpi.h",
     "python/src/abut/*.py",
+    "src/base/*",
+    "src/device/*",
+    "src/geom/*",
+    "src/mesh/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

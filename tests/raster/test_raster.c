@@ -108,9 +108,9 @@ TEST(many_at_once_as_one_by_one) {
         random_triangles(&random, &lens, &start);
         for (int lanes = 4; lanes <= abuti_simd_lanes(); lanes *= 2) {
             raster_boxes b = start;
-            abuti_simd_at_most(lanes);
+            abuti_simd_limit_lanes(lanes);
             const raster_kernel *kernel = abuti_raster_kernel();
-            abuti_simd_at_most(16);
+            abuti_simd_limit_lanes(16);
             kernel->find_boxes(&lens, within, &b);
             for (int i = 0; i < RASTER_BOXES; i++) {
                 raster_shape s;

@@ -157,7 +157,7 @@ static void check_batches(const abut_bvh *bvh, const abut_mesh *mesh) {
     for (size_t i = 0; i < count; i++)
         rays[i] = kept_rays[i < kept_count ? i : 0];
     static uint32_t turn;
-    abuti_simd_at_most(4 << turn++ % 3);
+    abuti_simd_limit_lanes(4 << turn++ % 3);
     for (int limited = 0; limited < 2; limited++) {
         double limit = limited ? kept_hits[kept_count / 2].parameter : HUGE_VAL;
         memset(hits, 0x5a, count * sizeof *hits);
@@ -178,7 +178,7 @@ static void check_batches(const abut_bvh *bvh, const abut_mesh *mesh) {
         }
     }
     check_lists(bvh, rays, count);
-    abuti_simd_at_most(16);
+    abuti_simd_limit_lanes(16);
     free(rays);
     free(hits);
     free(any);

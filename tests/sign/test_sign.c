@@ -202,9 +202,9 @@ static void check_neighbours(const abut_bvh *bvh, abut_vec3 p, double apart, tes
                                            apart))
                       : p;
     for (int lanes = 4; lanes <= most; lanes *= 2) {
-        abuti_simd_at_most(lanes);
+        abuti_simd_limit_lanes(lanes);
         ABUTI_BY_LANES(abuti_sign_windings)(bvh, bvh_sign_of(bvh)->far, points, count, got);
-        abuti_simd_at_most(16);
+        abuti_simd_limit_lanes(16);
         if (lanes == 4)
             memcpy(first, got, sizeof got);
         assert_memory_equal(got, first, count * sizeof *got);

@@ -69,7 +69,7 @@ int test_run(int (*before)(void **state), int (*after)(void **state)) {
         fprintf(stderr, "a program without a test\n");
         return 1;
     }
-    abuti_ask_seconds = HUGE_VAL; /* so that calls of callbacks can be counted */
+    abuti_progress_interval = HUGE_VAL; /* so that calls of callbacks can be counted */
     return cmocka_run_group_tests(tests, before, after);
 }
 

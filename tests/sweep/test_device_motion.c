@@ -226,8 +226,8 @@ TEST(refused_on_the_device) {
     free(tiny);
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
-    assert_refused("another device", abut_sweep_set_positions(there, abut_array_buffer(NULL),
-                                                              abut_array_buffer(bad)));
+    assert_refused("is not on the device", abut_sweep_set_positions(there, abut_array_buffer(NULL),
+                                                                    abut_array_buffer(bad)));
     abut_buffer_destroy(bad);
     abut_device_destroy(other);
     assert_int_equal(count, find(&s, there, ABUT_SWEEP_ALL, &after, NULL));
@@ -264,11 +264,11 @@ TEST(parts_agree_with_the_cpu) {
     there->on_device->hits.limit = 3; /* and too many hits are refused */
     there->on_device->hits.room = 1;
     abut_impacts found = {.count = 5};
-    assert_fails(ABUT_ERROR_LIMIT, "room for 3 at most",
+    assert_fails(ABUT_ERROR_LIMIT, "the limit is 3",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     there->on_device->pairs.limit = 2;
     there->on_device->pairs.room = 1;
-    assert_fails(ABUT_ERROR_LIMIT, "pairs of blocks of 32 features, and room for 2",
+    assert_fails(ABUT_ERROR_LIMIT, "pairs of blocks of 32 features; the limit is 2",
                  abut_sweep_find(there, ABUT_SWEEP_ALL, NULL, &found, NULL));
     assert_int_equal(5, found.count);
     abut_sweep_destroy(there);

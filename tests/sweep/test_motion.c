@@ -124,9 +124,9 @@ TEST_THREADS(threads_and_lanes_make_no_difference) {
             abut_sweep *motion = begin(&s);
             abut_impact *impacts;
             abut_sweep_counts counts;
-            abuti_simd_at_most(k == 2 ? 8 : k == 3 ? 4 : 16);
+            abuti_simd_limit_lanes(k == 2 ? 8 : k == 3 ? 4 : 16);
             size_t count = find_all(&s, motion, (abut_sweep_mode)mode, &impacts, &counts);
-            abuti_simd_at_most(16);
+            abuti_simd_limit_lanes(16);
             abut_sweep_destroy(motion);
             scene_free(&s);
             abut_context_destroy(context);

@@ -226,7 +226,7 @@ static bool stop_pairs(void *user, const char *stage, double fraction) {
 /* A search that was cut short gives no answer, and leaves the result alone. */
 TEST(cancelled) {
     int left = 1000;
-    abuti_ask_seconds = 0;
+    abuti_progress_interval = 0;
     abut_context *context = test_watched(stop_pairs, &left);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *mesh;
@@ -248,7 +248,7 @@ TEST(cancelled) {
                      abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
         assert_true(touch.time == 77);
     }
-    abuti_ask_seconds = HUGE_VAL;
+    abuti_progress_interval = HUGE_VAL;
     abut_bvh_destroy(cube);
     abut_context_destroy(context);
 }

@@ -164,7 +164,7 @@ if "$tool" version --json | grep -q '"gltf": true'; then
     complains "more.gltf: accessors[0]: 4 elements of 3 bytes"
 else
     try 1 "$tool" convert tri.gltf tri.obj
-    complains "this build of abut lacks yajl"
+    complains "this build of abut cannot read because it does not include yajl"
 fi
 try 0 "$tool" convert ball.obj ball.glb
 demand "a GLB begins otherwise" "$(head -c 4 ball.glb)" = glTF
@@ -185,7 +185,7 @@ complains "its ending names no format that can be written"
 # Assimp: only when asked for, and then in a child process, which may crash.
 echo '<nothing/>' >some.dae
 try 1 "$tool" convert some.dae some.obj
-complains "some.dae: is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other'"
+complains "some.dae: is not OBJ, PLY, STL, OFF or glTF; set the format 'other'"
 printf 'OFF\n4 2 0\n0 0 0\n1 0 0\n1 1 0\n0.1 1 0\n3 0 1 2\n3 0 2 3\n' >two.off
 if "$tool" version --json | grep -q '"assimp": true'; then
     try 1 "$tool" convert --from other some.dae some.obj
@@ -209,7 +209,7 @@ if "$tool" version --json | grep -q '"assimp": true'; then
     demand "a crash of Assimp is silent" "$code" -eq 0 -o -s err
 else
     try 1 "$tool" convert --from other two.off two.obj
-    complains "this build of abut lacks"
+    complains "this build of abut does not include"
 fi
 
 # Ctrl-C while the input still comes: cancelled, and no partial file.

@@ -253,7 +253,7 @@ try 1 "$tool" overlap box.obj box.obj --poses odd.csv
 try 1 "$tool" distance box.obj box.obj --poses empty.csv --json
 is "it['error']['kind']" "format error"
 try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
-complains "coordinates may be at most"
+complains "coordinates must be at most"
 try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
 # Millimetres beside metres, where that may be why nothing touches.
 "$tool" convert box.obj mm.obj --scale 1000 --translate 0,0,5000 --quiet

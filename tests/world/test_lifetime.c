@@ -308,13 +308,13 @@ static void make_quiet_pair(ear *quiet, abut_mesh *meshes[2]) {
 }
 
 TEST(progress_is_that_of_the_world) {
-    extern double abuti_ask_seconds;
-    const double before = abuti_ask_seconds;
+    extern double abuti_progress_interval;
+    const double before = abuti_progress_interval;
     ear quiet = {0}, loud = {0};
     abut_mesh *meshes[2];
     abut_world *world;
     abut_bvh *trees[2];
-    abuti_ask_seconds = 0; /* at every opportunity */
+    abuti_progress_interval = 0; /* at every opportunity */
     make_quiet_pair(&quiet, meshes);
     for (int i = 0; i < 2; i++)
         assert_ok(abut_bvh_create(meshes[i], NULL, &trees[i]));
@@ -366,18 +366,18 @@ TEST(progress_is_that_of_the_world) {
         abut_bvh_destroy(trees[i]);
         abut_mesh_destroy(meshes[i]);
     }
-    abuti_ask_seconds = before;
+    abuti_progress_interval = before;
 }
 
 /* Of two bodies, that of the first. */
 TEST(progress_is_that_of_the_first_body) {
-    extern double abuti_ask_seconds;
-    const double before = abuti_ask_seconds;
+    extern double abuti_progress_interval;
+    const double before = abuti_progress_interval;
     for (int swapped = 0; swapped < 2; swapped++) {
         ear quiet = {0}, loud = {0};
         abut_mesh *meshes[2], *own;
         abut_bvh *trees[2];
-        abuti_ask_seconds = 0;
+        abuti_progress_interval = 0;
         make_quiet_pair(&quiet, meshes);
         abut_context *context = make_watched(&loud);
         abut_shape shape = abut_shape_default(swapped ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_TEAPOT);
@@ -400,12 +400,12 @@ TEST(progress_is_that_of_the_first_body) {
         }
         abut_mesh_destroy(own);
     }
-    abuti_ask_seconds = before;
+    abuti_progress_interval = before;
 }
 
 TEST(progress_is_that_of_layers_and_maps) {
-    extern double abuti_ask_seconds;
-    const double before = abuti_ask_seconds;
+    extern double abuti_progress_interval;
+    const double before = abuti_progress_interval;
     ear quiet = {0}, loud = {0};
     abut_mesh *meshes[2], *own;
     abut_layers *layers;
@@ -416,7 +416,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_layers_result found = {.pairs = pairs, .capacity = 4};
     query.resolution = 64;
     query.is_exact = true;
-    abuti_ask_seconds = 0; /* at every opportunity */
+    abuti_progress_interval = 0; /* at every opportunity */
     make_quiet_pair(&quiet, meshes);
     assert_ok(abut_bvh_create(meshes[1], NULL, &other));
     abut_context *context = make_watched(&loud);
@@ -448,7 +448,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_mesh_destroy(own);
     for (int i = 0; i < 2; i++)
         abut_mesh_destroy(meshes[i]);
-    abuti_ask_seconds = before;
+    abuti_progress_interval = before;
 }
 
 /* ---- fractions, and calls from within a callback ---- */
@@ -536,11 +536,11 @@ static abut_world *make_row(watch *w, uint32_t count) {
 
 /* From 0 on, and never back, in contacts and sweeps. */
 TEST(progress_of_worlds_goes_on) {
-    extern double abuti_ask_seconds;
-    const double before = abuti_ask_seconds;
+    extern double abuti_progress_interval;
+    const double before = abuti_progress_interval;
     enum { COUNT = 100 };
     watch w = {0};
-    abuti_ask_seconds = 0; /* at every opportunity */
+    abuti_progress_interval = 0; /* at every opportunity */
     abut_world *world = make_row(&w, COUNT);
     static abut_contact list[4096];
     abut_contacts found = {.list = list, .capacity = 4096};
@@ -561,15 +561,15 @@ TEST(progress_of_worlds_goes_on) {
         assert_ok(abut_world_sweep(world, NULL, ends, COUNT, NULL, &to));
         assert_true(w.calls > 10 && w.first == 0 && w.last > 0.5 && w.last <= 1 && !w.falls);
     }
-    abuti_ask_seconds = before;
+    abuti_progress_interval = before;
     abut_world_destroy(world);
 }
 
 TEST(callbacks_must_not_call_their_world) {
-    extern double abuti_ask_seconds;
-    const double before = abuti_ask_seconds;
+    extern double abuti_progress_interval;
+    const double before = abuti_progress_interval;
     watch w = {0};
-    abuti_ask_seconds = 0;
+    abuti_progress_interval = 0;
     abut_world *world = make_row(&w, 4);
     abut_world_impact impacts[8];
     abut_world_impacts to = {.list = impacts, .capacity = 8};
@@ -591,6 +591,6 @@ TEST(callbacks_must_not_call_their_world) {
     /* Afterwards all is allowed. */
     assert_ok(abut_world_remove(world, 0));
     assert_true(contacts_of(world) > 0);
-    abuti_ask_seconds = before;
+    abuti_progress_interval = before;
     abut_world_destroy(world);
 }

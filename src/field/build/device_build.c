@@ -378,7 +378,7 @@ static void clear(filling *f) {
 
 /* What is queued on one queue from now on begins when all of another is done; it fails with it. */
 static void follow(abuti_kit *kit, abuti_kit *other) {
-    abuti_kit_fail(kit, other->queue->stuck);
+    abuti_kit_fail(kit, other->queue->error);
     if (!abuti_kit_failed(kit))
         abuti_kit_fail(kit, abuti_queue_wait(kit->queue, other->queue));
 }
@@ -405,7 +405,7 @@ static abut_status try_all(filling *f) {
     queue_cells(f, true);
     queue_few(f);
     queue_settle(f);
-    abuti_kit_fail(kit, aside->queue->stuck);
+    abuti_kit_fail(kit, aside->queue->error);
     bool failed = abuti_kit_failed(kit);
     abut_status status = abuti_kit_get(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
     if (failed || status) { /* nothing may be under way when the caller gets the error */

@@ -312,7 +312,8 @@ TEST_THREADS(threads) {
         uint64_t count, some = 0;
         bool any = false;
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-        assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &count), ABUT_ERROR_BUFFER);
+        assert_int_equal(abut_pair_self_intersections(bvh, NULL, 0, NULL, &count),
+                         ABUT_ERROR_BUFFER);
         abut_pair_self_intersection *pairs = calloc(count, sizeof *pairs);
         assert_non_null(pairs);
         assert_ok(abut_pair_self_intersections(bvh, NULL, count, pairs, &count));
@@ -387,7 +388,7 @@ TEST(reports) {
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_bvh_create(parts[0], NULL, &other));
         before = report;
-        assert_refused("report of its own mesh", abut_pair_examine(other, NULL, &report));
+        assert_refused("report of the mesh of the BVH", abut_pair_examine(other, NULL, &report));
         assert_memory_equal(&before, &report, sizeof report);
         assert_ok(abut_pair_examine(bvh, NULL, &report));
         assert_true(report.has_self_intersection_test);
@@ -395,7 +396,8 @@ TEST(reports) {
         abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
         assert_int_equal(report.self_intersection_count, count);
         const abut_problem *problem = &report.problems[ABUT_PROBLEM_SELF_INTERSECTION];
-        abut_reliability_level expected = round ? ABUT_RELIABILITY_LIMITED : ABUT_RELIABILITY_GUARANTEED;
+        abut_reliability_level expected =
+            round ? ABUT_RELIABILITY_LIMITED : ABUT_RELIABILITY_GUARANTEED;
         assert_int_equal(count > 0, round);
         assert_int_equal(problem->count > 0, round);
         assert_true(problem->count <= 2 * count);

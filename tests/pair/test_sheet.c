@@ -220,7 +220,7 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
 
 /* The walls are 1.7 from a robot in the middle of a scanned room. */
 TEST(robot_in_an_open_room_is_apart) {
-    const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.7};
+    const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "Mesh a is a sheet", 1.7};
     abut_mesh *mesh = room(false);
     assert_near(hole_share(mesh), 16 * 16 / (16 * atan(1)) / 80, 1e-12);
     abut_mesh_destroy(mesh);
@@ -229,7 +229,7 @@ TEST(robot_in_an_open_room_is_apart) {
 }
 
 TEST(small_hole_leaves_an_inside) {
-    const levels wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "A is not closed", 0};
+    const levels wanted = {ABUT_PAIR_B_INSIDE, ABUT_RELIABILITY_LIMITED, "Mesh a is not closed", 0};
     abut_mesh *mesh = box_with_hole(false);
     assert_true(hole_share(mesh) < 0.01);
     abut_mesh_destroy(mesh);
@@ -238,7 +238,7 @@ TEST(small_hole_leaves_an_inside) {
 }
 
 TEST(robot_in_a_car_is_apart) {
-    const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "A is a sheet", 1.65};
+    const levels wanted = {ABUT_PAIR_APART, ABUT_RELIABILITY_GUARANTEED, "Mesh a is a sheet", 1.65};
     abut_mesh *mesh = car();
     assert_true(hole_share(mesh) > 0.3);
     abut_mesh_destroy(mesh);

@@ -48,6 +48,7 @@ REWRITTEN = [
     "include/abut/shape.h",
     "include/abut/sign.h",
     "mpi/include/abut/mpi.h",
+    "src/pair/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

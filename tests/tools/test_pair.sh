@@ -39,7 +39,7 @@ awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.
 awk '/^f/ && ++n == 1 { next } { print }' fine.obj >open.obj
 awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
 try 1 "$tool" overlap flipped.obj ball.ply
-complains "abut overlap: unreliable: Neighbouring triangles of A face opposite ways"
+complains "abut overlap: unreliable: Neighbouring triangles of mesh a face opposite ways"
 try 3 "$tool" overlap ball.ply open.obj --json
 is "[it['relation'], it['reliability'], it['reason'][:15]]" "['a-inside', 'limited', 'B is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply

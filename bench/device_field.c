@@ -118,7 +118,7 @@ static abut_status setup(bench_state *state) {
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     status = status ? status : abut_sign_prepare(data->bvh, NULL);
-    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
+    status = status ? status : abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
     if (!status) {
         abut_field_options options = options_of(state, data->mesh);
         state->elements =
@@ -198,8 +198,8 @@ static abut_status run_whole(bench_state *state) {
     abut_field_options options = data->options;
     const uint32_t zero[3] = {0, 0, 0}, *count = options.grid.count;
     abut_mesh_input input =
-        abut_mesh_input_doubles(abut_mesh_local_positions(data->mesh), abut_mesh_vertex_count(data->mesh),
-                                abut_mesh_indices(data->mesh),
+        abut_mesh_input_doubles(abut_mesh_local_positions(data->mesh),
+                                abut_mesh_vertex_count(data->mesh), abut_mesh_indices(data->mesh),
                                 abut_mesh_triangle_count(data->mesh));
     abut_bvh_options tree = abut_bvh_options_default();
     abut_mesh *mesh = NULL;

@@ -42,12 +42,13 @@ static abut_status ask(list_data *data, int what, bool there, size_t count, uint
     const abut_bvh *bvh = there ? data->there : data->bvh;
     if (what == NEAREST)
         return abut_nearest_k_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(answers),
-                                       abut_array_host(counts));
+                                    abut_array_host(counts));
     if (what == RAYS)
         return abut_ray_all_batch(bvh, abut_array_host(list), count, capacity,
                                   abut_array_host(offsets), abut_array_host(answers), &data->total);
-    return abut_bvh_find_in_box_batch(bvh, abut_array_host(list), count, capacity, abut_array_host(offsets),
-                              abut_array_host(answers), &data->total);
+    return abut_bvh_find_in_box_batch(bvh, abut_array_host(list), count, capacity,
+                                      abut_array_host(offsets), abut_array_host(answers),
+                                      &data->total);
 }
 
 static abut_status run(bench_state *state) {
@@ -134,7 +135,7 @@ static abut_status setup(bench_state *state) {
     if (!status && variant & THERE)
         status = bench_device_open(state, &data->device);
     if (!status && variant & THERE)
-        status = abuti_bvh_copy(data->bvh, data->device, &data->there);
+        status = abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
     if (!status && !(data->questions = malloc(data->count * sizeof *data->questions)))
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (status)

@@ -40,19 +40,19 @@ typedef struct patch_cone {
 } patch_cone;
 
 typedef struct patch_skin {
-    bvh_part part;
+    bvh_attachment part;
     const abut_bvh *bvh;
     abut_topology *topology; /* of the triangles with vertices in one place as one */
     abut_topology_arrays view;
-    const uint32_t *corner; /* 3 a triangle, vertices in one place as one */
-    vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
-    patch_cone *cones;      /* of the triangles */
-    double reach;           /* the longest offset */
-    double size;            /* of the box, the longest side */
-    bool has_needles;       /* some triangles have no area */
-    bool inward;            /* triangles are turned round here */
-    patch_part *parts;      /* by component of the topology */
-    abut_reliability reliability;     /* what contacts with it are worth */
+    const uint32_t *corner;       /* 3 a triangle, vertices in one place as one */
+    vec3 *offset;                 /* of a vertex: by which it goes out if its faces go out by 1 */
+    patch_cone *cones;            /* of the triangles */
+    double reach;                 /* the longest offset */
+    double size;                  /* of the box, the longest side */
+    bool has_needles;             /* some triangles have no area */
+    bool inward;                  /* triangles are turned round here */
+    patch_part *parts;            /* by component of the topology */
+    abut_reliability reliability; /* what contacts with it are worth */
 } patch_skin;
 
 /* Gives it; made by the first call and kept by the hierarchy. `turned`: with all triangles the

@@ -486,8 +486,8 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
                                abut_map_hausdorff_result *result) {
     if (!a || !b || !result)
         return abuti_null(__func__, !a ? "a" : !b ? "b" : "result");
-    abut_status status = abuti_bvh_host(a);
-    status = status ? status : abuti_bvh_host(b);
+    abut_status status = abuti_bvh_ensure_host(a);
+    status = status ? status : abuti_bvh_ensure_host(b);
     if (status)
         return status;
     hausdorff h = {

@@ -32,8 +32,8 @@ enum {
 typedef struct batch {
     const bvh_points *points;
     const box3 *bounds;
-    bvh_place *places; /* null = as they come */
-    size_t begin;      /* of the part that runs */
+    bvh_sorted_point *places; /* null = as they come */
+    size_t begin;             /* of the part that runs */
     bvh_visit *visit;
     void *data;
 } batch;
@@ -63,8 +63,8 @@ static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
 /* One pass of a sort by digits: every part counts its digits, and from the sums of all it knows
  * where its own go, in order. */
 typedef struct sorting {
-    const bvh_place *from;
-    bvh_place *to;
+    const bvh_sorted_point *from;
+    bvh_sorted_point *to;
     uint32_t *starts; /* RADIX for each part */
     int shift;
 } sorting;
@@ -85,8 +85,8 @@ static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* Stable, by the digits from the lowest on; three passes, so the outcome is in `spare`. */
-static void sort_places(abut_context *context, bvh_place *places, bvh_place *spare, size_t count,
-                        size_t part, uint32_t *starts) {
+static void sort_places(abut_context *context, bvh_sorted_point *places, bvh_sorted_point *spare,
+                        size_t count, size_t part, uint32_t *starts) {
     size_t parts = abuti_chunk_count(count, part);
     for (int shift = 0; shift < 3 * MORTON_BITS; shift += RADIX_BITS) {
         sorting s = {places, spare, starts, shift};
@@ -99,14 +99,14 @@ static void sort_places(abut_context *context, bvh_place *places, bvh_place *spa
                 sum += here;
             }
         abuti_parallel_for(context, count, part, move_task, &s);
-        bvh_place *kept = places;
+        bvh_sorted_point *kept = places;
         places = spare;
         spare = kept;
     }
 }
 
 /* Gives the order, in one of two arrays of one allocation. */
-static abut_status order_points(batch *b, abut_context *context, bvh_place **memory) {
+static abut_status order_points(batch *b, abut_context *context, bvh_sorted_point **memory) {
     size_t count = b->points->count, part = count / SORT_PARTS + 1;
     part = part < SORT_PART_MIN ? SORT_PART_MIN : part;
     *memory = abuti_allocate(context, count, 2 * sizeof **memory);
@@ -135,7 +135,7 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
                                    const box3 *bounds, const char *stage, bvh_visit *visit,
                                    void *data) {
     batch b = {.points = points, .bounds = bounds, .visit = visit, .data = data};
-    bvh_place *memory = NULL;
+    bvh_sorted_point *memory = NULL;
     abut_status status = ABUT_OK;
     if (points->count >= SORT_MIN)
         status = order_points(&b, context, &memory);
@@ -155,13 +155,13 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
 /* ---- nearest points ---- */
 
 /* Answers points one by one, each with a hint from the last. */
-static void nearest_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+static void nearest_visit(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     const nearest_batch *b = data;
     bvh_hint hint;
     nearest_ball ball;
     hint.known = ball.is = false;
     for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_place_of(places, i);
+        size_t point = bvh_point_index(places, i);
         vec3 p = bvh_point_at(&b->points, point);
         if (i % 16 == 0 && abuti_stop(b->bvh->context, "nearest"))
             return;
@@ -185,7 +185,7 @@ static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     abut_context *context = b->bvh->context;
     box3 box = box_near(b->bvh->mesh, bounds);
     batch order = {.points = &b->points, .bounds = &box};
-    bvh_place *memory = NULL;
+    bvh_sorted_point *memory = NULL;
     abut_status status = order_points(&order, context, &memory);
     b->places = order.places;
     status = status ? status : abuti_batch_lists(b);

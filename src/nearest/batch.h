@@ -19,7 +19,7 @@ typedef struct nearest_batch {
     bvh_points points;
     double radius;
     abut_nearest *nearest;
-    const bvh_place *places; /* the order of others, where lists are used */
+    const bvh_sorted_point *places; /* the order of others, where lists are used */
     /* Completes the answer to a point, with what the last one has left; null = it is complete. */
     void (*finish)(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
     /* Instead of points and answers in memory, of which the count alone stands: makes `count`

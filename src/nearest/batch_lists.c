@@ -81,11 +81,11 @@ typedef struct queue {
 typedef struct worker {
     const nearest_batch *b;
     const pairs_kernel *pairs;
-    const bvh_place *places;  /* of the run; null = as they come */
-    size_t first;             /* the first place of the run */
-    float margin;             /* of the run */
-    size_t collect_most;      /* points that get a list from the hierarchy */
-    vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
+    const bvh_sorted_point *places; /* of the run; null = as they come */
+    size_t first;                   /* the first place of the run */
+    float margin;                   /* of the run */
+    size_t collect_most;            /* points that get a list from the hierarchy */
+    vec3 exact[POINTS_A_RUN];       /* its points: as they are, and in the frame */
     float at[3][POINTS_A_RUN + REGIONS_POINTS];
     abut_nearest answers[POINTS_A_RUN];
     queue waiting[PAIRS_KINDS]; /* by what the nearest point is on */

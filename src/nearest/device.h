@@ -53,7 +53,7 @@ enum {
 };
 
 typedef struct nearest_there {
-    bvh_part part;
+    bvh_attachment part;
     bvh_on_device *there;
     abuti_kit kit;
     bool has_features;

@@ -17,7 +17,7 @@ typedef struct many_quest {
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void many_ready(const device_quest *q, size_t begin, uint32_t count) {
+static void many_ready(const device_query *q, size_t begin, uint32_t count) {
     const many_quest *m = q->user;
     nearest_there *n = m->nearest;
     const mesh_frame frame = frame_of(q->there);
@@ -32,7 +32,7 @@ static void many_ready(const device_quest *q, size_t begin, uint32_t count) {
                   ABUTI_VALUE(frame), ABUTI_VALUE(m->k), SCRATCH(HEAPS), SCRATCH(REACHES));
 }
 
-static void many_find(const device_quest *q, uint32_t count, uint32_t fill,
+static void many_find(const device_query *q, uint32_t count, uint32_t fill,
                       const abuti_buffer *begin, const abuti_buffer *places) {
     nearest_there *n = ((const many_quest *)q->user)->nearest;
     const mesh_frame frame = frame_of(q->there);
@@ -43,7 +43,7 @@ static void many_find(const device_quest *q, uint32_t count, uint32_t fill,
                   ABUTI_BUFFER(places));
 }
 
-static void many_judge(const device_quest *q, uint32_t total) {
+static void many_judge(const device_query *q, uint32_t total) {
     const many_quest *m = q->user;
     nearest_there *n = m->nearest;
     const abuti_kit *lists = &q->lists->kit;
@@ -55,22 +55,22 @@ static void many_judge(const device_quest *q, uint32_t total) {
 }
 
 /* Both queries; `q` says how many are wanted and where they go. */
-static abut_status ask_many(device_quest *q, many_quest *m) {
+static abut_status ask_many(device_query *q, many_quest *m) {
     const bvh_points *points = m->points;
     size_t bytes = bvh_point_bytes(points->type);
     bool packed = points->buffer || points->stride == bytes;
     q->there = q->gather->bvh->there;
     q->user = m;
-    q->ready = many_ready;
+    q->upload = many_ready;
     q->find = many_find;
-    q->judge = many_judge;
+    q->decide = many_judge;
     abut_status status = abuti_device_check_doubles(q->gather->function, q->there);
     status = status ? status : abuti_nearest_part(q->there, &m->nearest);
     status = status ? status : abuti_nearest_check(m->nearest, q->gather->function, points);
     if (status)
         return status;
-    q->part = abuti_device_gather_part(q->there, points->count, QUESTION_BYTES, m->k);
-    m->room = abuti_allocate(q->there->context, packed ? 0 : q->part, bytes);
+    q->batch_size = abuti_device_gather_batch_size(q->there, points->count, QUESTION_BYTES, m->k);
+    m->room = abuti_allocate(q->there->context, packed ? 0 : q->batch_size, bytes);
     status = m->room ? abuti_device_gather(q) : ABUT_ERROR_MEMORY;
     abuti_release(q->there->context, m->room);
     return status;
@@ -79,7 +79,7 @@ static abut_status ask_many(device_quest *q, many_quest *m) {
 abut_status abuti_nearest_many_there(const bvh_gather *gather, const bvh_points *points,
                                      double radius, uint32_t k, abut_array counts) {
     many_quest m = {.points = points, .radius = radius};
-    device_quest q = {.gather = gather, .most = k, .counts = counts, .row = k};
+    device_query q = {.gather = gather, .results_max = k, .counts = counts, .row = k};
     bvh_on_device *there = gather->bvh->there;
     m.k = k < gather->bvh->triangle_count ? k : 0;
     if (k)
@@ -97,6 +97,6 @@ abut_status abuti_nearest_many_there(const bvh_gather *gather, const bvh_points 
 abut_status abuti_nearest_within_there(const bvh_gather *gather, const bvh_points *points,
                                        double radius) {
     many_quest m = {.points = points, .radius = radius};
-    device_quest q = {.gather = gather, .most = UINT32_MAX};
+    device_query q = {.gather = gather, .results_max = UINT32_MAX};
     return ask_many(&q, &m);
 }

@@ -48,7 +48,7 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = NEAREST_KERNELS,
                                       .buffer_count = NEAREST_BUFFERS};
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     nearest_there *n = (nearest_there *)part;
     n->there = owner;
     n->features_least = 4 * (size_t)n->there->tree.triangle_count;
@@ -56,23 +56,23 @@ static abut_status create(bvh_part *part, void *owner) {
         n->features_least = FEATURES_MIN;
     if (n->there->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
         n->features_least = SIZE_MAX; /* groups that share lists are slow there */
-    return abuti_there_kit(owner, &table, &n->kit);
+    return abuti_on_device_kit(owner, &table, &n->kit);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     ((nearest_there *)part)->has_features = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     abuti_kit_close(&((nearest_there *)part)->kit);
 }
 
-static const bvh_part_kind nearest_kind = {sizeof(nearest_there), create, refit, destroy};
+static const bvh_attachment_kind nearest_kind = {sizeof(nearest_there), create, refit, destroy};
 
 abut_status abuti_nearest_part(bvh_on_device *there, nearest_there **nearest) {
-    bvh_part *part;
-    abut_status status = abuti_there_part(there, &nearest_kind, &part);
+    bvh_attachment *part;
+    abut_status status = abuti_on_device_attachment(there, &nearest_kind, &part);
     if (!status)
         *nearest = (nearest_there *)part;
     return status;
@@ -118,7 +118,7 @@ static void reserve(nearest_there *n, size_t count) {
     const struct {
         uint32_t buffer;
         size_t count, bytes;
-    } list[] = {{NEAREST_EXACT, there_has_doubles(n->there) ? count : 0, 24},
+    } list[] = {{NEAREST_EXACT, on_device_has_doubles(n->there) ? count : 0, 24},
                 {NEAREST_POINTS, count, 16},
                 {NEAREST_SORTED, count, 16},
                 {NEAREST_KEYS, count, 4},
@@ -308,7 +308,7 @@ static abut_status answer_part(nearest_there *n, const bvh_points *points, const
     }
     if (q->queue)
         q->queue(q, n, count, first, answers);
-    return host ? abuti_there_answers(n->there, host, count, q->answer_bytes)
+    return host ? abuti_on_device_download(n->there, host, count, q->answer_bytes)
                 : abuti_kit_finish(&n->kit);
 }
 
@@ -431,7 +431,7 @@ static abut_status without_doubles(nearest_there *n, const bvh_points *points, d
                                    abut_nearest *nearest) {
     abut_context *context = n->there->context;
     finishing f = {.there = n->there, .points = points, .radius = radius, .nearest = nearest};
-    abut_status status = abuti_bvh_host(n->there->bvh);
+    abut_status status = abuti_bvh_ensure_host(n->there->bvh);
     status = status ? status : find_parts(n, &f);
     ABUTI_RELEASE(context, f.at, f.order, f.places, f.counts);
     return status;
@@ -446,7 +446,7 @@ abut_status abuti_nearest_there(const char *function, bvh_on_device *there,
                                .answers = nearest,
                                .answer_bytes = sizeof(abut_nearest)};
     nearest_there *n;
-    if (there_has_doubles(there))
+    if (on_device_has_doubles(there))
         return abuti_nearest_points(there, points, &quest);
     if (points->buffer || nearest.buffer)
         return abuti_device_check_doubles(function, there);

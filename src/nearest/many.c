@@ -178,7 +178,7 @@ static uint32_t count_within(const abut_bvh *bvh, vec3 point, double radius) {
 /* ---- public ---- */
 
 abut_status abut_nearest_k(const abut_bvh *bvh, abut_vec3 point, double radius, uint32_t k,
-                              abut_nearest *nearest, uint64_t *count) {
+                           abut_nearest *nearest, uint64_t *count) {
     abut_status status = abuti_bvh_check(__func__, bvh, count, "count");
     if (!status && !nearest && k)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: nearest is null, but k is %u", __func__, k);
@@ -202,7 +202,7 @@ abut_status abut_nearest_within(const abut_bvh *bvh, abut_vec3 point, double rad
     uint32_t found = count_within(bvh, point, radius); /* a buffer too small stays untouched */
     *count = found;
     if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %llu only",
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but the capacity is %llu",
                           __func__, found, (unsigned long long)capacity);
     find_many(bvh, point, radius, found, nearest);
     return ABUT_OK;
@@ -217,10 +217,10 @@ typedef struct many_batch {
     uint32_t *counts;
 } many_batch;
 
-static void many_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+static void many_visit(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     many_batch *b = data;
     for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_place_of(places, i);
+        size_t point = bvh_point_index(places, i);
         b->counts[point] = find_many(b->bvh, bvh_point_at(&b->points, point), b->radius, b->k,
                                      b->k ? b->nearest + point * b->k : NULL);
     }
@@ -242,7 +242,7 @@ static abut_status check_rows(const char *function, const abut_bvh *bvh, size_t 
 }
 
 abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points, double radius,
-                                    uint32_t k, abut_array nearest, abut_array counts) {
+                                 uint32_t k, abut_array nearest, abut_array counts) {
     many_batch b = {
         .bvh = bvh, .radius = radius, .k = k, .nearest = nearest.host, .counts = counts.host};
     box3 bounds;
@@ -257,8 +257,8 @@ abut_status abut_nearest_k_batch(const abut_bvh *bvh, const abut_points *points,
                           .stage = "nearest",
                           .bvh = bvh,
                           .count = b.points.count,
-                          .answers = nearest,
-                          .answer_bytes = sizeof(abut_nearest)};
+                          .results = nearest,
+                          .result_bytes = sizeof(abut_nearest)};
     return bvh->there ? abuti_nearest_many_there(&g, &b.points, radius, k, counts)
                       : abuti_bvh_points_visit(bvh->context, &b.points, &bounds, "nearest",
                                                many_visit, &b);

@@ -21,7 +21,7 @@ typedef struct measured {
     closest_on_triangle closest;
 } measured;
 
-ABUTI_APART void measure(measured *m, __global const double *corners, uint triangle) {
+ABUTI_NOINLINE void measure(measured *m, __global const double *corners, uint triangle) {
     closest_on_triangle closest =
         triangle_closest_point(load_triangle(corners, triangle), m->point);
     if (closest.distance < m->best || (closest.distance == m->best && triangle < m->winner)) {

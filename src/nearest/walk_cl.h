@@ -143,18 +143,18 @@ static inline uint4 child_keys(__global const bvh_node *n, float4 at) {
                 sort_two(&k1, &k2);                                     \
                 if (k3 <= limit) {                                      \
                     keys[used] = k3;                                    \
-                    children[used++] = NAME_OF(k3);                     \
+                    children[used++] = CHILD_OF_KEY(k3);                \
                 }                                                       \
                 if (k2 <= limit) {                                      \
                     keys[used] = k2;                                    \
-                    children[used++] = NAME_OF(k2);                     \
+                    children[used++] = CHILD_OF_KEY(k2);                \
                 }                                                       \
                 if (k1 <= limit) {                                      \
                     keys[used] = k1;                                    \
-                    children[used++] = NAME_OF(k1);                     \
+                    children[used++] = CHILD_OF_KEY(k1);                \
                 }                                                       \
                 if (k0 <= limit)                                        \
-                    next = NAME_OF(k0);                                 \
+                    next = CHILD_OF_KEY(k0);                            \
             }                                                           \
             while (next == ABUT_NONE && used) {                         \
                 used--;                                                 \

@@ -97,8 +97,8 @@ static abut_status read_poses(const char *function, const abut_pair_poses *their
                           !poses->a   ? "poses->a"
                           : !poses->b ? "poses->b"
                                       : out_name);
-    status = abuti_bvh_host(poses->a);
-    status = status ? status : abuti_bvh_host(poses->b);
+    status = abuti_bvh_ensure_host(poses->a);
+    status = status ? status : abuti_bvh_ensure_host(poses->b);
     return status ? status : check_poses(function, poses);
 }
 

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static void destroy_closed_surface(bvh_part *attachment) {
+static void destroy_closed_surface(bvh_attachment *attachment) {
     closed_surface *surface = (closed_surface *)(void *)attachment;
     abut_topology_destroy(surface->topology);
     abuti_release(attachment->context, surface->component_face);
@@ -68,7 +68,7 @@ static void compute_area_and_volume(closed_surface *surface) {
     }
 }
 
-static abut_status create_closed_surface(bvh_part *attachment, void *owner) {
+static abut_status create_closed_surface(bvh_attachment *attachment, void *owner) {
     closed_surface *surface = (closed_surface *)(void *)attachment;
     const bvh_solid *solid;
     surface->bvh = owner;
@@ -94,7 +94,7 @@ static bool merged_vertices_coincide(const closed_surface *surface) {
     return true;
 }
 
-static abut_status refit_closed_surface(bvh_part *attachment) {
+static abut_status refit_closed_surface(bvh_attachment *attachment) {
     closed_surface *surface = (closed_surface *)(void *)attachment;
     if (surface->topology && merged_vertices_coincide(surface)) {
         compute_area_and_volume(surface);
@@ -105,12 +105,13 @@ static abut_status refit_closed_surface(bvh_part *attachment) {
     return create_closed_surface(attachment, (void *)(uintptr_t)bvh);
 }
 
-static const bvh_part_kind closed_surface_kind = {sizeof(closed_surface), create_closed_surface,
-                                                  refit_closed_surface, destroy_closed_surface};
+static const bvh_attachment_kind closed_surface_kind = {sizeof(closed_surface),
+                                                        create_closed_surface, refit_closed_surface,
+                                                        destroy_closed_surface};
 
 abut_status abuti_pair_closed_surface(const abut_bvh *bvh, const closed_surface **surface) {
-    bvh_part *attachment;
-    abut_status status = abuti_bvh_part_share(bvh, &closed_surface_kind, &attachment);
+    bvh_attachment *attachment;
+    abut_status status = abuti_bvh_share_attachment(bvh, &closed_surface_kind, &attachment);
     if (!status)
         *surface = (const closed_surface *)(const void *)attachment;
     return status;

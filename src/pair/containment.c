@@ -53,8 +53,8 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
 static abut_status find_component_inside(const pair_frame *frame, int inner,
                                          const abut_pose *outer_pose, uint32_t *vertex,
                                          unsigned *flags) {
-    const bvh_solid_parts *parts;
-    abut_status status = abuti_bvh_solid_parts(frame->side[inner].bvh, &parts);
+    const bvh_components *parts;
+    abut_status status = abuti_bvh_components(frame->side[inner].bvh, &parts);
     *vertex = ABUT_NONE;
     for (uint32_t i = 0; !status && i < parts->count && *vertex == ABUT_NONE; i++) {
         bool inside;

@@ -12,7 +12,7 @@
 /* ---- closed_surface.c: a mesh as a closed surface ---- */
 
 typedef struct closed_surface {
-    bvh_part attachment;
+    bvh_attachment attachment;
     const abut_bvh *bvh;
     bool open, flipped;      /* it has boundary edges; neighbouring triangles face opposite ways */
     abut_topology *topology; /* of the mesh with merged vertices; null if the surface is open */

@@ -84,7 +84,7 @@ static const abuti_kit_table table = {.sources = sources,
 /* Queues and kernels of two searches: one runs while the host works on the results of the other.
  * The second is opened only for more than one chunk of poses. */
 typedef struct device_pair_queues {
-    bvh_part attachment;
+    bvh_attachment attachment;
     abuti_queue queues[2];
     abuti_kit kits[2];
 } device_pair_queues;
@@ -99,13 +99,13 @@ static abut_status open_pair_kit(device_pair_queues *pair, abut_device *device, 
                   : abuti_kit_open(queue, &table, on_cpu ? "-DAPART" : "", &pair->kits[slot]);
 }
 
-static abut_status create_pair_queues(bvh_part *attachment, void *owner) {
+static abut_status create_pair_queues(bvh_attachment *attachment, void *owner) {
     (void)attachment;
     (void)owner;
     return ABUT_OK;
 }
 
-static void destroy_pair_queues(bvh_part *attachment) {
+static void destroy_pair_queues(bvh_attachment *attachment) {
     device_pair_queues *pair = (device_pair_queues *)attachment;
     for (int k = 0; k < 2; k++) {
         abuti_kit_close(&pair->kits[k]);
@@ -114,8 +114,8 @@ static void destroy_pair_queues(bvh_part *attachment) {
     }
 }
 
-static const bvh_part_kind pair_queues_kind = {sizeof(device_pair_queues), create_pair_queues, NULL,
-                                               destroy_pair_queues};
+static const bvh_attachment_kind pair_queues_kind = {sizeof(device_pair_queues), create_pair_queues,
+                                                     NULL, destroy_pair_queues};
 
 /* ---- a chunk ---- */
 
@@ -214,14 +214,14 @@ static void reserve_buffers(const abuti_pair_search *s, size_t capacity) {
 
 abut_status abuti_pair_search_open(abuti_pair_search *s, size_t capacity) {
     abut_context *context = s->a->context;
-    bvh_part *attachment;
-    abut_status status = abuti_there_part(s->a, &pair_queues_kind, &attachment);
+    bvh_attachment *attachment;
+    abut_status status = abuti_on_device_attachment(s->a, &pair_queues_kind, &attachment);
     status = status ? status
                     : open_pair_kit((device_pair_queues *)attachment, s->a->queue.device, s->slot);
     if (status)
         return status;
     s->kit = &((device_pair_queues *)attachment)->kits[s->slot];
-    s->is_measured = s->distances && there_has_doubles(s->a) && there_has_doubles(s->b);
+    s->is_measured = s->distances && on_device_has_doubles(s->a) && on_device_has_doubles(s->b);
     s->frames = abuti_allocate(context, capacity, sizeof *s->frames);
     s->intersections = abuti_allocate(context, capacity, sizeof *s->intersections);
     s->closest = abuti_allocate(context, s->distances ? capacity : 0, sizeof *s->closest);

@@ -14,7 +14,7 @@
 #define DISC_ROUNDING 0x1p-20f
 
 typedef struct disc_attachment {
-    bvh_part attachment;
+    bvh_attachment attachment;
     pair_disc *list;
 } disc_attachment;
 
@@ -148,7 +148,7 @@ static void build_discs(disc_builder *builder, uint32_t node, uint32_t depth) {
 
 /* ---- attachment of a BVH ---- */
 
-static abut_status create_discs(bvh_part *attachment, void *owner) {
+static abut_status create_discs(bvh_attachment *attachment, void *owner) {
     disc_attachment *discs = (disc_attachment *)(void *)attachment;
     const abut_bvh *bvh = owner;
     disc_builder builder;
@@ -164,18 +164,18 @@ static abut_status create_discs(bvh_part *attachment, void *owner) {
     return ABUT_OK;
 }
 
-static void destroy_discs(bvh_part *attachment) {
+static void destroy_discs(bvh_attachment *attachment) {
     disc_attachment *discs = (disc_attachment *)(void *)attachment;
     abuti_release(attachment->context, discs->list);
     discs->list = NULL;
 }
 
-static const bvh_part_kind discs_kind = {sizeof(disc_attachment), create_discs,
-                                         abuti_bvh_part_forget, destroy_discs};
+static const bvh_attachment_kind discs_kind = {sizeof(disc_attachment), create_discs,
+                                               abuti_bvh_discard_attachment, destroy_discs};
 
 const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps) {
-    bvh_part *attachment =
-        abuti_bvh_part_earned(bvh, &discs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_steps, steps,
-                              (size_t)STEPS_PER_LEAF * bvh->leaf_count);
+    bvh_attachment *attachment =
+        abuti_bvh_earn_attachment(bvh, &discs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_steps,
+                                  steps, (size_t)STEPS_PER_LEAF * bvh->leaf_count);
     return attachment ? ((const disc_attachment *)(const void *)attachment)->list : NULL;
 }

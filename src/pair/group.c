@@ -466,7 +466,7 @@ static abut_status check_object(const group_call *call, uint32_t index) {
     if (!object->bvh)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: objects[%u].bvh is null; pass a BVH",
                           call->function, index);
-    abut_status status = abuti_bvh_host(object->bvh);
+    abut_status status = abuti_bvh_ensure_host(object->bvh);
     abut_box box = status ? (abut_box){{0, 0, 0}, {0, 0, 0}} : object->bvh->mesh->bounds;
     double largest = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
     size_t poses = !object->poses ? 0 : object->stride ? call->group.configuration_count : 1;

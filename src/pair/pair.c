@@ -332,8 +332,8 @@ abut_status abuti_pair_check(const char *function, const abut_posed *a, const ab
         null = out_name;
     if (null)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function, null);
-    abut_status status = abuti_bvh_host(a->bvh);
-    status = status ? status : abuti_bvh_host(b->bvh);
+    abut_status status = abuti_bvh_ensure_host(a->bvh);
+    status = status ? status : abuti_bvh_ensure_host(b->bvh);
     status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
     return status ? status : abuti_pair_check_pose(function, "b", b->bvh, &b->pose);
 }

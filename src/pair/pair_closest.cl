@@ -59,7 +59,7 @@ static inline float boxes_lower_bound_sq(const pair_pose *p, const box *a, const
 
 /* ---- triangles ---- */
 
-ABUTI_APART float distance_sq(wide_triangle *a, wide_triangle *b) {
+ABUTI_NOINLINE float distance_sq(wide_triangle *a, wide_triangle *b) {
     triangle_prepare(a);
     triangle_prepare(b);
     return triangle_distance_sq(a, b);

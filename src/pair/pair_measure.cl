@@ -24,8 +24,9 @@ static inline triangle3 posed_triangle(__global const double *corners, uint whic
     return t;
 }
 
-ABUTI_APART double distance_of(__global const double *corners_a, __global const double *corners_b,
-                               __global const pair_motion *motions, uint2 pair) {
+ABUTI_NOINLINE double distance_of(__global const double *corners_a,
+                                  __global const double *corners_b,
+                                  __global const pair_motion *motions, uint2 pair) {
     abut_feature features[2];
     return triangle_triangle_apart_at(posed_triangle(corners_a, pair.x, motions),
                                       posed_triangle(corners_b, pair.y, motions + 1), features)

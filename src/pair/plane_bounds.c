@@ -13,7 +13,7 @@
 #define REACH_ERROR 0x1p-48
 
 typedef struct slab_attachment {
-    bvh_part attachment;
+    bvh_attachment attachment;
     pair_slab *list;
 } slab_attachment;
 
@@ -122,7 +122,7 @@ static void build_slabs(const slab_builder *builder) {
 
 /* ---- attachment of a BVH ---- */
 
-static abut_status create_slabs(bvh_part *attachment, void *owner) {
+static abut_status create_slabs(bvh_attachment *attachment, void *owner) {
     slab_attachment *slabs = (slab_attachment *)(void *)attachment;
     const abut_bvh *bvh = owner;
     size_t count = (size_t)bvh->node_count * BVH_WIDTH;
@@ -134,26 +134,26 @@ static abut_status create_slabs(bvh_part *attachment, void *owner) {
     return normals && slabs->list ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static void destroy_slabs(bvh_part *attachment) {
+static void destroy_slabs(bvh_attachment *attachment) {
     slab_attachment *slabs = (slab_attachment *)(void *)attachment;
     abuti_release(attachment->context, slabs->list);
     slabs->list = NULL;
 }
 
-static const bvh_part_kind slabs_kind = {sizeof(slab_attachment), create_slabs,
-                                         abuti_bvh_part_forget, destroy_slabs};
+static const bvh_attachment_kind slabs_kind = {sizeof(slab_attachment), create_slabs,
+                                               abuti_bvh_discard_attachment, destroy_slabs};
 
 const pair_slab *abuti_pair_slabs(const abut_bvh *bvh, uint64_t effort) {
-    bvh_part *attachment =
-        abuti_bvh_part_earned(bvh, &slabs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_effort,
-                              (size_t)effort,
-                              BUILD_EFFORT_MIN + (size_t)EFFORT_PER_LEAF * bvh->leaf_count);
+    bvh_attachment *attachment =
+        abuti_bvh_earn_attachment(bvh, &slabs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_effort,
+                                  (size_t)effort,
+                                  BUILD_EFFORT_MIN + (size_t)EFFORT_PER_LEAF * bvh->leaf_count);
     return attachment ? ((const slab_attachment *)(const void *)attachment)->list : NULL;
 }
 
 const pair_slab *abuti_pair_slabs_now(const abut_bvh *bvh) {
-    bvh_part *attachment;
-    return abuti_bvh_part_share(bvh, &slabs_kind, &attachment)
+    bvh_attachment *attachment;
+    return abuti_bvh_share_attachment(bvh, &slabs_kind, &attachment)
                ? NULL
                : ((const slab_attachment *)(const void *)attachment)->list;
 }

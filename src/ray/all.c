@@ -71,7 +71,7 @@ static void write_task(void *data, size_t chunk, size_t begin, size_t end) {
     const abut_ray *rays = pass->rays + first;
     const ray_found *found =
         pass->found + (task < pass->noted ? task * RAYS_A_TASK * FOUND_A_RAY : 0);
-    abut_ray_hit *hits = g->answers.host;
+    abut_ray_hit *hits = g->results.host;
     uint32_t filled[RAYS_A_TASK] = {0}, waiting_count = 0;
     ray_pierce waiting[RAY_PIERCES];
     for (uint32_t i = 0; i < pass->found_counts[task]; i++) {
@@ -122,7 +122,7 @@ static abut_status run(all_pass *pass) {
     uint64_t *offsets = g->offsets.host, total = 0;
     for (size_t i = 0; i < g->count; i++)
         total += pass->counts[i];
-    status = abuti_gather_fits(g, total);
+    status = abuti_gather_check_capacity(g, total);
     if (status || !offsets)
         return status;
     offsets[0] = 0;

@@ -29,30 +29,30 @@ static const abuti_kit_table table = {.sources = sources,
                                       .buffer_count = BUFFERS};
 
 typedef struct ray_there {
-    bvh_part part;
+    bvh_attachment part;
     abuti_kit kit;
     bool has_nodes; /* small ones, of the tree as it is */
 } ray_there;
 
-static abut_status create(bvh_part *part, void *owner) {
-    return abuti_there_kit(owner, &table, &((ray_there *)part)->kit);
+static abut_status create(bvh_attachment *part, void *owner) {
+    return abuti_on_device_kit(owner, &table, &((ray_there *)part)->kit);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     ((ray_there *)part)->has_nodes = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     abuti_kit_close(&((ray_there *)part)->kit);
 }
 
-static const bvh_part_kind ray_kind = {sizeof(ray_there), create, refit, destroy};
+static const bvh_attachment_kind ray_kind = {sizeof(ray_there), create, refit, destroy};
 
 /* The part of a hierarchy, with small nodes for its searches. */
 static abut_status open_part(bvh_on_device *there, ray_there **to) {
-    bvh_part *part;
-    abut_status status = abuti_there_part(there, &ray_kind, &part);
+    bvh_attachment *part;
+    abut_status status = abuti_on_device_attachment(there, &ray_kind, &part);
     if (status)
         return status;
     ray_there *rays = *to = (ray_there *)part;
@@ -170,12 +170,13 @@ static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
     abut_status status = ABUT_OK;
     if (q->checks)
         status = abuti_kit_get(q->all->kit, REFUSED, &refused, 1, sizeof refused);
-    status = status ? status : abuti_device_refuse(q->function, q->all, refused);
+    status = status ? status : abuti_device_reject(q->function, q->all, refused);
     if (status)
         return status;
     queue_measure(q, rays, from, count, answers, to);
-    return q->answers.buffer ? abuti_kit_finish(q->all->kit)
-                             : abuti_there_answers(q->there, host, part->count, q->answer_bytes);
+    return q->answers.buffer
+               ? abuti_kit_finish(q->all->kit)
+               : abuti_on_device_download(q->there, host, part->count, q->answer_bytes);
 }
 
 abut_status abuti_ray_there(const char *function, bvh_on_device *there, abut_array rays,
@@ -214,5 +215,5 @@ abut_status abuti_ray_all_there(const bvh_gather *gather, abut_array rays) {
     if (status)
         return status;
     const device_all all = all_of(part, rays);
-    return abuti_device_ask_all(gather, &all);
+    return abuti_device_run_all(gather, &all);
 }

@@ -25,12 +25,12 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#define SLACK BVH_SLAB_SLACK
+#define SLACK BVH_SLAB_ROUNDING
 
 typedef struct beam {
     const abut_bvh *bvh;
     path3 path; /* absolute */
-    bvh_slab slab;
+    bvh_ray_slabs slab;
     double unit; /* a parameter times this is one of the frame */
     int x, y, z; /* axes; the direction is longest along z */
     float at[3]; /* the origin in the frame, rounded */
@@ -47,7 +47,7 @@ static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
     /* Twice, since one power of two may not be a double. */
     double half = ldexp(1, (1 - exponent) / 2), rest = ldexp(1, 1 - exponent - (1 - exponent) / 2);
     vec3 d = v3_scale(v3_scale(ray->direction, half), rest);
-    b.slab = bvh_slab_of(o, d, 0);
+    b.slab = bvh_ray_slabs_of(o, d, 0);
     b.z = fabs(d.x) >= fabs(d.y) && fabs(d.x) >= fabs(d.z) ? 0 : fabs(d.y) >= fabs(d.z) ? 1 : 2;
     b.x = (b.z + 1) % 3;
     b.y = (b.z + 2) % 3;
@@ -167,8 +167,8 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
 static inline uint32_t push_children(const beam *b, uint32_t index, float most, keyed *stack) {
     const bvh_node *node = &b->bvh->nodes[index];
     f4 entry = f4_all(0);
-    if (b->slab.culls) {
-        m4 met = bvh_slab_meets(&b->slab, node, most, &entry);
+    if (b->slab.is_usable) {
+        m4 met = bvh_ray_overlaps(&b->slab, node, most, &entry);
         return f4_sort_lanes(entry, met, index * BVH_WIDTH, stack);
     }
     uint32_t used = 0;
@@ -193,7 +193,7 @@ static void hunt_run(hunt *h, const beam *b) {
             continue;
         }
         uint32_t leaf = child & ~BVH_LEAF;
-        unsigned may = b->slab.culls ? leaf_may_meet(b, node, slot) : 15;
+        unsigned may = b->slab.is_usable ? leaf_may_meet(b, node, slot) : 15;
         for (uint32_t i = 0; may && i < bvh_leaf_fill(b->bvh, leaf); i++)
             if (may >> i & 1 && hunt_triangle(h, b, b->bvh->order[leaf * BVH_WIDTH + i]))
                 return;
@@ -293,21 +293,21 @@ static bool any_hit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
 
 /* The tree of wide.h if there is one. */
 static const ray_wide *tree_of(const abut_bvh *bvh) {
-    return (const ray_wide *)abuti_bvh_part(&bvh->parts, ABUTI_BY_LANES(abuti_ray_wide));
+    return (const ray_wide *)abuti_bvh_find_attachment(&bvh->parts, ABUTI_BY_LANES(abuti_ray_wide));
 }
 
 /* The tree for so many rays, or null: there is none, and it does not pay to make it, or there is no
  * memory for it. */
 static const ray_wide *tree_for(const abut_bvh *bvh, size_t count) {
     const ray_wide *tree = tree_of(bvh);
-    bvh_part *part = NULL;
+    bvh_attachment *part = NULL;
     if (tree)
         return tree;
     atomic_size_t *asked = &((abut_bvh *)(uintptr_t)bvh)->ray_count;
     size_t before = atomic_fetch_add_explicit(asked, count, memory_order_relaxed);
     size_t all = before + count < count ? SIZE_MAX : before + count;
     if (all >= RAYS_A_TREE && all >= bvh->triangle_count / TRIANGLES_A_RAY &&
-        abuti_bvh_part_share(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part))
+        abuti_bvh_share_attachment(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part))
         part = NULL;
     return (const ray_wide *)part;
 }
@@ -385,7 +385,7 @@ abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capa
     uint32_t found = abuti_ray_all_hits(bvh, ray, NULL);
     *count = found;
     if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %llu only",
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but the capacity is %llu",
                           __func__, found, (unsigned long long)capacity);
     abuti_ray_all_hits(bvh, ray, hits);
     return ABUT_OK;

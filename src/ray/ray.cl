@@ -157,12 +157,12 @@ static inline uint open_node(const hunt *h, __global const small_node *n, waitin
     sort_two(&k1, &k3);
     sort_two(&k1, &k2);
     if (k3 != ABUT_NONE)
-        w->stack[w->used++] = (uint2)(k3, NAME_OF(k3));
+        w->stack[w->used++] = (uint2)(k3, CHILD_OF_KEY(k3));
     if (k2 != ABUT_NONE)
-        w->stack[w->used++] = (uint2)(k2, NAME_OF(k2));
+        w->stack[w->used++] = (uint2)(k2, CHILD_OF_KEY(k2));
     if (k1 != ABUT_NONE)
-        w->stack[w->used++] = (uint2)(k1, NAME_OF(k1));
-    return NAME_OF(k0);
+        w->stack[w->used++] = (uint2)(k1, CHILD_OF_KEY(k1));
+    return CHILD_OF_KEY(k0);
 }
 
 /* The triangles that ray i may hit first: places[k count + i] for k below counts[i]. With `any`
@@ -272,7 +272,7 @@ static void walk_complete(strike *s, const framed_ray *r, uint any,
 
 /* Where a ray pierces a triangle that it hits for certain: path_pierce() with determinants in
  * registers. False where one of them is too small for that. */
-ABUTI_APART bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
+ABUTI_NOINLINE bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
     exact_entry at_a[9], at_from[15]; /* rows of matrices; see path_pierce() */
     double value[5], permanent[5];
     bool plain = true;

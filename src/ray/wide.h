@@ -15,7 +15,7 @@
 #include <abut/ray.h>
 
 typedef struct ray_wide {
-    bvh_part part;
+    bvh_attachment part;
     uint32_t node_count, leaf_count;
     void *nodes, *leaves;
 } ray_wide;
@@ -35,7 +35,7 @@ typedef struct wide_leaf {
 
 #endif
 
-extern const bvh_part_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
+extern const bvh_attachment_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
 
 /* What is asked of a row of rays. */
 typedef enum ray_quest { RAY_FIRST, RAY_ANY, RAY_ALL } ray_quest;

@@ -195,7 +195,7 @@ static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
         fill_node(data, (uint32_t)i);
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     ray_wide *tree = (ray_wide *)part;
     const abut_bvh *bvh = owner;
     abut_context *context = part->context;
@@ -220,10 +220,10 @@ static abut_status create(bvh_part *part, void *owner) {
     return made ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     ray_wide *tree = (ray_wide *)part;
     ABUTI_RELEASE(part->context, tree->nodes, tree->leaves);
 }
 
-const bvh_part_kind BY_LANES(abuti_ray_wide) = {sizeof(ray_wide), create, abuti_bvh_part_forget,
-                                                destroy};
+const bvh_attachment_kind BY_LANES(abuti_ray_wide) = {sizeof(ray_wide), create,
+                                                      abuti_bvh_discard_attachment, destroy};

@@ -28,25 +28,25 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = SIGN_BUFFERS};
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     sign_there *sign = (sign_there *)part;
     sign->there = owner;
-    return abuti_there_kit(owner, &table, &sign->kit);
+    return abuti_on_device_kit(owner, &table, &sign->kit);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     ((sign_there *)part)->known = ((sign_there *)part)->has_far = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     abuti_kit_close(&((sign_there *)part)->kit);
 }
 
-static const bvh_part_kind there_kind = {sizeof(sign_there), create, refit, destroy};
+static const bvh_attachment_kind there_kind = {sizeof(sign_there), create, refit, destroy};
 
 void abuti_sign_there_forget(bvh_on_device *there) {
-    bvh_part *part = abuti_bvh_part(&there->parts, &there_kind);
+    bvh_attachment *part = abuti_bvh_find_attachment(&there->parts, &there_kind);
     if (part)
         refit(part);
 }
@@ -100,9 +100,9 @@ abut_status abuti_sign_check_there(const char *function, const bvh_on_device *th
 
 abut_status abuti_sign_there(const char *function, bvh_on_device *there, sign_there **sign) {
     const struct bvh_sign *from = bvh_sign_of(there->bvh);
-    bvh_part *part = NULL;
+    bvh_attachment *part = NULL;
     abut_status status = abuti_sign_check_there(function, there, from);
-    status = status ? status : abuti_there_part(there, &there_kind, &part);
+    status = status ? status : abuti_on_device_attachment(there, &there_kind, &part);
     if (status)
         return status;
     sign_there *to = (sign_there *)part;

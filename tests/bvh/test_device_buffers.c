@@ -58,7 +58,8 @@ ASK(signed, abut_sign_nearest_batch(bvh, &points, radius, a[ANSWERS]))
 ASK(first, abut_ray_first_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(any, abut_ray_any_batch(bvh, a[QUESTIONS], count, HUGE_VAL, a[ANSWERS]))
 ASK(hits, abut_ray_all_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
-ASK(boxes, abut_bvh_find_in_box_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
+ASK(boxes,
+    abut_bvh_find_in_box_batch(bvh, a[QUESTIONS], count, capacity, a[LENGTHS], a[ANSWERS], total))
 
 #define NEAREST sizeof(abut_nearest), sizeof(abut_nearest)
 #define HIT sizeof(abut_ray_hit), offsetof(abut_ray_hit, triangle) + sizeof(uint32_t)
@@ -178,7 +179,7 @@ static both make_ready(abut_mesh *mesh, bool built_there) {
         assert_ok(build_there(mesh, &b.there));
         assert_ok(abut_sign_prepare(b.there, NULL));
     } else {
-        assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+        assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     }
     radius = 0.15 * largest_extent(mesh);
     return b;
@@ -222,7 +223,7 @@ static uint64_t check_overflow(const door *d, const both *b, const void *questio
             room r = ask(d, on_device ? b->there : b->bvh, there, questions, count,
                          little ? total - 1 : 0);
             assert_int_equal(ABUT_ERROR_BUFFER, r.status);
-            assert_non_null(strstr(abut_last_error(), "room for"));
+            assert_non_null(strstr(abut_last_error(), "the capacity is"));
             assert_int_equal(total, r.total);
             r.total = UNTOUCHED;
             assert_untouched(&r);
@@ -488,7 +489,7 @@ TEST(no_doubles) {
     bool doubles = device->info.has_doubles;
     abut_bvh_destroy(b.there);
     device->info.has_doubles = false;
-    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     for (const door *d = doors; d < doors + DOORS; d++) {
         void *questions = make_questions(d, b.mesh, REFUSED, 7);
         room r = make_room(d, ALL, questions, REFUSED, 2 * REFUSED);

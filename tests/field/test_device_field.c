@@ -156,7 +156,7 @@ static void check_features(const abut_bvh *there) {
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_bvh *there;
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
     check_features(there);
     check_grid(bvh, there, &grid, 0);
@@ -175,8 +175,8 @@ static abut_mesh *make_torn(abut_mesh *mesh, uint32_t each) {
         if (t % each)
             memcpy(indices + 3 * (size_t)kept++, abut_mesh_indices(mesh) + 3 * (size_t)t,
                    3 * sizeof *indices);
-    abut_mesh *torn =
-        test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh), indices, kept);
+    abut_mesh *torn = test_mesh(NULL, abut_mesh_local_positions(mesh), abut_mesh_vertex_count(mesh),
+                                indices, kept);
     free(indices);
     abut_mesh_destroy(mesh);
     return torn;
@@ -256,7 +256,7 @@ TEST(siblings) {
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 36, 0.1);
     grid.count[2] = 20; /* some have no eight */
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_ok(abuti_field_parts(there->there, &parts));
     parts->short_share = 1e9;
     parts->slices_most = 1;
@@ -275,7 +275,7 @@ TEST(other_ways) {
     abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     field_account usual = check_grid(bvh, there, &grid, 0);
     assert_true(!usual.searched && usual.entries > 0);
     assert_ok(abuti_field_parts(there->there, &parts));
@@ -293,7 +293,7 @@ TEST(other_ways) {
     /* pseudo-normals ask the search */
     abut_mesh *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
     assert_true(check_grid(bvh, there, &grid, 0).searched);
     abut_bvh_destroy(there);
@@ -462,7 +462,8 @@ TEST(updates) {
         assert_true(!status == !field->broken || !broken);
         if (field->broken)
             assert_fails(ABUT_ERROR_DEVICE, "update it again",
-                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
+                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR,
+                                             &value));
         broken += field->broken;
     }
     assert_true(broken > 0);
@@ -555,14 +556,14 @@ TEST(failing_device) {
         abut_bvh *there = NULL;
         uint64_t step = warm ? 11 : 23;
         bool done = false;
-        assert_ok(abuti_bvh_copy(bvh, device, &there));
+        assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
         check_grid(bvh, there, &f.options.grid, 0); /* programs are there from now on */
         if (!warm)
             abut_bvh_destroy(there);
         uint64_t live = abuti_opencl_live(), tries = 0;
         for (uint64_t n = 1; !done; n += step, tries++) {
             if (!warm)
-                assert_ok(abuti_bvh_copy(bvh, device, &there));
+                assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
             abuti_opencl_fail_at(n);
             abut_status status = build(there, &f);
             done = abuti_opencl_calls() < n;
@@ -623,7 +624,7 @@ static abut_status from_nothing(abut_context *context, void *data) {
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
-    status = status ? status : abuti_bvh_copy(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy_to_device(bvh, device, &there);
     status = status ? status : build(there, f);
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
@@ -667,7 +668,7 @@ TEST(wrong_arguments) {
     options.cells = 4;
     other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     assert_ok(abut_bvh_create(other, NULL, &stranger));
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_refused("bvh is null", abut_field_create_from(NULL, &options, &field));
     assert_refused("field is null", abut_field_create_from(there, &options, NULL));
     bad = options;

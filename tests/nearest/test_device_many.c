@@ -47,7 +47,7 @@ static abut_status ask_boxes_of(const abut_bvh *bvh, const void *questions, size
                                 uint64_t capacity, uint64_t *offsets, void *answers,
                                 uint64_t *total) {
     return abut_bvh_find_in_box_batch(bvh, abut_array_host(questions), count, capacity,
-                              abut_array_host(offsets), abut_array_host(answers), total);
+                                      abut_array_host(offsets), abut_array_host(answers), total);
 }
 
 static bool boxes_holds(const void *question, const abut_triangle *t) {
@@ -171,9 +171,9 @@ static void check_most(const both *b, const abut_points *points, double within, 
     memset(wanted, 0x5a, bytes);
     memset(counts, 0x5a, points->count * sizeof *counts);
     assert_ok(abut_nearest_k_batch(b->bvh, points, within, most, abut_array_host(wanted),
-                                      abut_array_host(wanted_counts)));
+                                   abut_array_host(wanted_counts)));
     assert_ok(abut_nearest_k_batch(b->there, points, within, most, abut_array_host(got),
-                                      abut_array_host(counts)));
+                                   abut_array_host(counts)));
     assert_memory_equal(counts, wanted_counts, points->count * sizeof *counts);
     assert_nearest(got, wanted, points->count * room);
     free(got);
@@ -328,7 +328,7 @@ static abut_status ask_many(abut_bvh *there, void *data) {
     asking *a = data;
     abut_points points = points_of(a->points, ASKED);
     return abut_nearest_k_batch(there, &points, HUGE_VAL, MOST, abut_array_host(a->many),
-                                   abut_array_host(a->counts));
+                                abut_array_host(a->counts));
 }
 
 static abut_status ask_within(abut_bvh *there, void *data) {
@@ -369,7 +369,7 @@ TEST(failing_device) {
     asking *a = make_asking(mesh), *wanted = make_asking(mesh);
     abut_points points = points_of(a->points, ASKED);
     assert_ok(abut_nearest_k_batch(bvh, &points, HUGE_VAL, MOST, abut_array_host(wanted->many),
-                                      abut_array_host(wanted->counts)));
+                                   abut_array_host(wanted->counts)));
     assert_ok(abut_nearest_within_batch(bvh, &points, radius, ROOM,
                                         abut_array_host(wanted->offsets[0]),
                                         abut_array_host(wanted->within), &wanted->total));
@@ -377,8 +377,8 @@ TEST(failing_device) {
                                  abut_array_host(wanted->offsets[1]), abut_array_host(wanted->hits),
                                  &wanted->total));
     assert_ok(abut_bvh_find_in_box_batch(bvh, abut_array_host(a->boxes), ASKED, ROOM,
-                                 abut_array_host(wanted->offsets[2]),
-                                 abut_array_host(wanted->triangles), &wanted->total));
+                                         abut_array_host(wanted->offsets[2]),
+                                         abut_array_host(wanted->triangles), &wanted->total));
     check_failing(bvh, false, ask_many, a);
     check_failing(bvh, false, ask_within, a);
     check_failing(bvh, false, ask_rays, a);
@@ -401,7 +401,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_bvh *there = NULL;
     abut_status status = abut_shape_create(context, &box, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abuti_bvh_copy(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy_to_device(bvh, device, &there);
     status = status ? status : ask_many(there, data);
     status = status ? status : ask_within(there, data);
     status = status ? status : ask_rays(there, data);
@@ -434,28 +434,27 @@ TEST(bad_arguments) {
     memset(nearest, 0x5a, sizeof nearest);
     kept = nearest[0];
     abut_points points = points_of(list, 2), none = points_of(NULL, 0);
-    assert_refused("point 1",
-                   abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
-                                           abut_array_host(counts)));
+    assert_refused("point 1", abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
+                                                   abut_array_host(counts)));
     assert_refused("point 1",
                    abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
                                              abut_array_host(nearest), &total));
     points.count = 1;
     assert_refused("bvh is null",
                    abut_nearest_k_batch(NULL, &points, 1, 2, abut_array_host(nearest),
-                                           abut_array_host(counts)));
+                                        abut_array_host(counts)));
     assert_refused("points is null",
                    abut_nearest_k_batch(b.there, NULL, 1, 2, abut_array_host(nearest),
-                                           abut_array_host(counts)));
+                                        abut_array_host(counts)));
     assert_refused("nearest is null",
                    abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(NULL),
-                                           abut_array_host(counts)));
+                                        abut_array_host(counts)));
     assert_refused("counts is null",
                    abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
-                                           abut_array_host(NULL)));
+                                        abut_array_host(NULL)));
     assert_refused("radius is nan",
                    abut_nearest_k_batch(b.there, &points, NAN, 2, abut_array_host(nearest),
-                                           abut_array_host(counts)));
+                                        abut_array_host(counts)));
     assert_refused("bvh is null",
                    abut_nearest_within_batch(NULL, &points, 1, 2, abut_array_host(offsets),
                                              abut_array_host(nearest), &total));
@@ -480,22 +479,24 @@ TEST(bad_arguments) {
     assert_refused("hits is null",
                    abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4,
                                       abut_array_host(offsets), abut_array_host(NULL), &total));
-    assert_refused("boxes[1] has lo", abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 2, 4,
-                                                         abut_array_host(offsets),
-                                                         abut_array_host(triangles), &total));
+    assert_refused("boxes[1] has lo",
+                   abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 2, 4,
+                                              abut_array_host(offsets), abut_array_host(triangles),
+                                              &total));
     assert_refused("boxes is null", abut_bvh_find_in_box_batch(b.there, abut_array_host(NULL), 2, 4,
-                                                       abut_array_host(offsets),
-                                                       abut_array_host(triangles), &total));
-    assert_refused("bvh is null",
-                   abut_bvh_find_in_box_batch(NULL, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
-                                      abut_array_host(triangles), &total));
+                                                               abut_array_host(offsets),
+                                                               abut_array_host(triangles), &total));
+    assert_refused("bvh is null", abut_bvh_find_in_box_batch(NULL, abut_array_host(boxes), 1, 4,
+                                                             abut_array_host(offsets),
+                                                             abut_array_host(triangles), &total));
     assert_refused("offsets is null",
-                   abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(NULL),
-                                      abut_array_host(triangles), &total));
+                   abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 1, 4,
+                                              abut_array_host(NULL), abut_array_host(triangles),
+                                              &total));
     assert_true(counts[0] == 77 && offsets[0] == 77 && triangles[0] == 77 && total == 77);
     assert_memory_equal(&nearest[0], &kept, sizeof kept);
-    assert_ok(abut_nearest_k_batch(b.there, &none, 1, 2, abut_array_host(NULL),
-                                      abut_array_host(NULL)));
+    assert_ok(
+        abut_nearest_k_batch(b.there, &none, 1, 2, abut_array_host(NULL), abut_array_host(NULL)));
     assert_ok(abut_nearest_within_batch(b.there, &none, 1, 0, abut_array_host(offsets),
                                         abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
@@ -504,8 +505,8 @@ TEST(bad_arguments) {
                                  abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     offsets[0] = 77;
-    assert_ok(abut_bvh_find_in_box_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
-                                 abut_array_host(NULL), &total));
+    assert_ok(abut_bvh_find_in_box_batch(b.there, abut_array_host(NULL), 0, 0,
+                                         abut_array_host(offsets), abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
     free_both(&b);
 }
@@ -524,10 +525,10 @@ TEST(no_doubles) {
     abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_k_batch",
                  abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
-                                         abut_array_host(counts)));
+                                      abut_array_host(counts)));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_within_batch",
                  abut_nearest_within_batch(b.there, &points, 1, 2, abut_array_host(offsets),
                                            abut_array_host(nearest), &total));
@@ -535,8 +536,9 @@ TEST(no_doubles) {
                  abut_ray_all_batch(b.there, abut_array_host(rays), 1, 4, abut_array_host(offsets),
                                     abut_array_host(hits), &total));
     assert_fails(ABUT_ERROR_DEVICE, "abut_bvh_find_in_box_batch",
-                 abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 1, 4, abut_array_host(offsets),
-                                    abut_array_host(triangles), &total));
+                 abut_bvh_find_in_box_batch(b.there, abut_array_host(boxes), 1, 4,
+                                            abut_array_host(offsets), abut_array_host(triangles),
+                                            &total));
     device->info.has_doubles = doubles;
     free_both(&b);
 }

@@ -84,7 +84,7 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     bool doubles = device->info.has_doubles;
     for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
         device->info.has_doubles = doubles && with;
-        assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+        assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
         if (doubles && with == 2)
             features_from(on_device, 1);
         check_points(bvh, on_device, points, count);
@@ -144,7 +144,7 @@ TEST(built_there) {
     abut_bvh *bvh;
     abut_bvh *copy;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abuti_bvh_copy(bvh, device, &copy));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &copy));
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_set_mesh(copy, mesh));
     assert_non_null(strstr(abut_last_error(), "a copy"));
     abut_bvh_destroy(copy);
@@ -169,7 +169,8 @@ typedef struct asking {
 static abut_status ask(abut_bvh *there, void *data) {
     const asking *a = data;
     abut_nearest got[100];
-    abut_status status = abut_nearest_point_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
+    abut_status status =
+        abut_nearest_point_batch(there, &a->points, HUGE_VAL, abut_array_host(got));
     if (!status)
         assert_nearest(got, a->expected, 100);
     return status;
@@ -191,7 +192,7 @@ TEST(bad_arguments) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *on_device = NULL;
     abut_bvh *bvh = hierarchy(mesh);
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_nearest got[2], kept[2];
     memset(kept, 0x5a, sizeof kept);

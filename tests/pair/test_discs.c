@@ -109,9 +109,9 @@ TEST(discs) {
 /* Lets the next allocation fail, which is not one of containment. */
 static void fail_next(const abut_bvh *bvh, test_memory *memory) {
     const bvh_interior *interior;
-    const bvh_solid_parts *parts;
+    const bvh_components *parts;
     assert_ok(abuti_bvh_interior(bvh, &interior));
-    assert_ok(abuti_bvh_solid_parts(bvh, &parts));
+    assert_ok(abuti_bvh_components(bvh, &parts));
     memory->fail_at = memory->calls + 1;
 }
 

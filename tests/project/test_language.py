@@ -48,6 +48,7 @@ REWRITTEN = [
     "include/abut/shape.h",
     "include/abut/sign.h",
     "mpi/include/abut/mpi.h",
+    "src/bvh/*",
     "src/pair/*",
 ]
 

@@ -12,7 +12,7 @@ typedef struct exact_rival {
     abut_vec3 *positions; /* here, where they come from a device */
     /* nearest */
     abut_nearest *nearest;
-    abut_buffer *nearest_there, *wrapped;
+    abut_buffer *nearest_attachment, *wrapped;
     uint32_t room;
     /* field */
     abut_field *field;
@@ -65,7 +65,7 @@ static void destroy(rival *r) {
     exact_rival *e = (exact_rival *)r;
     abut_field_destroy(e->field);
     abut_bvh_destroy(e->bvh);
-    abut_buffer_destroy(e->nearest_there);
+    abut_buffer_destroy(e->nearest_attachment);
     abut_context_free(r->context, e->positions);
     abut_context_free(r->context, e->nearest);
     abut_context_free(r->context, e->values);
@@ -79,10 +79,10 @@ static abut_status make_room(exact_rival *e, uint32_t count) {
     e->room = 0;
     abut_status status = ABUT_OK;
     if (r->there) {
-        abut_buffer_destroy(e->nearest_there);
-        e->nearest_there = NULL;
+        abut_buffer_destroy(e->nearest_attachment);
+        e->nearest_attachment = NULL;
         status = abut_buffer_create(r->options.device, (size_t)count * sizeof(abut_nearest),
-                                    &e->nearest_there);
+                                    &e->nearest_attachment);
     } else {
         abut_context_free(r->context, e->nearest);
         e->nearest = abut_context_allocate(r->context, count, sizeof *e->nearest);
@@ -124,7 +124,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
     points.buffer = p->to_array.buffer ? p->to_array.buffer : e->wrapped;
     status = status ? status
                     : abut_sign_nearest_batch(e->bvh, &points, 10 * r->options.cell,
-                                              r->there ? abut_array_buffer(e->nearest_there)
+                                              r->there ? abut_array_buffer(e->nearest_attachment)
                                                        : abut_array_host(e->nearest));
     abut_buffer_destroy(e->wrapped);
     e->wrapped = NULL;
@@ -132,7 +132,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
         return status;
     if (r->there) {
         ABUTI_KIT_RUN(&r->kit, RIVAL_EXACT_RESPOND, p->count, RIVAL_GROUP,
-                      ABUTI_BUFFER(&e->nearest_there->memory), ABUTI_BUFFER(p->from_there),
+                      ABUTI_BUFFER(&e->nearest_attachment->memory), ABUTI_BUFFER(p->from_there),
                       ABUTI_BUFFER(p->to_there), ABUTI_VALUE(p->friction), ABUTI_VALUE(p->count));
     } else {
         exact_work work = {e, p};
@@ -178,8 +178,8 @@ static void field_range(void *user, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         abut_field_value at;
-        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) || !at.within ||
-            !(at.distance < 0))
+        if (abut_field_evaluate(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) ||
+            !at.within || !(at.distance < 0))
             continue;
         vec3 normal = v3_normalise(rival_near(at.gradient));
         if (v3_dot(normal, normal) > REAL(0.0))
@@ -194,7 +194,8 @@ static abut_status field_collide(rival *r, const rival_particles *p) {
     if (!values) {
         exact_work work = {e, p};
         if (r->there)
-            return abut_set_error(ABUT_ERROR_DEVICE, "rival_collide: the field is not on the device");
+            return abut_set_error(ABUT_ERROR_DEVICE,
+                                  "rival_collide: the field is not on the device");
         abut_context_parallel_for(r->context, p->count, 1024, field_range, &work);
         return ABUT_OK;
     }

@@ -70,7 +70,7 @@ abut_status abuti_device_check_doubles(const char *function, const bvh_on_device
     return on_device_has_doubles(bvh)
                ? ABUT_OK
                : abuti_fail(ABUT_ERROR_DEVICE,
-                            "%s: %s does not support doubles, which exact results need; create the "
+                            "%s: %s has no doubles, which exact results need; create the "
                             "BVH without a device",
                             function, bvh->queue.device->info.name);
 }

@@ -539,7 +539,7 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                               const abut_pair_measure_options *options,
                               abut_pair_measures *measures) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
-    abut_status status = abuti_pair_check(__func__, a, b, measures, "measures");
+    abut_status status = abuti_pair_check(__func__, a, b, measures, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     if (!status && !(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,

@@ -155,8 +155,8 @@ typedef struct sign_quest {
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void queue_closed(const point_quest *q, nearest_there *n, uint32_t count, uint32_t first,
-                         const abuti_buffer *answers) {
+static void queue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
+                         uint32_t first, const abuti_buffer *answers) {
     const sign_quest *asked = q->user;
     sign_there *sign = asked->sign;
     const bvh_on_device *there = sign->there;
@@ -184,7 +184,7 @@ static void queue_closed(const point_quest *q, nearest_there *n, uint32_t count,
 
 /* ---- with a border ---- */
 
-static void queue_open(const point_quest *q, nearest_there *n, uint32_t count, uint32_t first,
+static void queue_open(const point_query *q, nearest_attachment *n, uint32_t count, uint32_t first,
                        const abuti_buffer *answers) {
     const sign_quest *asked = q->user;
     sign_there *sign = asked->sign;
@@ -207,42 +207,42 @@ static void queue_open(const point_quest *q, nearest_there *n, uint32_t count, u
 /* ---- questions ---- */
 
 static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
-                                  point_quest *quest) {
+                                  point_query *quest) {
     sign_quest asked = {NULL, what};
     abut_status status = abuti_sign_there(quest->function, there, &asked.sign);
     status = status ? status : put_far(asked.sign);
     if (status)
         return status;
     quest->user = &asked;
-    quest->queue = asked.sign->closed ? queue_closed : queue_open;
+    quest->enqueue = asked.sign->closed ? queue_closed : queue_open;
     return abuti_nearest_points(there, points, quest);
 }
 
 abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
                                     const bvh_points *points, abut_array inside) {
-    point_quest quest = {.function = function,
+    point_query quest = {.function = function,
                          .stage = "inside",
-                         .answers = inside,
-                         .answer_bytes = sizeof(bool)};
+                         .results = inside,
+                         .result_bytes = sizeof(bool)};
     return run_sign_query(there, points, QUEST_INSIDE, &quest);
 }
 
 abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
                                      const bvh_points *points, abut_array winding) {
-    point_quest quest = {.function = function,
+    point_query quest = {.function = function,
                          .stage = "winding",
-                         .answers = winding,
-                         .answer_bytes = sizeof(double)};
+                         .results = winding,
+                         .result_bytes = sizeof(double)};
     return run_sign_query(there, points, QUEST_WINDING, &quest);
 }
 
 abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
                                      const bvh_points *points, double radius, abut_array nearest) {
-    point_quest quest = {.function = function,
+    point_query quest = {.function = function,
                          .stage = "nearest",
                          .radius = radius,
                          .nearest = true,
-                         .answers = nearest,
-                         .answer_bytes = sizeof(abut_nearest)};
+                         .results = nearest,
+                         .result_bytes = sizeof(abut_nearest)};
     return run_sign_query(there, points, QUEST_SIGN, &quest);
 }

@@ -211,6 +211,6 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *poin
                          .points = b.points,
                          .radius = radius,
                          .nearest = nearest.host,
-                         .finish = abuti_sign_set};
+                         .complete = abuti_sign_set};
     return abuti_batch_nearest(&run, &b.bounds);
 }

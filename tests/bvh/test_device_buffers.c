@@ -383,7 +383,7 @@ static void check_refusals(const door *d, const both *b, const void *questions, 
     const abut_array good = r.array[which];
     abut_buffer *small;
     r.array[which].host = r.host[which];
-    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "a buffer as well");
+    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "both a host pointer and a buffer");
     r.array[which] = abut_array_buffer(foreign);
     check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "another device");
     r.array[which] = abut_array_buffer(NULL);

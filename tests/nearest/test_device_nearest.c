@@ -6,9 +6,9 @@
 
 /* Batches of so many points go by features from now on. */
 static void features_from(const abut_bvh *bvh, size_t least) {
-    nearest_there *nearest;
-    assert_ok(abuti_nearest_part(bvh->there, &nearest));
-    nearest->features_least = least;
+    nearest_attachment *nearest;
+    assert_ok(abuti_nearest_get_attachment(bvh->there, &nearest));
+    nearest->features_points_min = least;
 }
 
 /* As doubles, as floats with a stride, with a radius. */

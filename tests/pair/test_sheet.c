@@ -204,7 +204,7 @@ static void check_all(abut_mesh *outer, const levels *wanted) {
     abut_pair_measures common;
     check_pairs(&at[0], &at[1], wanted);
     const levels swapped = {inside ? ABUT_PAIR_A_INSIDE : ABUT_PAIR_APART, wanted->level,
-                              wanted->reason[0] == 'A' ? "B" : wanted->reason, wanted->distance};
+                              !strncmp(wanted->reason, "Mesh a", 6) ? "Mesh b" : wanted->reason, wanted->distance};
     check_pairs(&at[1], &at[0], &swapped);
     assert_ok(abut_pair_measure(&at[0], &at[1], NULL, &common));
     assert_int_equal(inside ? ABUT_PAIR_KIND_B_INSIDE : ABUT_PAIR_KIND_APART, common.kind);

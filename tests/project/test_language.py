@@ -49,6 +49,7 @@ REWRITTEN = [
     "include/abut/sign.h",
     "mpi/include/abut/mpi.h",
     "src/bvh/*",
+    "src/nearest/*",
     "src/pair/*",
 ]
 

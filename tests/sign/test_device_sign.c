@@ -92,9 +92,9 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
     if (seed == 1) {
         points.count = 1;
         check_points(bvh, on_device, &points);
-        nearest_there *engine;
-        assert_ok(abuti_nearest_part(on_device->there, &engine));
-        engine->features_least = 1; /* as large batches on a GPU are measured */
+        nearest_attachment *engine;
+        assert_ok(abuti_nearest_get_attachment(on_device->there, &engine));
+        engine->features_points_min = 1; /* as large batches on a GPU are measured */
         points.count = count;
         check_points(bvh, on_device, &points);
     }

@@ -94,7 +94,7 @@ static void planes_task(void *data, size_t chunk, size_t begin, size_t end) {
 /* Straight in; the distance is the way. */
 static map_found shoot(const thickness *t, vec3 point, vec3 inwards) {
     const abut_ray ray = {v3_along(point, t->start, inwards), inwards};
-    abut_ray_hit hit = abuti_ray_leave(t->bvh, &ray, t->limit);
+    abut_ray_hit hit = abuti_ray_find_exit(t->bvh, &ray, t->limit);
     map_found found = map_found_nothing();
     if (hit.triangle == ABUT_NONE || !(hit.parameter + t->start <= t->limit))
         return found;
@@ -239,18 +239,19 @@ static abut_status advise(const abut_bvh *bvh, abut_reliability *reliability) {
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
-    *reliability = solid->flipped
-                  ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
-                                "the wall.")
-              : solid->border_count
-                  ? abuti_limited("The surface has a border: where there is no far side there is "
-                                  "no thickness, and rays may leave through a hole.")
-                  : abuti_guaranteed("The surface is closed; it should face outwards.");
+    *reliability =
+        solid->flipped
+            ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
+                          "the wall.")
+        : solid->border_count
+            ? abuti_limited("The surface has a border: where there is no far side there is "
+                            "no thickness, and rays may leave through a hole.")
+            : abuti_guaranteed("The surface is closed; it should face outwards.");
     return ABUT_OK;
 }
 
 abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
-                                    const abut_map_query *query) {
+                                       const abut_map_query *query) {
     abut_map_query ours;
     if (!abut_map_thickness_name(kind))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind of thickness %d", __func__,

@@ -51,6 +51,7 @@ REWRITTEN = [
     "src/bvh/*",
     "src/nearest/*",
     "src/pair/*",
+    "src/ray/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

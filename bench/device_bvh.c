@@ -178,7 +178,7 @@ static abut_status setup(bench_state *state) {
     abut_status status = bench_model_create(state, (bench_model)(variant & 3), &data->mesh);
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
-    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
+    status = status ? status : abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
     if (!status)
         status = variant & POSES ? setup_poses(state, data) : setup_points(state, data);
     if (!status && variant & POSES)

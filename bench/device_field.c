@@ -118,7 +118,7 @@ static abut_status setup(bench_state *state) {
     status = status ? status : bench_device_open(state, &data->device);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     status = status ? status : abut_sign_prepare(data->bvh, NULL);
-    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
+    status = status ? status : abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
     if (!status) {
         abut_field_options options = options_of(state, data->mesh);
         state->elements =

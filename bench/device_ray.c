@@ -216,7 +216,7 @@ static abut_status setup(bench_state *state) {
     status = status ? status : make_mesh(state, &data->mesh);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     status = status ? status : abut_sign_prepare(data->bvh, NULL);
-    status = status ? status : abuti_bvh_copy(data->bvh, data->device, &data->there);
+    status = status ? status : abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
     status = status ? status : make_input(state);
     if (!status && !(data->answers = calloc(data->count, data->answer_bytes)))
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");

@@ -135,7 +135,7 @@ static abut_status setup(bench_state *state) {
     if (!status && variant & THERE)
         status = bench_device_open(state, &data->device);
     if (!status && variant & THERE)
-        status = abuti_bvh_copy(data->bvh, data->device, &data->there);
+        status = abuti_bvh_copy_to_device(data->bvh, data->device, &data->there);
     if (!status && !(data->questions = malloc(data->count * sizeof *data->questions)))
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (status)

@@ -13,7 +13,7 @@ typedef struct exact_rival {
     abut_vec3 *positions; /* here, where they come from a device */
     /* nearest */
     abut_nearest *nearest;
-    abut_buffer *nearest_there, *wrapped;
+    abut_buffer *nearest_attachment, *wrapped;
     uint32_t room;
     /* field */
     abut_field *field;
@@ -66,7 +66,7 @@ static void destroy(rival *r) {
     exact_rival *e = (exact_rival *)r;
     abut_field_destroy(e->field);
     abut_bvh_destroy(e->bvh);
-    abut_buffer_destroy(e->nearest_there);
+    abut_buffer_destroy(e->nearest_attachment);
     abut_context_free(r->context, e->positions);
     abut_context_free(r->context, e->nearest);
     abut_context_free(r->context, e->values);
@@ -80,10 +80,10 @@ static abut_status make_room(exact_rival *e, uint32_t count) {
     e->room = 0;
     abut_status status = ABUT_OK;
     if (r->there) {
-        abut_buffer_destroy(e->nearest_there);
-        e->nearest_there = NULL;
+        abut_buffer_destroy(e->nearest_attachment);
+        e->nearest_attachment = NULL;
         status = abut_buffer_create(r->options.device, (size_t)count * sizeof(abut_nearest),
-                                    &e->nearest_there);
+                                    &e->nearest_attachment);
     } else {
         abut_context_free(r->context, e->nearest);
         e->nearest = abut_context_allocate(r->context, count, sizeof *e->nearest);
@@ -125,7 +125,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
     points.buffer = p->to_array.buffer ? p->to_array.buffer : e->wrapped;
     status = status ? status
                     : abut_sign_nearest_batch(e->bvh, &points, 10 * r->options.cell,
-                                              r->there ? abut_array_buffer(e->nearest_there)
+                                              r->there ? abut_array_buffer(e->nearest_attachment)
                                                        : abut_array_host(e->nearest));
     abut_buffer_destroy(e->wrapped);
     e->wrapped = NULL;
@@ -133,7 +133,7 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
         return status;
     if (r->there) {
         ABUTI_KIT_RUN(&r->kit, RIVAL_EXACT_RESPOND, p->count, RIVAL_GROUP,
-                      ABUTI_BUFFER(&e->nearest_there->memory), ABUTI_BUFFER(p->from_there),
+                      ABUTI_BUFFER(&e->nearest_attachment->memory), ABUTI_BUFFER(p->from_there),
                       ABUTI_BUFFER(p->to_there), ABUTI_VALUE(p->friction), ABUTI_VALUE(p->count));
     } else {
         exact_work work = {e, p};

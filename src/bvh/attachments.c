@@ -1,110 +1,117 @@
-/* What higher floors keep with a hierarchy; see bvh.h. */
+/* Data of other modules that a BVH owns; see bvh.h. */
 #include "bvh/bvh.h"
 
-static void destroy_part(bvh_part *part) {
-    part->kind->destroy(part);
-    abuti_release(part->context, part);
+static void destroy_attachment(bvh_attachment *attachment) {
+    attachment->kind->destroy(attachment);
+    abuti_release(attachment->context, attachment);
 }
 
-abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
-                                bvh_part **part) {
-    bvh_part *made = abuti_allocate_zeroed(context, 1, kind->bytes);
-    if (!made)
+abut_status abuti_bvh_create_attachment(abut_context *context, const bvh_attachment_kind *kind,
+                                        void *owner, bvh_attachment **attachment) {
+    bvh_attachment *created = abuti_allocate_zeroed(context, 1, kind->bytes);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    made->kind = kind;
-    made->context = context;
-    abut_status status = kind->create(made, owner);
+    created->kind = kind;
+    created->context = context;
+    abut_status status = kind->create(created, owner);
     if (status)
-        destroy_part(made);
+        destroy_attachment(created);
     else
-        *part = made;
+        *attachment = created;
     return status;
 }
 
-/* Takes the part of a kind out of the list. */
-static void remove_part(bvh_parts *parts, const bvh_part_kind *kind) {
-    bvh_part *part = parts->first, *before = NULL;
-    for (; part && part->kind != kind; part = part->next)
-        before = part;
-    if (!part)
+/* Removes the attachment of a kind from the list. */
+static void remove_attachment(bvh_attachments *attachments, const bvh_attachment_kind *kind) {
+    bvh_attachment *attachment = attachments->first, *before = NULL;
+    for (; attachment && attachment->kind != kind; attachment = attachment->next)
+        before = attachment;
+    if (!attachment)
         return;
     if (before)
-        before->next = part->next;
+        before->next = attachment->next;
     else
-        parts->first = part->next;
-    destroy_part(part);
+        attachments->first = attachment->next;
+    destroy_attachment(attachment);
 }
 
-void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part) {
-    remove_part(parts, part->kind);
-    part->next = parts->first;
-    parts->first = part;
+void abuti_bvh_replace_attachment(bvh_attachments *attachments, bvh_attachment *attachment) {
+    remove_attachment(attachments, attachment->kind);
+    attachment->next = attachments->first;
+    attachments->first = attachment;
 }
 
-abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bvh_part_kind *kind,
-                               void *owner, bvh_part **part) {
-    bvh_part *found = abuti_bvh_part(parts, kind);
+abut_status abuti_bvh_get_attachment(abut_context *context, bvh_attachments *attachments,
+                                     const bvh_attachment_kind *kind, void *owner,
+                                     bvh_attachment **attachment) {
+    bvh_attachment *found = abuti_bvh_find_attachment(attachments, kind);
     if (!found) {
-        abut_status status = abuti_bvh_part_make(context, kind, owner, &found);
+        abut_status status = abuti_bvh_create_attachment(context, kind, owner, &found);
         if (status)
             return status;
-        abuti_bvh_part_put(parts, found);
+        abuti_bvh_replace_attachment(attachments, found);
     }
-    *part = found;
+    *attachment = found;
     return ABUT_OK;
 }
 
-abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind, bvh_part **part) {
-    bvh_parts *parts = &((abut_bvh *)(uintptr_t)bvh)->parts;
-    bvh_part *found = abuti_bvh_part(parts, kind), *made;
+abut_status abuti_bvh_share_attachment(const abut_bvh *bvh, const bvh_attachment_kind *kind,
+                                       bvh_attachment **attachment) {
+    bvh_attachments *attachments = &((abut_bvh *)(uintptr_t)bvh)->parts;
+    bvh_attachment *found = abuti_bvh_find_attachment(attachments, kind), *created;
     if (!found) {
-        abut_status status = abuti_bvh_part_make(bvh->context, kind, (void *)(uintptr_t)bvh, &made);
+        abut_status status =
+            abuti_bvh_create_attachment(bvh->context, kind, (void *)(uintptr_t)bvh, &created);
         if (status)
             return status;
-        made->next = parts->first;
-        /* What others add meanwhile stands before what was there. */
-        while (!found && !atomic_compare_exchange_weak(&parts->first, &made->next, made))
-            found = abuti_bvh_part(parts, kind);
+        created->next = attachments->first;
+        /* Attachments that other threads add meanwhile precede the old ones. */
+        while (!found &&
+               !atomic_compare_exchange_weak(&attachments->first, &created->next, created))
+            found = abuti_bvh_find_attachment(attachments, kind);
         if (found) /* another thread was faster */
-            destroy_part(made);
+            destroy_attachment(created);
         else
-            found = made;
+            found = created;
     }
-    *part = found;
+    *attachment = found;
     return ABUT_OK;
 }
 
-bvh_part *abuti_bvh_part_earned(const abut_bvh *bvh, const bvh_part_kind *kind,
-                                atomic_size_t *spent, size_t more, size_t enough) {
-    bvh_part *part = abuti_bvh_part(&bvh->parts, kind);
-    if (part || !more)
-        return part;
-    size_t before = atomic_fetch_add_explicit(spent, more, memory_order_relaxed);
-    if (before < enough && before + more >= enough && abuti_bvh_part_share(bvh, kind, &part)) {
-        atomic_store_explicit(spent, 0, memory_order_relaxed); /* tried again after as much */
+bvh_attachment *abuti_bvh_earn_attachment(const abut_bvh *bvh, const bvh_attachment_kind *kind,
+                                          atomic_size_t *counter, size_t cost, size_t threshold) {
+    bvh_attachment *attachment = abuti_bvh_find_attachment(&bvh->parts, kind);
+    if (attachment || !cost)
+        return attachment;
+    size_t before = atomic_fetch_add_explicit(counter, cost, memory_order_relaxed);
+    if (before < threshold && before + cost >= threshold &&
+        abuti_bvh_share_attachment(bvh, kind, &attachment)) {
+        atomic_store_explicit(counter, 0,
+                              memory_order_relaxed); /* tried again after the same cost */
         return NULL;
     }
-    return part;
+    return attachment;
 }
 
-abut_status abuti_bvh_part_forget(bvh_part *part) {
-    (void)part;
+abut_status abuti_bvh_discard_attachment(bvh_attachment *attachment) {
+    (void)attachment;
     return ABUT_OK;
 }
 
-abut_status abuti_bvh_parts_refit(bvh_parts *parts) {
+abut_status abuti_bvh_refit_attachments(bvh_attachments *attachments) {
     abut_status status = ABUT_OK;
-    for (bvh_part *part = parts->first, *next; part; part = next) {
-        abut_status here = part->kind->refit ? part->kind->refit(part) : ABUT_OK;
-        next = part->next;
-        if (here || part->kind->refit == abuti_bvh_part_forget)
-            remove_part(parts, part->kind);
+    for (bvh_attachment *attachment = attachments->first, *next; attachment; attachment = next) {
+        abut_status here = attachment->kind->refit ? attachment->kind->refit(attachment) : ABUT_OK;
+        next = attachment->next;
+        if (here || attachment->kind->refit == abuti_bvh_discard_attachment)
+            remove_attachment(attachments, attachment->kind);
         status = status ? status : here;
     }
     return status;
 }
 
-void abuti_bvh_parts_destroy(bvh_parts *parts) {
-    for (bvh_part *part = parts->first; part; part = parts->first)
-        remove_part(parts, part->kind);
+void abuti_bvh_destroy_attachments(bvh_attachments *attachments) {
+    for (bvh_attachment *attachment = attachments->first; attachment;
+         attachment = attachments->first)
+        remove_attachment(attachments, attachment->kind);
 }

@@ -5,14 +5,14 @@
 
 #include "geom/intersect_shared.h"
 
-typedef struct region {
+typedef struct box_query {
     const abut_bvh *bvh;
     abut_box box; /* absolute */
     bvh_region frame;
-} region;
+} box_query;
 
-/* Visits all triangles that meet the box; notes them unless null. Gives their number. */
-static uint32_t region_visit(const region *r, uint32_t *triangles) {
+/* Visits all triangles that intersect the box. Writes them unless null. Returns their number. */
+static uint32_t visit_box(const box_query *r, uint32_t *triangles) {
     uint32_t stack[BVH_STACK], used = 0, count = 0;
     stack[used++] = 0;
     while (used) {
@@ -38,11 +38,11 @@ static uint32_t region_visit(const region *r, uint32_t *triangles) {
     return count;
 }
 
-static bool number_after(const void *a, const void *b) {
+static bool is_index_after(const void *a, const void *b) {
     return *(const uint32_t *)a > *(const uint32_t *)b;
 }
 
-/* A box of its own, or one of many where the index says which. */
+/* Validates a single box, or one of many if the index is not SIZE_MAX. */
 static abut_status check_box(const char *function, const abut_box *box, size_t index) {
     char what[32] = "box";
     if (!box)
@@ -85,18 +85,19 @@ abut_status abut_bvh_find_in_box(const abut_bvh *bvh, const abut_box *box, uint6
                             __func__, (unsigned long long)capacity);
     if (status)
         return status;
-    region r = {bvh, *box, bvh_region_of(bvh, box)};
-    uint32_t found = region_visit(&r, NULL); /* first counted: a small buffer stays untouched */
+    box_query r = {bvh, *box, bvh_region_of(bvh, box)};
+    uint32_t found =
+        visit_box(&r, NULL); /* counted first, so that a buffer that is too small stays unchanged */
     *count = found;
     if (found > capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but room for %llu only",
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u triangles, but the capacity is %llu",
                           __func__, found, (unsigned long long)capacity);
-    region_visit(&r, triangles);
-    abuti_sort_items(triangles, found, sizeof *triangles, number_after);
+    visit_box(&r, triangles);
+    abuti_sort_items(triangles, found, sizeof *triangles, is_index_after);
     return ABUT_OK;
 }
 
-/* ---- many boxes ---- */
+/* ---- batches ---- */
 
 typedef struct box_batch {
     const abut_bvh *bvh;
@@ -104,12 +105,12 @@ typedef struct box_batch {
     uint32_t *triangles;
 } box_batch;
 
-static uint32_t box_answer(const void *user, size_t i, bool write, uint64_t at) {
+static uint32_t find_in_box(const void *user, size_t i, bool write, uint64_t at) {
     const box_batch *b = user;
-    region r = {b->bvh, b->boxes[i], bvh_region_of(b->bvh, &b->boxes[i])};
-    uint32_t *to = write ? b->triangles + at : NULL, found = region_visit(&r, to);
+    box_query r = {b->bvh, b->boxes[i], bvh_region_of(b->bvh, &b->boxes[i])};
+    uint32_t *to = write ? b->triangles + at : NULL, found = visit_box(&r, to);
     if (write)
-        abuti_sort_items(to, found, sizeof *to, number_after);
+        abuti_sort_items(to, found, sizeof *to, is_index_after);
     return found;
 }
 
@@ -117,8 +118,8 @@ abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, si
                                        uint64_t capacity, abut_array offsets, abut_array triangles,
                                        uint64_t *total) {
     const box_batch b = {bvh, boxes.host, triangles.host};
-    const bvh_gather g = {__func__,  "boxes", "triangles",      bvh, count,     capacity, offsets,
-                          triangles, total,   sizeof(uint32_t), &b,  box_answer};
+    const bvh_gather g = {__func__,  "boxes", "triangles",      bvh, count,      capacity, offsets,
+                          triangles, total,   sizeof(uint32_t), &b,  find_in_box};
     abut_status status = abuti_bvh_check_batch(__func__, bvh, bvh, "bvh");
     status = status ? status : abuti_gather_check(&g);
     if (!status)
@@ -127,5 +128,5 @@ abut_status abut_bvh_find_in_box_batch(const abut_bvh *bvh, abut_array boxes, si
         status = check_boxes(__func__, boxes.host, count);
     if (status)
         return status;
-    return bvh->there ? abuti_bvh_boxes_there(&g, boxes) : abuti_gather_run(&g);
+    return bvh->there ? abuti_bvh_boxes_on_device(&g, boxes) : abuti_gather_run(&g);
 }

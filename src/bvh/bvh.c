@@ -1,4 +1,4 @@
-/* Life of a hierarchy: created, refitted, described; and the checks that all queries share. */
+/* The lifetime of a BVH: create, refit, info; and the validation that all queries share. */
 #include "bvh/bvh.h"
 
 #include <assert.h>
@@ -6,56 +6,56 @@
 
 /* ---- from two children to four ---- */
 
-/* Which binary nodes become nodes of four, at the least cost in all: each its area, since it is
- * visited as often as that is large, and a little more, since it takes memory. least[k - 1] is the
- * cost of all nodes below and including this one when it may fill up to k slots of the node above:
- * 1 = it is a node itself, more = its children stand there
- * (the dynamic programme of Ylitie and others 2017, "Efficient incoherent ray traversal on GPUs
- * through compressed wide BVHs", section 3). */
-typedef struct slots {
-    float least[BVH_WIDTH];
-    uint8_t left[BVH_WIDTH]; /* slots for the left child; 0 = one slot fewer is as good */
-} slots;
+/* Determines which binary nodes become four-wide nodes, with the lowest total cost: the cost of a
+ * node is its area, since that is proportional to its visits, plus a little for its memory.
+ * min_cost[k - 1] is the cost of all nodes below and including this one if it may fill up to k
+ * slots of the node above: 1 = it is a node itself, more = its children are in these slots (the
+ * dynamic programme of Ylitie and others 2017, "Efficient incoherent ray traversal on GPUs through
+ * compressed wide BVHs", section 3). */
+typedef struct slot_plan {
+    float min_cost[BVH_WIDTH];
+    uint8_t left[BVH_WIDTH]; /* slots for the left child; 0 = one slot fewer has the same cost */
+} slot_plan;
 
-/* The best share of `count` slots between two children. */
-static void share(const slots *left, const slots *right, uint32_t count, float *least,
-                  uint8_t *left_slots) {
-    *least = INFINITY;
+/* The best distribution of `count` slots between two children. */
+static void share_slots(const slot_plan *left, const slot_plan *right, uint32_t count,
+                        float *min_cost, uint8_t *left_slots) {
+    *min_cost = INFINITY;
     for (uint32_t k = 1; k < count; k++) {
-        float sum = left->least[k - 1] + right->least[count - k - 1];
-        if (sum < *least) {
-            *least = sum;
+        float sum = left->min_cost[k - 1] + right->min_cost[count - k - 1];
+        if (sum < *min_cost) {
+            *min_cost = sum;
             *left_slots = (uint8_t)k;
         }
     }
 }
 
-static void plan_slots(const bvh_split *splits, slots *plan, size_t count, float area_cost,
+static void plan_nodes(const bvh_split *splits, slot_plan *plan, size_t count, float area_cost,
                        float node_cost) {
-    for (size_t i = count; i-- > 0;) { /* children stand after their parents */
-        slots *here = &plan[i];
-        memset(here, 0, sizeof *here); /* a leaf is a leaf wherever it stands */
+    for (size_t i = count; i-- > 0;) { /* children have higher indices than their parents */
+        slot_plan *here = &plan[i];
+        memset(here, 0, sizeof *here); /* a leaf has no cost of its own */
         if (!splits[i].right)
             continue;
-        const slots *left = &plan[i + 1], *right = &plan[splits[i].right];
+        const slot_plan *left = &plan[i + 1], *right = &plan[splits[i].right];
         float inside;
-        share(left, right, BVH_WIDTH, &inside, &here->left[0]);
-        here->least[0] = splits[i].area * area_cost + node_cost + inside;
+        share_slots(left, right, BVH_WIDTH, &inside, &here->left[0]);
+        here->min_cost[0] = splits[i].area * area_cost + node_cost + inside;
         for (uint32_t k = 2; k <= BVH_WIDTH; k++) {
-            share(left, right, k, &here->least[k - 1], &here->left[k - 1]);
-            if (!(here->least[k - 1] < here->least[k - 2])) {
-                here->least[k - 1] = here->least[k - 2];
+            share_slots(left, right, k, &here->min_cost[k - 1], &here->left[k - 1]);
+            if (!(here->min_cost[k - 1] < here->min_cost[k - 2])) {
+                here->min_cost[k - 1] = here->min_cost[k - 2];
                 here->left[k - 1] = 0;
             }
         }
     }
 }
 
-/* The children of a node of four. */
-static uint32_t open_node(const bvh_split *splits, const slots *plan, uint32_t root,
-                          uint32_t children[BVH_WIDTH]) {
+/* Collects the children of a four-wide node. */
+static uint32_t collect_children(const bvh_split *splits, const slot_plan *plan, uint32_t root,
+                                 uint32_t children[BVH_WIDTH]) {
     struct {
-        uint32_t split, slots;
+        uint32_t split, slot_plan;
     } stack[BVH_WIDTH];
     uint32_t used = 0, count = 0;
     if (!splits[root].right) {
@@ -64,11 +64,11 @@ static uint32_t open_node(const bvh_split *splits, const slots *plan, uint32_t r
     }
     uint32_t left = plan[root].left[0];
     stack[used].split = splits[root].right;
-    stack[used++].slots = BVH_WIDTH - left;
+    stack[used++].slot_plan = BVH_WIDTH - left;
     stack[used].split = root + 1;
-    stack[used++].slots = left;
+    stack[used++].slot_plan = left;
     while (used) {
-        uint32_t at = stack[--used].split, room = stack[used].slots;
+        uint32_t at = stack[--used].split, room = stack[used].slot_plan;
         while (room > 1 && !plan[at].left[room - 1])
             room--;
         if (room == 1 || !splits[at].right) {
@@ -77,15 +77,17 @@ static uint32_t open_node(const bvh_split *splits, const slots *plan, uint32_t r
         }
         left = plan[at].left[room - 1];
         stack[used].split = splits[at].right;
-        stack[used++].slots = room - left;
+        stack[used++].slot_plan = room - left;
         stack[used].split = at + 1;
-        stack[used++].slots = left;
+        stack[used++].slot_plan = left;
     }
     return count;
 }
 
-/* Walks through the tree of four; writes nodes unless null. Parents come first. */
-static void collapse(abut_bvh *bvh, const bvh_split *splits, const slots *plan, bvh_node *nodes) {
+/* Traverses the four-wide tree. Writes its nodes unless `nodes` is null; otherwise only counts
+ * them. Parents come first. */
+static void write_wide_nodes(abut_bvh *bvh, const bvh_split *splits, const slot_plan *plan,
+                             bvh_node *nodes) {
     struct {
         uint32_t split, parent, slot, depth;
     } stack[BVH_STACK];
@@ -102,7 +104,7 @@ static void collapse(abut_bvh *bvh, const bvh_split *splits, const slots *plan, 
         bvh->depth = depth > bvh->depth ? depth : bvh->depth;
         if (nodes && stack[used].parent != ABUT_NONE)
             nodes[stack[used].parent].child[stack[used].slot] = here;
-        uint32_t filled = open_node(splits, plan, stack[used].split, children);
+        uint32_t filled = collect_children(splits, plan, stack[used].split, children);
         for (uint32_t i = BVH_WIDTH; i-- > 0;) {
             bool leaf = i < filled && !splits[children[i]].right;
             if (nodes) {
@@ -125,16 +127,16 @@ static void collapse(abut_bvh *bvh, const bvh_split *splits, const slots *plan, 
     bvh->node_count = count;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
-static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
+static abut_status build_tree(abut_bvh *bvh, const abut_mesh *mesh) {
     abut_context *context = bvh->context;
     size_t padded = (size_t)bvh->leaf_count * BVH_WIDTH;
     bvh->order = abuti_allocate(context, padded, sizeof *bvh->order);
     bvh->blocks = abuti_allocate(context, bvh->leaf_count, sizeof *bvh->blocks);
     size_t split_count = 2 * (size_t)bvh->leaf_count - 1;
     bvh_split *splits = abuti_allocate(context, split_count, sizeof *splits);
-    slots *plan = abuti_allocate(context, split_count, sizeof *plan);
+    slot_plan *plan = abuti_allocate(context, split_count, sizeof *plan);
     abut_status status = ABUT_ERROR_MEMORY;
     if (bvh->order && bvh->blocks && splits && plan)
         status = abuti_bvh_split(context, mesh, abuti_bvh_scale(mesh), bvh->order, splits);
@@ -142,19 +144,19 @@ static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
         for (size_t i = bvh->triangle_count; i < padded; i++)
             bvh->order[i] = bvh->order[bvh->triangle_count - 1];
         float node_cost = splits[0].area / (8 * (float)bvh->leaf_count) + 1e-20f;
-        plan_slots(splits, plan, split_count, 1, node_cost);
-        collapse(bvh, splits, plan, NULL);
+        plan_nodes(splits, plan, split_count, 1, node_cost);
+        write_wide_nodes(bvh, splits, plan, NULL);
         if (bvh->node_count > bvh->leaf_count / 2 + 1) {
-            /* Hostile: as few nodes as can be. Two leaves a node are always possible, and they make
-             * 112 / 8 bytes a triangle beside 22 of leaves. */
-            plan_slots(splits, plan, split_count, 0, 1);
-            collapse(bvh, splits, plan, NULL);
+            /* Adversarial input: use the fewest nodes. Two leaves per node are always possible;
+             * they cost 112 / 8 bytes per triangle in addition to 22 for leaves. */
+            plan_nodes(splits, plan, split_count, 0, 1);
+            write_wide_nodes(bvh, splits, plan, NULL);
         }
         bvh->nodes = abuti_allocate(context, bvh->node_count, sizeof *bvh->nodes);
         status = bvh->nodes ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     if (!status) {
-        collapse(bvh, splits, plan, bvh->nodes);
+        write_wide_nodes(bvh, splits, plan, bvh->nodes);
         status = abuti_progress(context, "bvh", 0.95);
     }
     ABUTI_RELEASE(context, splits, plan);
@@ -181,7 +183,7 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     made->mesh = abut_mesh_retain(mesh);
     made->triangle_count = mesh->triangle_count;
     made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
-    status = ours.device ? abuti_bvh_there_build(made, ours.device) : build(made, mesh);
+    status = ours.device ? abuti_bvh_build_on_device(made, ours.device) : build_tree(made, mesh);
     if (status)
         abut_bvh_destroy(made);
     else
@@ -200,11 +202,11 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     if (!bvh || atomic_fetch_sub_explicit(&bvh->holds, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = bvh->context;
-    abuti_bvh_there_destroy(bvh->there);
+    abuti_bvh_destroy_on_device(bvh->there);
     if (!bvh->base) {
         ABUTI_RELEASE(context, bvh->nodes, bvh->blocks, bvh->order, bvh->compact);
     }
-    abuti_bvh_parts_destroy(&bvh->parts);
+    abuti_bvh_destroy_attachments(&bvh->parts);
     abuti_bvh_solid_destroy(bvh);
     abut_mesh_destroy(bvh->mesh);
     abuti_release(context, bvh);
@@ -214,9 +216,10 @@ void abut_bvh_destroy(abut_bvh *bvh) {
 abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh) {
     if (mesh->triangle_count != old->triangle_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the mesh has %u triangles instead of %u; only vertices may move",
-                          function, mesh->triangle_count, old->triangle_count);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: the mesh has %u triangles, but the BVH has %u; only vertex positions may change",
+            function, mesh->triangle_count, old->triangle_count);
     size_t count = 3 * (size_t)old->triangle_count;
     if (mesh->indices == old->indices ||
         !memcmp(mesh->indices, old->indices, count * sizeof *mesh->indices))
@@ -237,10 +240,10 @@ abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh) {
     if (status)
         return status;
     if (bvh->there)
-        status = abuti_bvh_there_refit(bvh, mesh);
+        status = abuti_bvh_refit_on_device(bvh, mesh);
     else {
         abuti_bvh_fit(bvh, mesh);
-        abuti_bvh_compact_forget(bvh);
+        abuti_bvh_compact_invalidate(bvh);
     }
     if (status)
         return status;
@@ -251,7 +254,7 @@ abut_status abut_bvh_set_mesh(abut_bvh *bvh, abut_mesh *mesh) {
     atomic_store_explicit(&bvh->ray_count, 0, memory_order_relaxed);
     atomic_store_explicit(&bvh->pair_steps, 0, memory_order_relaxed);
     atomic_store_explicit(&bvh->pair_effort, 0, memory_order_relaxed);
-    return abuti_bvh_parts_refit(&bvh->parts);
+    return abuti_bvh_refit_attachments(&bvh->parts);
 }
 
 uint64_t abuti_bvh_bytes(const abut_bvh *bvh) {
@@ -264,7 +267,7 @@ abut_status abut_bvh_get_info(const abut_bvh *bvh, abut_bvh_info *info) {
     if (!bvh || !info)
         return abuti_null(__func__, bvh ? "info" : "bvh");
     abut_bvh_info made = abut_bvh_info_default();
-    abuti_bvh_host(bvh);
+    abuti_bvh_ensure_host(bvh);
     made.triangle_count = bvh->triangle_count;
     made.node_count = bvh->node_count;
     made.depth = bvh->depth;
@@ -279,19 +282,19 @@ abut_mesh *abut_bvh_mesh(const abut_bvh *bvh) {
     return bvh ? bvh->mesh : NULL;
 }
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
                             const char *out_name) {
     if (!bvh || !out)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null; pass its address", function,
                           bvh ? out_name : "bvh");
-    return abuti_bvh_host(bvh);
+    return abuti_bvh_ensure_host(bvh);
 }
 
 abut_status abuti_bvh_check_batch(const char *function, const abut_bvh *bvh, const void *out,
                                   const char *out_name) {
-    return bvh && out && bvh->there ? abuti_bvh_there_check(function, bvh)
+    return bvh && out && bvh->there ? abuti_bvh_check_on_device(function, bvh)
                                     : abuti_bvh_check(function, bvh, out, out_name);
 }
 
@@ -309,6 +312,6 @@ abut_status abuti_bvh_check_limit(const char *function, const char *what, double
     if (limit >= 0)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: %s is %g; it must be 0 or more, and HUGE_VAL where there is no limit",
-                      function, what, limit);
+                      "%s: %s is %g; it must be 0 or more; pass HUGE_VAL for no limit", function,
+                      what, limit);
 }

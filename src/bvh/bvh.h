@@ -1,17 +1,17 @@
-/* What the files of the hierarchy share: its layout, and how triangles and boxes get into it.
+/* The layout of a BVH, and functions that its files share.
  *
- * Layout, all of it flat arrays with 32-bit indices that can go to a device as they are:
- *  - nodes of up to four children each: boxes as structure of arrays, so that one SIMD operation
- *    looks at all four, and a reference to each child. Parents stand before their children; node 0
- *    is the root.
- *  - leaves of exactly four triangles (the last one is filled up with its last triangle): leaf
- *    j has the triangles order[4j] to order[4j + 3].
- *  - blocks, one a leaf: the corners of its triangles as 16-bit steps inside the leaf's box.
- *    They are good for distances that err by a known bound, never for an answer.
+ * Layout: flat arrays with 32-bit indices that can be uploaded to a device unchanged.
+ *  - Nodes with up to four children: boxes as a structure of arrays, so that one SIMD operation
+ *    tests all four, and a reference to each child. Parents precede their children; node 0 is the
+ *    root.
+ *  - Leaves of exactly four triangles (the last one is filled up with its last triangle): leaf j
+ *    has the triangles order[4j] to order[4j + 3].
+ *  - Blocks, one per leaf: the corners of its triangles, quantised to 16 bits inside the box of the
+ *    leaf. They give distances with a known error bound, never final results.
  *
- * Boxes are floats in the frame of the hierarchy: positions relative to the mesh's origin times a
- * power of two that brings the largest coordinate between 1 and 2. The product is exact unless it
- * underflows, and the box is rounded outwards, so that it holds the triangle of doubles.
+ * Boxes are floats in the frame of the BVH: positions relative to the local origin of the mesh,
+ * times a power of two that brings the largest coordinate between 1 and 2. The product is exact
+ * unless it underflows, and the box is rounded outwards, so it contains the triangle in doubles.
  */
 #ifndef ABUTI_BVH_H
 #define ABUTI_BVH_H
@@ -26,121 +26,125 @@
 
 _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout that devices read");
 
-/* The device's side of a hierarchy; see on_device.h. */
+/* The BVH on a device; see on_device.h. */
 typedef struct bvh_on_device bvh_on_device;
 typedef struct bvh_compact bvh_compact;
 
-/* ---- attachments.c: what higher floors keep with a hierarchy ----
+/* ---- attachments.c: data of other modules that a BVH owns ----
  *
- * A part begins with a bvh_part, and its kind is the key by which it is found. It is made when it
- * is first wanted, told when the tree has been refitted, and destroyed with its owner: a hierarchy,
- * or the device's side of one.
- */
-typedef struct bvh_part {
-    const struct bvh_part_kind *kind;
+ * An attachment begins with a bvh_attachment, and its kind is the key by which it is found. It is
+ * created on first use, notified when the tree has been refitted, and destroyed with its owner: a
+ * BVH, or its device side. */
+typedef struct bvh_attachment {
+    const struct bvh_attachment_kind *kind;
     abut_context *context; /* that of its owner */
-    struct bvh_part *next;
-} bvh_part;
+    struct bvh_attachment *next;
+} bvh_attachment;
 
-typedef struct bvh_part_kind {
+typedef struct bvh_attachment_kind {
     size_t bytes;
-    /* Fills in what is zero. On failure `destroy` follows. */
-    abut_status (*create)(bvh_part *part, void *owner);
-    /* The tree has changed; null = that does not matter. A part that fails is destroyed, and so is
-     * one that has abuti_bvh_part_forget() here, until it is wanted again. */
-    abut_status (*refit)(bvh_part *part);
-    /* Gives up what it has, but not the part itself. */
-    void (*destroy)(bvh_part *part);
-} bvh_part_kind;
+    /* Initialises a zeroed attachment. On failure `destroy` follows. */
+    abut_status (*create)(bvh_attachment *attachment, void *owner);
+    /* The tree has been refitted; null = does not matter. An attachment that fails is destroyed. So
+     * is one that has abuti_bvh_discard_attachment() here; it is created again on next use. */
+    abut_status (*refit)(bvh_attachment *attachment);
+    /* Releases what the attachment owns, but not the attachment itself. */
+    void (*destroy)(bvh_attachment *attachment);
+} bvh_attachment_kind;
 
-typedef struct bvh_parts {
-    _Atomic(bvh_part *) first;
-} bvh_parts;
+typedef struct bvh_attachments {
+    _Atomic(bvh_attachment *) first;
+} bvh_attachments;
 
-/* The part of a kind, or null. */
-static inline bvh_part *abuti_bvh_part(const bvh_parts *parts, const bvh_part_kind *kind) {
-    bvh_part *part = parts->first;
-    while (part && part->kind != kind)
-        part = part->next;
-    return part;
+/* Returns the attachment of a kind, or null. */
+static inline bvh_attachment *abuti_bvh_find_attachment(const bvh_attachments *attachments,
+                                                        const bvh_attachment_kind *kind) {
+    bvh_attachment *attachment = attachments->first;
+    while (attachment && attachment->kind != kind)
+        attachment = attachment->next;
+    return attachment;
 }
-/* The same; made if there is none. Not thread-safe. */
-abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bvh_part_kind *kind,
-                               void *owner, bvh_part **part);
-/* The same for a part of a hierarchy that is made of it alone, which is the owner; on the CPU.
- * Thread-safe among questions, as a const hierarchy may be asked by many. */
-abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind, bvh_part **part);
-/* The same where it is made only when questions have spent enough without it, of which `more` come
- * to those that `spent` counts: null until then, while another thread makes it, and for as long
- * again where there is no memory. */
-bvh_part *abuti_bvh_part_earned(const abut_bvh *bvh, const bvh_part_kind *kind,
-                                atomic_size_t *spent, size_t more, size_t enough);
-/* Makes a part that is in no list yet, and puts one there instead of that of its kind. */
-abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
-                                bvh_part **part);
-void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part);
-abut_status abuti_bvh_part_forget(bvh_part *part);
-/* Tells all; the first failure is told. */
-abut_status abuti_bvh_parts_refit(bvh_parts *parts);
-void abuti_bvh_parts_destroy(bvh_parts *parts);
+/* The same; creates it if there is none. Not thread-safe. */
+abut_status abuti_bvh_get_attachment(abut_context *context, bvh_attachments *attachments,
+                                     const bvh_attachment_kind *kind, void *owner,
+                                     bvh_attachment **attachment);
+/* The same for an attachment of a BVH on the CPU that depends on the BVH only; the BVH is its
+ * owner. Thread-safe for concurrent queries of a const BVH. */
+abut_status abuti_bvh_share_attachment(const abut_bvh *bvh, const bvh_attachment_kind *kind,
+                                       bvh_attachment **attachment);
+/* The same, but creates the attachment only after queries without it have cost `threshold`. Adds
+ * `cost` to the counter of that cost. Returns null until then, while another thread creates it, and
+ * for as long again if memory is exhausted. */
+bvh_attachment *abuti_bvh_earn_attachment(const abut_bvh *bvh, const bvh_attachment_kind *kind,
+                                          atomic_size_t *counter, size_t cost, size_t threshold);
+/* Creates an attachment that is in no list yet; adds an attachment to a list and destroys the
+ * previous one of its kind. */
+abut_status abuti_bvh_create_attachment(abut_context *context, const bvh_attachment_kind *kind,
+                                        void *owner, bvh_attachment **attachment);
+void abuti_bvh_replace_attachment(bvh_attachments *attachments, bvh_attachment *attachment);
+abut_status abuti_bvh_discard_attachment(bvh_attachment *attachment);
+/* Notifies all attachments. Returns the first failure. */
+abut_status abuti_bvh_refit_attachments(bvh_attachments *attachments);
+void abuti_bvh_destroy_attachments(bvh_attachments *attachments);
 
 struct abut_bvh {
-    abut_context *context; /* held */
-    atomic_uint holds;     /* references: the caller's, and those of worlds and maps */
-    abut_mesh *mesh;       /* held */
+    abut_context *context; /* holds a reference */
+    atomic_uint holds;     /* reference count: the caller, worlds and maps */
+    abut_mesh *mesh;       /* holds a reference */
     uint32_t triangle_count, leaf_count, node_count, depth;
-    double scale; /* into the frame; a power of two */
-    /* The CPU's arrays; of a hierarchy on a device none until abuti_bvh_host(). */
+    double scale; /* from mesh positions to the frame; a power of two */
+    /* Arrays of the CPU; a BVH on a device has none until abuti_bvh_ensure_host(). */
     bvh_node *nodes;
     bvh_block *blocks;
-    uint32_t *order;      /* 4 a leaf */
-    bvh_compact *compact; /* null where there is none; see compact.h */
+    uint32_t *order;      /* 4 per leaf */
+    bvh_compact *compact; /* null if there is none; see compact.h */
     double cost, built_cost;
-    atomic_int host;                   /* of a hierarchy on a device: a bvh_host_state */
-    bvh_on_device *there;              /* null = it is on the CPU */
-    const struct abut_bvh *base;       /* of a copy on a device: has the CPU's arrays; else null */
-    _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
-    bvh_parts parts;                   /* what higher floors keep with it on the CPU */
-    atomic_size_t ray_count;           /* rays in batches since it was built or refitted */
-    atomic_size_t pair_steps;  /* the same of searches for distances; see pair/disc_bounds.h */
-    atomic_size_t pair_effort; /* and of those for pairs equally near; see pair/closest_proof.h */
+    atomic_int host;      /* of a BVH on a device: a bvh_host_state */
+    bvh_on_device *there; /* null = on the CPU */
+    const struct abut_bvh
+        *base; /* of a copy on a device: the original with the arrays of the CPU; otherwise null */
+    _Atomic(struct bvh_solid *) solid; /* created on first use; see solid.c */
+    bvh_attachments parts;             /* data of other modules, on the CPU */
+    atomic_size_t ray_count;           /* rays in batches since the build or the last refit */
+    atomic_size_t pair_steps;  /* the same for steps of distance searches; see pair/disc_bounds.h */
+    atomic_size_t pair_effort; /* the same for ties of distances; see pair/closest_proof.h */
 };
 
 /* Adds a reference, which abut_bvh_destroy() releases. Null is allowed. Thread-safe. */
 abut_bvh *abuti_bvh_retain(const abut_bvh *bvh);
 
-/* ---- build.c: which triangles stand together ---- */
+/* ---- build.c: the binary tree ---- */
 
-/* A node of the binary tree. The left child follows; a leaf has no right one (0). */
+/* A node of the binary tree. The left child follows it; a leaf has no right child (0). */
 typedef struct bvh_split {
     float area;
     uint32_t right, leaf;
 } bvh_split;
 
-/* Sorts the triangles into leaves and gives the tree over them, 2 leaf_count - 1 nodes. */
+/* Sorts the triangles into leaves and builds the binary tree over them, 2 leaf_count - 1 nodes. */
 abut_status abuti_bvh_split(abut_context *context, const abut_mesh *mesh, double scale,
                             uint32_t *order, bvh_split *splits);
 /* The same tree, with AVX2: minima and single roundings are the same. */
 abut_status abuti_bvh_split_8(abut_context *context, const abut_mesh *mesh, double scale,
                               uint32_t *order, bvh_split *splits);
 
-/* ---- on_device.c: hierarchies on a device ---- */
+/* ---- on_device.c: BVHs on a device ---- */
 
-typedef enum bvh_host_state { BVH_HOST_NONE = 0, BVH_HOST_COMING, BVH_HOST_READY } bvh_host_state;
+typedef enum bvh_host_state { BVH_HOST_NONE = 0, BVH_HOST_LOADING, BVH_HOST_READY } bvh_host_state;
 
-/* Makes sure that the CPU has the arrays: a hierarchy on a device is copied back when that is first
- * needed. Thread-safe, also while a batch runs on the device. */
-abut_status abuti_bvh_host(const abut_bvh *bvh);
-/* Builds on a device. On failure `bvh` has nothing there. */
-abut_status abuti_bvh_there_build(abut_bvh *bvh, abut_device *device);
-/* Fits to a mesh of the same indices, and forgets the CPU's arrays. */
-abut_status abuti_bvh_there_refit(abut_bvh *bvh, abut_mesh *mesh);
-void abuti_bvh_there_destroy(bvh_on_device *there);
-/* Fails where the tree on the device is none: a refit failed half-way. */
-abut_status abuti_bvh_there_check(const char *function, const abut_bvh *bvh);
-/* Copies a hierarchy of the CPU to a device, for batches there. `from` must outlive the copy and is
- * not refitted meanwhile, nor is the copy. */
-abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh **copy);
+/* Makes sure that the CPU has the arrays: a BVH on a device is downloaded on first use.
+ * Thread-safe, also while a batch runs on the device. */
+abut_status abuti_bvh_ensure_host(const abut_bvh *bvh);
+/* Builds on a device. On failure `bvh` has no device side. */
+abut_status abuti_bvh_build_on_device(abut_bvh *bvh, abut_device *device);
+/* Refits to a mesh with the same indices, and discards the arrays of the CPU. */
+abut_status abuti_bvh_refit_on_device(abut_bvh *bvh, abut_mesh *mesh);
+void abuti_bvh_destroy_on_device(bvh_on_device *there);
+/* Fails if the tree on the device is invalid because a refit failed. */
+abut_status abuti_bvh_check_on_device(const char *function, const abut_bvh *bvh);
+/* Uploads a BVH of the CPU to a device, for batches there. `from` must outlive the copy. Neither
+ * may be refitted meanwhile. */
+abut_status abuti_bvh_copy_to_device(const abut_bvh *from, abut_device *device, abut_bvh **copy);
 
 /* ---- fit.c: boxes, from the leaves up ---- */
 
@@ -149,28 +153,29 @@ double abuti_bvh_scale(const abut_mesh *mesh);
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
 /* The same bits, with AVX2: every operation is rounded once. */
 void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh);
-/* Of boxes that stand; see abut_bvh_info. */
+/* The cost of the current boxes; see abut_bvh_info. */
 double abuti_bvh_cost(const abut_bvh *bvh);
 
-/* ---- compact.c: a tree of sixteen children for single searches ---- */
+/* ---- compact.c: a tree of sixteen children for single queries ---- */
 
-/* Makes it where there should be one, without boxes. */
+/* Creates the compact tree, without boxes, if the BVH should have one. */
 abut_status abuti_bvh_compact_create(abut_bvh *bvh);
-/* Fits its boxes to those of the hierarchy, unless another thread does. Whether they are fitted. */
+/* Fits its boxes to those of the BVH, unless another thread does. Returns whether they are fitted.
+ */
 bool abuti_bvh_compact_fit(const abut_bvh *bvh);
-/* The boxes of the hierarchy have changed. */
-void abuti_bvh_compact_forget(abut_bvh *bvh);
+/* Marks its boxes as outdated, because those of the BVH have changed. */
+void abuti_bvh_compact_invalidate(abut_bvh *bvh);
 size_t abuti_bvh_compact_bytes(const bvh_compact *tree);
-/* What the CPU's arrays take. */
+/* The size of the arrays of the CPU. */
 uint64_t abuti_bvh_bytes(const abut_bvh *bvh);
 
-/* The largest float that is not above x, and the smallest not below. The step to the next float is
- * one of whole numbers, without a branch, since none could be foreseen. */
+/* The largest float that is not above x, and the smallest not below. The next float is computed
+ * with integers, since a branch would be unpredictable. */
 static inline float bvh_float_below(double x) {
     float f = (float)x;
     uint32_t bits, step = f > x;
     memcpy(&bits, &f, sizeof bits);
-    bits |= (step & (uint32_t)(bits << 1 == 0)) << 31; /* below 0 is -0 and one more */
+    bits |= (step & (uint32_t)(bits << 1 == 0)) << 31; /* the float below 0 is that below -0 */
     bits += step * (2 * (bits >> 31) - 1);
     memcpy(&f, &bits, sizeof f);
     return f;
@@ -179,7 +184,7 @@ static inline float bvh_float_above(double x) {
     return -bvh_float_below(-x);
 }
 
-/* The corners in absolute coordinates: exactly those that came in. */
+/* The corners in absolute coordinates: the bits of the input. */
 static inline abut_triangle bvh_triangle(const abut_mesh *mesh, uint32_t triangle) {
     abut_triangle t;
     for (int k = 0; k < 3; k++)
@@ -188,7 +193,7 @@ static inline abut_triangle bvh_triangle(const abut_mesh *mesh, uint32_t triangl
     return t;
 }
 
-/* The box of a triangle in the frame. */
+/* The bounding box of a triangle in the frame. */
 static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_t triangle,
                                     double lo[3], double hi[3]) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
@@ -204,23 +209,24 @@ static inline void bvh_triangle_box(const abut_mesh *mesh, double scale, uint32_
 
 /* ---- queries ---- */
 
-/* The door of every question that the CPU answers: refuses null, and sees to the CPU's arrays. */
+/* Validates the arguments of a query that the CPU computes: fails on null pointers, and makes sure
+ * that the CPU has the arrays. */
 abut_status abuti_bvh_check(const char *function, const abut_bvh *bvh, const void *out,
                             const char *out_name);
-/* The door of every question that is asked where the hierarchy is. */
+/* Validates the arguments of a query that runs where the BVH is. */
 abut_status abuti_bvh_check_batch(const char *function, const abut_bvh *bvh, const void *out,
                                   const char *out_name);
-/* Whether a hierarchy can use a caller's array: memory of the host, or a buffer of its device that
+/* Validates an array of the caller: memory of the host, or a buffer of the device of the BVH that
  * is large enough. */
 abut_status abuti_bvh_check_array(const char *function, const char *what, const abut_bvh *bvh,
                                   abut_array array, uint64_t count, size_t element_bytes);
-/* Whether a mesh has the same triangles as the one that a hierarchy was built for. */
+/* Checks that a mesh has the same triangles as the one that a BVH was built for. */
 abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh);
 abut_status abuti_bvh_check_point(const char *function, const char *what, abut_vec3 point);
 abut_status abuti_bvh_check_limit(const char *function, const char *what, double limit);
 
-/* How many triangles a leaf has. */
+/* The number of triangles of a leaf. */
 static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
     uint32_t left = bvh->triangle_count - BVH_WIDTH * leaf;
     return left < BVH_WIDTH ? left : BVH_WIDTH;
@@ -228,57 +234,58 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
 
 /* ---- cpu_tree.c ---- */
 
-/* The CPU's hierarchy for the mesh of one that a device has built; others are their own. Made by
- * the first call, and refitted with its owner. Thread-safe. */
+/* Returns the CPU tree of the mesh of a BVH that a device has built; others are their own. The
+ * first call builds it; it is refitted with its owner. Thread-safe. */
 abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
 
-/* ---- solid.c: what a surface is made of ---- */
+/* ---- solid.c: components, boundary and interior of a surface ---- */
 
-/* Connected parts, through shared vertices. */
-typedef struct bvh_solid_parts {
+/* Components, connected through shared vertices. */
+typedef struct bvh_components {
     uint32_t count;
-    uint32_t *vertex; /* of each the lowest in a triangle */
-    uint32_t *part;   /* of each vertex, as by abuti_vertex_components(); null if the surface has no
-                       * border */
-} bvh_solid_parts;
+    uint32_t *vertex; /* the lowest vertex in a triangle of each component */
+    uint32_t *part; /* of each vertex, as by abuti_vertex_components(); null if the surface has no boundary
+                       edges */
+} bvh_components;
 
-/* What the surface contains: of its parts, those that are no sheets have an inside. */
+/* The interior of a surface: that of its components that are not sheets. */
 typedef struct bvh_interior {
     bool has_solids, has_sheets;
-    bool flipped;          /* as bvh_solid, of the solid parts */
-    uint32_t border_count; /* of the solid parts */
+    bool flipped;          /* as in bvh_solid, for the solid components */
+    uint32_t border_count; /* of the solid components */
     uint32_t (*border)[2];
-    bool *is_sheet; /* whether a triangle is of a sheet; null if there are not both */
+    bool *is_sheet; /* whether a triangle belongs to a sheet; null unless there are both sheets and
+                       solids */
 } bvh_interior;
 
-/* The border: the directed edges by which triangles run more often than the other way, as often as
- * that. Vertices of equal coordinates count as one where the surface would have a border otherwise.
- */
+/* The boundary: the directed edges that triangles traverse more often than in the opposite
+ * direction, as many times as the difference. Vertices with equal coordinates are merged if the
+ * surface would have a boundary otherwise. */
 typedef struct bvh_solid {
     uint32_t border_count;
-    bool flipped;          /* some edge is run along twice more often one way, as where neighbours
-                            * face opposite ways */
+    bool flipped; /* some edge has a difference of two, as between neighbours that face opposite
+                     ways */
     uint32_t (*border)[2]; /* from, to */
-    bool *single;          /* whether such an edge has one face alone */
-    uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
-    uint32_t *table;       /* room to look for border vertices in one place after a refit */
-    size_t table_size;     /* a power of two, or 0 without a border */
-    _Atomic(bvh_solid_parts *) parts; /* null until the first query, as the next */
+    bool *single;          /* whether such an edge has exactly one face */
+    uint32_t *names; /* the lowest vertex with equal coordinates; null if vertices are not merged */
+    uint32_t *table; /* a hash table for boundary vertices with equal coordinates after a refit */
+    size_t table_size;               /* a power of two, or 0 without a boundary */
+    _Atomic(bvh_components *) parts; /* null until the first query; so is `interior` */
     _Atomic(bvh_interior *) interior;
 } bvh_solid;
 
-/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
+/* Returns the solid of a BVH. The first call computes it; the BVH owns it. Thread-safe. */
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
-/* The same for its parts. */
-abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts);
-/* The same for what it contains. A part is a sheet, without an inside, if its holes exceed
- * ABUT_SHEET_HOLE_FRACTION of its area. Measured again after a refit. */
+/* The same for its components. */
+abut_status abuti_bvh_components(const abut_bvh *bvh, const bvh_components **parts);
+/* The same for its interior. A component is a sheet, without an interior, if its holes exceed
+ * ABUT_SHEET_HOLE_FRACTION of its area. Computed again after a refit. */
 abut_status abuti_bvh_interior(const abut_bvh *bvh, const bvh_interior **interior);
-/* Whether corners of triangles that were in one place, by name, still are. The mesh has the
- * triangles of the one that was named, and may have other vertices that none uses, even fewer. */
-bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names);
-/* After the vertices have moved: forgets it if vertices that were in one place no longer are, or if
- * vertices of the border have come into one place; and how large the holes are in any case. */
+/* Whether merged corners of triangles still have equal coordinates. The mesh has the triangles of
+ * the mesh that was merged; its unused vertices may differ, even in number. */
+bool abuti_bvh_merged_vertices_coincide(const abut_mesh *mesh, const uint32_t *names);
+/* After a refit: discards the solid if merged vertices have separated, or if boundary vertices have
+ * become equal. Always discards the interior. */
 void abuti_bvh_solid_fit(abut_bvh *bvh);
 void abuti_bvh_solid_destroy(abut_bvh *bvh);
 

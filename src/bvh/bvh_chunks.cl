@@ -1,15 +1,16 @@
-/* The lower part of a tree: a segment of at most 256 triangles is finished by one group in local
- * memory. See bvh_levels.cl for the whole.
+/* The lower part of a tree: a segment of at most 256 triangles is finished by one work-group in
+ * local memory. bvh_levels.cl describes the whole build.
  *
- * Each item has one triangle. On each axis it counts those of its part that stand before it; then
- * it tries one cut, going through the part for the boxes of both sides. That is quadratic in 256 at
- * most, but all items read the same word at the same time, and no step waits for another.
+ * Each work-item has one triangle. On each axis it counts the triangles of its part that precede
+ * it; then it tests one split, with a pass over the part for the boxes of both sides. That is
+ * quadratic, in at most 256 triangles, but all work-items read the same word at the same time, and
+ * no step waits for another.
  */
 #include "bvh/build_cl.h"
 
-/* How many triangles of [begin, end) stand before mine on each axis, ten bits each. */
-static inline uint rank_of(__local const float4 *los, __local const float4 *his, uint begin,
-                           uint end, float4 lo, float4 hi) {
+/* The number of triangles of [begin, end) that precede the own one on each axis, ten bits each. */
+static inline uint count_before_item(__local const float4 *los, __local const float4 *his,
+                                     uint begin, uint end, float4 lo, float4 hi) {
     float4 mine = lo + hi;
     uint id = as_uint(hi.w), x = 0, y = 0, z = 0;
     for (uint j = begin; j < end; j++) {
@@ -22,9 +23,9 @@ static inline uint rank_of(__local const float4 *los, __local const float4 *his,
     return x | y << 10 | z << 20;
 }
 
-/* The cost of the cut before the triangle of this rank on an axis. Ranks are in los[].w. */
-static inline float cost_of(__local const float4 *los, __local const float4 *his, uint begin,
-                            uint end, uint axis, uint rank) {
+/* The cost of the split before the triangle of this rank on an axis. Ranks are in los[].w. */
+static inline float split_cost(__local const float4 *los, __local const float4 *his, uint begin,
+                               uint end, uint axis, uint rank) {
     float4 lo = (float4)(INFINITY, INFINITY, INFINITY, 0.0f), hi = -lo, lo_2 = lo, hi_2 = hi;
     for (uint j = begin; j < end; j++) {
         float4 other_lo = los[j], other_hi = his[j];
@@ -36,26 +37,26 @@ static inline float cost_of(__local const float4 *los, __local const float4 *his
             hi_2 = fmax(hi_2, other_hi);
         }
     }
-    return area_of(lo, hi) * (float)leaves_of(rank) +
-           area_of(lo_2, hi_2) * (float)leaves_of(end - begin - rank);
+    return half_area(lo, hi) * (float)leaf_count_of(rank) +
+           half_area(lo_2, hi_2) * (float)leaf_count_of(end - begin - rank);
 }
 
-/* Sorts the triangles of all parts of more than four along the axis of their best cut; gives that
- * cut, counted from the begin, or 0. Of equal ones the most even is taken. */
-static inline uint cut_chunk(__local float4 *los, __local float4 *his, __local uint *best,
-                             __local uint *who, uint begin, uint end, bool by_cost) {
+/* Sorts the triangles of all parts of more than four along the axis of their best split. Returns
+ * that split, relative to the beginning, or 0. Of equal ones the most even is chosen. */
+static inline uint split_chunk(__local float4 *los, __local float4 *his, __local uint *best,
+                               __local uint *who, uint begin, uint end, bool by_cost) {
     uint item = (uint)get_local_id(0), place = item - begin, total = end - begin;
     uint axis = place % 4, rank = (place / BVH_WIDTH + 1) * BVH_WIDTH, cost = ABUT_NONE,
          code = ABUT_NONE;
     bool large = item < end && total > BVH_WIDTH;
     best[item] = who[item] = ABUT_NONE;
     float4 lo = los[item], hi = his[item];
-    uint ranks = large ? rank_of(los, his, begin, end, lo, hi) : 0;
+    uint ranks = large ? count_before_item(los, his, begin, end, lo, hi) : 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     los[item].w = as_float(ranks);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (large && axis < 3 && rank < total) {
-        cost = by_cost ? as_uint(cost_of(los, his, begin, end, axis, rank)) : 0;
+        cost = by_cost ? as_uint(split_cost(los, his, begin, end, axis, rank)) : 0;
         code = abs_diff(2 * rank, total) << 12 | rank << 2 | axis;
         atomic_min(&best[begin], cost);
     }
@@ -72,10 +73,10 @@ static inline uint cut_chunk(__local float4 *los, __local float4 *his, __local u
     return code >> 2 & 1023;
 }
 
-static inline void make_leaf(__local const float4 *los, __local const float4 *his, uint begin,
-                             uint end, size_t node, uint leaf, __global uint *right,
-                             __global uint2 *ranges, __global float4 *node_boxes,
-                             __global plan *plans) {
+static inline void write_leaf(__local const float4 *los, __local const float4 *his, uint begin,
+                              uint end, size_t node, uint leaf, __global uint *right,
+                              __global uint2 *ranges, __global float4 *node_boxes,
+                              __global plan *plans) {
     float4 lo = los[begin], hi = his[begin];
     for (uint i = begin + 1; i < end; i++) {
         lo = fmin(lo, los[i]);
@@ -88,8 +89,8 @@ static inline void make_leaf(__local const float4 *los, __local const float4 *hi
     plans[node] = leaf_plan();
 }
 
-/* One chunk: parts are cut level by level until none has more than four triangles. The first item
- * of a part speaks for it. */
+/* Builds one chunk: parts are split level by level until none has more than four triangles. The
+ * first work-item of a part writes its results. */
 static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __global uint *order,
                                __global const uint *order_in, __global uint *right,
                                __global uint *parent, __global uint2 *ranges,
@@ -107,7 +108,7 @@ static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __glob
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint left = total > BVH_WIDTH; left && level < CHUNK_LEVELS; level++) {
-        uint cut = cut_chunk(los, his, best, who, begin, end, level < CHUNK_COST_LEVELS);
+        uint cut = split_chunk(los, his, best, who, begin, end, level < CHUNK_COST_LEVELS);
         made[level] = ABUT_NONE;
         if (item == 0)
             *more = 0;
@@ -117,7 +118,7 @@ static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __glob
             if (item == begin) {
                 made[level] = node;
                 right[node] = second;
-                ranges[node] = (uint2)((chunk.x + begin) / BVH_WIDTH, leaves_of(end - begin));
+                ranges[node] = (uint2)((chunk.x + begin) / BVH_WIDTH, leaf_count_of(end - begin));
                 parent[node + 1] = parent[second] = node;
             }
             bool behind = item - begin >= cut;
@@ -134,8 +135,8 @@ static inline void build_chunk(uint4 chunk, __global const float4 *boxes, __glob
     if (item < total) {
         order[chunk.x + item] = as_uint(his[item].w);
         if (item == begin)
-            make_leaf(los, his, begin, end, node, (chunk.x + begin) / BVH_WIDTH, right, ranges,
-                      node_boxes, plans);
+            write_leaf(los, his, begin, end, node, (chunk.x + begin) / BVH_WIDTH, right, ranges,
+                       node_boxes, plans);
     }
     while (level-- > 0) {
         barrier(CLK_GLOBAL_MEM_FENCE);

@@ -1,18 +1,18 @@
-/* Boxes and blocks of a hierarchy on a device, for positions that moved.
+/* Boxes and blocks of a BVH on a device, for changed positions.
  *
- * Every slot of a node holds the leaves of a range, so its box needs no order of nodes: the boxes
- * of leaves are joined into a pyramid (level h + 1 has the pairs of level h, one after the other in
- * one array), and each slot takes the few entries of it that make up its range. Four launches,
- * however deep the tree.
+ * Every slot of a node contains the leaves of a range, so its box does not depend on the order of
+ * nodes. The boxes of leaves are joined into a pyramid (level h + 1 has the pairs of level h, all
+ * levels in one array), and the box of each slot is joined from the few entries that cover its
+ * range. This needs four launches for any depth.
  *
- * Boxes are those of fit.c to the bit, since a corner comes as floats rounded down and up, and
- * rounding goes along with minima. Blocks are made in floats here: a step is off by 0.02 more than
- * the half that doubles would give, and a corner by its rounding; the margin of nearest.c has room
- * for both.
+ * Boxes have the same bits as those of fit.c, since a corner is stored as floats rounded down and
+ * up, and rounding commutes with minima. Blocks are computed in floats here: a quantised corner has
+ * an error of 0.02 steps in addition to the half step of doubles, and a corner that of its
+ * rounding. The margin of nearest.c includes both.
  */
 #include "bvh/build_cl.h"
 
-/* One item a leaf. `vertices`: six floats each, rounded down and up. */
+/* One work-item per leaf. `vertices`: six floats each, rounded down and up. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_leaves(__global const float *vertices, __global const uint *indices, __global uint *order,
            __global float4 *pyramid, __global bvh_block *blocks, uint triangle_count,
@@ -37,21 +37,21 @@ fit_leaves(__global const float *vertices, __global const uint *indices, __globa
     pyramid[2 * (size_t)leaf + 1] = hi;
     float per_step[3];
     for (uint axis = 0; axis < 3; axis++) {
-        float extent = axis_of(hi, axis) - axis_of(lo, axis);
+        float extent = component_of(hi, axis) - component_of(lo, axis);
         per_step[axis] = extent > FLAT ? (float)BVH_STEPS * reciprocal(extent) : 0.0f;
     }
     for (uint i = 0; i < 3 * BVH_WIDTH; i++) {
         uint triangle = order[min(first + i / 3, (size_t)triangle_count - 1)];
         __global const float *v = vertices + 6 * (size_t)indices[3 * (size_t)triangle + i % 3];
         for (uint axis = 0; axis < 3; axis++) {
-            float steps = (v[axis] - axis_of(lo, axis)) * per_step[axis] + 0.5f;
+            float steps = (v[axis] - component_of(lo, axis)) * per_step[axis] + 0.5f;
             BVH_AT(ushort, blocks[leaf].step[i % 3][axis], i / 3) =
                 (ushort)clamp(steps, 0.0f, (float)BVH_STEPS);
         }
     }
 }
 
-/* One item a place of the order: its corners, rounded down. */
+/* One work-item per place of the order: its corners, rounded down. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_triangles(__global const float *vertices, __global const uint *indices,
               __global const uint *order, __global float *triangles, uint count) {
@@ -62,7 +62,7 @@ fit_triangles(__global const float *vertices, __global const uint *indices,
         triangles[9 * i + k] = vertices[6 * (size_t)indices[3 * (size_t)order[i] + k / 3] + k % 3];
 }
 
-/* From a level of `count` entries at `from` up to nine levels above, 512 entries a group. */
+/* From a level of `count` entries at `from` up to nine levels above, 512 entries per work-group. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_pyramid(__global float4 *pyramid, uint from, uint count, __local float4 *memory) {
     __local float4 *los = memory, *his = memory + GROUP;
@@ -98,7 +98,7 @@ fit_pyramid(__global float4 *pyramid, uint from, uint count, __local float4 *mem
     }
 }
 
-/* One item a slot. */
+/* One work-item per slot. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 fit_nodes(__global const float4 *pyramid, __global const uint2 *slot_ranges,
           __global bvh_node *nodes, uint leaf_count, uint slot_count) {

@@ -1,47 +1,48 @@
-/* The tree of a hierarchy on a device, from the root down, by the surface area heuristic.
+/* The binary tree of a BVH on a device, from the root down, by the surface area heuristic.
  *
- * Method, as on the CPU: a segment of triangles is sorted into 32 bins on each axis by the middles
- * of their boxes, and cut at the border of least area x leaves on both sides (Wald 2007, "On fast
- * construction of SAH-based bounding volume hierarchies"), then moved to the next multiple of four.
- *   build_start   boxes of triangles, and the bins of the whole
- *   build_choose  for each level: the cut of each segment, and how many triangles of each tile go
- *                 where
- *   build_move    moves them there, keeping their order, and fills the bins of the next level
- *   build_chunks  a segment of at most 256 triangles is finished by one group in local memory: all
- *                 cuts on all axes are tried, not only those between bins
- *   build_plan    which binary nodes become nodes of four (see bvh.c), above the chunks
+ * Method, as on the CPU: a segment of triangles is sorted into 32 bins on each axis by the centres
+ * of their boxes, and split at the plane with the smallest area x leaves on both sides (Wald 2007,
+ * "On fast construction of SAH-based bounding volume hierarchies"), moved to the next multiple of
+ * four.
+ *   build_start   boxes of triangles, and the bins of the whole mesh
+ *   build_choose  for each level: the split of each segment, and how many triangles of each tile go
+ *                 to which side
+ *   build_move    moves them, keeping their order, and fills the bins of the next level
+ *   build_chunks  a segment of at most 256 triangles is finished by one work-group in local memory:
+ *                 all splits on all axes are tested, not only those between bins
+ *   build_plan    which binary nodes become four-wide nodes (see bvh.c), above the chunks
  *   build_nodes   writes them
- * The host knows beforehand how many levels there are: a cut that would leave a side larger than
- * the levels to come can handle is not taken, and where none remains the segment is halved. So
+ * The host knows the number of levels in advance: a split that would leave a side larger than the
+ * remaining levels can handle is not chosen, and if no split remains the segment is halved. So
  * nothing waits for the host, the work is O(n log n), and the depth is bounded.
  *
- * A tile is 256 positions, and a segment in work is longer: so a tile meets at most one that began
- * before it (slot 0) and one that begins in it (slot 1). Segments and chunks are numbered in the
- * order in which groups happen to come, but nothing in the tree depends on the numbers: where a
- * node stands follows from the positions. Comparisons are of floats that come from +, - and x
- * alone, and of whole numbers: the tree is the same on every device.
+ * A tile is 256 positions, and an active segment is longer: so a tile overlaps at most one segment
+ * that began before it (slot 0) and one that begins in it (slot 1). Segments and chunks are
+ * numbered in the order in which work-groups run, but nothing in the tree depends on the numbers:
+ * the index of a node follows from the positions. Comparisons use integers and floats that result
+ * from +, - and x only: the tree is the same on every device.
  */
 #include "bvh/build_cl.h"
 
 DEFINE_GROUP_SCAN(uint4, scan_counts)
 
-/* Floats as whole numbers of the same order. */
-static inline uint ordered(float x) {
+/* Maps floats to integers of the same order. */
+static inline uint ordered_bits(float x) {
     uint bits = as_uint(x);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
-static inline float unordered(uint bits) {
+static inline float float_of_ordered_bits(uint bits) {
     return as_float(bits & 0x80000000u ? bits & 0x7fffffffu : ~bits);
 }
 
-/* The nearest multiple of four that leaves both sides something. */
-static inline uint round_count(uint left, uint total) {
-    uint most = (total - 1) / BVH_WIDTH * BVH_WIDTH,
+/* The nearest multiple of four that leaves both sides non-empty. */
+static inline uint round_to_leaves(uint left, uint total) {
+    uint count_max = (total - 1) / BVH_WIDTH * BVH_WIDTH,
          count = (left + BVH_WIDTH / 2) / BVH_WIDTH * BVH_WIDTH;
-    return clamp(count, (uint)BVH_WIDTH, most);
+    return clamp(count, (uint)BVH_WIDTH, count_max);
 }
 
-static inline uint bin_of(float lo, float hi, float range_lo, float range_hi) {
+static inline uint bin_index(float lo, float hi, float range_lo, float range_hi) {
     float width = range_hi - range_lo;
     if (!(width > FLAT))
         return 0;
@@ -59,20 +60,20 @@ static inline void clear_bins(__local uint *bins, uint count) {
 static inline void add_to_bins(__local uint *bins, float4 lo, float4 hi, float4 range_lo,
                                float4 range_hi) {
     for (uint axis = 0; axis < 3; axis++) {
-        uint bin = bin_of(axis_of(lo, axis), axis_of(hi, axis), axis_of(range_lo, axis),
-                          axis_of(range_hi, axis));
+        uint bin = bin_index(component_of(lo, axis), component_of(hi, axis),
+                             component_of(range_lo, axis), component_of(range_hi, axis));
         __local uint *to = bins + (axis * BINS + bin) * BIN_WORDS;
-        atomic_min(to, ordered(lo.x));
-        atomic_min(to + 1, ordered(lo.y));
-        atomic_min(to + 2, ordered(lo.z));
-        atomic_min(to + 3, ~ordered(hi.x));
-        atomic_min(to + 4, ~ordered(hi.y));
-        atomic_min(to + 5, ~ordered(hi.z));
+        atomic_min(to, ordered_bits(lo.x));
+        atomic_min(to + 1, ordered_bits(lo.y));
+        atomic_min(to + 2, ordered_bits(lo.z));
+        atomic_min(to + 3, ~ordered_bits(hi.x));
+        atomic_min(to + 4, ~ordered_bits(hi.y));
+        atomic_min(to + 5, ~ordered_bits(hi.z));
         atomic_dec(to + 6);
     }
 }
 
-/* Adds a group's bins to those of a segment. */
+/* Adds the bins of a work-group to those of a segment. */
 static inline void add_bins(__local const uint *bins, __global uint *to) {
     for (uint i = (uint)get_local_id(0); i < SEGMENT_BINS; i += GROUP) {
         uint word = bins[i];
@@ -115,7 +116,7 @@ build_start(__global const float *vertices, __global const uint *indices, __glob
         add_bins(local_bins, bins);
 }
 
-/* One group: counters and bins without anything in them; the first segment, or the only chunk. */
+/* One work-group: clears counters and bins; writes the first segment, or the only chunk. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 build_root(__global segment *segments, __global uint *bins, __global uint4 *chunks,
            __global uint *counters, __global uint *parent, uint count, uint whole, float4 lo,
@@ -136,11 +137,13 @@ build_root(__global segment *segments, __global uint *bins, __global uint4 *chun
     parent[0] = ABUT_NONE;
 }
 
-/* ---- cuts ---- */
+/* ---- splits ---- */
 
-static inline void grow(float4 *lo, float4 *hi, uint *count, __local const uint *bin) {
-    *lo = fmin(*lo, (float4)(unordered(bin[0]), unordered(bin[1]), unordered(bin[2]), 0.0f));
-    *hi = fmax(*hi, (float4)(unordered(~bin[3]), unordered(~bin[4]), unordered(~bin[5]), 0.0f));
+static inline void join_bin(float4 *lo, float4 *hi, uint *count, __local const uint *bin) {
+    *lo = fmin(*lo, (float4)(float_of_ordered_bits(bin[0]), float_of_ordered_bits(bin[1]),
+                             float_of_ordered_bits(bin[2]), 0.0f));
+    *hi = fmax(*hi, (float4)(float_of_ordered_bits(~bin[3]), float_of_ordered_bits(~bin[4]),
+                             float_of_ordered_bits(~bin[5]), 0.0f));
     *count += ~bin[6];
 }
 
@@ -153,8 +156,9 @@ static inline void store_box(__local uint *to, float4 lo, float4 hi) {
     to[5] = as_uint(hi.z);
 }
 
-/* Item c tries border c % 32 of axis c / 32; the first of equals wins. A total of 0 is no segment.
- * All items must come here, since PoCL 3.1 does not bear barriers that stand under a condition. */
+/* Work-item c tests plane c % 32 of axis c / 32; the first one of equals is chosen. A total of 0
+ * means no segment. All work-items must call this, since PoCL 3.1 does not support barriers under a
+ * condition. */
 static inline void choose_cut(__global const uint *bins, uint total, uint allowed,
                               __local uint *words, __local choice *best) {
     uint item = (uint)get_local_id(0), axis = item / BINS, border = item % BINS;
@@ -174,19 +178,19 @@ static inline void choose_cut(__global const uint *bins, uint total, uint allowe
                 continue;
             if (b <= border) {
                 low = b;
-                grow(&lo[0], &hi[0], &count[0], bin);
+                join_bin(&lo[0], &hi[0], &count[0], bin);
             } else {
                 if (high == ABUT_NONE) {
                     high = b;
                     beyond = ~bin[6];
                 }
-                grow(&lo[1], &hi[1], &count[1], bin);
+                join_bin(&lo[1], &hi[1], &count[1], bin);
             }
         }
-        cut = round_count(count[0], total);
+        cut = round_to_leaves(count[0], total);
         if (count[0] && count[1] && cut <= allowed && total - cut <= allowed) {
-            cost = as_uint(area_of(lo[0], hi[0]) * (float)leaves_of(count[0]) +
-                           area_of(lo[1], hi[1]) * (float)leaves_of(count[1]));
+            cost = as_uint(half_area(lo[0], hi[0]) * (float)leaf_count_of(count[0]) +
+                           half_area(lo[1], hi[1]) * (float)leaf_count_of(count[1]));
             atomic_min(&best->cost, cost);
         }
     }
@@ -209,27 +213,28 @@ static inline void choose_cut(__global const uint *bins, uint total, uint allowe
     }
     if (item == 0 && total && best->who == ABUT_NONE) {
         best->axis = 3;
-        best->cut = round_count(total / 2, total);
+        best->cut = round_to_leaves(total / 2, total);
         for (uint k = 0; k < 4; k++)
             best->start[k] = k ? best->cut : 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Where a triangle goes: 0 = left, 1 = left in the last bin there, 2 = right in the first bin, 3 =
- * right. In this order those next to the border stand next to the cut. */
+/* The category of a triangle: 0 = left, 1 = left in the last bin there, 2 = right in the first bin,
+ * 3 = right. In this order those next to the plane are next to the split. */
 static inline uint category_of(uint axis, uint low, uint border, uint high, uint place, uint cut,
                                float4 lo, float4 hi, float4 range_lo, float4 range_hi) {
     if (axis == 3)
         return place < cut ? 0 : 3;
-    uint bin = bin_of(axis_of(lo, axis), axis_of(hi, axis), axis_of(range_lo, axis),
-                      axis_of(range_hi, axis));
+    uint bin = bin_index(component_of(lo, axis), component_of(hi, axis),
+                         component_of(range_lo, axis), component_of(range_hi, axis));
     return bin < low ? 0 : bin <= border ? 1 : bin <= high ? 2 : 3;
 }
 
-static inline void make_child(uint begin, uint end, uint node, float4 lo, float4 hi,
-                              __global segment *next, __global uint *next_count,
-                              __global uint4 *chunks, __global uint *counters, __global uint *id) {
+static inline void add_child_segment(uint begin, uint end, uint node, float4 lo, float4 hi,
+                                     __global segment *next, __global uint *next_count,
+                                     __global uint4 *chunks, __global uint *counters,
+                                     __global uint *id) {
     if (end - begin <= CHUNK) {
         *id = ABUT_NONE;
         chunks[atomic_inc(&counters[CHUNK_COUNT])] = (uint4)(begin, end, node, 0);
@@ -247,11 +252,11 @@ static inline float4 load_point(__local const uint *from) {
     return (float4)(as_float(from[0]), as_float(from[1]), as_float(from[2]), 0.0f);
 }
 
-/* One item notes the cut, and makes the children. */
-static inline void make_children(__global segment *s, __local const choice *best,
-                                 __global segment *next, __global uint *counters, uint level,
-                                 __global uint4 *chunks, __global uint *right,
-                                 __global uint *parent, __global uint2 *ranges) {
+/* One work-item writes the split and creates the children. */
+static inline void add_children(__global segment *s, __local const choice *best,
+                                __global segment *next, __global uint *counters, uint level,
+                                __global uint4 *chunks, __global uint *right, __global uint *parent,
+                                __global uint2 *ranges) {
     bool halved = best->axis == 3;
     uint begin = s->begin, end = s->end, node = s->node, middle = begin + best->cut;
     uint second = node + 2 * (best->cut / BVH_WIDTH);
@@ -263,19 +268,19 @@ static inline void make_children(__global segment *s, __local const choice *best
     for (uint k = 0; k < 4; k++)
         s->start[k] = best->start[k];
     right[node] = second;
-    ranges[node] = (uint2)(begin / BVH_WIDTH, leaves_of(end - begin));
+    ranges[node] = (uint2)(begin / BVH_WIDTH, leaf_count_of(end - begin));
     parent[node + 1] = parent[second] = node;
-    make_child(begin, middle, node + 1, halved ? s->lo : load_point(best->box),
-               halved ? s->hi : load_point(best->box + 3), next, &counters[level + 1], chunks,
-               counters, &s->child[0]);
-    make_child(middle, end, second, halved ? s->lo : load_point(best->box + 6),
-               halved ? s->hi : load_point(best->box + 9), next, &counters[level + 1], chunks,
-               counters, &s->child[1]);
+    add_child_segment(begin, middle, node + 1, halved ? s->lo : load_point(best->box),
+                      halved ? s->hi : load_point(best->box + 3), next, &counters[level + 1],
+                      chunks, counters, &s->child[0]);
+    add_child_segment(middle, end, second, halved ? s->lo : load_point(best->box + 6),
+                      halved ? s->hi : load_point(best->box + 9), next, &counters[level + 1],
+                      chunks, counters, &s->child[1]);
 }
 
-/* Which segments the tile meets; see above. */
-static inline uint find_slots(uint mine, uint at, __global const segment *segments,
-                              __local uint *slots, uint *begin) {
+/* Finds the segments that the tile overlaps; see above. */
+static inline uint find_tile_segments(uint mine, uint at, __global const segment *segments,
+                                      __local uint *slots, uint *begin) {
     uint item = (uint)get_local_id(0), tile_begin = at - item, slot = 0;
     *begin = mine == ABUT_NONE ? 0 : segments[mine].begin;
     if (item < 2)
@@ -290,7 +295,7 @@ static inline uint find_slots(uint mine, uint at, __global const segment *segmen
     return slot;
 }
 
-/* `old_bins` belong to the level before and will be those of the next: they are cleared. */
+/* `old_bins` belong to the level before and become those of the next: they are cleared. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 build_choose(__global const uint *order, __global const uint *segment_of,
              __global const float4 *boxes, __global segment *all_segments,
@@ -307,14 +312,14 @@ build_choose(__global const uint *order, __global const uint *segment_of,
     uint mine = at < count && counters[level] ? segment_of[at] : ABUT_NONE;
     if (item < 8)
         counts[item] = 0;
-    uint slot = find_slots(mine, at, segments, slots, &begin);
+    uint slot = find_tile_segments(mine, at, segments, slots, &begin);
     for (uint k = 0; k < 2; k++) {
         uint which = slots[k];
         __global segment *s = segments + (which == ABUT_NONE ? 0 : which);
         choose_cut(bins + (size_t)(which == ABUT_NONE ? 0 : which) * SEGMENT_BINS,
                    which == ABUT_NONE ? 0 : s->end - s->begin, allowed, words, &choices[k]);
         if (k == 1 && which != ABUT_NONE && item == 0)
-            make_children(s, &choices[1], next, counters, level, chunks, right, parent, ranges);
+            add_children(s, &choices[1], next, counters, level, chunks, right, parent, ranges);
     }
     if (mine != ABUT_NONE) {
         __local const choice *c = &choices[slot];
@@ -331,7 +336,7 @@ build_choose(__global const uint *order, __global const uint *segment_of,
 
 /* ---- moves ---- */
 
-/* The triangles of each category of a segment that stand in tiles before this one. */
+/* The number of triangles of each category of a segment in tiles before this one. */
 static inline void count_before(__global const uint *tile_counts, uint begin, uint tile,
                                 __local uint *before) {
     uint item = (uint)get_local_id(0), category = item % 4, sum = 0, first = begin / GROUP;
@@ -346,7 +351,7 @@ static inline void count_before(__global const uint *tile_counts, uint begin, ui
 }
 
 /* Counters of eight kinds, 16 bits each. */
-static inline uint4 one_of(uint kind) {
+static inline uint4 unit_count(uint kind) {
     uint word = 1u << (kind % 2 * 16);
     return (uint4)(kind / 2 == 0 ? word : 0, kind / 2 == 1 ? word : 0, kind / 2 == 2 ? word : 0,
                    kind / 2 == 3 ? word : 0);
@@ -370,7 +375,7 @@ build_move(__global const uint *order, __global const uint *segment_of, __global
     uint at = (uint)get_global_id(0), begin, kind = 0;
     size_t triangle = at < count ? order[at] : 0;
     uint mine = at < count && counters[level] ? segment_of[at] : ABUT_NONE;
-    uint slot = find_slots(mine, at, segments, slots, &begin);
+    uint slot = find_tile_segments(mine, at, segments, slots, &begin);
     clear_bins(local_bins, 4 * SEGMENT_BINS);
     count_before(tile_counts, slots[0] == ABUT_NONE ? at : segments[slots[0]].begin, at / GROUP,
                  before);
@@ -383,7 +388,8 @@ build_move(__global const uint *order, __global const uint *segment_of, __global
                                       hi, s->lo, s->hi);
     }
     uint4 total;
-    uint4 earlier = scan_counts(mine != ABUT_NONE ? one_of(kind) : (uint4)(0), scan_room, &total);
+    uint4 earlier =
+        scan_counts(mine != ABUT_NONE ? unit_count(kind) : (uint4)(0), scan_room, &total);
     uint to = at, child = ABUT_NONE;
     if (mine != ABUT_NONE) {
         __global const segment *s = &segments[mine];

@@ -1,12 +1,12 @@
-/* Positions in doubles to floats rounded down and up, in the frame of a hierarchy, and to corners
- * of triangles; for devices that have doubles. The others get floats from the host, with the same
+/* Converts positions in doubles to floats rounded down and up, in the frame of a BVH, and to
+ * corners of triangles; for devices with doubles. The host converts for the others, with the same
  * bits. */
 #include "device/group_cl.h"
 
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
-/* One item a coordinate. */
+/* One work-item per coordinate. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 round_positions(__global const double *positions, __global float *vertices, double scale,
                 uint count) {
@@ -19,8 +19,8 @@ round_positions(__global const double *positions, __global float *vertices, doub
     vertices[to + 3] = convert_float_rtp(x);
 }
 
-/* Corners of triangles, absolute: exactly those that came in (see bvh_triangle()). One item a
- * corner. */
+/* Corners of triangles in absolute coordinates: the bits of the input (see bvh_triangle()). One
+ * work-item per corner. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 round_corners(__global const double *positions, __global const uint *indices, double origin_x,
               double origin_y, double origin_z, uint count, __global double *corners) {

@@ -1,5 +1,5 @@
-/* The layout of a hierarchy for C and OpenCL C alike; bvh.h says what it means. Kernels read the
- * four children of a node as vectors. */
+/* The layout of a BVH for C and OpenCL C; bvh.h describes it. Kernels read the four children of a
+ * node as vectors. */
 #ifndef ABUTI_BVH_SHARED_H
 #define ABUTI_BVH_SHARED_H
 
@@ -9,13 +9,13 @@
 #define BVH_LEAF 0x80000000u
 #define BVH_STEPS 65535
 
-/* Splits by cost stop at this depth of the binary tree, and halves take over. */
+/* Splits by cost stop at this depth of the binary tree; below, ranges are halved. */
 #define BVH_COST_DEPTH 40
-/* Halves of at most 2^30 / 4 leaves: 28 levels more, and one for rounding. Collapsing four children
+/* Halving at most 2^30 / 4 leaves adds 28 levels, and one for rounding. Collapsing four children
  * into a node makes no path longer. */
 #define BVH_DEPTH (BVH_COST_DEPTH + 29)
-/* A traversal takes one child from the stack and puts at most four back, so a level leaves at most
- * three there: this never overflows. */
+/* A traversal pops one child and pushes at most four, so each level leaves at most three on the
+ * stack: this never overflows. */
 #define BVH_STACK_OF(depth) (3 * (depth) + 4)
 #define BVH_STACK BVH_STACK_OF(BVH_DEPTH)
 
@@ -23,12 +23,12 @@
 typedef float4 bvh_floats;
 typedef uint4 bvh_words;
 typedef ushort4 bvh_shorts;
-/* Before a long function: a CPU's compiler takes up to ten seconds to put it into a kernel, and
- * gains nothing. */
+/* For a long function: the compiler of a CPU device needs up to ten seconds to inline it into a
+ * kernel, without benefit. */
 #ifdef APART
-#define ABUTI_APART static __attribute__((noinline))
+#define ABUTI_NOINLINE static __attribute__((noinline))
 #else
-#define ABUTI_APART static inline
+#define ABUTI_NOINLINE static inline
 #endif
 /* One slot of such a vector in global memory. */
 #define BVH_AT(type, vector, slot) (((__global type *)&(vector))[slot])
@@ -40,7 +40,7 @@ typedef uint16_t bvh_shorts[BVH_WIDTH];
 #endif
 
 typedef struct bvh_node {
-    bvh_floats lo[3], hi[3]; /* of an empty slot: lo = infinity, hi = -infinity */
+    bvh_floats lo[3], hi[3]; /* an empty slot has lo = infinity, hi = -infinity */
     bvh_words child;         /* a node, BVH_LEAF + a leaf, or ABUT_NONE */
 } bvh_node;
 

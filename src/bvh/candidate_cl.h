@@ -1,19 +1,19 @@
-/* Lists of candidates, one a question: a kernel that finds them runs twice, first to count and then
- * to note them. That it is one kernel makes sure that both times it finds the same. */
+/* Lists of candidates, one per query: the kernel that finds them runs twice, first to count and
+ * then to write them. It is the same kernel, so that both runs find the same. */
 #ifndef ABUTI_BVH_CANDIDATE_CL_H
 #define ABUTI_BVH_CANDIDATE_CL_H
 
 typedef struct candidates {
-    __global uint *to; /* the next place in the list */
+    __global uint *to; /* the next entry of the list */
     uint count;
     uint fill;           /* 0 = only count */
-    uint triangle_count; /* places from here on repeat the last triangle */
+    uint triangle_count; /* later places repeat the last triangle */
 } candidates;
 
 static inline candidates candidates_of(uint fill, __global const uint *begin, __global uint *places,
-                                       uint question, uint triangle_count) {
+                                       uint query, uint triangle_count) {
     candidates c;
-    c.to = fill ? places + begin[question] : places;
+    c.to = fill ? places + begin[query] : places;
     c.count = 0;
     c.fill = fill;
     c.triangle_count = triangle_count;
@@ -28,15 +28,15 @@ static inline void candidates_add(candidates *c, uint place) {
     c->count++;
 }
 
-/* All triangles of a leaf. */
+/* Adds all triangles of a leaf. */
 static inline void candidates_add_leaf(candidates *c, uint leaf) {
     for (uint i = 0; i < BVH_WIDTH; i++)
         candidates_add(c, leaf * BVH_WIDTH + i);
 }
 
-static inline void candidates_end(const candidates *c, __global uint *begin, uint question) {
+static inline void candidates_end(const candidates *c, __global uint *begin, uint query) {
     if (!c->fill)
-        begin[question] = c->count;
+        begin[query] = c->count;
 }
 
 #endif

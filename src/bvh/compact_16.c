@@ -1,4 +1,5 @@
-/* Boxes of the compact tree as steps; see compact.h. For AVX-512, as all that reads them. */
+/* Quantised boxes of the compact tree; see compact.h. For AVX-512, as everything that reads them.
+ */
 #include "bvh/compact.h"
 
 #include "base/simd.h"
@@ -6,8 +7,8 @@
 #include <float.h>
 #include <math.h>
 
-/* On each axis steps are off by the rounding of a difference, a quotient and a product, 3 x 2^-24
- * of at most 65534 of them: less than 1/64. */
+/* On each axis steps have the error of a difference, a quotient and a product, 3 x 2^-24 of at most
+ * 65534 steps: less than 1/64. */
 void abuti_bvh_wide_fit_16(bvh_wide_node *node, const bvh_wide_rows *rows) {
     const mw filled = (mw)(0xffffu >> (BVH_COMPACT_WIDTH - node->count));
     const fw none = fw_all(INFINITY), zero = fw_all(0);

@@ -5,16 +5,16 @@
 #include "base/simd.h"
 #include "bvh/bvh.h"
 
-enum { BVH_FETCH_AHEAD = 8 /* leaves */ };
+enum { BVH_PREFETCH_LEAVES = 8 /* leaves */ };
 
-/* Asks for what comes next, since triangles are in any order: first for indices, and half as far
- * ahead for the corners that they name. */
+/* Prefetches a later leaf, since triangles are in any order: first its indices, and half as far
+ * ahead the corners that they refer to. */
 static inline __attribute__((always_inline)) void
-bvh_fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
-    if (leaf + BVH_FETCH_AHEAD >= bvh->leaf_count)
+bvh_prefetch_leaf(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
+    if (leaf + BVH_PREFETCH_LEAVES >= bvh->leaf_count)
         return;
-    const uint32_t *later = bvh->order + (size_t)(leaf + BVH_FETCH_AHEAD) * BVH_WIDTH;
-    const uint32_t *soon = bvh->order + (size_t)(leaf + BVH_FETCH_AHEAD / 2) * BVH_WIDTH;
+    const uint32_t *later = bvh->order + (size_t)(leaf + BVH_PREFETCH_LEAVES) * BVH_WIDTH;
+    const uint32_t *soon = bvh->order + (size_t)(leaf + BVH_PREFETCH_LEAVES / 2) * BVH_WIDTH;
     for (int i = 0; i < BVH_WIDTH; i++) {
         ABUTI_PREFETCH(&mesh->indices[3 * (size_t)later[i]]);
         for (size_t k = 0; k < 3; k++)
@@ -22,12 +22,12 @@ bvh_fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
     }
 }
 
-/* Corner k of all four on an axis is corner[axis][k], in the frame. */
+/* corner[axis][k] is corner k of all four on an axis, in the frame. */
 static inline __attribute__((always_inline)) void
 bvh_leaf_corners(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf, d4 corner[3][3]) {
     const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
     d4 scale = d4_all(bvh->scale);
-    bvh_fetch_later(bvh, mesh, leaf);
+    bvh_prefetch_leaf(bvh, mesh, leaf);
     for (size_t k = 0; k < 3; k++) {
         const double *from[BVH_WIDTH];
         d4 at[3];

@@ -1,7 +1,6 @@
-/* Which of a node's four boxes can matter to a query: for boxes and for straight lines.
+/* Tests of the four boxes of a node against a box or a ray.
  *
- * Boxes are tested in floats, four at once, and never one too few: what is rounded is rounded
- * outwards.
+ * Boxes are tested in floats, four at once, and conservatively: everything is rounded outwards.
  */
 #ifndef ABUTI_BVH_CULL_H
 #define ABUTI_BVH_CULL_H
@@ -21,7 +20,7 @@ static inline bvh_region bvh_region_of(const abut_bvh *bvh, const abut_box *box)
     bvh_region r;
     for (int axis = 0; axis < 3; axis++) {
         double origin = v3_get(bvh->mesh->origin, axis);
-        /* The difference is rounded before the product is: one step more. */
+        /* The difference is rounded before the product: one more step. */
         r.lo[axis] =
             nextafterf(bvh_float_below((v3_get(box->lo, axis) - origin) * bvh->scale), -INFINITY);
         r.hi[axis] =
@@ -42,38 +41,38 @@ static inline unsigned bvh_region_boxes(const bvh_region *r, const bvh_node *nod
 
 /* ---- rays ----
  *
- * Slabs. Along an axis a ray from o with direction d is inside [lo, hi] while (lo - o) / d <= t <=
- * (hi - o) / d, the two exchanged for negative d. o is known as an interval of floats, and the end
- * that gives the longer stay is taken: what is left are the roundings of d, 1 / d, the difference
- * and the product, each 2^-24 relative, so that signs are right and times err by 4 x 2^-24
- * relative. Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal"). Where d
- * is so small that 1 / d is no float, the ray moves less than the interval is widened by until it
- * has left the mesh along its longest direction, so the axis only asks whether the interval meets
- * the slab: 1 / d is infinite there, and 0 x infinity, which is no number, sets no limit.
- */
+ * Slab test. Along an axis a ray from o with direction d is inside [lo, hi] while (lo - o) / d <= t
+ * <= (hi - o) / d, with both exchanged for negative d. o is known as an interval of floats, and the
+ * end that gives the longer stay is used. The remaining errors are the roundings of d, 1 / d, the
+ * difference and the product, each 2^-24 relative, so signs are correct and times have errors of 4
+ * x 2^-24 relative. Both ends are moved apart by twice that (Ize 2013, "Robust BVH ray traversal").
+ * If d is so small that 1 / d is no float, the ray moves less than the padding of the interval
+ * until it has left the mesh along its longest direction. Then the axis only tests whether the
+ * interval overlaps the slab: 1 / d is infinite, and 0 x infinity, which is NaN, sets no limit. */
 
-#define BVH_SLAB_SLACK 0x1p-20f
-/* Directions below this, where the largest is from 1/2 to 2, count as 0. */
+#define BVH_SLAB_ROUNDING 0x1p-20f
+/* Directions below this count as 0, if the largest is from 1/2 to 2. */
 #define BVH_SLAB_PARALLEL 0x1p-100
-/* Beyond this the origin does not fit floats; boxes are then not looked at. */
-#define BVH_SLAB_FAR 0x1p40
+/* A larger origin does not fit floats; boxes are not tested then. */
+#define BVH_SLAB_ORIGIN_MAX 0x1p40
 
-typedef struct bvh_slab {
-    bool culls;            /* boxes can be tested in floats */
-    float near[3], far[3]; /* the ends of the origin's interval, for the entry and the exit */
+typedef struct bvh_ray_slabs {
+    bool is_usable; /* boxes can be tested in floats */
+    float entry_origin[3],
+        exit_origin[3]; /* the ends of the interval of the origin, for the entry and the exit */
     float inverse[3];
     bool negative[3];
-} bvh_slab;
+} bvh_ray_slabs;
 
-/* A ray in the frame; the largest of the direction is from 1/2 to 2 in magnitude. The origin may be
- * wrong by `widen` on each axis. */
-static inline bvh_slab bvh_slab_of(vec3 origin, vec3 direction, double widen) {
-    bvh_slab b;
-    b.culls = v3_max_abs(origin) < BVH_SLAB_FAR;
-    for (int axis = 0; axis < 3 && b.culls; axis++) {
+/* The slabs of a ray in the frame. The largest component of the direction is from 1/2 to 2 in
+ * magnitude. The origin may have an error of `widen` on each axis. */
+static inline bvh_ray_slabs bvh_ray_slabs_of(vec3 origin, vec3 direction, double widen) {
+    bvh_ray_slabs b;
+    b.is_usable = v3_max_abs(origin) < BVH_SLAB_ORIGIN_MAX;
+    for (int axis = 0; axis < 3 && b.is_usable; axis++) {
         double at = v3_get(origin, axis), towards = v3_get(direction, axis), wide = widen;
         bool parallel = !(fabs(towards) >= BVH_SLAB_PARALLEL);
-        if (parallel) /* |d| t, where t reaches from the origin to the end of the mesh */
+        if (parallel) /* |d| t, where t is from the origin to the end of the mesh */
             wide += fabs(towards) * (2 * (v3_max_abs(origin) + widen) + 8);
         float below = bvh_float_below(at - wide), above = bvh_float_above(at + wide);
         if (parallel || widen > 0) {
@@ -82,34 +81,35 @@ static inline bvh_slab bvh_slab_of(vec3 origin, vec3 direction, double widen) {
         }
         b.negative[axis] = towards < 0 && !parallel;
         b.inverse[axis] = parallel ? INFINITY : (float)(1 / towards);
-        b.near[axis] = b.negative[axis] ? below : above;
-        b.far[axis] = b.negative[axis] ? above : below;
+        b.entry_origin[axis] = b.negative[axis] ? below : above;
+        b.exit_origin[axis] = b.negative[axis] ? above : below;
     }
     return b;
 }
 
-/* Which of four boxes the ray may meet before `most`, and where it enters them. Never an empty
- * slot, which it would enter at infinity. */
-static inline m4 bvh_slab_meets(const bvh_slab *b, const bvh_node *node, float most, f4 *entry) {
-    f4 enter = f4_all(0), leave = f4_all(most);
+/* Which of four boxes the ray may intersect before `max_time`, and where it enters them. Never an
+ * empty slot, whose entry would be at infinity. */
+static inline m4 bvh_ray_overlaps(const bvh_ray_slabs *b, const bvh_node *node, float max_time,
+                                  f4 *entry) {
+    f4 enter = f4_all(0), leave = f4_all(max_time);
     for (int axis = 0; axis < 3; axis++) {
         const float *first = b->negative[axis] ? node->hi[axis] : node->lo[axis];
         const float *last = b->negative[axis] ? node->lo[axis] : node->hi[axis];
         f4 inverse = f4_all(b->inverse[axis]);
-        f4 in = f4_mul(f4_sub(f4_load(first), f4_all(b->near[axis])), inverse);
-        f4 out = f4_mul(f4_sub(f4_load(last), f4_all(b->far[axis])), inverse);
-        enter = f4_max(in, enter); /* no number sets no limit */
+        f4 in = f4_mul(f4_sub(f4_load(first), f4_all(b->entry_origin[axis])), inverse);
+        f4 out = f4_mul(f4_sub(f4_load(last), f4_all(b->exit_origin[axis])), inverse);
+        enter = f4_max(in, enter); /* NaN sets no limit */
         leave = f4_min(out, leave);
     }
     *entry = enter;
-    return f4_less_equal(f4_mul(enter, f4_all(1 - BVH_SLAB_SLACK)),
-                         f4_add(f4_mul(leave, f4_all(1 + BVH_SLAB_SLACK)), f4_all(FLT_MIN)));
+    return f4_less_equal(f4_mul(enter, f4_all(1 - BVH_SLAB_ROUNDING)),
+                         f4_add(f4_mul(leave, f4_all(1 + BVH_SLAB_ROUNDING)), f4_all(FLT_MIN)));
 }
 
-static inline unsigned bvh_slab_boxes(const bvh_slab *b, const bvh_node *node, float most,
-                                      float *entry) {
+static inline unsigned bvh_ray_overlap_mask(const bvh_ray_slabs *b, const bvh_node *node,
+                                            float max_time, float *entry) {
     f4 enter;
-    unsigned met = m4_bits(bvh_slab_meets(b, node, most, &enter));
+    unsigned met = m4_bits(bvh_ray_overlaps(b, node, max_time, &enter));
     f4_store(entry, enter);
     return met;
 }

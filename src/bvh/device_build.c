@@ -1,5 +1,5 @@
-/* The host's side of bvh_levels.cl, bvh_chunks.cl, bvh_nodes.cl and bvh_fit.cl: what is launched,
- * and over which memory. */
+/* The host side of bvh_levels.cl, bvh_chunks.cl, bvh_nodes.cl and bvh_fit.cl: the launches and
+ * their memory. */
 #include "bvh/build_shared.h"
 #include "bvh/device.h"
 #include "device/kit.h"
@@ -7,9 +7,9 @@
 #include <assert.h>
 
 enum {
-    /* Segments of a level from which on several groups pay. */
-    PLAN_WIDE = 4096,
-    GRAIN = 16384,
+    /* Segments of a level from which several work-groups pay off. */
+    PLAN_GROUPS_MIN = 4096,
+    VERTICES_PER_TASK = 16384,
 };
 
 _Static_assert(LEVEL_MAX + CHUNK_LEVELS <= BVH_DEPTH && LEVEL_MAX < CHUNK_COUNT,
@@ -27,7 +27,7 @@ enum {
     FIT_PYRAMID,
     FIT_NODES,
     FIT_TRIANGLES,
-    ROUND, /* of devices with doubles, and the next */
+    ROUND, /* this and the next: of devices with doubles */
     CORNERS,
     KERNELS
 };
@@ -53,9 +53,9 @@ enum {
     POSITIONS, /* in doubles */
     VERTICES,  /* six floats each */
     BOXES,     /* of triangles */
-    ORDER_0,   /* ping and pong */
+    ORDER_0,   /* alternating */
     ORDER_1,
-    SEGMENT_OF_0, /* of each position */
+    SEGMENT_OF_0, /* segment of each position */
     SEGMENT_OF_1,
     SEGMENTS, /* of all levels */
     BINS_0,
@@ -78,12 +78,12 @@ static const abuti_kit_table table = {.sources = sources,
 
 struct abuti_bvh_builder {
     abuti_kit kit;
-    double *phase_ms; /* null = nobody asks */
+    double *phase_ms; /* null = not measured */
 };
 
 #define SCRATCH(which) KIT_BUFFER(&b->kit, which)
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 void abuti_bvh_builder_plans(const abut_device *device, abuti_kit_plan plans[BVH_BUILDER_PLANS]) {
     const uint32_t kernels[BVH_BUILDER_PLANS] = {START, CHUNKS, PLAN, FIT_LEAVES,
@@ -97,8 +97,8 @@ abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **bui
     abuti_kit_plan plans[BVH_BUILDER_PLANS];
     if (device->info.group_items < GROUP)
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: its work-groups have at most %llu items, a build needs %d; use the "
-                          "CPU path",
+                          "%s: its work-groups have at most %llu work-items, but a build needs %d; "
+                          "create the BVH without a device",
                           device->info.name, (unsigned long long)device->info.group_items, GROUP);
     abuti_bvh_builder *made = abuti_allocate_zeroed(device->context, 1, sizeof *made);
     if (!made)
@@ -127,14 +127,14 @@ void abuti_bvh_builder_time(abuti_bvh_builder *builder, double phase_ms[ABUTI_BV
 
 /* ---- the mesh ---- */
 
-typedef struct writing {
+typedef struct vertex_writer {
     const abut_mesh *mesh;
     double scale;
     float *floats;
-} writing;
+} vertex_writer;
 
 static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const writing *w = data;
+    const vertex_writer *w = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
         for (int axis = 0; axis < 3; axis++) {
@@ -144,59 +144,59 @@ static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
         }
 }
 
-/* The host rounds. */
-static void round_here(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
+/* Rounds on the host. */
+static void round_on_host(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
     size_t count = mesh->vertex_count;
-    writing w = {mesh, scale, abuti_allocate(mesh->context, count, 6 * sizeof *w.floats)};
+    vertex_writer w = {mesh, scale, abuti_allocate(mesh->context, count, 6 * sizeof *w.floats)};
     if (!w.floats) {
         abuti_kit_fail(&b->kit, ABUT_ERROR_MEMORY);
         return;
     }
-    abuti_parallel_for(mesh->context, count, GRAIN, vertices_task, &w);
+    abuti_parallel_for(mesh->context, count, VERTICES_PER_TASK, vertices_task, &w);
     abuti_kit_write(&b->kit, VERTICES, 0, w.floats, count, 6 * sizeof *w.floats);
     abuti_release(mesh->context, w.floats);
 }
 
-/* The device rounds. */
-static void round_there(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
+/* Rounds on the device. */
+static void round_on_device(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
     size_t count = mesh->vertex_count;
     abuti_kit_put(&b->kit, POSITIONS, mesh->positions, count, sizeof *mesh->positions);
     ABUTI_KIT_RUN(&b->kit, ROUND, 3 * count, GROUP, SCRATCH(POSITIONS), SCRATCH(VERTICES),
                   ABUTI_VALUE(scale), ABUTI_VALUE(mesh->vertex_count));
 }
 
-/* Positions in the frame, as floats rounded down and up. */
+/* Uploads positions in the frame, as floats rounded down and up. */
 static void upload_vertices(abuti_bvh_builder *b, const abut_mesh *mesh, double scale) {
     abuti_kit_reserve(&b->kit, VERTICES, mesh->vertex_count, 6 * sizeof(float));
     if (b->kit.queue->device->info.has_doubles)
-        round_there(b, mesh, scale);
+        round_on_device(b, mesh, scale);
     else
-        round_here(b, mesh, scale);
+        round_on_host(b, mesh, scale);
 }
 
 /* ---- build ---- */
 
-/* What the host knows of a build before it starts. */
-typedef struct layout {
+/* Sizes of a build that the host knows in advance. */
+typedef struct build_layout {
     uint32_t count, leaf_count, node_count; /* triangles, leaves, nodes of the binary tree */
-    uint32_t levels, room;                  /* of segments in work, for each level */
-    uint32_t tiles, wide_most;
+    uint32_t levels, segment_capacity;      /* capacity for active segments of each level */
+    uint32_t tiles, node_max;
     float lo[4], hi[4], node_cost;
-} layout;
+} build_layout;
 
-static layout plan_layout(const abut_mesh *mesh, double scale) {
-    layout l = {.count = mesh->triangle_count};
+static build_layout plan_build(const abut_mesh *mesh, double scale) {
+    build_layout l = {.count = mesh->triangle_count};
     l.leaf_count = (l.count + BVH_WIDTH - 1) / BVH_WIDTH;
     l.node_count = 2 * l.leaf_count - 1;
     l.tiles = (l.count + GROUP - 1) / GROUP;
-    l.room = l.count / (CHUNK + 1) + 1;
+    l.segment_capacity = l.count / (CHUNK + 1) + 1;
     if (l.count > CHUNK) {
-        l.levels = LEVEL_SLACK;
+        l.levels = EXTRA_LEVELS;
         for (uint64_t size = CHUNK; size < l.count; size *= 2)
             l.levels++;
     }
     assert(l.levels <= LEVEL_MAX);
-    l.wide_most = l.leaf_count / 2 + 1;
+    l.node_max = l.leaf_count / 2 + 1;
     vec3 lo = v3_sub(mesh->bounds.lo, mesh->origin), hi = v3_sub(mesh->bounds.hi, mesh->origin);
     float extent[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -216,8 +216,8 @@ static size_t pyramid_entries(uint32_t leaf_count) {
     return sum;
 }
 
-static void reserve_scratch(abuti_bvh_builder *b, const layout *l) {
-    size_t levels = l->levels + 1, bins = l->levels ? l->room : 1;
+static void reserve_scratch(abuti_bvh_builder *b, const build_layout *l) {
+    size_t levels = l->levels + 1, bins = l->levels ? l->segment_capacity : 1;
     const struct {
         uint32_t which;
         size_t count, bytes;
@@ -227,7 +227,7 @@ static void reserve_scratch(abuti_bvh_builder *b, const layout *l) {
         {ORDER_1, l->count, 4},
         {SEGMENT_OF_0, l->count, 4},
         {SEGMENT_OF_1, l->count, 4},
-        {SEGMENTS, levels * l->room, sizeof(segment)},
+        {SEGMENTS, levels * l->segment_capacity, sizeof(segment)},
         {BINS_0, bins, SEGMENT_BINS * 4},
         {BINS_1, bins, SEGMENT_BINS * 4},
         {TILE_COUNTS, l->tiles, 32},
@@ -244,7 +244,7 @@ static void reserve_scratch(abuti_bvh_builder *b, const layout *l) {
         abuti_kit_reserve(&b->kit, list[i].which, list[i].count, list[i].bytes);
 }
 
-static void run_start(abuti_bvh_builder *b, const layout *l, const abuti_bvh_device *to) {
+static void run_start(abuti_bvh_builder *b, const build_layout *l, const abuti_bvh_device *to) {
     uint32_t whole = l->levels > 0;
     upload_vertices(b, to->mesh, to->scale);
     ABUTI_KIT_RUN(&b->kit, ROOT, GROUP, GROUP, SCRATCH(SEGMENTS), SCRATCH(BINS_0),
@@ -257,28 +257,31 @@ static void run_start(abuti_bvh_builder *b, const layout *l, const abuti_bvh_dev
                   ABUTI_LOCAL_MEMORY(SEGMENT_BINS * 4));
 }
 
-/* Leaves the order in ORDER_0 or ORDER_1, by the number of levels. */
-static void run_level(abuti_bvh_builder *b, const layout *l, uint32_t level) {
+/* Leaves the order in ORDER_0 or ORDER_1, depending on the number of levels. */
+static void run_level(abuti_bvh_builder *b, const build_layout *l, uint32_t level) {
     uint32_t odd = level % 2, left = l->levels - level - 1;
     uint32_t allowed = left < 24 ? (uint32_t)CHUNK << left : UINT32_MAX;
-    uint32_t next = level + 1 < 31 && 2u << level < l->room ? 2u << level : l->room;
+    uint32_t next =
+        level + 1 < 31 && 2u << level < l->segment_capacity ? 2u << level : l->segment_capacity;
     uint32_t old_words = left ? next * SEGMENT_BINS : 0;
     ABUTI_KIT_RUN(&b->kit, CHOOSE, l->count, GROUP, SCRATCH(ORDER_0 + odd),
                   SCRATCH(SEGMENT_OF_0 + odd), SCRATCH(BOXES), SCRATCH(SEGMENTS),
                   SCRATCH(BINS_0 + odd), SCRATCH(BINS_1 - odd), SCRATCH(TILE_COUNTS),
                   SCRATCH(COUNTER_WORDS), SCRATCH(CHUNK_LIST), SCRATCH(RIGHT), SCRATCH(PARENT),
-                  SCRATCH(RANGES), ABUTI_VALUE(l->count), ABUTI_VALUE(level), ABUTI_VALUE(l->room),
-                  ABUTI_VALUE(allowed), ABUTI_VALUE(old_words), ABUTI_LOCAL_MEMORY(CHOOSE_BYTES));
+                  SCRATCH(RANGES), ABUTI_VALUE(l->count), ABUTI_VALUE(level),
+                  ABUTI_VALUE(l->segment_capacity), ABUTI_VALUE(allowed), ABUTI_VALUE(old_words),
+                  ABUTI_LOCAL_MEMORY(CHOOSE_BYTES));
     ABUTI_KIT_RUN(&b->kit, MOVE, l->count, GROUP, SCRATCH(ORDER_0 + odd),
                   SCRATCH(SEGMENT_OF_0 + odd), SCRATCH(ORDER_1 - odd), SCRATCH(SEGMENT_OF_1 - odd),
                   SCRATCH(BOXES), SCRATCH(SEGMENTS), SCRATCH(BINS_1 - odd), SCRATCH(TILE_COUNTS),
                   SCRATCH(COUNTER_WORDS), ABUTI_VALUE(l->count), ABUTI_VALUE(level),
-                  ABUTI_VALUE(l->room), ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM),
+                  ABUTI_VALUE(l->segment_capacity), ABUTI_LOCAL_MEMORY(16 * GROUP_ROOM),
                   ABUTI_LOCAL_MEMORY(MOVE_BYTES));
 }
 
-static void run_chunks(abuti_bvh_builder *b, const layout *l, const abuti_buffer *order) {
-    /* About as many as there will be; each group takes the next when it is done. */
+static void run_chunks(abuti_bvh_builder *b, const build_layout *l, const abuti_buffer *order) {
+    /* About as many work-groups as there will be chunks; each starts the next chunk when it is
+     * done. */
     uint32_t groups = l->count / 96 + 1;
     ABUTI_KIT_GROUPS(&b->kit, CHUNKS, groups, GROUP, SCRATCH(CHUNK_LIST), SCRATCH(COUNTER_WORDS),
                      SCRATCH(BOXES), ABUTI_BUFFER(order), SCRATCH(ORDER_0 + l->levels % 2),
@@ -286,26 +289,29 @@ static void run_chunks(abuti_bvh_builder *b, const layout *l, const abuti_buffer
                      SCRATCH(PLANS), ABUTI_VALUE(l->node_cost), ABUTI_LOCAL_MEMORY(CHUNK_BYTES));
 }
 
-static void run_plan(abuti_bvh_builder *b, const layout *l) {
+static void run_plan(abuti_bvh_builder *b, const build_layout *l) {
     for (uint32_t last = l->levels; last > 0;) {
         uint32_t level = last - 1, first = 0;
-        uint32_t most = level < 31 && 1u << level < l->room ? 1u << level : l->room, groups = 1;
-        if (most > PLAN_WIDE) {
+        uint32_t most = level < 31 && 1u << level < l->segment_capacity ? 1u << level
+                                                                        : l->segment_capacity,
+                 groups = 1;
+        if (most > PLAN_GROUPS_MIN) {
             first = level;
             groups = most / GROUP;
         }
         ABUTI_KIT_GROUPS(&b->kit, PLAN, groups, GROUP, SCRATCH(SEGMENTS), SCRATCH(COUNTER_WORDS),
-                         SCRATCH(RIGHT), SCRATCH(NODE_BOXES), SCRATCH(PLANS), ABUTI_VALUE(l->room),
-                         ABUTI_VALUE(first), ABUTI_VALUE(level), ABUTI_VALUE(l->node_cost));
+                         SCRATCH(RIGHT), SCRATCH(NODE_BOXES), SCRATCH(PLANS),
+                         ABUTI_VALUE(l->segment_capacity), ABUTI_VALUE(first), ABUTI_VALUE(level),
+                         ABUTI_VALUE(l->node_cost));
         last = first;
     }
 }
 
-static void run_nodes(abuti_bvh_builder *b, const layout *l, const abuti_bvh_device *to) {
+static void run_nodes(abuti_bvh_builder *b, const build_layout *l, const abuti_bvh_device *to) {
     ABUTI_KIT_RUN(&b->kit, NODES, l->node_count, GROUP, SCRATCH(RIGHT), SCRATCH(PARENT),
                   SCRATCH(RANGES), SCRATCH(NODE_BOXES), SCRATCH(PLANS), ABUTI_BUFFER(&to->nodes),
                   ABUTI_BUFFER(&to->ranges), SCRATCH(COUNTER_WORDS), ABUTI_VALUE(l->node_count),
-                  ABUTI_VALUE(l->wide_most), ABUTI_LOCAL_MEMORY(16));
+                  ABUTI_VALUE(l->node_max), ABUTI_LOCAL_MEMORY(16));
 }
 
 static void fit_leaves(abuti_bvh_builder *b, const abuti_bvh_device *bvh) {
@@ -315,7 +321,7 @@ static void fit_leaves(abuti_bvh_builder *b, const abuti_bvh_device *bvh) {
                   ABUTI_VALUE(bvh->leaf_count));
 }
 
-/* What stands beside the hierarchy, for the vertices that are on the device. */
+/* Computes the additional arrays for the vertices that are on the device. */
 static void fit_extras(abuti_bvh_builder *b, const abut_mesh *mesh, abuti_bvh_device *bvh) {
     uint32_t places = bvh->leaf_count * BVH_WIDTH;
     if (bvh->triangles.device)
@@ -329,7 +335,7 @@ static void fit_extras(abuti_bvh_builder *b, const abut_mesh *mesh, abuti_bvh_de
                       ABUTI_VALUE(bvh->triangle_count), ABUTI_BUFFER(&bvh->corners));
 }
 
-static void run_phase(abuti_bvh_builder *b, const layout *l, const abuti_bvh_device *to,
+static void run_phase(abuti_bvh_builder *b, const build_layout *l, const abuti_bvh_device *to,
                       abuti_bvh_phase phase) {
     switch (phase) {
     case ABUTI_BVH_START:
@@ -354,7 +360,7 @@ static void run_phase(abuti_bvh_builder *b, const layout *l, const abuti_bvh_dev
     }
 }
 
-static void run_phases(abuti_bvh_builder *b, const layout *l, const abuti_bvh_device *to) {
+static void run_phases(abuti_bvh_builder *b, const build_layout *l, const abuti_bvh_device *to) {
     for (int phase = 0; phase < ABUTI_BVH_PHASES; phase++) {
         if (b->phase_ms)
             abuti_queue_clock_start(b->kit.queue);
@@ -364,13 +370,13 @@ static void run_phases(abuti_bvh_builder *b, const layout *l, const abuti_bvh_de
     }
 }
 
-/* Memory for the result. */
-static void make_room(abuti_queue *queue, const layout *l, const abut_mesh *mesh, uint32_t extras,
-                      abuti_bvh_device *to) {
-    abuti_buffer_make(queue, NULL, l->wide_most, sizeof(bvh_node), &to->nodes);
+/* Allocates the result. */
+static void allocate_result(abuti_queue *queue, const build_layout *l, const abut_mesh *mesh,
+                            uint32_t extras, abuti_bvh_device *to) {
+    abuti_buffer_make(queue, NULL, l->node_max, sizeof(bvh_node), &to->nodes);
     abuti_buffer_make(queue, NULL, l->leaf_count, sizeof(bvh_block), &to->blocks);
     abuti_buffer_make(queue, NULL, l->leaf_count, BVH_WIDTH * 4, &to->order);
-    abuti_buffer_make(queue, NULL, l->wide_most, BVH_WIDTH * 8, &to->ranges);
+    abuti_buffer_make(queue, NULL, l->node_max, BVH_WIDTH * 8, &to->ranges);
     abuti_buffer_make(queue, mesh->indices, l->count, 3 * sizeof *mesh->indices, &to->indices);
     if (extras & ABUTI_BVH_TRIANGLES)
         abuti_buffer_make(queue, NULL, l->leaf_count, BVH_WIDTH * 36, &to->triangles);
@@ -378,11 +384,11 @@ static void make_room(abuti_queue *queue, const layout *l, const abut_mesh *mesh
         abuti_buffer_make(queue, NULL, l->count, 72, &to->corners);
 }
 
-static abut_status build(abuti_bvh_builder *b, const abut_mesh *mesh, uint32_t extras,
-                         abuti_bvh_device *to) {
-    layout l = plan_layout(mesh, to->scale);
+static abut_status build_on_device(abuti_bvh_builder *b, const abut_mesh *mesh, uint32_t extras,
+                                   abuti_bvh_device *to) {
+    build_layout l = plan_build(mesh, to->scale);
     uint32_t found[2];
-    make_room(b->kit.queue, &l, mesh, extras, to);
+    allocate_result(b->kit.queue, &l, mesh, extras, to);
     reserve_scratch(b, &l);
     run_phases(b, &l, to);
     fit_extras(b, mesh, to);
@@ -392,10 +398,10 @@ static abut_status build(abuti_bvh_builder *b, const abut_mesh *mesh, uint32_t e
         return status;
     to->node_count = found[0];
     to->depth = found[1];
-    if (to->node_count < 1 || to->node_count > l.wide_most || to->depth > BVH_DEPTH)
+    if (to->node_count < 1 || to->node_count > l.node_max || to->depth > BVH_DEPTH)
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: it built a hierarchy of %u nodes and depth %u over %u triangles, "
-                          "which cannot be; use another device or the CPU path",
+                          "%s: it built an invalid BVH with %u nodes and depth %u over %u "
+                          "triangles; use another device, or create the BVH without a device",
                           to->device->info.name, to->node_count, to->depth, l.count);
     return ABUT_OK;
 }
@@ -407,7 +413,7 @@ abut_status abuti_bvh_device_build(abuti_bvh_builder *builder, abut_mesh *mesh, 
                              .triangle_count = mesh->triangle_count,
                              .leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH,
                              .scale = abuti_bvh_scale(mesh)};
-    abut_status status = build(builder, mesh, extras, &made);
+    abut_status status = build_on_device(builder, mesh, extras, &made);
     if (status)
         abuti_bvh_device_destroy(&made);
     else

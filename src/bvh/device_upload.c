@@ -1,20 +1,20 @@
-/* Hierarchies to a device and back: copies, and the corners of triangles as kernels want them. */
+/* Upload and download of BVHs, and the corners of triangles in the layout of kernels. */
 #include "bvh/device.h"
 
-enum { GRAIN = 16384 };
+enum { ELEMENTS_PER_TASK = 16384 };
 
 /* ---- corners ---- */
 
-typedef struct writing {
+typedef struct corner_writer {
     const abut_mesh *mesh;
     double scale;
     const uint32_t *order;
     float *floats;
     double *doubles;
-} writing;
+} corner_writer;
 
 static void floats_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const writing *w = data;
+    const corner_writer *w = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
         for (size_t k = 0; k < 3; k++) {
@@ -25,7 +25,7 @@ static void floats_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void doubles_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const writing *w = data;
+    const corner_writer *w = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++) {
         abut_triangle triangle = bvh_triangle(w->mesh, (uint32_t)t);
@@ -37,31 +37,31 @@ static void doubles_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 static void upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abuti_buffer *to) {
     size_t count = (size_t)bvh->leaf_count * BVH_WIDTH;
-    writing w = {.mesh = bvh->mesh, .scale = bvh->scale, .order = bvh->order};
+    corner_writer w = {.mesh = bvh->mesh, .scale = bvh->scale, .order = bvh->order};
     w.floats = abuti_allocate(bvh->context, count, 9 * sizeof *w.floats);
     if (!w.floats) {
         abuti_queue_set_error(queue, ABUT_ERROR_MEMORY);
         return;
     }
-    abuti_parallel_for(bvh->context, count, GRAIN, floats_task, &w);
+    abuti_parallel_for(bvh->context, count, ELEMENTS_PER_TASK, floats_task, &w);
     abuti_buffer_make(queue, w.floats, count, 9 * sizeof *w.floats, to);
     abuti_release(bvh->context, w.floats);
 }
 
 static void upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
     size_t count = mesh->triangle_count;
-    writing w = {.mesh = mesh};
+    corner_writer w = {.mesh = mesh};
     w.doubles = abuti_allocate(mesh->context, count, 9 * sizeof *w.doubles);
     if (!w.doubles) {
         abuti_queue_set_error(queue, ABUT_ERROR_MEMORY);
         return;
     }
-    abuti_parallel_for(mesh->context, count, GRAIN, doubles_task, &w);
+    abuti_parallel_for(mesh->context, count, ELEMENTS_PER_TASK, doubles_task, &w);
     abuti_buffer_make(queue, w.doubles, count, 9 * sizeof *w.doubles, to);
     abuti_release(mesh->context, w.doubles);
 }
 
-/* ---- all of it ---- */
+/* ---- BVHs ---- */
 
 abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uint32_t extras,
                                     abuti_bvh_device *to) {

@@ -1,38 +1,39 @@
-/* Boxes and blocks of a hierarchy, from the leaves up: the end of every build, and all of a refit.
+/* Boxes and blocks of a BVH, from the leaves up: the last step of every build, and all of a refit.
  *
- * Guarantee: each box holds what is below it. A box is rounded outwards from the doubles of its
- * triangles, once, and boxes of inner nodes are minima and maxima of those.
+ * Guarantee: each box contains everything below it. The box of a leaf is rounded outwards from the
+ * doubles of its triangles, once, and boxes of inner nodes are minima and maxima of those.
  */
 #include "bvh/corners.h"
 
 #include <math.h>
 
-enum { NODES_A_TASK = 512 };
+enum { NODES_PER_TASK = 512 };
 
 /* The box of four triangles, rounded outwards. */
 static inline void fit_box(const d4 corner[3][3], float lo[4], float hi[4]) {
-    d4 least[3], greatest[3];
+    d4 lo_corner[3], hi_corner[3];
     for (int axis = 0; axis < 3; axis++) {
         const d4 *c = corner[axis];
-        least[axis] = d4_min(c[0], d4_min(c[1], c[2]));
-        greatest[axis] = d4_max(c[0], d4_max(c[1], c[2]));
+        lo_corner[axis] = d4_min(c[0], d4_min(c[1], c[2]));
+        hi_corner[axis] = d4_max(c[0], d4_max(c[1], c[2]));
     }
 #ifdef ABUTI_SIMD_WIDE
-    f4_store(lo, f4_below_d4(d4_least_three(least)));
-    f4_store(hi, f4_above_d4(d4_greatest_three(greatest)));
+    f4_store(lo, f4_below_d4(d4_least_three(lo_corner)));
+    f4_store(hi, f4_above_d4(d4_greatest_three(hi_corner)));
 #else
     for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = bvh_float_below(d4_least(least[axis]));
-        hi[axis] = bvh_float_above(d4_greatest(greatest[axis]));
+        lo[axis] = bvh_float_below(d4_least(lo_corner[axis]));
+        hi[axis] = bvh_float_above(d4_greatest(hi_corner[axis]));
     }
 #endif
 }
 
-/* Corners on one axis as steps from its low end. Differences are those of doubles; what floats lose
- * beyond them is less than a hundredth of a step. */
-static inline void fit_steps(const d4 corner[3], float lo, float hi, uint16_t *const steps[3]) {
+/* Quantises corners on one axis, in steps from its low end. Differences are in doubles; the
+ * additional error of floats is less than a hundredth of a step. */
+static inline void quantise_corners(const d4 corner[3], float lo, float hi,
+                                    uint16_t *const steps[3]) {
     double per_step = BVH_STEPS / ((double)hi - lo);
-    f4 factor = f4_all(per_step <= FLT_MAX ? (float)per_step : 0); /* 0: too flat for steps */
+    f4 factor = f4_all(per_step <= FLT_MAX ? (float)per_step : 0); /* 0: too flat to be quantised */
     d4 from = d4_all(lo);
     for (int k = 0; k < 3; k++) {
         f4 at = f4_mul(f4_from_d4(d4_sub(corner[k], from)), factor);
@@ -52,17 +53,17 @@ static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int s
         uint16_t *steps[3] = {block->step[0][axis], block->step[1][axis], block->step[2][axis]};
         node->lo[axis][slot] = lo[axis];
         node->hi[axis][slot] = hi[axis];
-        fit_steps(corner[axis], lo[axis], hi[axis], steps);
+        quantise_corners(corner[axis], lo[axis], hi[axis], steps);
     }
 }
 
-typedef struct fitting {
+typedef struct fit_task_data {
     abut_bvh *bvh;
     const abut_mesh *mesh;
-} fitting;
+} fit_task_data;
 
 static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
-    fitting *fit = data;
+    fit_task_data *fit = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         bvh_node *node = &fit->bvh->nodes[i];
@@ -72,8 +73,8 @@ static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The box of all slots of a node into a slot of its parent; gives half the surface. */
-static double join_slots(const bvh_node *node, bvh_node *parent, int slot) {
+/* Writes the box of all slots of a node to a slot of its parent. Returns half the surface area. */
+static double fit_parent_slot(const bvh_node *node, bvh_node *parent, int slot) {
     double extent[3];
     for (int axis = 0; axis < 3; axis++) {
         float lo = node->lo[axis][0], hi = node->hi[axis][0];
@@ -90,8 +91,8 @@ static double join_slots(const bvh_node *node, bvh_node *parent, int slot) {
     return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
-/* Adds half the surface of every slot of a node. */
-static double add_slots(double sum, const bvh_node *node) {
+/* Adds half the surface area of every slot of a node. */
+static double add_half_areas(double sum, const bvh_node *node) {
     for (int slot = 0; slot < BVH_WIDTH; slot++) {
         double extent[3];
         if (node->child[slot] == ABUT_NONE)
@@ -103,40 +104,41 @@ static double add_slots(double sum, const bvh_node *node) {
     return sum;
 }
 
-static double cost_of(const abut_bvh *bvh, double sum) {
-    double whole = join_slots(&bvh->nodes[0], NULL, 0);
+static double relative_cost(const abut_bvh *bvh, double sum) {
+    double whole = fit_parent_slot(&bvh->nodes[0], NULL, 0);
     return whole > 0 ? 1 + sum / whole : 1;
 }
 
-static void fit_all(abut_bvh *bvh, const abut_mesh *mesh) {
+static void fit_tree(abut_bvh *bvh, const abut_mesh *mesh) {
     bvh->scale = abuti_bvh_scale(mesh);
-    fitting fit = {bvh, mesh};
+    fit_task_data fit = {bvh, mesh};
     double sum = 0;
-    abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
-    for (size_t i = bvh->node_count; i-- > 0;) { /* children stand after their parents */
+    abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
+    for (size_t i = bvh->node_count;
+         i-- > 0;) { /* children have higher indices than their parents */
         bvh_node *node = &bvh->nodes[i];
         for (int slot = 0; slot < BVH_WIDTH; slot++)
             if (node->child[slot] != ABUT_NONE && !(node->child[slot] & BVH_LEAF))
-                join_slots(&bvh->nodes[node->child[slot]], node, slot);
-        sum = add_slots(sum, node);
+                fit_parent_slot(&bvh->nodes[node->child[slot]], node, slot);
+        sum = add_half_areas(sum, node);
     }
-    bvh->cost = cost_of(bvh, sum);
+    bvh->cost = relative_cost(bvh, sum);
 }
 
-#ifdef LANES /* compiled once more, for AVX2 */
+#ifdef LANES /* compiled again for AVX2 */
 void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh) {
-    fit_all(bvh, mesh);
+    fit_tree(bvh, mesh);
 }
 #else
 void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh) {
-    ABUTI_8_LANES_OR(abuti_bvh_fit_8, fit_all)(bvh, mesh);
+    ABUTI_8_LANES_OR(abuti_bvh_fit_8, fit_tree)(bvh, mesh);
 }
 
 double abuti_bvh_cost(const abut_bvh *bvh) {
     double sum = 0;
     for (size_t i = bvh->node_count; i-- > 0;)
-        sum = add_slots(sum, &bvh->nodes[i]);
-    return cost_of(bvh, sum);
+        sum = add_half_areas(sum, &bvh->nodes[i]);
+    return relative_cost(bvh, sum);
 }
 
 double abuti_bvh_scale(const abut_mesh *mesh) {

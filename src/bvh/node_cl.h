@@ -1,4 +1,4 @@
-/* Nodes of a hierarchy as kernels read them, and what every walk through them needs. */
+/* Nodes of a BVH in kernels, and functions that every traversal needs. */
 #ifndef ABUTI_BVH_NODE_CL_H
 #define ABUTI_BVH_NODE_CL_H
 
@@ -6,11 +6,11 @@
 #include "geom/types_shared.h"
 
 #ifndef STACK
-#define STACK BVH_STACK /* the host may say less for a flat tree */
+#define STACK BVH_STACK /* the host may define less for a shallow tree */
 #endif
 
 #if ABUTI_REAL_BITS == 64
-/* A point less the origin, times the scale, is in the frame of the hierarchy. */
+/* Transforms a point to the frame of the BVH: (point - origin) scale. */
 typedef struct mesh_frame {
     double origin[3];
     double scale;
@@ -20,7 +20,7 @@ static inline vec3 load_point(__global const double *from) {
     return v3(from[0], from[1], from[2]);
 }
 
-/* Corners of a triangle: nine doubles. */
+/* The corners of a triangle: nine doubles. */
 static inline triangle3 load_triangle(__global const double *corners, uint triangle) {
     __global const double *c = corners + 9 * (size_t)triangle;
     triangle3 t;
@@ -37,8 +37,8 @@ static inline void sort_two(uint *a, uint *b) {
     *b = high;
 }
 
-/* Shows a leaf's four triangles of nine floats to `visit`, each with its place. The last leaf
- * repeats its last triangle. */
+/* Defines a function that calls `visit` for the four triangles of a leaf, nine floats each, with
+ * their places. The last leaf repeats its last triangle. */
 #define DEFINE_LEAF(name, state_type, visit)                                                      \
     static inline void name(state_type *state, __global const float4 *triangles, uint leaf) {     \
         __global const float4 *f = triangles + 9 * leaf;                                          \
@@ -54,20 +54,20 @@ static inline void sort_two(uint *a, uint *b) {
               (float4)(f8.yzw, 0.0f), leaf *BVH_WIDTH + 3);                                       \
     }
 
-/* Puts the children that are met on a stack. */
-static inline uint push_children(uint *stack, uint used, uint4 child, int4 met) {
-    if (met.x)
+/* Pushes the selected children. */
+static inline uint push_children(uint *stack, uint used, uint4 child, int4 is_pushed) {
+    if (is_pushed.x)
         stack[used++] = child.x;
-    if (met.y)
+    if (is_pushed.y)
         stack[used++] = child.y;
-    if (met.z)
+    if (is_pushed.z)
         stack[used++] = child.z;
-    if (met.w)
+    if (is_pushed.w)
         stack[used++] = child.w;
     return used;
 }
 
-/* The child whose number is in the lowest bits of a key. */
-#define NAME_OF(key) ((key)&2 ? ((key)&1 ? name.w : name.z) : ((key)&1 ? name.y : name.x))
+/* The child whose slot is in the lowest bits of a key. */
+#define CHILD_OF_KEY(key) ((key)&2 ? ((key)&1 ? name.w : name.z) : ((key)&1 ? name.y : name.x))
 
 #endif

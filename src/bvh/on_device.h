@@ -1,5 +1,5 @@
-/* A hierarchy on a device with what its batches share: a queue, tools, buffers for what comes from
- * the host and goes there. What each kind of question needs beside is a part; see bvh.h. */
+/* A BVH on a device with everything that its batches share: a queue, tools, buffers for input and
+ * output. What each kind of query needs in addition is an attachment; see bvh.h. */
 #ifndef ABUTI_BVH_ON_DEVICE_H
 #define ABUTI_BVH_ON_DEVICE_H
 
@@ -10,51 +10,53 @@
 
 /* Buffers of all batches. */
 enum {
-    BVH_IN,  /* questions of the host */
-    BVH_OUT, /* answers to it */
+    BVH_IN,  /* queries from the host */
+    BVH_OUT, /* results for the host */
     BVH_IO
 };
 
 struct bvh_on_device {
-    abut_context *context; /* held */
-    const abut_bvh *bvh;   /* whose tree it is, and which has signs and the CPU's arrays */
-    abuti_queue queue;     /* of the device, which it holds */
+    abut_context *context; /* holds a reference */
+    const abut_bvh *bvh;   /* the owner, with the sign data and the arrays of the CPU */
+    abuti_queue queue;     /* of the device; holds a reference to it */
     abuti_tools *tools;
-    abuti_bvh_builder *builder; /* of a tree that was built here, else null */
+    abuti_bvh_builder *builder; /* of a tree that was built here, otherwise null */
     abuti_bvh_device tree;
-    bool broken; /* a refit failed half-way */
+    bool broken; /* a refit failed */
     abuti_kit io;
-    bvh_parts parts;
+    bvh_attachments parts;
 };
 
-/* Only the device's side of a copy. */
-abut_status abuti_bvh_there_copy(const abut_bvh *bvh, abut_device *device, bvh_on_device **there);
+/* Creates only the device side of a copy. */
+abut_status abuti_bvh_upload_device_side(const abut_bvh *bvh, abut_device *device,
+                                         bvh_on_device **there);
 
-/* The compiler's options for kernels that walk through the tree. */
+/* The compiler options of kernels that traverse the tree. */
 enum { ABUTI_OPTIONS_BYTES = 64 };
 void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]);
-/* Those of a tree of some depth that is on a device, or will be. */
+/* Those for a tree of this depth that is on a device, or will be. */
 void abuti_device_options_of(const abut_device *device, uint32_t depth,
                              char options[ABUTI_OPTIONS_BYTES]);
-/* A kit on its queue with these options. */
-abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, abuti_kit *kit);
-/* Its part of a kind, made if there is none. */
-abut_status abuti_there_part(bvh_on_device *there, const bvh_part_kind *kind, bvh_part **part);
+/* Opens a kit on its queue with these options. */
+abut_status abuti_on_device_kit(bvh_on_device *there, const abuti_kit_table *table, abuti_kit *kit);
+/* Returns its attachment of a kind; creates it if there is none. */
+abut_status abuti_on_device_attachment(bvh_on_device *there, const bvh_attachment_kind *kind,
+                                       bvh_attachment **part);
 
-/* Brings answers from BVH_OUT to the host, many of them on all threads. Reports. */
-abut_status abuti_there_answers(bvh_on_device *there, void *host, size_t count, size_t bytes);
+/* Downloads results from BVH_OUT, large ones on all threads. Reports progress. */
+abut_status abuti_on_device_download(bvh_on_device *there, void *host, size_t count, size_t bytes);
 
-static inline bool there_has_doubles(const bvh_on_device *there) {
+static inline bool on_device_has_doubles(const bvh_on_device *there) {
     return there->tree.corners.device != NULL;
 }
-/* Fails where it has none. */
+/* Fails if the device does not support doubles. */
 abut_status abuti_device_check_doubles(const char *function, const bvh_on_device *bvh);
 
 static inline size_t groups_of(size_t count, size_t group) {
     return count / group + (count % group != 0);
 }
 
-/* The frame of a hierarchy, as kernels take it. */
+/* The frame of a BVH, as kernels read it. */
 typedef struct mesh_frame {
     double origin[3];
     double scale;
@@ -66,7 +68,7 @@ static inline mesh_frame frame_of(const bvh_on_device *bvh) {
     return frame;
 }
 
-/* Arrays of the tree as arguments. */
+/* Arrays of the tree as kernel arguments. */
 #define TREE(there, array) ABUTI_BUFFER(&(there)->tree.array)
 
 #endif

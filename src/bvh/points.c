@@ -25,61 +25,64 @@ abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu points; at most %u are possible at once",
                           function, in.count, ABUT_NONE - 1);
     if (in.buffer && stride != packed)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points in a buffer must be packed", function);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: points->stride is not that of packed points; points in a buffer must be packed",
+            function);
     *to = (bvh_points){in.points, in.type, stride, in.count, in.buffer, in.is_sorted};
     const abut_array array = {(void *)(uintptr_t)in.points, (abut_buffer *)(uintptr_t)in.buffer};
     return abuti_bvh_check_array(function, "points->points", bvh, array, in.count, packed);
 }
 
-/* ---- checking ---- */
+/* ---- validation ---- */
 
 enum {
-    CHECK_PARTS = 64,       /* that threads share, at most */
-    CHECK_PART_MIN = 16384, /* points */
+    CHECK_TASKS_MAX = 64,          /* at most */
+    CHECK_TASK_POINTS_MIN = 16384, /* points per task */
 };
 
-typedef struct points_check {
+typedef struct check_state {
     const bvh_points *points;
     struct {
-        size_t refused; /* the first, or SIZE_MAX */
+        size_t invalid; /* the first invalid point, or SIZE_MAX */
         box3 box;
-    } parts[CHECK_PARTS];
-} points_check;
+    } tasks[CHECK_TASKS_MAX];
+} check_state;
 
 static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
-    points_check *check = data;
+    check_state *check = data;
     box3 box = box_empty();
-    size_t refused = SIZE_MAX;
-    for (size_t i = begin; i < end && refused == SIZE_MAX; i++) {
+    size_t invalid = SIZE_MAX;
+    for (size_t i = begin; i < end && invalid == SIZE_MAX; i++) {
         vec3 p = bvh_point_at(check->points, i);
         if (!(v3_max_abs(p) <= ABUT_COORDINATE_MAX) || p.y != p.y || p.z != p.z || p.x != p.x)
-            refused = i;
+            invalid = i;
         box = box_grow(box, p);
     }
-    check->parts[chunk].refused = refused;
-    check->parts[chunk].box = box;
+    check->tasks[chunk].invalid = invalid;
+    check->tasks[chunk].box = box;
 }
 
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
                                    const bvh_points *points, box3 *bounds) {
-    points_check check;
+    check_state check;
     if (points->buffer)
         return ABUT_OK;
     check.points = points;
-    size_t part = points->count / CHECK_PARTS + 1;
-    part = part < CHECK_PART_MIN ? CHECK_PART_MIN : part;
+    size_t part = points->count / CHECK_TASKS_MAX + 1;
+    part = part < CHECK_TASK_POINTS_MIN ? CHECK_TASK_POINTS_MIN : part;
     abuti_parallel_for(context, points->count, part, check_task, &check);
     box3 box = box_empty();
     for (size_t k = 0; k < abuti_chunk_count(points->count, part); k++) {
-        size_t refused = check.parts[k].refused;
-        if (refused != SIZE_MAX) {
-            vec3 p = bvh_point_at(points, refused);
+        size_t invalid = check.tasks[k].invalid;
+        if (invalid != SIZE_MAX) {
+            vec3 p = bvh_point_at(points, invalid);
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: point %zu is (%g, %g, %g); coordinates must be finite and at "
                               "most %g in magnitude",
-                              function, refused, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+                              function, invalid, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
         }
-        box = box_join(box, check.parts[k].box);
+        box = box_join(box, check.tasks[k].box);
     }
     *bounds = box;
     return ABUT_OK;

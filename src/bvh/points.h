@@ -1,4 +1,4 @@
-/* The points of a batch: reading and checking the caller's description of them. */
+/* The points of a batch: reading and validating the description of the caller. */
 #ifndef ABUTI_BVH_POINTS_H
 #define ABUTI_BVH_POINTS_H
 
@@ -9,10 +9,10 @@ typedef struct bvh_points {
     abut_scalar_type type;
     size_t stride, count;
     const abut_buffer *buffer; /* instead of `first`; or null */
-    bool ordered; /* points that follow each other lie together: they need not be sorted */
+    bool ordered;              /* consecutive points are close in space: they need not be sorted */
 } bvh_points;
 
-/* Bytes of a point that stands close to the next. */
+/* The size of a packed point in bytes. */
 static inline size_t bvh_point_bytes(abut_scalar_type type) {
     return type == ABUT_SCALAR_FLOAT32 ? 3 * sizeof(float) : 3 * sizeof(double);
 }
@@ -29,30 +29,30 @@ static inline vec3 bvh_point_at(const bvh_points *points, size_t i) {
     return p;
 }
 
-/* Reads the description; error sentences begin with `function`. Refuses a buffer that a hierarchy
- * (null = none) cannot read. */
+/* Reads the description. Error messages begin with `function`. Fails for a buffer that a BVH (null
+ * = none) cannot read. */
 abut_status abuti_bvh_points_read(const char *function, const abut_bvh *bvh,
                                   const abut_points *points, bvh_points *to);
-/* Refuses the first point that is not finite or too large; finds the box of all. Those of a buffer
- * are left to who reads it. */
+/* Fails for the first point that is not finite or too large. Computes the bounding box of all.
+ * Points in a buffer are validated by the kernel that reads them. */
 abut_status abuti_bvh_points_check(const char *function, abut_context *context,
                                    const bvh_points *points, box3 *bounds);
 
-/* ---- batch.c: all of them, in an order that makes neighbours in space follow each other ---- */
+/* ---- batch.c: visits all points in an order in which neighbours in space are close ---- */
 
-typedef struct bvh_place {
+typedef struct bvh_sorted_point {
     uint32_t key, point;
-} bvh_place;
+} bvh_sorted_point;
 
-/* The number of the point at a place of the order; null = as they come. */
-static inline size_t bvh_place_of(const bvh_place *places, size_t i) {
-    return places ? places[i].point : i;
+/* The index of the point at a position of the order; null = the order of the caller. */
+static inline size_t bvh_point_index(const bvh_sorted_point *sorted, size_t i) {
+    return sorted ? sorted[i].point : i;
 }
 
-typedef void bvh_visit(void *data, const bvh_place *places, size_t begin, size_t end);
+typedef void bvh_visit(void *data, const bvh_sorted_point *sorted, size_t begin, size_t end);
 
-/* Calls `visit` for ranges of places that cover all points, on all threads; which points stand
- * together does not depend on their number. Reports progress as `stage`. */
+/* Calls `visit` for ranges of positions that cover all points, on all threads. The ranges do not
+ * depend on the number of threads. Reports progress as `stage`. */
 abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
                                    const box3 *bounds, const char *stage, bvh_visit *visit,
                                    void *data);

@@ -1,12 +1,12 @@
-/* What questions about inside and outside need to know of a mesh: its connected parts, its border,
- * and which parts have an inside. O(n log n), once, when first wanted; linear where vertices have
- * few sides. From indices alone where that leaves no border; such a list stays true when vertices
- * move. Else vertices in one place count as one, as long as they stay so. */
+/* Components, boundary and interior of a surface, for queries about inside and outside. O(n log n),
+ * once, on first use; linear if vertices have few edges. It is computed from indices only if these
+ * leave no boundary; such a result stays valid when vertices move. Otherwise vertices with equal
+ * coordinates are merged, and the result is valid as long as they stay equal. */
 #include "bvh/bvh.h"
 
-/* ---- parts ---- */
+/* ---- components ---- */
 
-static void list_parts(const abut_mesh *mesh, const uint32_t *part, bvh_solid_parts *parts) {
+static void list_components(const abut_mesh *mesh, const uint32_t *part, bvh_components *parts) {
     for (uint32_t i = 0; i < parts->count; i++)
         parts->vertex[i] = ABUT_NONE;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
@@ -16,60 +16,61 @@ static void list_parts(const abut_mesh *mesh, const uint32_t *part, bvh_solid_pa
     }
 }
 
-static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_solid_parts **made) {
+static abut_status create_components(const abut_bvh *bvh, const bvh_solid *solid,
+                                     bvh_components **created) {
     const abut_mesh *mesh = bvh->mesh;
     uint32_t *part = abuti_allocate(bvh->context, mesh->vertex_count, sizeof *part);
     if (!part)
         return ABUT_ERROR_MEMORY;
     const size_t count = abuti_vertex_components(mesh, solid->names, part);
     const size_t kept = solid->border_count ? mesh->vertex_count : 0;
-    bvh_solid_parts *parts =
+    bvh_components *parts =
         abuti_allocate(bvh->context, 1, sizeof *parts + (count + kept) * sizeof *parts->vertex);
     if (parts) {
         parts->count = (uint32_t)count;
         parts->vertex = (uint32_t *)(parts + 1);
         parts->part = kept ? parts->vertex + count : NULL;
-        list_parts(mesh, part, parts);
+        list_components(mesh, part, parts);
         if (kept)
             memcpy(parts->part, part, kept * sizeof *part);
-        *made = parts;
+        *created = parts;
     }
     abuti_release(bvh->context, part);
     return parts ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts) {
+abut_status abuti_bvh_components(const abut_bvh *bvh, const bvh_components **parts) {
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
-    _Atomic(bvh_solid_parts *) *kept = &((bvh_solid *)(uintptr_t)solid)->parts;
-    bvh_solid_parts *made = atomic_load(kept), *none = NULL;
-    if (!made) {
-        status = make_parts(bvh, solid, &made);
+    _Atomic(bvh_components *) *kept = &((bvh_solid *)(uintptr_t)solid)->parts;
+    bvh_components *created = atomic_load(kept), *none = NULL;
+    if (!created) {
+        status = create_components(bvh, solid, &created);
         if (status)
             return status;
-        if (!atomic_compare_exchange_strong(kept, &none, made)) {
-            abuti_release(bvh->context, made); /* another thread was faster */
-            made = none;
+        if (!atomic_compare_exchange_strong(kept, &none, created)) {
+            abuti_release(bvh->context, created); /* another thread was faster */
+            created = none;
         }
     }
-    *parts = made;
+    *parts = created;
     return ABUT_OK;
 }
 
-/* ---- all ---- */
+/* ---- solid ---- */
 
-/* Whether no two vertices are in one place, so that names change nothing. */
-static bool all_apart(const uint32_t *names, uint32_t count) {
+/* Whether no two vertices have equal coordinates, so that merging changes nothing. */
+static bool has_no_duplicates(const uint32_t *names, uint32_t count) {
     for (uint32_t v = 0; v < count; v++)
         if (names[v] != v)
             return false;
     return true;
 }
 
-static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
-                             const abuti_boundary *border) {
+static bvh_solid *allocate_solid(const abut_bvh *bvh, const uint32_t *names,
+                                 const abuti_boundary *border) {
     const abut_mesh *mesh = bvh->mesh;
     size_t table = border->count ? 2 : 0;
     while (table < 2 * (size_t)border->count)
@@ -95,7 +96,7 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
     return solid;
 }
 
-static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
+static abut_status create_solid(const abut_bvh *bvh, bvh_solid **created) {
     const abut_mesh *mesh = bvh->mesh;
     abut_context *context = bvh->context;
     uint32_t *names = NULL;
@@ -111,9 +112,9 @@ static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
             names ? abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, names)
                   : ABUT_ERROR_MEMORY;
     }
-    if (named && !status && !all_apart(names, mesh->vertex_count))
+    if (named && !status && !has_no_duplicates(names, mesh->vertex_count))
         abuti_boundary_find(&border, names);
-    if (!status && !(*made = fill_solid(bvh, names, &border)))
+    if (!status && !(*created = allocate_solid(bvh, names, &border)))
         status = ABUT_ERROR_MEMORY;
     abuti_boundary_end(&border);
     abuti_release(context, names);
@@ -122,26 +123,26 @@ static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
 
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid) {
     _Atomic(bvh_solid *) *kept = &((abut_bvh *)(uintptr_t)bvh)->solid;
-    bvh_solid *made = atomic_load(kept), *none = NULL;
-    if (!made) {
-        abut_status status = make_solid(bvh, &made);
+    bvh_solid *created = atomic_load(kept), *none = NULL;
+    if (!created) {
+        abut_status status = create_solid(bvh, &created);
         if (status)
             return status;
-        if (!atomic_compare_exchange_strong(kept, &none, made)) {
-            abuti_release(bvh->context, made); /* another thread was faster */
-            made = none;
+        if (!atomic_compare_exchange_strong(kept, &none, created)) {
+            abuti_release(bvh->context, created); /* another thread was faster */
+            created = none;
         }
     }
-    *solid = made;
+    *solid = created;
     return ABUT_OK;
 }
 
 /* ---- interior ---- */
 
-/* Lists the border of the parts that are no sheets. An edge that is run along twice more often one
- * way is listed twice in a row. */
-static void list_solid_border(const bvh_solid *solid, const uint32_t *part, const double *shares,
-                              bvh_interior *interior) {
+/* Lists the boundary of the components that are not sheets. An edge with a difference of two is
+ * listed twice in a row. */
+static void list_solid_boundary(const bvh_solid *solid, const uint32_t *part, const double *shares,
+                                bvh_interior *interior) {
     for (uint32_t i = 0; i < solid->border_count; i++) {
         const uint32_t *edge = solid->border[i];
         uint32_t *last =
@@ -155,7 +156,7 @@ static void list_solid_border(const bvh_solid *solid, const uint32_t *part, cons
 
 static abut_status fill_interior(const abut_bvh *bvh, const bvh_solid *solid, const uint32_t *part,
                                  const double *shares, bool has_solids, bool has_sheets,
-                                 bvh_interior **made) {
+                                 bvh_interior **created) {
     const abut_mesh *mesh = bvh->mesh;
     const bool both = has_solids && has_sheets;
     const size_t edges = has_solids ? solid->border_count : 0;
@@ -169,18 +170,19 @@ static abut_status fill_interior(const abut_bvh *bvh, const bvh_solid *solid, co
     interior->border = (uint32_t(*)[2])(interior + 1);
     interior->is_sheet = both ? (bool *)(interior->border + edges) : NULL;
     if (edges)
-        list_solid_border(solid, part, shares, interior);
+        list_solid_boundary(solid, part, shares, interior);
     for (size_t t = 0; both && t < mesh->triangle_count; t++)
         interior->is_sheet[t] = shares[part[mesh->indices[3 * t]]] > ABUT_SHEET_HOLE_FRACTION;
-    *made = interior;
+    *created = interior;
     return ABUT_OK;
 }
 
-static abut_status make_interior(const abut_bvh *bvh, const bvh_solid *solid, bvh_interior **made) {
-    const bvh_solid_parts *parts;
+static abut_status create_interior(const abut_bvh *bvh, const bvh_solid *solid,
+                                   bvh_interior **created) {
+    const bvh_components *parts;
     if (!solid->border_count)
-        return fill_interior(bvh, solid, NULL, NULL, true, false, made);
-    abut_status status = abuti_bvh_solid_parts(bvh, &parts);
+        return fill_interior(bvh, solid, NULL, NULL, true, false, created);
+    abut_status status = abuti_bvh_components(bvh, &parts);
     if (status)
         return status;
     double *shares = abuti_allocate(bvh->context, parts->count, sizeof *shares);
@@ -195,7 +197,7 @@ static abut_status make_interior(const abut_bvh *bvh, const bvh_solid *solid, bv
         has_solids |= !sheet;
     }
     if (!status)
-        status = fill_interior(bvh, solid, parts->part, shares, has_solids, has_sheets, made);
+        status = fill_interior(bvh, solid, parts->part, shares, has_solids, has_sheets, created);
     abuti_release(bvh->context, shares);
     return status;
 }
@@ -206,17 +208,17 @@ abut_status abuti_bvh_interior(const abut_bvh *bvh, const bvh_interior **interio
     if (status)
         return status;
     _Atomic(bvh_interior *) *kept = &((bvh_solid *)(uintptr_t)solid)->interior;
-    bvh_interior *made = atomic_load(kept), *none = NULL;
-    if (!made) {
-        status = make_interior(bvh, solid, &made);
+    bvh_interior *created = atomic_load(kept), *none = NULL;
+    if (!created) {
+        status = create_interior(bvh, solid, &created);
         if (status)
             return status;
-        if (!atomic_compare_exchange_strong(kept, &none, made)) {
-            abuti_release(bvh->context, made); /* another thread was faster */
-            made = none;
+        if (!atomic_compare_exchange_strong(kept, &none, created)) {
+            abuti_release(bvh->context, created); /* another thread was faster */
+            created = none;
         }
     }
-    *interior = made;
+    *interior = created;
     return ABUT_OK;
 }
 
@@ -229,12 +231,12 @@ void abuti_bvh_solid_destroy(abut_bvh *bvh) {
     abuti_release(bvh->context, solid);
 }
 
-bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names) {
+bool abuti_bvh_merged_vertices_coincide(const abut_mesh *mesh, const uint32_t *names) {
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
         uint32_t v = mesh->indices[i], name = names[v];
         if (name == v)
             continue;
-        if (name >= mesh->vertex_count) /* vertices that no triangle uses may have gone */
+        if (name >= mesh->vertex_count) /* unused vertices may have been removed */
             return false;
         vec3 p = mesh->positions[v], q = mesh->positions[name];
         if (p.x != q.x || p.y != q.y || p.z != q.z)
@@ -248,15 +250,15 @@ static uint64_t hash_position(vec3 p) {
     uint64_t bits[3], hash = 0;
     memcpy(bits, numbers, sizeof bits);
     for (int k = 0; k < 3; k++) {
-        hash = (hash ^ bits[k]) * 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio */
+        hash = (hash ^ bits[k]) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-/* Whether two vertices of the border have come into one place, which can close a hole. Each begins
- * one of the edges. Takes no memory, as a refit promises. */
-static bool border_closes(const abut_bvh *bvh, const bvh_solid *solid) {
+/* Whether two vertices of the boundary have become equal, which can close a hole. Each begins one
+ * of the edges. Allocates no memory, as a refit guarantees. */
+static bool has_equal_boundary_vertices(const abut_bvh *bvh, const bvh_solid *solid) {
     const vec3 *positions = bvh->mesh->positions;
     const size_t mask = solid->table_size - 1;
     for (size_t i = 0; i < solid->table_size; i++)
@@ -278,8 +280,8 @@ static bool border_closes(const abut_bvh *bvh, const bvh_solid *solid) {
 
 void abuti_bvh_solid_fit(abut_bvh *bvh) {
     bvh_solid *solid = atomic_load(&bvh->solid);
-    if (solid && ((solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names)) ||
-                  (solid->border_count && border_closes(bvh, solid))))
+    if (solid && ((solid->names && !abuti_bvh_merged_vertices_coincide(bvh->mesh, solid->names)) ||
+                  (solid->border_count && has_equal_boundary_vertices(bvh, solid))))
         abuti_bvh_solid_destroy(bvh);
     else if (solid)
         abuti_release(bvh->context, atomic_exchange(&solid->interior, NULL));

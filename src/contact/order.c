@@ -13,7 +13,7 @@
 enum { FIRST_VERTICES = 16 };
 
 typedef struct shape_digest {
-    bvh_part part;
+    bvh_attachment part;
     uint64_t value;
 } shape_digest;
 
@@ -24,21 +24,21 @@ static uint64_t compute_digest(const abut_mesh *mesh) {
     return abuti_checksum(parts, sizeof parts);
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     ((shape_digest *)(void *)part)->value = compute_digest(((const abut_bvh *)owner)->mesh);
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     (void)part;
 }
 
-static const bvh_part_kind digest_kind = {sizeof(shape_digest), create, abuti_bvh_part_forget,
-                                          destroy};
+static const bvh_attachment_kind digest_kind = {sizeof(shape_digest), create,
+                                                abuti_bvh_discard_attachment, destroy};
 
 uint64_t abuti_contact_shape_digest(const abut_bvh *bvh) {
-    bvh_part *part;
-    return abuti_bvh_part_share(bvh, &digest_kind, &part)
+    bvh_attachment *part;
+    return abuti_bvh_share_attachment(bvh, &digest_kind, &part)
                ? compute_digest(bvh->mesh) /* no memory to keep it */
                : ((const shape_digest *)(const void *)part)->value;
 }

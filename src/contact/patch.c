@@ -106,7 +106,7 @@ abut_status abuti_patch_find_at(patch_work *work, const patch_call *call) {
     abut_status status = set_bodies(work, call);
     if (status)
         return status;
-    abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
+    abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
     double out = 0;
     for (int side = 0; side < 2; side++)
         out += work->body[side].grow * work->body[side].skin->reach + 2 * work->body[side].jitter;
@@ -205,7 +205,7 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
     if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
-    abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
+    abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
     for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && call->count); k++) {
         const uint32_t side = k % 2;
         const patch_skin *skin = work->body[side].skin;
@@ -271,8 +271,8 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     pair_frame frame;
     uint32_t triangle[2];
     patch_answer answer;
-    abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    bool meets = work->near && abuti_pair_meets(&frame, triangle);
+    abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
+    bool meets = work->near && abuti_pair_find_intersection(&frame, triangle);
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
@@ -413,7 +413,7 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
             return status;
         wide += found.distance;
     }
-    abuti_pair_start(a, b, &frame);
+    abuti_pair_frame_init(a, b, &frame);
     patch_answers answers = {call->answers, call->count, call->room};
     abut_status status =
         abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps, &answers);

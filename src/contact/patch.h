@@ -40,7 +40,7 @@ typedef struct patch_cone {
 } patch_cone;
 
 typedef struct patch_skin {
-    bvh_part part;
+    bvh_attachment part;
     const abut_bvh *bvh;
     abut_topology *topology; /* of the triangles with vertices in one place as one */
     abut_topology_arrays view;

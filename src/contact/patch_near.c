@@ -106,13 +106,13 @@ static inline void shorten_by_edges(near_gap *best, const wide_triangle *a, int 
     wide zero = f4_all(0);
     wide k = wide_mul(dot3(u, v), a->per_edge_sq[i]);
     wide foot = wide_mul(dot3(gap, u), a->per_edge_sq[i]);
-    wide3 w = less3(v, k, u), beside = less3(gap, foot, u);
-    wide t = wide_div(dot3(beside, w), wide_max(dot3(w, w), f4_all(TINY)));
+    wide3 w = sub_scaled3(v, k, u), beside = sub_scaled3(gap, foot, u);
+    wide t = wide_div(dot3(beside, w), wide_max(dot3(w, w), f4_all(LENGTH_SQ_MIN)));
     t = unit_clamp(wide_sub(zero, t));
     wide s = unit_clamp(wide_add(foot, wide_mul(k, t)));
-    wide3 from = less3(gap, s, u);
+    wide3 from = sub_scaled3(gap, s, u);
     t = unit_clamp(wide_sub(zero, wide_mul(dot3(from, v), b->per_edge_sq[j])));
-    shorten(best, along3(from, t, v), wide_less(f4_all(-1), zero));
+    shorten(best, add_scaled3(from, t, v), wide_less(f4_all(-1), zero));
 }
 
 /* `turn`: 1 if the point is of a, -1 if it is of b. */
@@ -120,18 +120,18 @@ static inline void shorten_over_face(near_gap *best, const wide_triangle *t, wid
     wide zero = f4_all(0), one = f4_all(1);
     wide3 from = sub3(p, t->corner[0]);
     wide s = wide_mul(dot3(from, t->edge[0]), t->per_edge_sq[0]);
-    wide3 beside = less3(from, s, t->edge[0]);
+    wide3 beside = sub_scaled3(from, s, t->edge[0]);
     wide r = wide_mul(dot3(beside, t->w), t->per_ww), along = wide_sub(s, wide_mul(t->k, r));
     wide_mask inside = wide_and(wide_and(wide_less(zero, r), wide_less(zero, along)),
-                                wide_and(wide_less(wide_add(r, along), one), t->flat));
-    wide3 rest = less3(beside, r, t->w);
+                                wide_and(wide_less(wide_add(r, along), one), t->has_face));
+    wide3 rest = sub_scaled3(beside, r, t->w);
     wide sign = f4_all(-turn);
     shorten(best, make3(wide_mul(sign, rest.x), wide_mul(sign, rest.y), wide_mul(sign, rest.z)),
             inside);
 }
 
 static inline near_gap triangles_gap_vector(const wide_triangle *a, const wide_triangle *b) {
-    near_gap best = {f4_all(FLT_MAX), all3(0, 0, 0)};
+    near_gap best = {f4_all(FLT_MAX), broadcast3(0, 0, 0)};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             shorten_by_edges(&best, a, i, b, j);
@@ -147,8 +147,8 @@ static inline near_gap triangles_gap_vector(const wide_triangle *a, const wide_t
 /* The least and the highest of three heights. */
 static inline void find_heights(wide3 normal, wide offset, const wide3 corner[3], wide *low,
                                 wide *high) {
-    *low = wide_sub(lowest3(normal, corner), offset);
-    *high = wide_sub(highest3(normal, corner), offset);
+    *low = wide_sub(project_min3(normal, corner), offset);
+    *high = wide_sub(project_max3(normal, corner), offset);
 }
 
 /* Lanes where a is not above b; also where one is no number. */
@@ -164,14 +164,14 @@ void abuti_near_row(const near_space *space, const near_leaf *a, uint32_t i, nea
     wide_triangle one;
     wide3 normal = one_lane3(a->normal, i);
     wide low[2], high[2], length;
-    spread4(a->four.corner, i, one.corner);
+    broadcast_triangle(a->four.corner, i, one.corner);
     find_heights(b->normal, b->offset, one.corner, &low[0], &high[0]);
     find_heights(normal, one_lane(a->offset, i), b->four.corner, &low[1], &high[1]);
     wide gap = triangles_gap(one.corner, b->four.corner, &length);
     bits &= not_above(wide_max(low[0], low[1]), limit);
     bits &= not_above(wide_sub(b->behind, high[0]), e);
     bits &= not_above(wide_sub(one_lane(a->behind, i), high[1]), e);
-    bits &= not_above(gap, wide_add(wide_mul(limit, length), f4_all(GAP_UNKNOWN)));
+    bits &= not_above(gap, wide_add(wide_mul(limit, length), f4_all(GAP_UNDERFLOW)));
     row->near = row->crosses = 0;
     if (!bits)
         return;

@@ -89,11 +89,11 @@ abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *ap
     abut_status status;
     *apart = false;
     moved.pose.translation = v3_add(moved.pose.translation, shift);
-    if (!abuti_pair_start(&moved, &call->posed[1], &frame)) {
+    if (!abuti_pair_frame_init(&moved, &call->posed[1], &frame)) {
         status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
     } else {
-        abuti_pair_expect(&frame, v3_normalise(shift));
-        bool meets = abuti_pair_meets(&frame, found);
+        abuti_pair_frame_expect_direction(&frame, v3_normalise(shift));
+        bool meets = abuti_pair_find_intersection(&frame, found);
         status = abuti_stop_status("contacts");
         if (status || meets)
             return status;

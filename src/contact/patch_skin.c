@@ -140,7 +140,7 @@ static abut_status fit(patch_skin *skin) {
     return fit_cones(skin);
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     patch_skin *skin = (patch_skin *)(void *)part;
     abut_topology_destroy(skin->topology);
     ABUTI_RELEASE(part->context, skin->offset, skin->cones, skin->parts);
@@ -205,9 +205,9 @@ static double volume_at(const patch_skin *skin, const uint32_t *corner) {
  * decide for these. */
 static abut_status find_deciding(const patch_skin *skin, uint32_t *part, const uint32_t **vertex) {
     const bvh_solid *solid;
-    const bvh_solid_parts *parts;
+    const bvh_components *parts;
     abut_status status = abuti_bvh_solid(skin->bvh, &solid);
-    status = status ? status : abuti_bvh_solid_parts(skin->bvh, &parts);
+    status = status ? status : abuti_bvh_components(skin->bvh, &parts);
     if (!status) {
         abuti_vertex_components(skin->bvh->mesh, solid->names, part);
         *vertex = parts->vertex;
@@ -268,7 +268,7 @@ static abut_status make_topology(patch_skin *skin) {
     return ABUT_OK;
 }
 
-static abut_status create_facing(bvh_part *part, void *owner, bool turned) {
+static abut_status create_facing(bvh_attachment *part, void *owner, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
     skin->bvh = owner;
     skin->inward = turned;
@@ -290,10 +290,10 @@ static abut_status create_facing(bvh_part *part, void *owner, bool turned) {
     return status ? status : fit(skin);
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     return create_facing(part, owner, false);
 }
-static abut_status create_turned(bvh_part *part, void *owner) {
+static abut_status create_turned(bvh_attachment *part, void *owner) {
     return create_facing(part, owner, true);
 }
 
@@ -309,7 +309,7 @@ static bool names_hold(const patch_skin *skin) {
     return true;
 }
 
-static abut_status refit_facing(bvh_part *part, bool turned) {
+static abut_status refit_facing(bvh_attachment *part, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
     if (names_hold(skin))
         return fit(skin);
@@ -322,19 +322,20 @@ static abut_status refit_facing(bvh_part *part, bool turned) {
     return create_facing(part, (void *)(uintptr_t)bvh, turned);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     return refit_facing(part, false);
 }
-static abut_status refit_turned(bvh_part *part) {
+static abut_status refit_turned(bvh_attachment *part) {
     return refit_facing(part, true);
 }
 
-static const bvh_part_kind skin_kind = {sizeof(patch_skin), create, refit, destroy};
-static const bvh_part_kind turned_kind = {sizeof(patch_skin), create_turned, refit_turned, destroy};
+static const bvh_attachment_kind skin_kind = {sizeof(patch_skin), create, refit, destroy};
+static const bvh_attachment_kind turned_kind = {sizeof(patch_skin), create_turned, refit_turned,
+                                                destroy};
 
 abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin **skin) {
-    bvh_part *part;
-    abut_status status = abuti_bvh_part_share(bvh, turned ? &turned_kind : &skin_kind, &part);
+    bvh_attachment *part;
+    abut_status status = abuti_bvh_share_attachment(bvh, turned ? &turned_kind : &skin_kind, &part);
     if (!status)
         *skin = (const patch_skin *)(const void *)part;
     return status;

@@ -48,7 +48,7 @@ static const solid_edge segment_edge[1] = {{{0, 1}, {ABUT_NONE, ABUT_NONE}}};
 
 /* A polytope that a hierarchy keeps, relative to the mesh's origin. */
 typedef struct solid_hull {
-    bvh_part part;
+    bvh_attachment part;
     const abut_bvh *bvh;
     const char *fault; /* why it is none; null where it is one */
     solid_polytope core;
@@ -352,18 +352,18 @@ static abut_status fill(solid_hull *hull) {
     return status;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     solid_hull *hull = (solid_hull *)(void *)part;
     ABUTI_RELEASE(part->context, hull->vertices, hull->faces, hull->edges, hull->loops);
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     solid_hull *hull = (solid_hull *)(void *)part;
     hull->bvh = owner;
     return fill(hull);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     solid_hull *hull = (solid_hull *)(void *)part;
     destroy(part);
     hull->vertices = NULL;
@@ -373,15 +373,15 @@ static abut_status refit(bvh_part *part) {
     return fill(hull);
 }
 
-static const bvh_part_kind hull_kind = {sizeof(solid_hull), create, refit, destroy};
+static const bvh_attachment_kind hull_kind = {sizeof(solid_hull), create, refit, destroy};
 
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 static abut_status hull_of(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
-    bvh_part *part;
+    bvh_attachment *part;
     if (bvh->triangle_count > HULL_TRIANGLES)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; it may have %d", function,
                           bvh->triangle_count, HULL_TRIANGLES);
-    abut_status status = abuti_bvh_part_share(bvh, &hull_kind, &part);
+    abut_status status = abuti_bvh_share_attachment(bvh, &hull_kind, &part);
     if (status)
         return status;
     *hull = (const solid_hull *)(const void *)part;

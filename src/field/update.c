@@ -188,7 +188,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
 
 abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
     abut_field *next = NULL;
-    abut_status status = abuti_bvh_host(bvh);
+    abut_status status = abuti_bvh_ensure_host(bvh);
     status = status ? status : make_next(field, bvh, &next, recomputed);
     if (status)
         return status;

@@ -62,19 +62,19 @@ struct map_device {
 /* ---- kernels that belong to the tree of a body ---- */
 
 typedef struct map_part {
-    bvh_part part;
+    bvh_attachment part;
     abuti_kit kit;
 } map_part;
 
-static abut_status part_create(bvh_part *part, void *owner) {
-    return abuti_there_kit(owner, &table, &((map_part *)part)->kit);
+static abut_status part_create(bvh_attachment *part, void *owner) {
+    return abuti_on_device_kit(owner, &table, &((map_part *)part)->kit);
 }
 
-static void part_destroy(bvh_part *part) {
+static void part_destroy(bvh_attachment *part) {
     abuti_kit_close(&((map_part *)part)->kit);
 }
 
-static const bvh_part_kind map_kind = {sizeof(map_part), part_create, NULL, part_destroy};
+static const bvh_attachment_kind map_kind = {sizeof(map_part), part_create, NULL, part_destroy};
 
 /* ---- create ---- */
 
@@ -132,7 +132,7 @@ static void destroy(abut_map *map) {
 /* Whether a body can be asked there. */
 static bool is_there(const abut_map *map, const abut_bvh *bvh) {
     if (!bvh->there || bvh->there->queue.device != map->device->queue.device ||
-        !there_has_doubles(bvh->there))
+        !on_device_has_doubles(bvh->there))
         return false;
     const struct bvh_sign *sign = bvh_sign_of(bvh);
     return !sign || (sign->closed && sign->method == ABUT_SIGN_WINDING);
@@ -216,8 +216,9 @@ static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t oth
     const mesh_frame frame = frame_of(there);
     const map_asking asking = asking_of(map, posed, other, limit, first);
     map_part *part;
-    abut_status status = abuti_bvh_there_check("abut_map_compute_distance", posed->bvh);
-    status = status ? status : abuti_there_part(there, &map_kind, (bvh_part **)&part);
+    abut_status status = abuti_bvh_check_on_device("abut_map_compute_distance", posed->bvh);
+    status =
+        status ? status : abuti_on_device_attachment(there, &map_kind, (bvh_attachment **)&part);
     if (status)
         return status;
     ABUTI_KIT_RUN(&part->kit, FIND, map->sample_count, MAP_GROUP, TREE(there, nodes),
@@ -258,7 +259,7 @@ static abut_status compute_distances(abut_map *map, const abut_posed *others, ui
     }
     if (!all || first == ABUT_NONE)
         return abuti_map_on_cpu.find(map, others, count, limit);
-    abut_status status = abuti_bvh_there_check("abut_map_compute_distance", others[first].bvh);
+    abut_status status = abuti_bvh_check_on_device("abut_map_compute_distance", others[first].bvh);
     status = status ? status : send_positions(map, others[first].bvh->there);
     for (uint32_t i = first; i < count && !status; i++) {
         if (abuti_map_gap(map, &others[i]) > limit)
@@ -317,7 +318,7 @@ static abut_status find_apart(abut_map *map, double limit) {
     const abut_posed posed = {d->own, {{0, 0, 0, 0}, {0, 0, 0}}};
     const mesh_frame frame = frame_of(there);
     const map_asking asking = asking_of(map, &posed, 0, limit, true);
-    status = abuti_there_part(there, &map_kind, (bvh_part **)&part);
+    status = abuti_on_device_attachment(there, &map_kind, (bvh_attachment **)&part);
     status = status ? status : send_positions(map, there);
     if (status)
         return status;

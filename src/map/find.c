@@ -150,7 +150,7 @@ static abut_status ask_body(finding *f) {
     nearest_batch batch = {.bvh = bvh,
                            .points = {.count = f->count, .ordered = true},
                            .radius = f->limit,
-                           .finish = f->has_sign ? abuti_sign_set : NULL,
+                           .complete = f->has_sign ? abuti_sign_set : NULL,
                            .read = read_samples,
                            .keep = keep_answers,
                            .user = f};

@@ -89,7 +89,7 @@ static double least_at(const piece *p, int corner) {
 }
 
 /* No point of the piece is farther from b. */
-static double bound_of(const hausdorff *h, const piece *p) {
+static double find_bound(const hausdorff *h, const piece *p) {
     double bound = INFINITY, side[3];
     for (int c = 0; c < TRIED; c++)
         bound = real_min(bound, greatest_of(p->d[c]));
@@ -168,7 +168,7 @@ static void bounds_task(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         uint32_t triangle = h->a_bvh->order[i];
         piece p = whole(h, triangle);
-        h->pending[i] = (sort_key){key_of(bound_of(h, &p)), triangle};
+        h->pending[i] = (sort_key){key_of(find_bound(h, &p)), triangle};
     }
 }
 
@@ -316,7 +316,7 @@ static bool is_on_vertices(const piece *p) {
  * long as that is open. */
 static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
                        covering *covered) {
-    double bound = bound_of(h, p), height;
+    double bound = find_bound(h, p), height;
     vec3 point;
     *covered = COVER_NONE;
     for (int c = 0; c < TRIED && bound > found->lower + h->tolerance; c++) {
@@ -324,7 +324,7 @@ static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, pi
             continue;
         find_candidate_triangle(h, found, triangle, p, c, c < MIDDLE ? p->corner[c] : middle_of(p),
                                 c < MIDDLE ? least_at(p, c) : bound);
-        bound = bound_of(h, p);
+        bound = find_bound(h, p);
     }
     if (bound > found->lower + h->tolerance && p->level < CUTS_BY_SIGHT)
         *covered = abuti_hausdorff_cover(h, triangle, p, bound, &height, &point);
@@ -334,7 +334,7 @@ static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, pi
         point = middle_of(p);
     if (bound > found->lower + h->tolerance && (*covered == COVER_WHOLE || !p->asked[MIDDLE])) {
         find_candidate_triangle(h, found, triangle, p, MIDDLE, point, bound);
-        bound = real_min(bound, bound_of(h, p));
+        bound = real_min(bound, find_bound(h, p));
     }
     if (bound > found->lower + h->tolerance && p->level < LEVELS)
         return false;
@@ -486,8 +486,8 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
                                abut_map_hausdorff_result *result) {
     if (!a || !b || !result)
         return abuti_null(__func__, !a ? "a" : !b ? "b" : "result");
-    abut_status status = abuti_bvh_host(a);
-    status = status ? status : abuti_bvh_host(b);
+    abut_status status = abuti_bvh_ensure_host(a);
+    status = status ? status : abuti_bvh_ensure_host(b);
     if (status)
         return status;
     hausdorff h = {

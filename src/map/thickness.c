@@ -94,7 +94,7 @@ static void planes_task(void *data, size_t chunk, size_t begin, size_t end) {
 /* Straight in; the distance is the way. */
 static map_found shoot(const thickness *t, vec3 point, vec3 inwards) {
     const abut_ray ray = {v3_along(point, t->start, inwards), inwards};
-    abut_ray_hit hit = abuti_ray_leave(t->bvh, &ray, t->limit);
+    abut_ray_hit hit = abuti_ray_find_exit(t->bvh, &ray, t->limit);
     map_found found = map_found_nothing();
     if (hit.triangle == ABUT_NONE || !(hit.parameter + t->start <= t->limit))
         return found;

@@ -1,76 +1,78 @@
-/* Many points at once: their order, and their nearest points.
+/* Batches of closest-point queries: the order of the points, and their searches.
  *
- * Method: points are sorted along a Morton curve over their own box, so that neighbours in the
- * order are neighbours in space. Where there are many of them, lists take over (batch_lists.c).
- * Else they are searched for one by one: what one search has brought into the cache serves the
- * next, and the nearest point of one is a good bound for the next. Answers do not depend on that.
+ * Method: points are sorted along a Morton curve over their own bounding box, so that neighbours in
+ * the order are neighbours in space. If there are many points, feature lists are used
+ * (batch_lists.c). Otherwise they are searched one by one: data that one search has loaded into the
+ * cache is used by the next, and the closest point of one is a good bound for the next. Results do
+ * not depend on that.
  */
 #include "nearest/batch.h"
 
 #include <math.h>
 
 enum {
-    MORTON_BITS = 10, /* an axis */
+    MORTON_BITS = 10, /* per axis */
     RADIX_BITS = 10,
     RADIX = 1 << RADIX_BITS,
-    POINTS_A_TASK = 512,
-    TASKS_A_REPORT = 64,
-    SORT_MIN = 16,              /* fewer points are not worth sorting */
-    SORT_PARTS = 64,            /* that threads share, at most */
-    SORT_PART_MIN = 64 * RADIX, /* points, so that counting is the lesser part */
-    /* Lists pay from two points a triangle on (measured: 1.3 to 2 on models of 6,000 and 69,000
-     * triangles, all about or near the surface), and never for so few points that memory has hardly
-     * been taken when all is done. */
-    LISTS_A_TRIANGLE = 2,
-    /* Points in order begin with a near triangle, that of the last one: of four a triangle lists
-     * take half as long again on a scan, and 2.5 times as long far from a model of 16,000
-     * triangles; of eleven three quarters. */
-    LISTS_A_TRIANGLE_IN_ORDER = 8,
+    POINTS_PER_TASK = 512,
+    TASKS_PER_REPORT = 64,
+    SORT_MIN = 16,                     /* fewer points are not sorted */
+    SORT_TASKS_MAX = 64,               /* at most */
+    SORT_TASK_POINTS_MIN = 64 * RADIX, /* points, so that counting is the smaller part */
+    /* Lists pay off from two points per triangle (measured: 1.3 to 2 on models of 6,000 and 69,000
+     * triangles, all around or near the surface), and never for so few points that the allocation
+     * dominates. */
+    LISTS_POINTS_PER_TRIANGLE = 2,
+    /* Sorted points start with a near triangle, that of the previous point. With four per triangle
+     * lists take half as long again on a scan, and 2.5 times as long far from a model of 16,000
+     * triangles; with eleven three quarters. */
+    LISTS_SORTED_POINTS_PER_TRIANGLE = 8,
     LISTS_MIN = 1024,
 };
 
-typedef struct batch {
+typedef struct point_order {
     const bvh_points *points;
     const box3 *bounds;
-    bvh_place *places; /* null = as they come */
-    size_t begin;      /* of the part that runs */
+    bvh_sorted_point *sorted; /* null = the order of the caller */
+    size_t begin;             /* of the current range */
     bvh_visit *visit;
     void *data;
-} batch;
+} point_order;
 
 /* ---- order ---- */
 
-static uint32_t cell_on(double x, double lo, double per_cell) {
+static uint32_t morton_cell(double x, double lo, double per_cell) {
     double cell = (x - lo) * per_cell;
     return cell >= (1 << MORTON_BITS) ? (1 << MORTON_BITS) - 1 : cell > 0 ? (uint32_t)cell : 0;
 }
 
 static void keys_task(void *data, size_t chunk, size_t begin, size_t end) {
-    batch *b = data;
+    point_order *b = data;
     (void)chunk;
     vec3 lo = b->bounds->lo, extent = v3_sub(b->bounds->hi, lo);
-    /* cubes, so that all axes count alike; tiny extents give infinity, and then zeros or the end */
+    /* cubes, so that all axes count equally; tiny extents give infinity, and then the first or the
+     * last cell */
     double per_cell = (1 << MORTON_BITS) / v3_max_abs(extent);
     for (size_t i = begin; i < end; i++) {
         vec3 p = bvh_point_at(b->points, i);
-        b->places[i].key =
-            (uint32_t)morton_code(cell_on(p.x, lo.x, per_cell), cell_on(p.y, lo.y, per_cell),
-                                  cell_on(p.z, lo.z, per_cell));
-        b->places[i].point = (uint32_t)i;
+        b->sorted[i].key = (uint32_t)morton_code(morton_cell(p.x, lo.x, per_cell),
+                                                 morton_cell(p.y, lo.y, per_cell),
+                                                 morton_cell(p.z, lo.z, per_cell));
+        b->sorted[i].point = (uint32_t)i;
     }
 }
 
-/* One pass of a sort by digits: every part counts its digits, and from the sums of all it knows
- * where its own go, in order. */
-typedef struct sorting {
-    const bvh_place *from;
-    bvh_place *to;
-    uint32_t *starts; /* RADIX for each part */
+/* One pass of a radix sort: every task counts its digits, and the sums of all give the destination
+ * of its own, in order. */
+typedef struct radix_pass {
+    const bvh_sorted_point *from;
+    bvh_sorted_point *to;
+    uint32_t *starts; /* RADIX for each task */
     int shift;
-} sorting;
+} radix_pass;
 
 static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const sorting *s = data;
+    const radix_pass *s = data;
     uint32_t *starts = s->starts + chunk * RADIX;
     memset(starts, 0, RADIX * sizeof *starts);
     for (size_t i = begin; i < end; i++)
@@ -78,18 +80,18 @@ static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const sorting *s = data;
+    const radix_pass *s = data;
     uint32_t *starts = s->starts + chunk * RADIX;
     for (size_t i = begin; i < end; i++)
         s->to[starts[s->from[i].key >> s->shift & (RADIX - 1)]++] = s->from[i];
 }
 
-/* Stable, by the digits from the lowest on; three passes, so the outcome is in `spare`. */
-static void sort_places(abut_context *context, bvh_place *places, bvh_place *spare, size_t count,
-                        size_t part, uint32_t *starts) {
+/* Stable, from the lowest digit; three passes, so the result is in `spare`. */
+static void radix_sort(abut_context *context, bvh_sorted_point *sorted, bvh_sorted_point *spare,
+                       size_t count, size_t part, uint32_t *starts) {
     size_t parts = abuti_chunk_count(count, part);
     for (int shift = 0; shift < 3 * MORTON_BITS; shift += RADIX_BITS) {
-        sorting s = {places, spare, starts, shift};
+        radix_pass s = {sorted, spare, starts, shift};
         abuti_parallel_for(context, count, part, count_task, &s);
         uint32_t sum = 0;
         for (size_t d = 0; d < RADIX; d++)
@@ -99,51 +101,51 @@ static void sort_places(abut_context *context, bvh_place *places, bvh_place *spa
                 sum += here;
             }
         abuti_parallel_for(context, count, part, move_task, &s);
-        bvh_place *kept = places;
-        places = spare;
+        bvh_sorted_point *kept = sorted;
+        sorted = spare;
         spare = kept;
     }
 }
 
-/* Gives the order, in one of two arrays of one allocation. */
-static abut_status order_points(batch *b, abut_context *context, bvh_place **memory) {
-    size_t count = b->points->count, part = count / SORT_PARTS + 1;
-    part = part < SORT_PART_MIN ? SORT_PART_MIN : part;
+/* Computes the order, in one of two arrays of one allocation. */
+static abut_status order_points(point_order *b, abut_context *context, bvh_sorted_point **memory) {
+    size_t count = b->points->count, part = count / SORT_TASKS_MAX + 1;
+    part = part < SORT_TASK_POINTS_MIN ? SORT_TASK_POINTS_MIN : part;
     *memory = abuti_allocate(context, count, 2 * sizeof **memory);
     uint32_t *starts =
         abuti_allocate(context, abuti_chunk_count(count, part), RADIX * sizeof *starts);
     abut_status status = *memory && starts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        b->places = *memory;
-        abuti_parallel_for(context, count, POINTS_A_TASK * TASKS_A_REPORT, keys_task, b);
-        sort_places(context, *memory, *memory + count, count, part, starts);
-        b->places = *memory + count;
+        b->sorted = *memory;
+        abuti_parallel_for(context, count, POINTS_PER_TASK * TASKS_PER_REPORT, keys_task, b);
+        radix_sort(context, *memory, *memory + count, count, part, starts);
+        b->sorted = *memory + count;
     }
     abuti_release(context, starts);
     return status;
 }
 
-/* ---- work ---- */
+/* ---- ranges ---- */
 
 static void visit_task(void *data, size_t chunk, size_t begin, size_t end) {
-    batch *b = data;
+    point_order *b = data;
     (void)chunk;
-    b->visit(b->data, b->places, b->begin + begin, b->begin + end);
+    b->visit(b->data, b->sorted, b->begin + begin, b->begin + end);
 }
 
 abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *points,
                                    const box3 *bounds, const char *stage, bvh_visit *visit,
                                    void *data) {
-    batch b = {.points = points, .bounds = bounds, .visit = visit, .data = data};
-    bvh_place *memory = NULL;
+    point_order b = {.points = points, .bounds = bounds, .visit = visit, .data = data};
+    bvh_sorted_point *memory = NULL;
     abut_status status = ABUT_OK;
     if (points->count >= SORT_MIN)
         status = order_points(&b, context, &memory);
-    const size_t part = (size_t)POINTS_A_TASK * TASKS_A_REPORT;
+    const size_t part = (size_t)POINTS_PER_TASK * TASKS_PER_REPORT;
     for (size_t begin = 0; begin < points->count && !status; begin += part) {
         size_t count = points->count - begin < part ? points->count - begin : part;
         b.begin = begin;
-        status = abuti_parallel_try(context, stage, count, POINTS_A_TASK, visit_task, &b);
+        status = abuti_parallel_try(context, stage, count, POINTS_PER_TASK, visit_task, &b);
         if (status)
             break;
         status = abuti_progress(context, stage, (double)(begin + count) / (double)points->count);
@@ -152,28 +154,28 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
     return status;
 }
 
-/* ---- nearest points ---- */
+/* ---- closest points ---- */
 
-/* Answers points one by one, each with a hint from the last. */
-static void nearest_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+/* Searches points one by one, each with a hint from the previous one. */
+static void search_range(void *data, const bvh_sorted_point *sorted, size_t begin, size_t end) {
     const nearest_batch *b = data;
     bvh_hint hint;
     nearest_ball ball;
     hint.known = ball.is = false;
     for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_place_of(places, i);
+        size_t point = bvh_point_index(sorted, i);
         vec3 p = bvh_point_at(&b->points, point);
         if (i % 16 == 0 && abuti_stop(b->bvh->context, "nearest"))
             return;
         abuti_nearest_point(b->bvh, p, b->radius, &hint, &b->nearest[point]);
-        if (b->finish)
-            b->finish(b->bvh, p, &ball, &b->nearest[point]);
+        if (b->complete)
+            b->complete(b->bvh, p, &ball, &b->nearest[point]);
     }
 }
 
-/* A stray point far away shall not put all others into one cell: the box of the mesh, three times
- * as large, is enough, unless all points are outside. */
-static box3 box_near(const abut_mesh *mesh, const box3 *bounds) {
+/* The bounds for sorting: a distant point must not move all others into one cell, so the bounds are
+ * clipped to the box of the mesh, three times as large, unless all points are outside. */
+static box3 clip_bounds(const abut_mesh *mesh, const box3 *bounds) {
     double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
     vec3 more = v3(size, size, size);
     box3 box = {v3_max(bounds->lo, v3_sub(mesh->bounds.lo, more)),
@@ -183,22 +185,22 @@ static box3 box_near(const abut_mesh *mesh, const box3 *bounds) {
 
 static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     abut_context *context = b->bvh->context;
-    box3 box = box_near(b->bvh->mesh, bounds);
-    batch order = {.points = &b->points, .bounds = &box};
-    bvh_place *memory = NULL;
+    box3 box = clip_bounds(b->bvh->mesh, bounds);
+    point_order order = {.points = &b->points, .bounds = &box};
+    bvh_sorted_point *memory = NULL;
     abut_status status = order_points(&order, context, &memory);
-    b->places = order.places;
+    b->places = order.sorted;
     status = status ? status : abuti_batch_lists(b);
     abuti_release(context, memory);
     return status;
 }
 
-/* Points that are made: too few for lists. */
-static void made_task(void *data, size_t chunk, size_t begin, size_t end) {
+/* Generated points, if there are too few for lists. */
+static void generated_task(void *data, size_t chunk, size_t begin, size_t end) {
     const nearest_batch *b = data;
     const uint32_t count = (uint32_t)(end - begin);
-    vec3 points[POINTS_A_TASK];
-    abut_nearest answers[POINTS_A_TASK];
+    vec3 points[POINTS_PER_TASK];
+    abut_nearest answers[POINTS_PER_TASK];
     bvh_hint hint;
     nearest_ball ball;
     (void)chunk;
@@ -208,20 +210,22 @@ static void made_task(void *data, size_t chunk, size_t begin, size_t end) {
         if (i % 16 == 0 && abuti_stop(b->bvh->context, "nearest"))
             return;
         abuti_nearest_point(b->bvh, points[i], b->radius, &hint, &answers[i]);
-        if (b->finish)
-            b->finish(b->bvh, points[i], &ball, &answers[i]);
+        if (b->complete)
+            b->complete(b->bvh, points[i], &ball, &answers[i]);
     }
     b->keep(b->user, begin, count, points, answers);
 }
 
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
-    const size_t each = b->points.ordered ? LISTS_A_TRIANGLE_IN_ORDER : LISTS_A_TRIANGLE;
+    const size_t each =
+        b->points.ordered ? LISTS_SORTED_POINTS_PER_TRIANGLE : LISTS_POINTS_PER_TRIANGLE;
     if (count >= LISTS_MIN && count / each >= b->bvh->triangle_count)
         return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
     if (b->read)
-        return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_A_TASK, made_task, b);
-    return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", nearest_visit, b);
+        return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_PER_TASK,
+                                  generated_task, b);
+    return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", search_range, b);
 }
 
 abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *points, double radius,
@@ -237,6 +241,6 @@ abut_status abut_nearest_point_batch(const abut_bvh *bvh, const abut_points *poi
     status = status ? status : abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds);
     if (status || !b.points.count)
         return status;
-    return bvh->there ? abuti_nearest_there(__func__, bvh->there, &b.points, radius, nearest)
+    return bvh->there ? abuti_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest)
                       : abuti_batch_nearest(&b, &bounds);
 }

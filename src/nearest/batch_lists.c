@@ -1,44 +1,44 @@
-/* A batch of nearest points by lists of features.
+/* A batch of closest points by feature lists.
  *
- * Method: sorted points are taken in runs. The list of a run comes from the hierarchy
- * (regions.h). Then the run is divided, each time the points have become a few times fewer their
- * box gets a list of its own, and sixteen points or fewer are measured against what is left. That
- * leaves one feature a point or, as far as floats can tell, several, and the triangles of these are
- * measured in doubles. Sorted points are divided where the highest bit of the keys changes, which
- * is a division of space in halves; points that come in groups, in the middle.
+ * Method: sorted points are processed in runs. The list of a run is collected from the BVH
+ * (regions.h). Then the run is divided. Each time the points have become a few times fewer their
+ * box gets a list of its own, and sixteen points or fewer are measured against the remaining
+ * features. That leaves one feature per point or, if floats cannot decide, several, and the
+ * triangles of these are measured in doubles. Sorted points are divided where the highest bit of
+ * the keys changes, which is a division of space in halves; generated points in the middle.
  *
- * Nothing that wins is lost. The answer is the lowest triangle T of those with the least distance
- * in doubles, as triangle_closest_point() gives it, which need not be exactly nearest. In the frame
+ * No result is lost. The result is the lowest triangle T of those with the smallest distance in
+ * doubles, as triangle_closest_point() computes it, which need not be exactly nearest. In the frame
  * let M = largest coordinate of the point p + 2, which bounds all coordinate differences, and m =
- * 2^-17 M the margin. Distances in doubles err by 4 ulp, so that T is further than the mesh by at
- * most 2^-49 M, and the square of its distance d is greater by at most D = 2^-47 M^2. Let q be the
- * point of T that is nearest to p. It lies on a feature F of T. If p is no more than m outside each
+ * 2^-17 M the margin. Distances in doubles have errors of 4 ulp, so T is further than the mesh by
+ * at most 2^-49 M, and the square of its distance d is greater by at most D = 2^-47 M^2. Let q be
+ * the point of T that is nearest to p. It is on a feature F of T. If p is at most m outside each
  * vector of F, F is kept, and T measured. Suppose that it is outside by more, of which less than a
  * tenth may be error.
- *   - Not by a face's own borders, nor by the ends of an edge: then q would not be nearest.
- *   - An edge of a vertex: it is at least 2^-20 long, and going along it from q makes the square
- *     less by 2^-20 x 0.9 m > 2^-38 M, which is more than D as long as M < 2^9.
- *   - A face of an edge, with sines of at least 1/64 at both ends: going into it from q, which is y
- *     from the nearer end V, makes the square less by 0.9 m y / 64 at least, so y < 2^-23 M. Then V
- *     takes the place of F: its distance squared is at most d^2 + y^2, and by the above it is kept,
- *     as 2^-38 M is more than D + 2^-46 M^2.
- *   - Where T is no feature because it is lower than 2^-20, one of its edges or vertices that is
- *     kept is marked, and the point is searched for.
- * Points with coordinates of 64 and more are searched for too.
+ *   - Not by the edges of a face itself, nor by the ends of an edge: then q would not be nearest.
+ *   - By an edge of a vertex: it is at least 2^-20 long, and moving q along it decreases the square
+ *     by 2^-20 x 0.9 m > 2^-38 M, which is more than D as long as M < 2^9.
+ *   - By a face of an edge, with sines of at least 1/64 at both ends: moving q, which is y from the
+ *     nearer end V, into the face decreases the square by at least 0.9 m y / 64, so y < 2^-23 M.
+ *     Then V replaces F: its squared distance is at most d^2 + y^2, and by the above it is kept, as
+ *     2^-38 M is more than D + 2^-46 M^2.
+ *   - If T is no feature because its height is below 2^-20, one of its edges or vertices that is
+ *     kept is marked, and the point is searched. Points with coordinates of 64 and more are
+ *     searched too.
  *
- * Around a vertex v that is nearest there are six triangles or so, of which only the lowest is
- * needed: let r be another corner, both relative to the query, S the sum of the squares of all
- * corners, and e the rounding of doubles. If v . (r - v) > 2^-36 S for both others, and no height
- * is less than 2^-15 sqrt(S), all signs in triangle_closest_point() are those of exact numbers: the
- * foot on the face is outside by 2^-36 sqrt(S) and computed with an error of 2 e S / height
- * (closest_shared.h), which is less; feet on the two edges at v are clamped to v itself, whose
- * offset is without rounding; and the third edge is further. So the distance is the length of v,
- * bit for bit the same for all such triangles. That is so where p is behind all edges of v by m, of
- * which a tenth may be error, and heights, and hence edges, are at least 16 m = 2^-13 M: v . (r -
- * v) > 0.9 m 2^-13 M > 2^-31 M^2, and 2^-36 S < 2^-32 M^2, as S < 12 M^2.
+ * A vertex v that is nearest has about six triangles, of which only the lowest is needed. Let r be
+ * another corner, both relative to the query, S the sum of the squares of all corners, and e the
+ * rounding error of doubles. If v . (r - v) > 2^-36 S for both others, and no height is less than
+ * 2^-15 sqrt(S), all signs in triangle_closest_point() are those of exact numbers: the foot on the
+ * face is outside by 2^-36 sqrt(S) and computed with an error of 2 e S / height (closest_shared.h),
+ * which is less; feet on the two edges at v are clamped to v itself, whose offset has no rounding
+ * error; and the third edge is further. So the distance is the length of v, with the same bits for
+ * all such triangles. These conditions hold if p is behind all edges of v by m, of which a tenth
+ * may be error, and heights, and hence edges, are at least 16 m = 2^-13 M: v . (r - v) > 0.9 m
+ * 2^-13 M > 2^-31 M^2, and 2^-36 S < 2^-32 M^2, as S < 12 M^2.
  *
- * Where it does not pay: a run whose list is too long for its points is halved, and in the end its
- * points are searched one by one. So are points far away, where floats tell nothing.
+ * Fallback: a run whose list is too long for its points is halved, and in the end its points are
+ * searched one by one. So are distant points, where floats cannot distinguish triangles.
  */
 #include "nearest/batch.h"
 
@@ -50,73 +50,73 @@
 #include <stdatomic.h>
 
 enum {
-    POINTS_A_RUN = 4096,
-    RUNS_A_WORKER = 4, /* from one report of progress to the next: none waits long for others */
-    /* Points that get a list from the hierarchy: so many times those for each triangle, and at
-     * least. */
-    COLLECT_TIMES = 16,
-    COLLECT_MOST_MIN = 64,
-    COLLECT_A_POINT = 100, /* features of a list that are worth it: a search takes as long */
-    COLLECT_MIN = 8,       /* points; fewer are searched one by one */
-    DIVISION = 4,          /* a new list when the points are so many times fewer */
-    FILTER_A_POINT = 250,  /* features of a list that are worth a new one */
-    MEASURE_LIST = 6,      /* features; so short a list is not made shorter */
-    LONG_LIST = 1024,      /* the points of a longer one are divided */
-    AHEAD = 16,            /* points for which memory is called before its turn */
-    PAIRS_MAX = 256,       /* that wait to be measured */
+    POINTS_PER_RUN = 4096,
+    RUNS_PER_WORKER = 4, /* between two progress reports, so that no worker waits long for others */
+    /* Points that get a list from the BVH: at most this factor times the points per triangle, but
+     * not less than the second constant. */
+    COLLECT_FACTOR = 16,
+    COLLECT_POINTS_MAX_MIN = 64,
+    COLLECT_FEATURES_PER_POINT = 100, /* features of a list that pay off: a search costs as much */
+    COLLECT_POINTS_MIN = 8,           /* fewer points are searched one by one */
+    FILTER_DIVISION = 4,              /* a new list when the points are fewer by this factor */
+    FILTER_FEATURES_PER_POINT = 250,  /* features of a list above which a new one pays off */
+    MEASURE_FEATURES_MAX = 6,         /* a list of so few features is not filtered further */
+    LONG_LIST_FEATURES = 1024,        /* the points of a longer list are divided */
+    PREFETCH_POINTS = 16,             /* points that are prefetched */
+    PAIRS_MAX = 256,                  /* in a queue */
 };
-_Static_assert((int)LONG_LIST <= (int)REGIONS_KEPT, "all squares are there");
+_Static_assert((int)LONG_LIST_FEATURES <= (int)REGIONS_KEPT, "all squares are kept");
 
-/* Beyond this many times the size of the mesh a point is far. */
-#define FAR_AWAY 64.0
-#define MARGIN 0x1p-20f
-#define OUTSIDE 8 /* margins: what may be outside a region */
+/* In multiples of the size of the mesh: more distant points are searched. */
+#define FAR_DISTANCE 64.0
+#define FLOAT_MARGIN 0x1p-20f
+#define OUTSIDE_MARGINS 8 /* margins: how far points may be outside a region */
 
-typedef struct queue {
+typedef struct pair_queue {
     uint32_t count;
     nearest_pair pairs[PAIRS_MAX];
-} queue;
+} pair_queue;
 
-/* What one worker has. */
+/* The state of one worker. */
 typedef struct worker {
     const nearest_batch *b;
     const pairs_kernel *pairs;
-    const bvh_place *places;  /* of the run; null = as they come */
-    size_t first;             /* the first place of the run */
-    float margin;             /* of the run */
-    size_t collect_most;      /* points that get a list from the hierarchy */
-    vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
-    float at[3][POINTS_A_RUN + REGIONS_POINTS];
-    abut_nearest answers[POINTS_A_RUN];
-    queue waiting[PAIRS_KINDS]; /* by what the nearest point is on */
+    const bvh_sorted_point *places; /* of the run; null = the order of the caller */
+    size_t first;                   /* the first position of the run */
+    float margin;                   /* of the run */
+    size_t collect_max;             /* points that get a list from the BVH */
+    vec3 exact[POINTS_PER_RUN];     /* its points: exact, and in the frame */
+    float at[3][POINTS_PER_RUN + REGIONS_POINTS];
+    abut_nearest results[POINTS_PER_RUN];
+    pair_queue queues[PAIRS_KINDS]; /* by the feature of the nearest point */
     regions_winners winners;
     regions_room lists;
 } worker;
 
-typedef struct run_of_batch {
+typedef struct batch_run {
     const nearest_batch *b;
     regions_table table;
     worker *workers;
     uint64_t *seen; /* of all workers */
     uint32_t worker_count;
-    size_t begin, end;   /* of the part that runs */
-    atomic_size_t taken; /* points of the part */
-} run_of_batch;
+    size_t begin, end;        /* of the current block */
+    atomic_size_t next_point; /* in the block */
+} batch_run;
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-static void no_answer(abut_nearest *to) {
+static void clear_result(abut_nearest *to) {
     to->distance = INFINITY;
     to->triangle = ABUT_NONE;
 }
 
-/* Measures the pairs that wait, and gives each point the better of its answers. */
-static void measure_pairs(worker *w, pairs_kind kind) {
-    queue *q = &w->waiting[kind];
+/* Measures the queued pairs, and keeps the best result of each point. */
+static void flush_pairs(worker *w, pairs_kind kind) {
+    pair_queue *q = &w->queues[kind];
     w->pairs->exact(w->b->bvh->mesh, w->exact, kind, q->pairs, q->count);
     for (uint32_t k = 0; k < q->count; k++) {
         const nearest_pair *pair = &q->pairs[k];
-        abut_nearest *to = &w->answers[pair->point];
+        abut_nearest *to = &w->results[pair->point];
         if (pair->distance > to->distance ||
             (pair->distance == to->distance && pair->triangle > to->triangle))
             continue;
@@ -131,31 +131,31 @@ static void measure_pairs(worker *w, pairs_kind kind) {
 
 static void add_pair(worker *w, pairs_kind kind, uint32_t point, uint32_t triangle,
                      uint32_t corner) {
-    queue *q = &w->waiting[kind];
+    pair_queue *q = &w->queues[kind];
     if (q->count == PAIRS_MAX)
-        measure_pairs(w, kind);
+        flush_pairs(w, kind);
     nearest_pair *pair = &q->pairs[q->count++];
     pair->point = point;
     pair->triangle = triangle;
     pair->corner = corner;
 }
 
-/* What follows from all that. */
-static void complete_answers(worker *w, uint32_t count) {
+/* Completes the results of a run. */
+static void complete_results(worker *w, uint32_t count) {
     nearest_ball ball;
     ball.is = false;
     for (uint32_t i = 0; i < count; i++) {
-        abut_nearest *to = &w->answers[i];
+        abut_nearest *to = &w->results[i];
         if (to->triangle == ABUT_NONE || to->distance > w->b->radius) {
             memset(to, 0, sizeof *to);
-            no_answer(to);
+            clear_result(to);
             to->point = w->exact[i];
             to->feature = ABUT_FEATURE_FACE;
             continue;
         }
         to->feature = weights_feature(to->barycentric);
-        if (w->b->finish)
-            w->b->finish(w->b->bvh, w->exact[i], &ball, to);
+        if (w->b->complete)
+            w->b->complete(w->b->bvh, w->exact[i], &ball, to);
     }
 }
 
@@ -163,22 +163,23 @@ static void search_points(worker *w, uint32_t begin, uint32_t end) {
     bvh_hint hint;
     hint.known = false;
     for (uint32_t i = begin; i < end; i++)
-        abuti_nearest_point(w->b->bvh, w->exact[i], w->b->radius, &hint, &w->answers[i]);
+        abuti_nearest_point(w->b->bvh, w->exact[i], w->b->radius, &hint, &w->results[i]);
 }
 
-static void set_no_answers(worker *w, uint32_t begin, uint32_t end) {
+static void clear_results(worker *w, uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end; i++)
-        no_answer(&w->answers[i]);
+        clear_result(&w->results[i]);
 }
 
 /* ---- sixteen points ---- */
 
-/* Whether a point is behind all edges of a vertex, so that the lowest of its triangles will do. */
-static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
+/* Whether a point is behind all edges of a vertex, so that the lowest of its triangles is
+ * sufficient. */
+static bool is_behind_vertex(const worker *w, uint32_t i, uint32_t name) {
     const regions_table *table = w->lists.table;
     const feature_fan *fan = &table->features.fans[feature_source(&table->features, name)];
     const float *place = table->rows[name].column + REGIONS_PLACE;
-    if (!(fan->least >= 16 * OUTSIDE * w->margin))
+    if (!(fan->height_min >= 16 * OUTSIDE_MARGINS * w->margin))
         return false;
     const float x = w->at[0][i] - place[0], y = w->at[1][i] - place[1], z = w->at[2][i] - place[2];
     float t[FAN_EDGES];
@@ -186,16 +187,16 @@ static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
         t[k] = fan->direction[0][k] * x + fan->direction[1][k] * y + fan->direction[2][k] * z;
     unsigned behind = 1;
     for (int k = 0; k < FAN_EDGES; k++)
-        behind &= t[k] < -OUTSIDE * w->margin;
+        behind &= t[k] < -OUTSIDE_MARGINS * w->margin;
     return behind;
 }
 
-/* Whether a point is clear of all borders of the region of an edge. */
-static bool is_beside(const worker *w, uint32_t i, const float *row) {
+/* Whether a point is inside all limits of the region of an edge by the margin. */
+static bool is_inside_edge_region(const worker *w, uint32_t i, const float *row) {
     const float r[3] = {w->at[0][i] - row[REGIONS_PLACE], w->at[1][i] - row[REGIONS_PLACE + 1],
                         w->at[2][i] - row[REGIONS_PLACE + 2]};
     const float *u = row + REGIONS_FOURTH, *v = row + REGIONS_SECOND;
-    const float clear = OUTSIDE * w->margin;
+    const float clear = OUTSIDE_MARGINS * w->margin;
     const float along = u[0] * r[0] + u[1] * r[1] + u[2] * r[2];
     return along > clear && along < row[REGIONS_OFFSET] - clear &&
            v[0] * r[0] + v[1] * r[1] + v[2] * r[2] < -clear &&
@@ -203,13 +204,13 @@ static bool is_beside(const worker *w, uint32_t i, const float *row) {
                -clear;
 }
 
-/* Adds what has to be measured where a feature may be nearest. False: the point has to be searched
- * for. */
-static bool add_feature(worker *w, uint32_t i, uint32_t name) {
+/* Queues the pairs of a feature that may be nearest. Returns false if the point must be searched.
+ */
+static bool add_feature_pairs(worker *w, uint32_t i, uint32_t name) {
     const regions_table *table = w->lists.table;
     const abuti_features *features = &table->features;
     const float *row = table->rows[name].column, offset = row[REGIONS_OFFSET];
-    pairs_kind kind = PAIRS_BORDER;
+    pairs_kind kind = PAIRS_BOUNDARY;
     if (feature_is_marked(features, name))
         return false;
     if (offset < 0) {
@@ -217,20 +218,20 @@ static bool add_feature(worker *w, uint32_t i, uint32_t name) {
         return true;
     }
     uint32_t k = features->incident_begin[name], end = features->incident_begin[name + 1];
-    if (offset == 0 && is_behind(w, i, name)) {
+    if (offset == 0 && is_behind_vertex(w, i, name)) {
         kind = PAIRS_CORNER;
         end = k + 1;
-    } else if (offset > 0 && end == k + 2 && is_beside(w, i, row)) {
+    } else if (offset > 0 && end == k + 2 && is_inside_edge_region(w, i, row)) {
         kind = PAIRS_EDGE;
     }
     for (; k < end; k++)
         add_pair(w, kind, i, features->incidents[k] / 4,
-                 kind == PAIRS_BORDER ? 0 : features->incidents[k] % 4);
+                 kind == PAIRS_BOUNDARY ? 0 : features->incidents[k] % 4);
     return true;
 }
 
-/* Points that several features may be nearest to, as bits. */
-static unsigned crowded_points(const worker *w, uint32_t count) {
+/* Points that several features may be nearest to, as a mask. */
+static unsigned ambiguous_points(const worker *w, uint32_t count) {
     const regions_winners *found = &w->winners;
     unsigned crowded = 0;
     for (uint32_t n = 0; n < count; n++)
@@ -238,17 +239,17 @@ static unsigned crowded_points(const worker *w, uint32_t count) {
     return crowded;
 }
 
-/* The candidates of point n of the sixteen from `begin` on. */
-static bool add_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t *names,
-                           bool is_crowded) {
+/* Queues the candidates of point n of the sixteen from `begin` on. */
+static bool add_point_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t *names,
+                                 bool is_ambiguous) {
     const regions_winners *found = &w->winners;
     if (!(found->best[n] <= regions_reach_sq(found, w->margin, n)))
         return true; /* nothing is within the radius */
-    if (!is_crowded)
-        return add_feature(w, begin + n, names[(uint32_t)found->place[n]]);
+    if (!is_ambiguous)
+        return add_feature_pairs(w, begin + n, names[(uint32_t)found->place[n]]);
     for (uint32_t c = 0; c < found->candidate_count; c++)
         if (regions_is_candidate(found, c, n) &&
-            !add_feature(w, begin + n, names[regions_candidate_place(found, c)]))
+            !add_feature_pairs(w, begin + n, names[regions_candidate_place(found, c)]))
             return false;
     return true;
 }
@@ -256,26 +257,26 @@ static bool add_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t
 static void measure_points(worker *w, uint32_t begin, uint32_t end, const uint32_t *names,
                            uint32_t count) {
     const float *const at[3] = {w->at[0] + begin, w->at[1] + begin, w->at[2] + begin};
-    if (count > LONG_LIST) {
+    if (count > LONG_LIST_FEATURES) {
         search_points(w, begin, end);
         return;
     }
-    set_no_answers(w, begin, end);
-    w->lists.kernel->winners(w->lists.table->rows, names, count, at, OUTSIDE * w->margin,
+    clear_results(w, begin, end);
+    w->lists.kernel->winners(w->lists.table->rows, names, count, at, OUTSIDE_MARGINS * w->margin,
                              &w->winners);
-    const unsigned crowded = crowded_points(w, end - begin);
+    const unsigned crowded = ambiguous_points(w, end - begin);
     if (crowded)
         w->lists.kernel->candidates(count, w->margin, crowded, &w->winners);
     for (uint32_t i = begin; i < end; i++)
-        if (!add_candidates(w, begin, i - begin, names, crowded >> (i - begin) & 1))
+        if (!add_point_candidates(w, begin, i - begin, names, crowded >> (i - begin) & 1))
             search_points(w, i, i + 1);
 }
 
 /* ---- boxes ---- */
 
-/* The box of some points; rounding is part of it. */
-static regions_box box_of(const worker *w, uint32_t begin, uint32_t end) {
-    regions_box box = {.margin = w->margin, .outside = OUTSIDE * w->margin};
+/* The box of some points; its half size includes rounding errors. */
+static regions_box points_box(const worker *w, uint32_t begin, uint32_t end) {
+    regions_box box = {.margin = w->margin, .outside = OUTSIDE_MARGINS * w->margin};
     for (int k = 0; k < 3; k++) {
         const float *x = w->at[k];
         uint32_t i = begin;
@@ -296,9 +297,9 @@ static regions_box box_of(const worker *w, uint32_t begin, uint32_t end) {
     return box;
 }
 
-/* Where the highest bit in which the keys differ changes; the middle of equal ones and of points
- * that have none. */
-static uint32_t division(const worker *w, uint32_t begin, uint32_t end) {
+/* Where the highest differing bit of the keys changes; the middle for equal keys and for points
+ * without keys. */
+static uint32_t find_division(const worker *w, uint32_t begin, uint32_t end) {
     uint32_t half = (end - begin) / 2;
     if (!w->places)
         return begin + (half < REGIONS_POINTS ? half : half / REGIONS_POINTS * REGIONS_POINTS);
@@ -319,76 +320,77 @@ static uint32_t division(const worker *w, uint32_t begin, uint32_t end) {
     return hi;
 }
 
-/* Answers sixteen points or fewer. */
-static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions_list *list) {
+/* Computes the results of sixteen points or fewer. */
+static void measure_16_points(worker *w, uint32_t begin, uint32_t end, const regions_list *list) {
     const uint32_t *names = list->names;
     uint32_t count = list->count;
-    if (count / FILTER_A_POINT > end - begin) {
+    if (count / FILTER_FEATURES_PER_POINT > end - begin) {
         search_points(w, begin, end);
         return;
     }
-    if (count > MEASURE_LIST) {
-        regions_box box = box_of(w, begin, end);
+    if (count > MEASURE_FEATURES_MAX) {
+        regions_box box = points_box(w, begin, end);
         abuti_regions_filter(&w->lists, list, &box, 1, &count);
         names = w->lists.kept;
     }
-    if (count > LONG_LIST && end - begin > 1) {
-        uint32_t middle = division(w, begin, end);
-        finish_points(w, begin, middle, list);
-        finish_points(w, middle, end, list);
+    if (count > LONG_LIST_FEATURES && end - begin > 1) {
+        uint32_t middle = find_division(w, begin, end);
+        measure_16_points(w, begin, middle, list);
+        measure_16_points(w, middle, end, list);
     } else {
         measure_points(w, begin, end, names, count);
     }
 }
 
-/* Answers points with a list that was made for `made_for` points. Recursion ends: keys have 30
- * bits, and equal ones are halved. */
-static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *list,
-                   uint32_t made_for) {
+/* Computes the results of points with a list that was made for `made_for` points. The recursion is
+ * bounded: keys have 30 bits, and equal ones are halved. */
+static void divide_points(worker *w, uint32_t begin, uint32_t end, const regions_list *list,
+                          uint32_t made_for) {
     uint32_t count = end - begin, before = w->lists.used;
     regions_narrowed made;
     if (count <= REGIONS_POINTS) {
-        finish_points(w, begin, end, list);
+        measure_16_points(w, begin, end, list);
         return;
     }
-    if (count * DIVISION <= made_for) {
-        regions_box box = box_of(w, begin, end);
+    if (count * FILTER_DIVISION <= made_for) {
+        regions_box box = points_box(w, begin, end);
         made_for = count;
         abuti_regions_narrow(&w->lists, list, &box, 1, &made);
         list = made.list;
         if (!list) {
-            set_no_answers(w, begin, end);
+            clear_results(w, begin, end);
             return;
         }
     }
-    uint32_t middle = division(w, begin, end);
-    divide(w, begin, middle, list, made_for);
-    divide(w, middle, end, list, made_for);
+    uint32_t middle = find_division(w, begin, end);
+    divide_points(w, begin, middle, list, made_for);
+    divide_points(w, middle, end, list, made_for);
     w->lists.used = before;
 }
 
 /* ---- runs ---- */
 
-static void collect(worker *w, uint32_t begin, uint32_t end) {
+static void collect_list(worker *w, uint32_t begin, uint32_t end) {
     uint32_t count = end - begin;
-    if (count < COLLECT_MIN) {
+    if (count < COLLECT_POINTS_MIN) {
         search_points(w, begin, end);
         return;
     }
-    regions_box box = box_of(w, begin, end);
+    regions_box box = points_box(w, begin, end);
     regions_list list;
     bool clear;
     regions_outcome found = REGIONS_TOO_MANY;
-    if (count <= w->collect_most)
-        found = abuti_regions_collect(&w->lists, &box, count * COLLECT_A_POINT, &list, &clear);
+    if (count <= w->collect_max)
+        found = abuti_regions_collect(&w->lists, &box, count * COLLECT_FEATURES_PER_POINT, &list,
+                                      &clear);
     if (found == REGIONS_NOTHING) {
-        set_no_answers(w, begin, end);
+        clear_results(w, begin, end);
     } else if (found == REGIONS_LISTED) {
-        divide(w, begin, end, &list, count);
+        divide_points(w, begin, end, &list, count);
     } else {
-        uint32_t middle = division(w, begin, end);
-        collect(w, begin, middle);
-        collect(w, middle, end);
+        uint32_t middle = find_division(w, begin, end);
+        collect_list(w, begin, middle);
+        collect_list(w, middle, end);
     }
 }
 
@@ -396,15 +398,16 @@ static size_t point_at(const worker *w, uint32_t i) {
     return w->places ? w->places[i].point : w->first + i;
 }
 
-/* Reads the points of a run; false where one is far away. */
+/* Reads the points of a run. Returns false if one is far away. */
 static bool read_points(worker *w, uint32_t count) {
     const abut_bvh *bvh = w->b->bvh;
     double largest = 0;
     if (w->b->read)
         w->b->read(w->b->user, w->first, count, w->exact);
     for (uint32_t i = 0; i < count; i++) {
-        if (w->places && i + AHEAD < count)
-            ABUTI_PREFETCH(w->b->points.first + w->places[i + AHEAD].point * w->b->points.stride);
+        if (w->places && i + PREFETCH_POINTS < count)
+            ABUTI_PREFETCH(w->b->points.first +
+                           w->places[i + PREFETCH_POINTS].point * w->b->points.stride);
         if (!w->b->read)
             w->exact[i] = bvh_point_at(&w->b->points, point_at(w, i));
         vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
@@ -412,72 +415,72 @@ static bool read_points(worker *w, uint32_t count) {
         for (int k = 0; k < 3; k++)
             w->at[k][i] = (float)v3_get(p, k);
     }
-    for (int k = 0; k < 3; k++) /* lanes of no point */
+    for (int k = 0; k < 3; k++) /* unused lanes */
         memset(w->at[k] + count, 0, REGIONS_POINTS * sizeof *w->at[k]);
-    w->margin = MARGIN * ((float)largest + 2);
-    return largest < FAR_AWAY;
+    w->margin = FLOAT_MARGIN * ((float)largest + 2);
+    return largest < FAR_DISTANCE;
 }
 
-static void answer_run(worker *w, size_t begin, size_t end) {
+static void compute_run(worker *w, size_t begin, size_t end) {
     uint32_t count = (uint32_t)(end - begin);
     w->first = begin;
     w->places = w->b->places ? w->b->places + begin : NULL;
     for (int kind = 0; kind < PAIRS_KINDS; kind++)
-        w->waiting[kind].count = 0;
+        w->queues[kind].count = 0;
     w->lists.hint.known = false;
     if (read_points(w, count))
-        collect(w, 0, count);
+        collect_list(w, 0, count);
     else
         search_points(w, 0, count);
     for (int kind = 0; kind < PAIRS_KINDS; kind++)
-        measure_pairs(w, (pairs_kind)kind);
-    complete_answers(w, count);
+        flush_pairs(w, (pairs_kind)kind);
+    complete_results(w, count);
     if (w->b->keep) {
-        w->b->keep(w->b->user, begin, count, w->exact, w->answers);
+        w->b->keep(w->b->user, begin, count, w->exact, w->results);
         return;
     }
-    /* Answers may go all over memory. One by one they would hold up the work; here many are under
-     * way at once. */
+    /* Results may be written anywhere in memory. Written one by one they would stall the search;
+     * here many are in flight. */
     for (uint32_t i = 0; i < count; i++) {
-        if (w->places && i + AHEAD < count) { /* may lie on two lines */
-            const abut_nearest *ahead = &w->b->nearest[w->places[i + AHEAD].point];
+        if (w->places && i + PREFETCH_POINTS < count) { /* a result may span two cache lines */
+            const abut_nearest *ahead = &w->b->nearest[w->places[i + PREFETCH_POINTS].point];
             ABUTI_PREFETCH(ahead);
             ABUTI_PREFETCH((const char *)(ahead + 1) - 1);
         }
-        w->b->nearest[point_at(w, i)] = w->answers[i];
+        w->b->nearest[point_at(w, i)] = w->results[i];
     }
 }
 
-/* Takes runs as long as there are any. */
+/* Processes runs until there are none. */
 static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
-    run_of_batch *r = data;
+    batch_run *r = data;
     worker *w = &r->workers[chunk];
     (void)begin;
     (void)end;
     w->b = r->b;
     w->pairs = ABUTI_BY_LANES(abuti_pairs);
-    w->collect_most = COLLECT_TIMES * r->b->points.count / r->b->bvh->triangle_count;
-    if (w->collect_most < COLLECT_MOST_MIN)
-        w->collect_most = COLLECT_MOST_MIN;
+    w->collect_max = COLLECT_FACTOR * r->b->points.count / r->b->bvh->triangle_count;
+    if (w->collect_max < COLLECT_POINTS_MAX_MIN)
+        w->collect_max = COLLECT_POINTS_MAX_MIN;
     w->lists.table = &r->table;
     w->lists.kernel = ABUTI_BY_LANES(abuti_regions);
     w->lists.seen = r->seen + chunk * regions_seen_words(&r->table);
     for (;;) {
-        size_t from = r->begin + atomic_fetch_add(&r->taken, POINTS_A_RUN);
+        size_t from = r->begin + atomic_fetch_add(&r->next_point, POINTS_PER_RUN);
         if (from >= r->end || abuti_stop(r->b->bvh->context, "nearest"))
             return;
-        answer_run(w, from, r->end - from < POINTS_A_RUN ? r->end : from + POINTS_A_RUN);
+        compute_run(w, from, r->end - from < POINTS_PER_RUN ? r->end : from + POINTS_PER_RUN);
     }
 }
 
 abut_status abuti_batch_lists(const nearest_batch *b) {
     abut_context *context = b->bvh->context;
-    run_of_batch r;
+    batch_run r;
     memset(&r, 0, sizeof r);
     r.b = b;
-    size_t runs = abuti_chunk_count(b->points.count, POINTS_A_RUN);
+    size_t runs = abuti_chunk_count(b->points.count, POINTS_PER_RUN);
     r.worker_count = abuti_context_threads(context);
-    r.worker_count = r.worker_count < 4 ? 4 : r.worker_count; /* a caller's tasks may be more */
+    r.worker_count = r.worker_count < 4 ? 4 : r.worker_count; /* a caller may run more tasks */
     r.worker_count = r.worker_count < runs ? r.worker_count : (uint32_t)runs;
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
     abut_status status =
@@ -488,11 +491,11 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
         r.seen = abuti_allocate(context, words, r.worker_count * sizeof *r.seen);
         status = r.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
-    const size_t part = (size_t)POINTS_A_RUN * RUNS_A_WORKER * r.worker_count;
+    const size_t part = (size_t)POINTS_PER_RUN * RUNS_PER_WORKER * r.worker_count;
     for (size_t begin = 0; begin < b->points.count && !status; begin += part) {
         r.begin = begin;
         r.end = b->points.count - begin < part ? b->points.count : begin + part;
-        atomic_store(&r.taken, 0);
+        atomic_store(&r.next_point, 0);
         abuti_parallel_for(context, r.worker_count, 1, worker_task, &r);
         status = abuti_progress(context, "nearest", (double)r.end / (double)b->points.count);
     }

@@ -1,16 +1,17 @@
-/* Searches for points with more candidates than fit a list, and for those far away, for kernels. */
+/* Searches for points with more candidates than the list holds, and for distant points, for
+ * kernels. */
 #ifndef ABUTI_NEAREST_COMPLETE_CL_H
 #define ABUTI_NEAREST_COMPLETE_CL_H
 
 #include "nearest/measure_cl.h"
 #include "nearest/walk_cl.h"
 
-/* The search in doubles, as search_far() of nearest.c: in units in which neither the point nor the
- * mesh is further than 2 from the mesh's origin, so that boxes are measured to 2^-50. */
+/* The search in doubles, as search_far() of nearest.c: in units in which the point and the mesh are
+ * within 2 of the local origin, so that boxes are measured to 2^-50. */
 static void walk_complete(measured *m, __global const bvh_node *nodes,
                           __global const uint *tree_order, __global const double *corners,
                           mesh_frame frame) {
-    far_point f = far_of(m->point, frame);
+    far_point f = make_far_point(m->point, frame);
     double distances[STACK];
     uint children[STACK], used = 0, index = 0;
     for (;;) {
@@ -31,16 +32,16 @@ static void walk_complete(measured *m, __global const bvh_node *nodes,
     }
 }
 
-/* The search in floats again, but what does not fit the list is measured at once. */
-typedef struct measuring {
+/* The search in floats again, but candidates that do not fit the list are measured at once. */
+typedef struct measuring_search {
     search s;
     measured m;
     __global const double *corners;
     __global const uint *tree_order;
     double scale;
-} measuring;
+} measuring_search;
 
-static void measure_list(measuring *to) {
+static void measure_list(measuring_search *to) {
     for (uint i = 0; i < to->s.count; i++)
         if (to->s.distance_sq[i] <= to->s.reach_sq)
             measure_apart(&to->m, to->corners, to->tree_order[to->s.place[i]]);
@@ -48,12 +49,12 @@ static void measure_list(measuring *to) {
     set_best(&to->s, fmin(to->s.best, (float)(to->m.best * to->scale) * NEAREST_SLACK));
 }
 
-static void visit_and_measure(measuring *to, __global const float4 *triangles, uint leaf) {
+static void visit_and_measure(measuring_search *to, __global const float4 *triangles, uint leaf) {
     if (to->s.count > CANDIDATES - BVH_WIDTH)
         measure_list(to);
     visit_leaf(&to->s, triangles, leaf);
 }
 
-DEFINE_WALK(walk_measuring, measuring, &state->s, visit_and_measure)
+DEFINE_WALK(walk_measuring, measuring_search, &state->s, visit_and_measure)
 
 #endif

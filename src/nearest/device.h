@@ -1,27 +1,27 @@
-/* Points on a device: the engine that sorts them and finds what may be nearest, which signs use
- * too. */
+/* Points on a device: sorts them and finds the candidates for their closest points; sign queries
+ * use it too. */
 #ifndef ABUTI_NEAREST_DEVICE_H
 #define ABUTI_NEAREST_DEVICE_H
 
 #include "bvh/on_device.h"
 #include "nearest/nearest.h"
 
-/* Scratch memory of a part of the points; most of it in their sorted order. */
+/* Buffers for a batch of points; most of them in sorted order. */
 enum {
-    NEAREST_EXACT,  /* in doubles, as they come */
-    NEAREST_POINTS, /* in the frame, with a margin, as they come */
+    NEAREST_EXACT,  /* in doubles, in the order of the caller */
+    NEAREST_POINTS, /* in the frame, with a margin, in the order of the caller */
     NEAREST_SORTED,
-    NEAREST_KEYS, /* of the sort; free after it */
+    NEAREST_KEYS, /* of the sort; unused after it */
     NEAREST_ORDER,
     NEAREST_BOUNDS,
     NEAREST_SEEDS,
-    NEAREST_COUNTS, /* of triangles or features that may win */
-    NEAREST_PLACES, /* and where they are */
-    NEAREST_REFUSED,
+    NEAREST_COUNTS, /* of candidate triangles or features */
+    NEAREST_PLACES, /* and their places */
+    NEAREST_INVALID,
     NEAREST_BOXES, /* of blocks */
     NEAREST_WANTED,
     NEAREST_LEFT,
-    /* The arrays of abuti_features; none until a batch is large enough for them. */
+    /* The arrays of abuti_features; empty until a batch is large enough for them. */
     NEAREST_RECORDS,
     NEAREST_LEAF_BEGIN,
     NEAREST_INCIDENT_BEGIN,
@@ -48,47 +48,48 @@ enum {
     NEAREST_REGION_MEASURE,
     NEAREST_MANY_BOUND,
     NEAREST_MANY_FIND,
-    NEAREST_MANY_JUDGE,
+    NEAREST_MANY_DECIDE,
     NEAREST_KERNELS
 };
 
-typedef struct nearest_there {
-    bvh_part part;
+typedef struct nearest_attachment {
+    bvh_attachment attachment;
     bvh_on_device *there;
     abuti_kit kit;
     bool has_features;
-    size_t features_least; /* points of a part for which features pay */
-} nearest_there;
+    size_t features_points_min; /* points of a batch from which features pay off */
+} nearest_attachment;
 
-/* That of a hierarchy, made if there is none. */
-abut_status abuti_nearest_part(bvh_on_device *there, nearest_there **nearest);
+/* Returns that of a BVH; creates it if there is none. */
+abut_status abuti_nearest_get_attachment(bvh_on_device *there, nearest_attachment **nearest);
 
-/* A question about many points. */
-typedef struct point_quest {
+/* A query about many points. */
+typedef struct point_query {
     const char *function, *stage;
     double radius;
-    bool nearest;       /* answers begin as nearest points */
-    abut_array answers; /* the caller's */
-    size_t answer_bytes;
+    bool nearest;       /* results begin with an abut_nearest */
+    abut_array results; /* of the caller */
+    size_t result_bytes;
     void *user;
-    /* Queues what follows for `count` sorted points, whose answers stand in a buffer from `first`
-     * on; null = nothing. */
-    void (*queue)(const struct point_quest *quest, nearest_there *nearest, uint32_t count,
-                  uint32_t first, const abuti_buffer *answers);
-} point_quest;
+    /* Enqueues the kernels that follow for `count` sorted points, whose results are in a buffer
+     * from `first` on; null = nothing. */
+    void (*enqueue)(const struct point_query *query, nearest_attachment *nearest, uint32_t count,
+                    uint32_t first, const abuti_buffer *results);
+} point_query;
 
-/* Asks it in parts that fit the device, which has doubles. Points of the host have been checked. */
+/* Runs it in batches that fit the device, which has doubles. Points of the host have been
+ * validated. */
 abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
-                                 const point_quest *quest);
+                                 const point_query *query);
 
-/* Refuses the first point of a buffer that is not legal. Waits. */
-abut_status abuti_nearest_check(nearest_there *nearest, const char *function,
+/* Fails for the first invalid point of a buffer. Waits. */
+abut_status abuti_nearest_check(nearest_attachment *nearest, const char *function,
                                 const bvh_points *points);
-/* Queues what brings `count` points from `begin` on to the device and sorts them: the kit then has
- * them as nearest.cl says. `room` is for as many points that do not lie close together. */
-void abuti_nearest_sort(nearest_there *nearest, const bvh_points *points, size_t begin,
-                        uint32_t count, void *room);
-/* A radius in floats of the frame, not too small; nothing near is further. */
+/* Enqueues the upload and the sort of `count` points from `begin` on: the kit then has them as
+ * described in nearest.cl. `memory` is for as many points that are not packed. */
+void abuti_nearest_sort(nearest_attachment *nearest, const bvh_points *points, size_t begin,
+                        uint32_t count, void *memory);
+/* A radius in floats of the frame, rounded up and limited to the range of floats. */
 float abuti_nearest_reach(const bvh_on_device *there, double radius);
 
 #endif

@@ -1,28 +1,28 @@
-/* The host's side of many.cl: the nearest triangles to many points, or all within a radius. */
+/* The host side of many.cl: the k nearest triangles to many points, or all within a radius. */
 #include "bvh/device_gather.h"
 #include "nearest/batch.h"
 #include "nearest/device.h"
 
-enum { QUESTION_BYTES = 256 };
+enum { QUERY_BYTES = 256 };
 
-_Static_assert(sizeof(abut_nearest) == 64, "nearest_answer in measure_cl.h");
+_Static_assert(sizeof(abut_nearest) == 64, "nearest_result in measure_cl.h");
 
-typedef struct many_quest {
-    nearest_there *nearest;
+typedef struct many_query {
+    nearest_attachment *nearest;
     const bvh_points *points;
     double radius;
     uint32_t k; /* triangles that bound the search; 0 = only the radius does */
-    void *room;
-} many_quest;
+    void *memory;
+} many_query;
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void many_ready(const device_quest *q, size_t begin, uint32_t count) {
-    const many_quest *m = q->user;
-    nearest_there *n = m->nearest;
+static void upload_points(const device_query *q, size_t begin, uint32_t count) {
+    const many_query *m = q->user;
+    nearest_attachment *n = m->nearest;
     const mesh_frame frame = frame_of(q->there);
     float limit = abuti_nearest_reach(q->there, m->radius);
-    abuti_nearest_sort(n, m->points, begin, count, m->room);
+    abuti_nearest_sort(n, m->points, begin, count, m->memory);
     abuti_kit_reserve(&n->kit, NEAREST_HEAPS, m->k ? count : 1, (m->k ? m->k : 1) * sizeof(double));
     abuti_kit_reserve(&n->kit, NEAREST_REACHES, count, sizeof(double));
     ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_BOUND, count, FIND_GROUP, TREE(q->there, nodes),
@@ -32,9 +32,9 @@ static void many_ready(const device_quest *q, size_t begin, uint32_t count) {
                   ABUTI_VALUE(frame), ABUTI_VALUE(m->k), SCRATCH(HEAPS), SCRATCH(REACHES));
 }
 
-static void many_find(const device_quest *q, uint32_t count, uint32_t fill,
-                      const abuti_buffer *begin, const abuti_buffer *places) {
-    nearest_there *n = ((const many_quest *)q->user)->nearest;
+static void enqueue_find(const device_query *q, uint32_t count, uint32_t fill,
+                         const abuti_buffer *begin, const abuti_buffer *places) {
+    nearest_attachment *n = ((const many_query *)q->user)->nearest;
     const mesh_frame frame = frame_of(q->there);
     ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_FIND, count, FIND_GROUP, TREE(q->there, nodes),
                   TREE(q->there, triangles), ABUTI_VALUE(q->there->tree.triangle_count),
@@ -43,48 +43,48 @@ static void many_find(const device_quest *q, uint32_t count, uint32_t fill,
                   ABUTI_BUFFER(places));
 }
 
-static void many_judge(const device_quest *q, uint32_t total) {
-    const many_quest *m = q->user;
-    nearest_there *n = m->nearest;
+static void enqueue_decide(const device_query *q, uint32_t total) {
+    const many_query *m = q->user;
+    nearest_attachment *n = m->nearest;
     const abuti_kit *lists = &q->lists->kit;
-    ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_JUDGE, total, FIND_GROUP, TREE(q->there, corners),
+    ABUTI_KIT_RUN(&n->kit, NEAREST_MANY_DECIDE, total, FIND_GROUP, TREE(q->there, corners),
                   TREE(q->there, order), SCRATCH(EXACT), ABUTI_VALUE(m->radius), ABUTI_VALUE(total),
                   KIT_BUFFER(lists, GATHER_OWNERS), KIT_BUFFER(lists, GATHER_PLACES),
                   KIT_BUFFER(lists, GATHER_BEFORE), KIT_BUFFER(lists, GATHER_KEYS),
                   KIT_BUFFER(lists, GATHER_ANSWERS));
 }
 
-/* Both queries; `q` says how many are wanted and where they go. */
-static abut_status ask_many(device_quest *q, many_quest *m) {
+/* Runs both kinds of query; `q` has the number of results and their destination. */
+static abut_status run_many(device_query *q, many_query *m) {
     const bvh_points *points = m->points;
     size_t bytes = bvh_point_bytes(points->type);
     bool packed = points->buffer || points->stride == bytes;
     q->there = q->gather->bvh->there;
     q->user = m;
-    q->ready = many_ready;
-    q->find = many_find;
-    q->judge = many_judge;
+    q->upload = upload_points;
+    q->find = enqueue_find;
+    q->decide = enqueue_decide;
     abut_status status = abuti_device_check_doubles(q->gather->function, q->there);
-    status = status ? status : abuti_nearest_part(q->there, &m->nearest);
+    status = status ? status : abuti_nearest_get_attachment(q->there, &m->nearest);
     status = status ? status : abuti_nearest_check(m->nearest, q->gather->function, points);
     if (status)
         return status;
-    q->part = abuti_device_gather_part(q->there, points->count, QUESTION_BYTES, m->k);
-    m->room = abuti_allocate(q->there->context, packed ? 0 : q->part, bytes);
-    status = m->room ? abuti_device_gather(q) : ABUT_ERROR_MEMORY;
-    abuti_release(q->there->context, m->room);
+    q->batch_size = abuti_device_gather_batch_size(q->there, points->count, QUERY_BYTES, m->k);
+    m->memory = abuti_allocate(q->there->context, packed ? 0 : q->batch_size, bytes);
+    status = m->memory ? abuti_device_gather(q) : ABUT_ERROR_MEMORY;
+    abuti_release(q->there->context, m->memory);
     return status;
 }
 
-abut_status abuti_nearest_many_there(const bvh_gather *gather, const bvh_points *points,
-                                     double radius, uint32_t k, abut_array counts) {
-    many_quest m = {.points = points, .radius = radius};
-    device_quest q = {.gather = gather, .most = k, .counts = counts, .row = k};
+abut_status abuti_nearest_many_on_device(const bvh_gather *gather, const bvh_points *points,
+                                         double radius, uint32_t k, abut_array counts) {
+    many_query m = {.points = points, .radius = radius};
+    device_query q = {.gather = gather, .results_max = k, .counts = counts, .row = k};
     bvh_on_device *there = gather->bvh->there;
     m.k = k < gather->bvh->triangle_count ? k : 0;
     if (k)
-        return ask_many(&q, &m);
-    abut_status status = abuti_nearest_part(there, &m.nearest);
+        return run_many(&q, &m);
+    abut_status status = abuti_nearest_get_attachment(there, &m.nearest);
     status = status ? status : abuti_nearest_check(m.nearest, gather->function, points);
     if (!status && counts.buffer)
         status = abuti_buffer_fill(&there->queue, &counts.buffer->memory, 0,
@@ -94,9 +94,9 @@ abut_status abuti_nearest_many_there(const bvh_gather *gather, const bvh_points 
     return status ? status : abuti_queue_finish(&there->queue);
 }
 
-abut_status abuti_nearest_within_there(const bvh_gather *gather, const bvh_points *points,
-                                       double radius) {
-    many_quest m = {.points = points, .radius = radius};
-    device_quest q = {.gather = gather, .most = UINT32_MAX};
-    return ask_many(&q, &m);
+abut_status abuti_nearest_within_on_device(const bvh_gather *gather, const bvh_points *points,
+                                           double radius) {
+    many_query m = {.points = points, .radius = radius};
+    device_query q = {.gather = gather, .results_max = UINT32_MAX};
+    return run_many(&q, &m);
 }

@@ -1,7 +1,7 @@
-/* The host's side of nearest.cl: how points are cut, sorted, searched and measured.
+/* The host side of nearest.cl: how points are split into batches, sorted, searched and measured.
  *
- * Points go in parts that fit the device's memory several times over. All work of a part is queued
- * at once; nothing waits but the check of the points and the transfer of answers.
+ * Batches use a fraction of the memory of the device. All work of a batch is enqueued at once; only
+ * the validation of the points and the transfer of results wait.
  */
 #include "geom/closest_shared.h"
 #include "nearest/batch.h"
@@ -11,19 +11,19 @@
 #include <math.h>
 
 enum {
-    POINT_BYTES = 256, /* of scratch memory and transfers, a point */
-    TASK_POINTS = 1024
+    POINT_BYTES = 256, /* scratch memory and transfers per point */
+    POINTS_PER_TASK = 1024
 };
 
-/* Fewer points are not worth making features for. */
-#define FEATURES_MIN ((size_t)1 << 16)
+/* Fewer points do not pay for features. */
+#define FEATURES_POINTS_MIN ((size_t)1 << 16)
 
 _Static_assert(sizeof(abut_nearest) == 64 && sizeof(abut_feature) == 4,
-               "nearest_answer in nearest.cl");
+               "nearest_result in nearest.cl");
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-/* ---- the kit ---- */
+/* ---- kernels ---- */
 
 static const abuti_kernel_source sources[NEAREST_KERNELS] = {
     [NEAREST_CHECK] = {"nearest", "nearest_check", NULL},
@@ -41,47 +41,48 @@ static const abuti_kernel_source sources[NEAREST_KERNELS] = {
     [NEAREST_REGION_MEASURE] = {"regions", "regions_measure", NULL},
     [NEAREST_MANY_BOUND] = {"many", "many_bound", NULL},
     [NEAREST_MANY_FIND] = {"many", "many_find", NULL},
-    [NEAREST_MANY_JUDGE] = {"many", "many_judge", NULL},
+    [NEAREST_MANY_DECIDE] = {"many", "many_decide", NULL},
 };
 
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = NEAREST_KERNELS,
                                       .buffer_count = NEAREST_BUFFERS};
 
-static abut_status create(bvh_part *part, void *owner) {
-    nearest_there *n = (nearest_there *)part;
+static abut_status create_nearest(bvh_attachment *attachment, void *owner) {
+    nearest_attachment *n = (nearest_attachment *)attachment;
     n->there = owner;
-    n->features_least = 4 * (size_t)n->there->tree.triangle_count;
-    if (n->features_least < FEATURES_MIN)
-        n->features_least = FEATURES_MIN;
+    n->features_points_min = 4 * (size_t)n->there->tree.triangle_count;
+    if (n->features_points_min < FEATURES_POINTS_MIN)
+        n->features_points_min = FEATURES_POINTS_MIN;
     if (n->there->queue.device->info.kind == ABUT_DEVICE_KIND_CPU)
-        n->features_least = SIZE_MAX; /* groups that share lists are slow there */
-    return abuti_there_kit(owner, &table, &n->kit);
+        n->features_points_min = SIZE_MAX; /* work-groups with shared lists are slow there */
+    return abuti_on_device_kit(owner, &table, &n->kit);
 }
 
-static abut_status refit(bvh_part *part) {
-    ((nearest_there *)part)->has_features = false;
+static abut_status refit_nearest(bvh_attachment *attachment) {
+    ((nearest_attachment *)attachment)->has_features = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
-    abuti_kit_close(&((nearest_there *)part)->kit);
+static void destroy_nearest(bvh_attachment *attachment) {
+    abuti_kit_close(&((nearest_attachment *)attachment)->kit);
 }
 
-static const bvh_part_kind nearest_kind = {sizeof(nearest_there), create, refit, destroy};
+static const bvh_attachment_kind nearest_kind = {sizeof(nearest_attachment), create_nearest,
+                                                 refit_nearest, destroy_nearest};
 
-abut_status abuti_nearest_part(bvh_on_device *there, nearest_there **nearest) {
-    bvh_part *part;
-    abut_status status = abuti_there_part(there, &nearest_kind, &part);
+abut_status abuti_nearest_get_attachment(bvh_on_device *there, nearest_attachment **nearest) {
+    bvh_attachment *attachment;
+    abut_status status = abuti_on_device_attachment(there, &nearest_kind, &attachment);
     if (!status)
-        *nearest = (nearest_there *)part;
+        *nearest = (nearest_attachment *)attachment;
     return status;
 }
 
 /* ---- features ---- */
 
-/* Makes features, if that has not been done. Reports. */
-static abut_status need_features(nearest_there *n) {
+/* Creates features if there are none yet. Reports progress. */
+static abut_status ensure_features(nearest_attachment *n) {
     const abuti_bvh_device *tree = &n->there->tree;
     abut_context *context = n->there->context;
     if (n->has_features)
@@ -90,8 +91,8 @@ static abut_status need_features(nearest_there *n) {
     uint32_t *order = abuti_allocate(context, places, sizeof *order);
     abut_status status = order ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status =
-            abuti_buffer_download(&n->there->queue, &tree->order, 0, order, places * sizeof *order);
+        status = abuti_buffer_download(&n->there->queue, &tree->order, 0, order,
+                                       places * sizeof *order);
     abuti_features f = {0};
     if (!status)
         status = abuti_features_create(tree->mesh, tree->scale, order, tree->leaf_count,
@@ -110,15 +111,15 @@ static abut_status need_features(nearest_there *n) {
     return status;
 }
 
-/* ---- a part ---- */
+/* ---- a batch ---- */
 
-static void reserve(nearest_there *n, size_t count) {
+static void reserve_buffers(nearest_attachment *n, size_t count) {
     size_t blocks = groups_of(count, POINT_BLOCK),
            small_blocks = groups_of(count, POINT_SMALL_BLOCK);
     const struct {
         uint32_t buffer;
         size_t count, bytes;
-    } list[] = {{NEAREST_EXACT, there_has_doubles(n->there) ? count : 0, 24},
+    } list[] = {{NEAREST_EXACT, on_device_has_doubles(n->there) ? count : 0, 24},
                 {NEAREST_POINTS, count, 16},
                 {NEAREST_SORTED, count, 16},
                 {NEAREST_KEYS, count, 4},
@@ -134,8 +135,8 @@ static void reserve(nearest_there *n, size_t count) {
         abuti_kit_reserve(&n->kit, list[i].buffer, list[i].count, list[i].bytes);
 }
 
-/* Sorts the points of the scratch memory, or takes them as they come. */
-static void sort_points(nearest_there *n, uint32_t count, bool ordered) {
+/* Sorts the points in scratch memory, unless they are sorted. */
+static void sort_points(nearest_attachment *n, uint32_t count, bool ordered) {
     abuti_kit *kit = &n->kit;
     size_t groups = groups_of(count, POINT_GROUP);
     size_t most = (size_t)n->there->queue.device->info.compute_units * 8;
@@ -154,10 +155,11 @@ static void sort_points(nearest_there *n, uint32_t count, bool ordered) {
                   ABUTI_VALUE(count), SCRATCH(SORTED));
 }
 
-/* Finds features that may win, block by block; marks the blocks that are left. Of blocks that lie
- * in larger ones, `wanted_blocks` in each, only those in wanted ones; 0 = all. */
-static void find_in_blocks(nearest_there *n, uint32_t count, float limit, uint32_t block_points,
-                           uint32_t wanted_blocks, uint32_t left) {
+/* Finds candidate features, block by block; marks the blocks that remain. If wanted_blocks is not
+ * 0, blocks are parts of larger ones, wanted_blocks of each, and only those in wanted ones are
+ * searched. */
+static void enqueue_block_search(nearest_attachment *n, uint32_t count, float limit,
+                                 uint32_t block_points, uint32_t wanted_blocks, uint32_t left) {
     const bvh_on_device *there = n->there;
     uint32_t blocks = (uint32_t)groups_of(count, block_points);
     ABUTI_KIT_GROUPS(&n->kit, NEAREST_REGION_BOXES, blocks, FIND_GROUP, SCRATCH(SORTED),
@@ -174,9 +176,10 @@ static void find_in_blocks(nearest_there *n, uint32_t count, float limit, uint32
                      SCRATCH(PLACES), ABUTI_LOCAL_MEMORY(REGION_BYTES));
 }
 
-/* Finds the triangles that may win by walks through the tree, for all points or those of the blocks
- * that are left (`block` of them each). */
-static void find_triangles(nearest_there *n, uint32_t count, float limit, uint32_t block) {
+/* Finds candidate triangles by traversal, for all points or those of the remaining blocks (`block`
+ * points each). */
+static void enqueue_tree_search(nearest_attachment *n, uint32_t count, float limit,
+                                uint32_t block) {
     const bvh_on_device *there = n->there;
     ABUTI_KIT_RUN(&n->kit, NEAREST_SEED, groups_of(count, SEEDS_EACH), FIND_GROUP,
                   TREE(there, nodes), TREE(there, triangles), SCRATCH(SORTED), ABUTI_VALUE(count),
@@ -191,22 +194,22 @@ float abuti_nearest_reach(const bvh_on_device *there, double radius) {
     return (float)real_min(radius * there->tree.scale, 4 * NEAREST_FAR) * NEAREST_SLACK;
 }
 
-/* Sorts the points of the scratch memory and finds what may win. */
-static void queue_search(nearest_there *n, uint32_t count, bool ordered, double radius,
-                         bool by_features) {
+/* Sorts the points in scratch memory and finds candidates. */
+static void enqueue_search(nearest_attachment *n, uint32_t count, bool ordered, double radius,
+                           bool by_features) {
     float limit = abuti_nearest_reach(n->there, radius);
     sort_points(n, count, ordered);
     if (by_features) {
-        find_in_blocks(n, count, limit, POINT_BLOCK, 0, NEAREST_WANTED);
-        find_in_blocks(n, count, limit, POINT_SMALL_BLOCK, POINT_BLOCK / POINT_SMALL_BLOCK,
-                       NEAREST_LEFT);
+        enqueue_block_search(n, count, limit, POINT_BLOCK, 0, NEAREST_WANTED);
+        enqueue_block_search(n, count, limit, POINT_SMALL_BLOCK, POINT_BLOCK / POINT_SMALL_BLOCK,
+                             NEAREST_LEFT);
     }
-    find_triangles(n, count, limit, by_features ? POINT_SMALL_BLOCK : 0);
+    enqueue_tree_search(n, count, limit, by_features ? POINT_SMALL_BLOCK : 0);
 }
 
-/* Measures it in doubles. */
-static void queue_measure(nearest_there *n, uint32_t count, double radius, uint32_t first,
-                          bool by_features, const abuti_buffer *nearest) {
+/* Measures the candidates in doubles. */
+static void enqueue_measure(nearest_attachment *n, uint32_t count, double radius, uint32_t first,
+                            bool by_features, const abuti_buffer *nearest) {
     const bvh_on_device *there = n->there;
     const mesh_frame frame = frame_of(there);
     uint32_t block = by_features ? POINT_SMALL_BLOCK : 0;
@@ -228,9 +231,10 @@ static void queue_measure(nearest_there *n, uint32_t count, double radius, uint3
                   ABUTI_BUFFER(nearest));
 }
 
-/* ---- points to the device ---- */
+/* ---- upload of points ---- */
 
-abut_status abuti_nearest_check(nearest_there *n, const char *function, const bvh_points *points) {
+abut_status abuti_nearest_check(nearest_attachment *n, const char *function,
+                                const bvh_points *points) {
     const double most = ABUT_COORDINATE_MAX;
     const uint32_t is_float = points->type == ABUT_SCALAR_FLOAT32;
     const uint32_t count = (uint32_t)points->count;
@@ -238,38 +242,38 @@ abut_status abuti_nearest_check(nearest_there *n, const char *function, const bv
     if (!points->buffer || !count)
         return ABUT_OK;
     const abuti_buffer *from = &points->buffer->memory;
-    abuti_kit_put(&n->kit, NEAREST_REFUSED, &refused, 1, sizeof refused);
+    abuti_kit_put(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
     ABUTI_KIT_RUN(&n->kit, NEAREST_CHECK, count, POINT_GROUP, ABUTI_BUFFER(from),
                   ABUTI_BUFFER(from), ABUTI_VALUE(is_float), ABUTI_VALUE(count), ABUTI_VALUE(most),
-                  SCRATCH(REFUSED));
-    abut_status status = abuti_kit_get(&n->kit, NEAREST_REFUSED, &refused, 1, sizeof refused);
+                  SCRATCH(INVALID));
+    abut_status status = abuti_kit_get(&n->kit, NEAREST_INVALID, &refused, 1, sizeof refused);
     return status || refused == UINT32_MAX
                ? status
                : abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: point %u is not finite or beyond %g in magnitude", function,
+                            "%s: point %u is not finite or larger than %g in magnitude", function,
                             refused, ABUT_COORDINATE_MAX);
 }
 
-/* Where points lie close together, they go as they are. */
-static const void *pack(const bvh_points *points, size_t begin, size_t count, void *room) {
+/* Packed points are used in place. */
+static const void *pack_points(const bvh_points *points, size_t begin, size_t count, void *memory) {
     size_t bytes = bvh_point_bytes(points->type);
     if (points->stride == bytes)
         return points->first + begin * bytes;
     for (size_t i = 0; i < count; i++)
-        memcpy((unsigned char *)room + i * bytes, points->first + (begin + i) * points->stride,
+        memcpy((unsigned char *)memory + i * bytes, points->first + (begin + i) * points->stride,
                bytes);
-    return room;
+    return memory;
 }
 
-/* Some points go to the scratch memory. */
-static void frame_points(nearest_there *n, const bvh_points *points, size_t begin, uint32_t count,
-                         void *room) {
+/* Uploads some points to scratch memory. */
+static void upload_points(nearest_attachment *n, const bvh_points *points, size_t begin,
+                          uint32_t count, void *memory) {
     const mesh_frame frame = frame_of(n->there);
     const uint32_t is_float = points->type == ABUT_SCALAR_FLOAT32;
     const uint32_t first = points->buffer ? (uint32_t)begin : 0;
     abuti_kit *io = &n->there->io;
     if (!points->buffer)
-        abuti_kit_put(io, BVH_IN, pack(points, begin, count, room), count,
+        abuti_kit_put(io, BVH_IN, pack_points(points, begin, count, memory), count,
                       bvh_point_bytes(points->type));
     const abuti_buffer *from = points->buffer ? &points->buffer->memory : &io->buffers[BVH_IN];
     ABUTI_KIT_RUN(&n->kit, NEAREST_FRAME, count, POINT_GROUP, ABUTI_BUFFER(from),
@@ -277,69 +281,71 @@ static void frame_points(nearest_there *n, const bvh_points *points, size_t begi
                   ABUTI_VALUE(frame), SCRATCH(EXACT), SCRATCH(POINTS));
 }
 
-void abuti_nearest_sort(nearest_there *n, const bvh_points *points, size_t begin, uint32_t count,
-                        void *room) {
-    reserve(n, count);
-    frame_points(n, points, begin, count, room);
+void abuti_nearest_sort(nearest_attachment *n, const bvh_points *points, size_t begin,
+                        uint32_t count, void *memory) {
+    reserve_buffers(n, count);
+    upload_points(n, points, begin, count, memory);
     sort_points(n, count, points->ordered);
 }
 
-/* ---- a question ---- */
+/* ---- queries ---- */
 
-/* Answers to a part go straight to the caller's buffer, or through the host. */
-static abut_status answer_part(nearest_there *n, const bvh_points *points, const point_quest *q,
-                               const abuti_parts *part, void *room, unsigned char *host) {
+/* Computes a batch; its results are written to the buffer of the caller or downloaded. */
+static abut_status compute_batch(nearest_attachment *n, const bvh_points *points,
+                                 const point_query *q, const abuti_parts *attachment, void *memory,
+                                 unsigned char *host) {
     abuti_kit *io = &n->there->io;
-    const uint32_t count = (uint32_t)part->count, first = host ? 0 : (uint32_t)part->begin;
-    bool by_features = q->nearest && part->count >= n->features_least;
-    abut_status status = by_features ? need_features(n) : ABUT_OK;
+    const uint32_t count = (uint32_t)attachment->count,
+                   first = host ? 0 : (uint32_t)attachment->begin;
+    bool by_features = q->nearest && attachment->count >= n->features_points_min;
+    abut_status status = by_features ? ensure_features(n) : ABUT_OK;
     if (status)
         return status;
-    reserve(n, part->most);
-    frame_points(n, points, part->begin, count, room);
+    reserve_buffers(n, attachment->most);
+    upload_points(n, points, attachment->begin, count, memory);
     if (host)
-        abuti_kit_reserve(io, BVH_OUT, part->most, q->answer_bytes);
-    const abuti_buffer *answers = host ? &io->buffers[BVH_OUT] : &q->answers.buffer->memory;
+        abuti_kit_reserve(io, BVH_OUT, attachment->most, q->result_bytes);
+    const abuti_buffer *results = host ? &io->buffers[BVH_OUT] : &q->results.buffer->memory;
     if (q->nearest) {
-        queue_search(n, count, points->ordered, q->radius, by_features);
-        queue_measure(n, count, q->radius, first, by_features, answers);
+        enqueue_search(n, count, points->ordered, q->radius, by_features);
+        enqueue_measure(n, count, q->radius, first, by_features, results);
     } else {
         sort_points(n, count, points->ordered);
     }
-    if (q->queue)
-        q->queue(q, n, count, first, answers);
-    return host ? abuti_there_answers(n->there, host, count, q->answer_bytes)
+    if (q->enqueue)
+        q->enqueue(q, n, count, first, results);
+    return host ? abuti_on_device_download(n->there, host, count, q->result_bytes)
                 : abuti_kit_finish(&n->kit);
 }
 
 abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
-                                 const point_quest *q) {
-    nearest_there *n = NULL;
-    abut_status status = abuti_nearest_part(there, &n);
+                                 const point_query *q) {
+    nearest_attachment *n = NULL;
+    abut_status status = abuti_nearest_get_attachment(there, &n);
     status = status ? status : abuti_nearest_check(n, q->function, points);
     if (status || !points->count)
         return status;
     abuti_parts parts = abuti_parts_of(there->queue.device, points->count, POINT_BYTES);
     size_t bytes = bvh_point_bytes(points->type);
     bool packed = points->buffer || points->stride == bytes;
-    void *room = abuti_allocate(there->context, packed ? 0 : parts.most, bytes);
-    status = room ? ABUT_OK : ABUT_ERROR_MEMORY;
+    void *memory = abuti_allocate(there->context, packed ? 0 : parts.most, bytes);
+    status = memory ? ABUT_OK : ABUT_ERROR_MEMORY;
     while (!status && abuti_parts_next(&parts)) {
-        unsigned char *host = q->answers.host;
+        unsigned char *host = q->results.host;
         if (host)
-            host += parts.begin * q->answer_bytes;
-        status = answer_part(n, points, q, &parts, room, host);
+            host += parts.begin * q->result_bytes;
+        status = compute_batch(n, points, q, &parts, memory, host);
         if (!status)
             status = abuti_progress(there->context, q->stage,
                                     (double)(parts.begin + parts.count) / (double)parts.total);
     }
-    abuti_release(there->context, room);
+    abuti_release(there->context, memory);
     return status;
 }
 
-/* ---- a device without doubles: it finds, the host measures ---- */
+/* ---- a device without doubles finds candidates, the host measures them ---- */
 
-typedef struct finishing {
+typedef struct host_measuring {
     const bvh_on_device *there;
     const bvh_points *points;
     size_t begin, count;
@@ -348,10 +354,10 @@ typedef struct finishing {
     uint32_t *order, *places;
     uint8_t *counts;
     abut_nearest *nearest;
-} finishing;
+} host_measuring;
 
 static void frame_task(void *data, size_t chunk, size_t begin, size_t end) {
-    finishing *f = data;
+    host_measuring *f = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         vec3 p = bvh_point_at(f->points, f->begin + i);
@@ -365,7 +371,7 @@ static void frame_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
-    finishing *f = data;
+    host_measuring *f = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         size_t point = f->begin + f->order[i];
@@ -393,17 +399,17 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status find_and_fetch(nearest_there *n, finishing *f) {
-    abuti_parallel_for(n->there->context, f->count, TASK_POINTS, frame_task, f);
+static abut_status find_candidates(nearest_attachment *n, host_measuring *f) {
+    abuti_parallel_for(n->there->context, f->count, POINTS_PER_TASK, frame_task, f);
     abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
-    queue_search(n, (uint32_t)f->count, false, f->radius, false);
+    enqueue_search(n, (uint32_t)f->count, false, f->radius, false);
     abut_status status = abuti_kit_get(&n->kit, NEAREST_ORDER, f->order, f->count, 4);
     status = status ? status : abuti_kit_get(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1);
     return status ? status
                   : abuti_kit_get(&n->kit, NEAREST_PLACES, f->places, f->count, CANDIDATES * 4);
 }
 
-static abut_status find_parts(nearest_there *n, finishing *f) {
+static abut_status find_in_batches(nearest_attachment *n, host_measuring *f) {
     abut_context *context = n->there->context;
     abuti_parts parts = abuti_parts_of(n->there->queue.device, f->points->count, POINT_BYTES);
     f->at = abuti_allocate(context, parts.most, sizeof *f->at);
@@ -412,44 +418,44 @@ static abut_status find_parts(nearest_there *n, finishing *f) {
     f->counts = abuti_allocate(context, parts.most, sizeof *f->counts);
     if (!f->at || !f->order || !f->places || !f->counts)
         return ABUT_ERROR_MEMORY;
-    reserve(n, parts.most);
+    reserve_buffers(n, parts.most);
     abut_status status = ABUT_OK;
     while (!status && abuti_parts_next(&parts)) {
         f->begin = parts.begin;
         f->count = parts.count;
-        status = find_and_fetch(n, f);
+        status = find_candidates(n, f);
         if (status)
             break;
-        abuti_parallel_for(context, f->count, TASK_POINTS, measure_task, f);
+        abuti_parallel_for(context, f->count, POINTS_PER_TASK, measure_task, f);
         status =
             abuti_progress(context, "nearest", (double)(f->begin + f->count) / (double)parts.total);
     }
     return status;
 }
 
-static abut_status without_doubles(nearest_there *n, const bvh_points *points, double radius,
+static abut_status measure_on_host(nearest_attachment *n, const bvh_points *points, double radius,
                                    abut_nearest *nearest) {
     abut_context *context = n->there->context;
-    finishing f = {.there = n->there, .points = points, .radius = radius, .nearest = nearest};
-    abut_status status = abuti_bvh_host(n->there->bvh);
-    status = status ? status : find_parts(n, &f);
+    host_measuring f = {.there = n->there, .points = points, .radius = radius, .nearest = nearest};
+    abut_status status = abuti_bvh_ensure_host(n->there->bvh);
+    status = status ? status : find_in_batches(n, &f);
     ABUTI_RELEASE(context, f.at, f.order, f.places, f.counts);
     return status;
 }
 
-abut_status abuti_nearest_there(const char *function, bvh_on_device *there,
-                                const bvh_points *points, double radius, abut_array nearest) {
-    const point_quest quest = {.function = function,
+abut_status abuti_nearest_on_device(const char *function, bvh_on_device *there,
+                                    const bvh_points *points, double radius, abut_array nearest) {
+    const point_query query = {.function = function,
                                .stage = "nearest",
                                .radius = radius,
                                .nearest = true,
-                               .answers = nearest,
-                               .answer_bytes = sizeof(abut_nearest)};
-    nearest_there *n;
-    if (there_has_doubles(there))
-        return abuti_nearest_points(there, points, &quest);
+                               .results = nearest,
+                               .result_bytes = sizeof(abut_nearest)};
+    nearest_attachment *n;
+    if (on_device_has_doubles(there))
+        return abuti_nearest_points(there, points, &query);
     if (points->buffer || nearest.buffer)
         return abuti_device_check_doubles(function, there);
-    abut_status status = abuti_nearest_part(there, &n);
-    return status ? status : without_doubles(n, points, radius, nearest.host);
+    abut_status status = abuti_nearest_get_attachment(there, &n);
+    return status ? status : measure_on_host(n, points, radius, nearest.host);
 }

@@ -1,13 +1,15 @@
-/* Features in floats, for kernels: what a place or a box is to a face, an edge or a vertex.
+/* Features in floats, for kernels: the position of a point or a box relative to a face, an edge or
+ * a vertex.
  *
- * See features.h for the records, and regions.cl for the proof that nothing which could win is left
- * out. */
+ * features.h describes the records; regions.cl proves that no feature is excluded that could be
+ * nearest.
+ */
 #ifndef ABUTI_NEAREST_FEATURE_CL_H
 #define ABUTI_NEAREST_FEATURE_CL_H
 
 #include "nearest/walk_cl.h"
 
-/* The operations of feature_lanes_shared.h, of one lane. */
+/* The operations of feature_lanes_shared.h, for one lane. */
 typedef float wide;
 typedef bool mask;
 #undef all /* PoCL has a macro of that name for the built-in function */
@@ -41,7 +43,7 @@ typedef struct feature {
     feature_lanes is;
 } feature;
 
-typedef feature_look look;
+typedef feature_position_lanes look;
 
 static inline feature load_feature(__global const float4 *features, uint i) {
     __global const float4 *from = features + 4 * i;
@@ -56,17 +58,17 @@ static inline feature load_feature(__global const float4 *features, uint i) {
     return f;
 }
 
-/* What a place is to a feature. */
+/* The position of a point relative to a feature. */
 static inline look look_at(const feature *f, float4 at) {
     const float r[3] = {at.x - f->place[0], at.y - f->place[1], at.z - f->place[2]};
-    return feature_look_at(&f->is, r);
+    return feature_locate(&f->is, r);
 }
 
 static inline float outside_of(const look *l) {
     return feature_outside(l);
 }
 
-/* A distance that the mesh is not beyond, squared. */
+/* A squared upper bound of the distance to the mesh. */
 static inline float bound_sq(const look *l, float margin) {
     return feature_bound_sq(l, margin);
 }
@@ -79,13 +81,13 @@ typedef struct box {
 static inline box box_of(float4 lo, float4 hi, float margin) {
     box b;
     b.middle = (float4)(0.5f * (lo + hi).xyz, 0.0f);
-    b.half_size = (float4)(0.5f * (hi - lo).xyz, 0.0f) + 0.25f * margin; /* and rounding */
+    b.half_size = (float4)(0.5f * (hi - lo).xyz, 0.0f) + 0.25f * margin; /* and rounding errors */
     b.radius = sqrt(dot_f(b.half_size, b.half_size)) * NEAREST_SLACK;
     b.margin = margin;
     return b;
 }
 
-/* Whether a feature can be nearest to a point in the box, where all points are at most `upper` away
+/* Whether a feature can be nearest to a point in the box, if all its points are at most `upper`
  * from the mesh. */
 static inline bool is_needed(const feature *f, const box *b, float upper) {
     const float half_size[3] = {b->half_size.x, b->half_size.y, b->half_size.z};

@@ -4,26 +4,26 @@
 
 #include <math.h>
 
-/* No more than this many edges of a vertex exclude, and faces of an edge. */
-enum { VERTEX_EDGES = 4, EDGE_FACES = 2 };
+/* At most this many edges of a vertex, and faces of an edge, limit its region. */
+enum { VERTEX_EDGES_MAX = 4, EDGE_FACES_MAX = 2 };
 
-typedef struct making {
+typedef struct feature_builder {
     abut_mesh *mesh;
     double scale;
     const uint32_t *order;
     uint32_t leaf_count;
     abut_topology_arrays topology;
-    uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE where there is none yet */
+    uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE if there is none yet */
     unsigned char *has_face;                                /* of a triangle */
-    float *height;                                          /* and its least one, for fans */
-    unsigned char *edge_low;                                /* whether a face of it is too low */
-    unsigned char *kind;                                    /* of a feature */
+    float *height;                                          /* its smallest height, for fans */
+    unsigned char *edge_has_low_face; /* whether one of its faces is too low */
+    unsigned char *kind;              /* of a feature */
     abuti_features *to;
-} making;
+} feature_builder;
 
 /* ---- records ---- */
 
-static vec3 corner_at(const making *m, uint32_t vertex) {
+static vec3 frame_corner(const feature_builder *m, uint32_t vertex) {
     return v3_scale(m->mesh->positions[vertex], m->scale);
 }
 
@@ -33,13 +33,13 @@ static void store_floats(float to[3], vec3 v) {
     to[2] = (float)v.z;
 }
 
-static void put_third(feature_record *r, vec3 v) {
+static void store_third(feature_record *r, vec3 v) {
     r->third_x = (float)v.x;
     r->third_y = (float)v.y;
     r->third_z = (float)v.z;
 }
 
-static void put_offset(feature_record *r, double offset, feature_kind kind) {
+static void store_offset(feature_record *r, double offset, feature_kind kind) {
     float rounded = (float)offset;
     uint32_t bits;
     memcpy(&bits, &rounded, sizeof bits);
@@ -47,60 +47,60 @@ static void put_offset(feature_record *r, double offset, feature_kind kind) {
     memcpy(&r->offset, &bits, sizeof bits);
 }
 
-static void put_parts(feature_record *r, const feature_parts *p, feature_kind kind) {
+static void store_parts(feature_record *r, const feature_parts *p, feature_kind kind) {
     store_floats(r->place, p->place);
     store_floats(r->first, p->vector[0]);
     store_floats(r->second, p->vector[1]);
-    put_third(r, p->vector[2]);
+    store_third(r, p->vector[2]);
     store_floats(r->fourth, p->vector[3]);
-    put_offset(r, p->offset, kind);
+    store_offset(r, p->offset, kind);
 }
 
-static void corners_of(const making *m, uint32_t triangle, vec3 corner[3]) {
+static void triangle_corners(const feature_builder *m, uint32_t triangle, vec3 corner[3]) {
     for (size_t k = 0; k < 3; k++)
-        corner[k] = corner_at(m, m->mesh->indices[3 * (size_t)triangle + k]);
+        corner[k] = frame_corner(m, m->mesh->indices[3 * (size_t)triangle + k]);
 }
 
-static bool is_face(const making *m, uint32_t triangle) {
+static bool is_face_triangle(const feature_builder *m, uint32_t triangle) {
     vec3 corner[3];
     double height_sq;
-    corners_of(m, triangle, corner);
+    triangle_corners(m, triangle, corner);
     bool high = face_is_high(corner, &height_sq);
     if (m->height)
         m->height[triangle] = (float)sqrt(height_sq);
     return high;
 }
 
-/* The corner of a face that is no end of its edge. */
-static vec3 top_of(const making *m, uint32_t face, const uint32_t ends[2]) {
+/* The corner of a face that is not an end of the edge. */
+static vec3 opposite_corner(const feature_builder *m, uint32_t face, const uint32_t ends[2]) {
     const uint32_t *index = m->mesh->indices + 3 * (size_t)face;
     uint32_t top = index[0];
     for (int k = 1; k < 3; k++)
         if (top == ends[0] || top == ends[1])
             top = index[k];
-    return corner_at(m, top);
+    return frame_corner(m, top);
 }
 
-static void make_edge(const making *m, uint32_t corner, feature_record *r) {
+static void build_edge(const feature_builder *m, uint32_t corner, feature_record *r) {
     const uint32_t edge = m->topology.triangle_edges[corner], *faces;
     uint32_t ends[2];
     feature_ends(m->mesh->indices, corner, ends);
-    feature_parts p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
+    feature_parts p = feature_of_edge(frame_corner(m, ends[0]), frame_corner(m, ends[1]));
     uint32_t count = abuti_edge_faces(&m->topology, edge, &faces);
-    for (uint32_t i = 0, used = 0; i < count && used < EDGE_FACES && p.offset > 0; i++) {
+    for (uint32_t i = 0, used = 0; i < count && used < EDGE_FACES_MAX && p.offset > 0; i++) {
         vec3 into;
-        if (edge_face_excludes(&p, top_of(m, faces[i], ends), &into))
+        if (edge_face_excludes(&p, opposite_corner(m, faces[i], ends), &into))
             p.vector[++used] = into;
     }
-    put_parts(r, &p, FEATURE_EDGE);
+    store_parts(r, &p, FEATURE_EDGE);
 }
 
 /* Directions from a vertex along the edges of its triangles, at most so many; each once. */
 enum { DIRECTIONS_MAX = 64 };
 
-static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
+static uint32_t list_directions(const feature_builder *m, uint32_t vertex, vec3 *to) {
     const abut_topology_arrays *t = &m->topology;
-    vec3 at = corner_at(m, vertex);
+    vec3 at = frame_corner(m, vertex);
     uint32_t count = 0, others[DIRECTIONS_MAX];
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         for (size_t k = 0; k < 3 && count < DIRECTIONS_MAX; k++) {
@@ -109,7 +109,7 @@ static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
                 seen++;
             if (seen < count || other == vertex)
                 continue;
-            vec3 way = v3_sub(corner_at(m, other), at);
+            vec3 way = v3_sub(frame_corner(m, other), at);
             double length = v3_length(way);
             if (length >= FEATURE_HEIGHT) {
                 others[count] = other;
@@ -119,35 +119,35 @@ static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
     return count;
 }
 
-static void make_fan(const making *m, uint32_t vertex, const vec3 *u, uint32_t count) {
+static void build_fan(const feature_builder *m, uint32_t vertex, const vec3 *u, uint32_t count) {
     const abut_topology_arrays *t = &m->topology;
     feature_fan *fan = &m->to->fans[vertex];
-    fan->least = count && count <= FAN_EDGES ? INFINITY : 0;
+    fan->height_min = count && count <= FAN_EDGES ? INFINITY : 0;
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
-        fan->least = fminf(fan->least, m->height[t->vertex_faces[i]]);
-    for (uint32_t i = 0; i < FAN_EDGES && fan->least > 0; i++)
+        fan->height_min = fminf(fan->height_min, m->height[t->vertex_faces[i]]);
+    for (uint32_t i = 0; i < FAN_EDGES && fan->height_min > 0; i++)
         for (int k = 0; k < 3; k++)
             fan->direction[k][i] = (float)v3_get(u[i < count ? i : 0], k);
 }
 
-/* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
- * cosine to those before. */
-static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
-    vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MAX];
+/* Chooses directions to neighbours that are spread as widely as possible: each next one has the
+ * smallest maximum cosine to those before. */
+static void build_vertex(const feature_builder *m, uint32_t vertex, feature_record *r) {
+    vec3 at = frame_corner(m, vertex), chosen[VERTEX_EDGES_MAX] = {{0, 0, 0}}, u[DIRECTIONS_MAX];
     double cosine[DIRECTIONS_MAX]; /* the largest so far */
     const abut_topology_arrays *t = &m->topology;
     uint32_t count = list_directions(m, vertex, u);
     if (m->to->fans)
-        make_fan(m, vertex, u, count);
+        build_fan(m, vertex, u, count);
     for (uint32_t i = 0; i < count; i++)
         cosine[i] = -1;
-    for (int n = 0; n < VERTEX_EDGES; n++) {
-        double least = n ? 0.99 : 2; /* no use in the same direction again */
+    for (int n = 0; n < VERTEX_EDGES_MAX; n++) {
+        double max_cosine = n ? 0.99 : 2; /* an almost equal direction is useless */
         for (uint32_t i = 0; i < count; i++) {
             if (n)
                 cosine[i] = real_max(cosine[i], v3_dot(u[i], chosen[n - 1]));
-            if (cosine[i] < least) {
-                least = cosine[i];
+            if (cosine[i] < max_cosine) {
+                max_cosine = cosine[i];
                 chosen[n] = u[i];
             }
         }
@@ -155,38 +155,38 @@ static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
     store_floats(r->place, at);
     store_floats(r->first, chosen[0]);
     store_floats(r->second, chosen[1]);
-    put_third(r, chosen[2]);
+    store_third(r, chosen[2]);
     store_floats(r->fourth, chosen[3]);
     bool plain = true;
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         plain = plain && m->has_face[t->vertex_faces[i]];
-    put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
+    store_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
 }
 
-/* ---- which there are ---- */
+/* ---- numbering ---- */
 
 static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const making *m = data;
+    const feature_builder *m = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++)
-        m->has_face[t] = is_face(m, (uint32_t)t);
+        m->has_face[t] = is_face_triangle(m, (uint32_t)t);
 }
 
-static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
+static uint32_t add_feature(feature_builder *m, uint32_t source, feature_kind kind) {
     uint32_t feature = m->to->count++;
     m->to->source[feature] = source;
     m->kind[feature] = (unsigned char)kind;
     return feature;
 }
 
-/* Numbers all features in the order of the leaves. One after the other, so no more than that. */
-static void number_features(making *m) {
+/* Numbers all features in the order of the leaves. It is serial, so it does nothing else. */
+static void number_features(feature_builder *m) {
     abuti_features *to = m->to;
     for (uint32_t place = 0; place < BVH_WIDTH * m->leaf_count; place++) {
         if (place % BVH_WIDTH == 0)
             to->leaf_begin[place / BVH_WIDTH] = to->count;
         if (place >= m->mesh->triangle_count)
-            continue; /* the last triangle again */
+            continue; /* a copy of the last triangle */
         uint32_t triangle = m->order[place];
         if (m->has_face[triangle])
             m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
@@ -196,7 +196,7 @@ static void number_features(making *m) {
             if (edge != ABUT_NONE && m->edge_feature[edge] == ABUT_NONE)
                 m->edge_feature[edge] = add_feature(m, corner, FEATURE_EDGE);
             if (edge != ABUT_NONE && !m->has_face[triangle])
-                m->edge_low[edge] = 1;
+                m->edge_has_low_face[edge] = 1;
             if (m->vertex_feature[vertex] == ABUT_NONE)
                 m->vertex_feature[vertex] = add_feature(m, vertex, FEATURE_VERTEX);
         }
@@ -205,8 +205,8 @@ static void number_features(making *m) {
 }
 
 /* The features of a triangle, at most seven, and its corners that they begin at. */
-static int features_of(const making *m, uint32_t triangle, uint32_t features[7],
-                       uint32_t corners[7]) {
+static int triangle_features(const feature_builder *m, uint32_t triangle, uint32_t features[7],
+                             uint32_t corners[7]) {
     int count = 0;
     corners[0] = 0;
     if (m->face_feature[triangle] != ABUT_NONE)
@@ -223,16 +223,15 @@ static int features_of(const making *m, uint32_t triangle, uint32_t features[7],
     return count;
 }
 
-/* Lists the triangles of each feature, ascending; by their places, or as corners where there are
- * none. */
-static void list_incidents(making *m, uint32_t *place) {
+/* Lists the triangles of each feature, ascending; as places, or as corners if there are none. */
+static void list_incidents(feature_builder *m, uint32_t *place) {
     abuti_features *to = m->to;
     uint32_t features[7], corners[7];
     for (uint32_t i = 0; i < m->mesh->triangle_count && place; i++)
         place[m->order[i]] = i;
     memset(to->incident_begin, 0, ((size_t)to->count + 1) * sizeof *to->incident_begin);
     for (uint32_t t = 0; t < m->mesh->triangle_count; t++)
-        for (int i = features_of(m, t, features, corners); i-- > 0;)
+        for (int i = triangle_features(m, t, features, corners); i-- > 0;)
             to->incident_begin[features[i]]++;
     uint32_t sum = 0;
     for (uint32_t f = 0; f <= to->count; f++) { /* the end of each, for now */
@@ -241,26 +240,26 @@ static void list_incidents(making *m, uint32_t *place) {
     }
     to->incident_count = sum;
     for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
-        for (int i = features_of(m, t, features, corners); i-- > 0;)
+        for (int i = triangle_features(m, t, features, corners); i-- > 0;)
             to->incidents[--to->incident_begin[features[i]]] =
                 place ? place[t] : 4 * t + corners[i];
 }
 
-/* Edges and vertices, with the topology still there. */
+/* Edges and vertices, while the topology exists. */
 static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const making *m = data;
+    const feature_builder *m = data;
     abuti_features *to = m->to;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_record *r = &to->records[i];
         bool marked = false;
         if (m->kind[i] == FEATURE_FACE) {
-            put_offset(r, 0, FEATURE_FACE); /* so much for now */
+            store_offset(r, 0, FEATURE_FACE); /* only the kind; completed later */
         } else if (m->kind[i] == FEATURE_EDGE) {
-            make_edge(m, to->source[i], r);
-            marked = m->edge_low[m->topology.triangle_edges[to->source[i]]];
+            build_edge(m, to->source[i], r);
+            marked = m->edge_has_low_face[m->topology.triangle_edges[to->source[i]]];
         } else {
-            make_vertex(m, to->source[i], r);
+            build_vertex(m, to->source[i], r);
             marked = feature_kind_of(r) == FEATURE_VERTEX;
         }
         if (marked)
@@ -268,22 +267,23 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* ---- faces and rests ---- */
+/* ---- faces and remainders ---- */
 
-/* What rounding has left of a number, as 21 bits. */
-static uint32_t left_of(double x, float rounded, float step) {
+/* The rounding error of a number, as 21 bits. */
+static uint32_t quantised_remainder(double x, float rounded, float step) {
     const double most = 0x1p20 - 1;
     return (uint32_t)lrint(real_clamp((x - rounded) / step, -most, most)) & 0x1fffffu;
 }
 
-static feature_rest rest_of(const feature_parts *p, const float place[3], vec3 v,
-                            const float vector[3], bool marked) {
+static feature_rest make_rest(const feature_parts *p, const float place[3], vec3 v,
+                              const float vector[3], bool marked) {
     uint32_t word[4], low[2];
     for (int k = 0; k < 3; k++)
-        word[k] = left_of(v3_get(p->place, k), place[k], REST_PLACE_STEP) << 11;
+        word[k] = quantised_remainder(v3_get(p->place, k), place[k], REST_PLACE_STEP) << 11;
     for (int k = 0; k < 2; k++)
-        low[k] = left_of(v3_get(v, k), vector[k], REST_VECTOR_STEP);
-    word[3] = left_of(v.z, vector[2], REST_VECTOR_STEP) << 11 | (marked ? REST_MARK : 0);
+        low[k] = quantised_remainder(v3_get(v, k), vector[k], REST_VECTOR_STEP);
+    word[3] =
+        quantised_remainder(v.z, vector[2], REST_VECTOR_STEP) << 11 | (marked ? REST_MARK : 0);
     for (int k = 0; k < 2; k++) {
         word[2 * k] |= low[k] & 0x7ffu;
         word[2 * k + 1] |= low[k] >> 11;
@@ -293,9 +293,9 @@ static feature_rest rest_of(const feature_parts *p, const float place[3], vec3 v
     return rest;
 }
 
-/* Made from sources alone, when the memory for all else is free again. */
-static void finish_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const making *m = data;
+/* Computed from sources only, when the other memory has been released. */
+static void faces_and_rests_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const feature_builder *m = data;
     const abuti_features *to = m->to;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -308,33 +308,34 @@ static void finish_task(void *data, size_t chunk, size_t begin, size_t end) {
         vec3 vector = v3(0, 0, 0);
         if (kind == FEATURE_FACE) {
             vec3 corner[3];
-            corners_of(m, source, corner);
+            triangle_corners(m, source, corner);
             p = feature_of_face(corner);
-            put_parts(r, &p, FEATURE_FACE);
+            store_parts(r, &p, FEATURE_FACE);
             store_floats(third, p.vector[2]);
             vector = p.vector[2];
         } else if (kind == FEATURE_EDGE && to->rest) {
             uint32_t ends[2];
             feature_ends(m->mesh->indices, source, ends);
-            p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
+            p = feature_of_edge(frame_corner(m, ends[0]), frame_corner(m, ends[1]));
             vector = p.vector[3];
             rounded = r->fourth;
         } else if (to->rest) {
-            p.place = corner_at(m, source);
+            p.place = frame_corner(m, source);
         }
         if (to->rest)
             to->rest[i] =
-                rest_of(&p, r->place, vector, rounded, feature_is_marked(to, (uint32_t)i));
+                make_rest(&p, r->place, vector, rounded, feature_is_marked(to, (uint32_t)i));
     }
 }
 
-static abut_status finish(making *m, bool with_rests, abut_context *context) {
+static abut_status build_faces_and_rests(feature_builder *m, bool with_rests,
+                                         abut_context *context) {
     if (with_rests) {
         m->to->rest = abuti_allocate(context, m->to->count, sizeof *m->to->rest);
         if (!m->to->rest)
             return ABUT_ERROR_MEMORY;
     }
-    return abuti_parallel_try(context, "features", m->to->count, 4096, finish_task, m);
+    return abuti_parallel_try(context, "features", m->to->count, 4096, faces_and_rests_task, m);
 }
 
 /* ---- memory ---- */
@@ -346,14 +347,14 @@ static uint32_t *allocate_none(abut_context *context, size_t count) {
     return words;
 }
 
-/* The triangles of each feature. */
-static abut_status add_incidents(making *m, bool as_corners, abut_context *context) {
+/* Lists the triangles of each feature. */
+static abut_status add_incidents(feature_builder *m, bool as_corners, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count;
     if (7 * triangles > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "a mesh of %zu triangles and %u vertices has too many features to list; "
-                          "at most some 715 million triangles have not",
+                          "the limit is about 715 million triangles",
                           triangles, m->mesh->vertex_count);
     uint32_t *place = as_corners ? NULL : abuti_allocate(context, triangles, sizeof *place);
     to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
@@ -365,20 +366,20 @@ static abut_status add_incidents(making *m, bool as_corners, abut_context *conte
     return ready ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status make(making *m, unsigned wanted, abut_context *context) {
+static abut_status build_features(feature_builder *m, unsigned wanted, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
     if (most > UINT32_MAX || 3 * triangles > FEATURE_MARK || m->mesh->vertex_count > FEATURE_MARK)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "a mesh of %zu triangles and %u vertices has too many features to list; "
-                          "at most some 715 million triangles have not",
+                          "the limit is about 715 million triangles",
                           triangles, m->mesh->vertex_count);
     m->edge_feature = allocate_none(context, edges);
     m->vertex_feature = allocate_none(context, m->mesh->vertex_count);
     m->face_feature = allocate_none(context, triangles);
     m->has_face = abuti_allocate(context, triangles, 1);
-    m->edge_low = abuti_allocate_zeroed(context, edges, 1);
+    m->edge_has_low_face = abuti_allocate_zeroed(context, edges, 1);
     to->source = abuti_allocate(context, most, sizeof *to->source);
     m->kind = abuti_allocate(context, most, 1);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
@@ -389,7 +390,7 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
             return ABUT_ERROR_MEMORY;
     }
     if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
-        !m->edge_low || !to->source || !m->kind || !to->leaf_begin)
+        !m->edge_has_low_face || !to->source || !m->kind || !to->leaf_begin)
         return ABUT_ERROR_MEMORY;
     abut_status status = abuti_parallel_try(context, "features", triangles, 4096, faces_task, m);
     if (status)
@@ -408,10 +409,10 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
 
-/* Makes one vertex of those at the same place, the lowest, where there are so many that hardly any
- * triangle can have neighbours: regions of loose triangles exclude next to nothing. Gives new
- * indices, or none. */
-static abut_status weld(const abut_mesh *mesh, uint32_t **indices) {
+/* Merges vertices with equal coordinates into the lowest one, if there are so many that hardly any
+ * triangle has neighbours: regions of disconnected triangles exclude almost nothing. Returns new
+ * indices, or null. */
+static abut_status merge_vertices(const abut_mesh *mesh, uint32_t **indices) {
     abut_context *context = mesh->context;
     const size_t corners = 3 * (size_t)mesh->triangle_count;
     if (mesh->vertex_count <= mesh->triangle_count)
@@ -431,7 +432,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
                                   uint32_t leaf_count, unsigned wanted, abuti_features *features) {
     abut_context *context = mesh->context;
     abuti_features made = {.context = abuti_context_retain(context)};
-    making m = {
+    feature_builder m = {
         .mesh = mesh, .scale = scale, .order = order, .leaf_count = leaf_count, .to = &made};
     abut_topology *topology = NULL;
     abut_mesh welded = {.context = context,
@@ -439,20 +440,20 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
                         .vertex_count = mesh->vertex_count,
                         .triangle_count = mesh->triangle_count,
                         .positions = mesh->positions};
-    abut_status status = wanted & FEATURES_WELDED ? weld(mesh, &welded.indices) : ABUT_OK;
+    abut_status status = wanted & FEATURES_WELDED ? merge_vertices(mesh, &welded.indices) : ABUT_OK;
     if (welded.indices)
         m.mesh = &welded;
     status = status ? status : abuti_topology_faces(m.mesh, &topology);
     if (!status) {
         m.topology = topology->view;
-        status = make(&m, wanted, context);
+        status = build_features(&m, wanted, context);
     }
     if (!status && wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))
         status = add_incidents(&m, wanted & FEATURES_CORNERS, context);
-    ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face, m.edge_low,
-                  m.height, m.kind);
+    ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face,
+                  m.edge_has_low_face, m.height, m.kind);
     abut_topology_destroy(topology);
-    status = status ? status : finish(&m, wanted & FEATURES_REST, context);
+    status = status ? status : build_faces_and_rests(&m, wanted & FEATURES_REST, context);
     abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);

@@ -1,24 +1,24 @@
 /* Faces, edges and vertices of a mesh with the regions in which each can be nearest.
  *
- * A point's nearest point on a mesh lies on a face, an edge or a vertex, and the point lies in the
- * region of that feature: over a face, between the ends of an edge and outside its two faces,
- * behind all edges of a vertex. Few regions meet a small block of points, so that after a look at
+ * The closest point of a mesh to a point is on a face, an edge or a vertex, and the point is in the
+ * region of that feature: above a face, between the ends of an edge and outside its two faces, or
+ * behind all edges of a vertex. Few regions overlap a small block of points, so after tests of
  * distances and regions hardly anything remains to be measured.
  *
- * A record is a place a, four vectors and an offset, all floats in the frame of the hierarchy. With
- * r = p - a and t[i] = vector[i] . r, and t[3] less the offset:
- *   face     t[2] is the distance to the plane; outside its prism where one of t[0], t[1], t[3] > 0
- *   edge     vector[3] is its direction, the offset its length; vector[0] the direction backwards;
- *            vectors 1 and 2 point into its faces. Outside where any t > 0
- *   vertex   vectors are directions of up to four of its edges, the offset is 0. Outside where any
+ * A record is a place a, four vectors and an offset, all floats in the frame of the BVH. With r = p
+ * - a and t[i] = vector[i] . r, where t[3] is reduced by the offset:
+ *   face     t[2] is the distance to the plane; outside its prism if one of t[0], t[1], t[3] > 0
+ *   edge     vector[3] is its direction, the offset its length; vector[0] is the reverse direction;
+ *            vectors 1 and 2 point into its faces. Outside if any t > 0
+ *   vertex   vectors are directions of up to four of its edges, the offset is 0. Outside if any
  *            t > 0
- * Vectors are units or zero; a zero one excludes nothing. The distance to an edge or a vertex is
- * that of r to the segment from 0 along vector[3] of the offset's length.
+ * Vectors are units or zero; a zero vector excludes nothing. The distance to an edge or a vertex is
+ * that of r to the segment from 0 along vector[3] with the length of the offset.
  *
- * What may be left out (the proof that nothing which could win is lost stands in regions.cl):
- * a face lower than FEATURE_HEIGHT is no feature; the faces of an edge exclude only if they are
- * higher than that over the edge and do not lean over it (sine of the angles 1/64 or more); edges
- * of a vertex exclude only if they are longer than FEATURE_HEIGHT.
+ * Exceptions (regions.cl proves that no feature is lost that could be nearest): a face lower than
+ * FEATURE_HEIGHT is no feature; the faces of an edge limit its region only if they are higher than
+ * that above the edge and do not lean over it (sine of the angles 1/64 or more); edges of a vertex
+ * limit its region only if they are longer than FEATURE_HEIGHT.
  */
 #ifndef ABUTI_NEAREST_FEATURES_H
 #define ABUTI_NEAREST_FEATURES_H
@@ -45,11 +45,11 @@ typedef struct feature_record {
 
 _Static_assert(sizeof(feature_record) == 64, "the layout that devices read");
 
-/* What is left of a record's place and, of a face, its normal, of an edge, its direction, when they
- * have been rounded: whole numbers of 21 bits and a mark, in the bits of four floats. Of words 0, 1
- * and 2 the highest 21 bits are those of the place, of word 3 those of z of the vector; x and y of
- * that are in the lowest 11 bits of words 0 and 2, and 10 more in words 1 and 3. Places, which are
- * at most 2, are good to 2^-44, vectors to 2^-45. */
+/* The rounding errors of the place of a record and of the normal of a face or the direction of an
+ * edge: integers of 21 bits and a mark, in the bits of four floats. The highest 21 bits of words 0,
+ * 1 and 2 are those of the place, of word 3 those of z of the vector; x and y of the vector are in
+ * the lowest 11 bits of words 0 and 2, and 10 more in words 1 and 3. Places, which are at most 2,
+ * are then accurate to 2^-44, vectors to 2^-45. */
 typedef struct feature_rest {
     float word[4];
 } feature_rest;
@@ -57,7 +57,7 @@ typedef struct feature_rest {
 #define REST_VECTOR_STEP 0x1p-45f
 #define REST_MARK 0x400u /* of word 3 */
 
-/* The numbers of a rest, all of which are exact as floats. */
+/* The numbers of a remainder, all of which are exact as floats. */
 static inline float rest_high(uint32_t word, float step) {
     return (float)((int32_t)word >> 11) * step;
 }
@@ -65,34 +65,32 @@ static inline float rest_low(uint32_t word, uint32_t next, float step) {
     return rest_high((next & 0x3ffu) << 22 | (word & 0x7ffu) << 11, step);
 }
 
-/* All edges of a vertex, as units; the first again where there are fewer. */
+/* All edges of a vertex, as unit vectors; the first one is repeated if there are fewer. */
 enum { FAN_EDGES = 8 };
 typedef struct feature_fan {
     float direction[3][FAN_EDGES];
-    float least; /* no height of a triangle here is less; 0 where there are more edges */
+    float height_min; /* lower bound of the heights of triangles here; 0 if there are more edges */
 } feature_fan;
 
-/* What may be wanted beside the records. */
+/* Optional arrays. */
 enum {
     FEATURES_INCIDENTS = 1,
     FEATURES_REST = 2,
     FEATURES_FANS = 4,
     FEATURES_CORNERS = 8, /* incidents, as corners */
-    FEATURES_WELDED = 16  /* several vertices at one place are one: the lowest */
+    FEATURES_WELDED = 16  /* vertices with equal coordinates are merged into the lowest one */
 };
 
 typedef struct abuti_features {
-    abut_context *context; /* held; null = none */
+    abut_context *context; /* holds a reference; null = none */
     uint32_t count, incident_count;
-    /* In the order of the leaves: a feature stands with the first leaf that has a triangle of it.
-     */
+    /* In the order of the leaves: a feature is with the first leaf that has a triangle of it. */
     feature_record *records;
-    feature_rest *rest;   /* where they were asked for, as all that follows */
+    feature_rest *rest;   /* this and the following: if requested */
     feature_fan *fans;    /* of all vertices of the mesh that have triangles */
     uint32_t *leaf_begin; /* leaf_count + 1 */
-    /* All triangles of a feature, ascending by their numbers: by their places in the order; or, as
-     * corners, four times the number and which of its corners the vertex is or the edge begins at.
-     */
+    /* All triangles of a feature, ascending by index: as places in the order; or, as corners, four
+     * times the index plus the corner that is the vertex or the beginning of the edge. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     uint32_t *source; /* feature_source() */
@@ -105,8 +103,8 @@ static inline bool feature_is_marked(const abuti_features *features, uint32_t fe
     return features->source[feature] & FEATURE_MARK;
 }
 
-/* What it is made of: a triangle; a vertex; the corner of a triangle that the edge begins at, three
- * times the number of the triangle and 0, 1 or 2. */
+/* The source of a feature: a triangle; a vertex; or the corner of a triangle that the edge begins
+ * at, three times the triangle plus 0, 1 or 2. */
 static inline uint32_t feature_source(const abuti_features *features, uint32_t feature) {
     return features->source[feature] & ~FEATURE_MARK;
 }
@@ -124,9 +122,9 @@ static inline feature_kind feature_kind_of(const feature_record *r) {
     return (feature_kind)(bits & 3);
 }
 
-/* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
- * 205 bytes a triangle, 40 more for incidents and 48 for rests; and some 60 more than 205 while
- * they are made. */
+/* Computes the features of the mesh of a BVH with this order of triangles, four per leaf. They need
+ * about 205 bytes per triangle, 40 more for incidents and 48 for remainders; and some 60 more than
+ * 205 during the construction. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
                                   uint32_t leaf_count, unsigned wanted, abuti_features *features);
 void abuti_features_destroy(abuti_features *features);

@@ -1,5 +1,5 @@
-/* What features are made of, for C and OpenCL C alike, in doubles: see features.h. Corners are in
- * the frame of the hierarchy. */
+/* Geometry of features, for C and OpenCL C, in doubles: see features.h. Corners are in the frame of
+ * the BVH. */
 #ifndef ABUTI_NEAREST_FEATURES_SHARED_H
 #define ABUTI_NEAREST_FEATURES_SHARED_H
 
@@ -7,10 +7,10 @@
 
 #define FEATURE_HEIGHT 0x1p-20 /* in the frame, where the largest coordinate is from 1 to 2 */
 
-/* A face that leans over an edge more than this excludes nothing. */
+/* Smallest sine of the angles of a face that limits the region of an edge. */
 #define FEATURE_LEAN (1.0 / 64)
 
-/* A record before it is rounded; vectors are `first` to `fourth`. */
+/* A record before rounding; the vectors are `first` to `fourth`. */
 typedef struct feature_parts {
     vec3 place, vector[4];
     real offset;
@@ -18,25 +18,25 @@ typedef struct feature_parts {
 
 /* ---- faces ---- */
 
-/* The part of v across the unit vector u. */
+/* The component of v orthogonal to the unit vector u. */
 static inline vec3 feature_across(vec3 v, vec3 u) {
     return v3_along(v, -v3_dot(v, u), u);
 }
 
-/* Twice: the first rounding is relative to v, the second to what remains. */
+/* Twice: the first rounding is relative to v, the second to the remainder. */
 static inline vec3 feature_across_precise(vec3 v, vec3 u) {
     return feature_across(feature_across(v, u), u);
 }
 
-/* A triangle over its longest edge, which is that from corner a on. */
+/* A triangle above its longest edge, which begins at corner a. */
 typedef struct face_frame {
     vec3 side[3]; /* side k begins at corner k */
     int a;
-    vec3 along, up; /* units but for up, which is as high as the triangle */
+    vec3 along, up; /* unit vector along the edge; `up` has the length of the height */
     real height;
 } face_frame;
 
-/* False where the triangle is too low to be a face. */
+/* Returns false if the triangle is too low to be a face. */
 static inline bool face_frame_of(const vec3 corner[3], face_frame *f) {
     real length[3];
     f->a = 0;
@@ -55,9 +55,9 @@ static inline bool face_frame_of(const vec3 corner[3], face_frame *f) {
     return f->height >= FEATURE_HEIGHT;
 }
 
-/* Whether a triangle is a face. Where twice its area is more than its longest edge is long times
- * twice the least height, rounding cannot matter. `*height_sq`: about the square of its least
- * height, good enough where that is large enough to matter. */
+/* Whether a triangle is a face. If twice its area exceeds its longest edge times twice the minimum
+ * height, rounding cannot matter. `*height_sq` is approximately the square of its smallest height,
+ * accurate if it is large enough to matter. */
 static inline bool face_is_high(const vec3 corner[3], real *height_sq) {
     vec3 u = v3_sub(corner[1], corner[0]), v = v3_sub(corner[2], corner[0]);
     real longest_sq = real_max(real_max(v3_length_sq(u), v3_length_sq(v)),
@@ -76,15 +76,15 @@ static inline feature_parts feature_of_face(const vec3 corner[3]) {
     vec3 up = v3_scale(f.up, 1 / f.height), normal = v3_cross(f.along, up);
     p.place = corner[a];
     p.vector[0] = v3_scale(up, -1);                            /* below the longest edge */
-    p.vector[1] = v3_normalise(v3_cross(f.side[top], normal)); /* beyond the one that ends in a */
+    p.vector[1] = v3_normalise(v3_cross(f.side[top], normal)); /* beyond the edge that ends in a */
     p.vector[2] = normal;
     p.vector[3] = v3_normalise(v3_cross(f.side[b], normal));
     p.offset = v3_dot(p.vector[3], v3_sub(corner[b], corner[a]));
     return p;
 }
 
-/* The normal from the longest side and what rises over it, so that only the turn about that side is
- * less certain: that by a rounding of the height. */
+/* The normal from the longest side and the height above it, so that only the rotation about that
+ * side is less certain: by a rounding of the height. */
 static inline vec3 face_normal_of(const vec3 corner[3]) {
     vec3 side[3];
     int longest = 0;
@@ -99,21 +99,21 @@ static inline vec3 face_normal_of(const vec3 corner[3]) {
 
 /* ---- edges ---- */
 
-/* An edge from a to b, whose faces exclude nothing yet. */
+/* An edge from a to b, without the limits of its faces. */
 static inline feature_parts feature_of_edge(vec3 a, vec3 b) {
-    vec3 way = v3_sub(b, a), u = v3_normalise(way);
+    vec3 offset = v3_sub(b, a), u = v3_normalise(offset);
     feature_parts p;
     p.place = a;
     p.vector[0] = v3_scale(u, -1);
     p.vector[1] = v3(0, 0, 0);
     p.vector[2] = v3(0, 0, 0);
     p.vector[3] = u;
-    p.offset = v3_length(way);
+    p.offset = v3_length(offset);
     return p;
 }
 
-/* Whether a face with this third corner may exclude points from the region of an edge: gives the
- * direction into the face. */
+/* Whether a face with this third corner limits the region of an edge. Writes the direction into the
+ * face. */
 static inline bool edge_face_excludes(const feature_parts *edge, vec3 top, vec3 *into) {
     vec3 u = edge->vector[3];
     vec3 side = v3_sub(top, edge->place), up = feature_across_precise(side, u);

@@ -1,9 +1,9 @@
-/* The end of a search for AVX-512 where few triangles are left: four at a time, which takes less
- * time than eight, or one. */
+/* The end of a search for AVX-512 with few remaining triangles: four at a time, which is faster
+ * than eight, or one. */
 #include "nearest/search.h"
 
 void abuti_bvh_measure_few_16(search *s) {
-    measure_all(s);
+    measure_candidates(s);
 }
 
 void abuti_bvh_measure_one_16(search *s, uint32_t triangle) {

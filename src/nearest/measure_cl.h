@@ -1,4 +1,4 @@
-/* Measuring triangles in doubles, for kernels: the end of every search for a nearest point. */
+/* Measuring triangles in doubles, for kernels: the end of every closest-point search. */
 #ifndef ABUTI_NEAREST_MEASURE_CL_H
 #define ABUTI_NEAREST_MEASURE_CL_H
 
@@ -6,12 +6,12 @@
 #include "geom/closest_shared.h"
 
 /* As abut_nearest. */
-typedef struct nearest_answer {
+typedef struct nearest_result {
     double distance;
     double point[3];
     double barycentric[3];
     uint triangle, feature;
-} nearest_answer;
+} nearest_result;
 
 typedef struct measured {
     vec3 point;
@@ -21,7 +21,7 @@ typedef struct measured {
     closest_on_triangle closest;
 } measured;
 
-ABUTI_APART void measure(measured *m, __global const double *corners, uint triangle) {
+ABUTI_NOINLINE void measure(measured *m, __global const double *corners, uint triangle) {
     closest_on_triangle closest =
         triangle_closest_point(load_triangle(corners, triangle), m->point);
     if (closest.distance < m->best || (closest.distance == m->best && triangle < m->winner)) {
@@ -33,7 +33,7 @@ ABUTI_APART void measure(measured *m, __global const double *corners, uint trian
     }
 }
 
-/* For places that are not worth a copy of it: compilers take long over each. */
+/* For calls that do not justify another inlined copy: compilers are slow on each. */
 static __attribute__((noinline)) void measure_apart(measured *m, __global const double *corners,
                                                     uint triangle) {
     measure(m, corners, triangle);
@@ -46,30 +46,30 @@ static inline void start_measure(measured *m, vec3 point, double radius) {
     m->winner = ABUT_NONE;
 }
 
-/* An answer is four vectors of 16 bytes: stores of a whole one take a quarter of the time. */
-static inline void store(const measured *m, __global nearest_answer *answer) {
+/* A result is four vectors of 16 bytes: whole stores take a quarter of the time. */
+static inline void store(const measured *m, __global nearest_result *result) {
     bool found = m->winner != ABUT_NONE;
     vec3 point = found ? m->closest.point : m->point;
     double weight[3];
     for (int i = 0; i < 3; i++)
         weight[i] = found ? m->closest.barycentric[i] : 0.0;
     uint feature = found ? (uint)m->closest.feature : (uint)ABUT_FEATURE_FACE;
-    __global ulong2 *to = (__global ulong2 *)answer;
+    __global ulong2 *to = (__global ulong2 *)result;
     to[0] = (ulong2)(as_ulong(m->best), as_ulong(point.x));
     to[1] = (ulong2)(as_ulong(point.y), as_ulong(point.z));
     to[2] = (ulong2)(as_ulong(weight[0]), as_ulong(weight[1]));
     to[3] = (ulong2)(as_ulong(weight[2]), as_ulong((uint2)(m->winner, feature)));
 }
 
-/* ---- searches in doubles, for points that are far away ---- */
+/* ---- searches in doubles, for distant points ---- */
 
 typedef struct far_point {
     double at[3];     /* in units of the search: nothing is further than 4 */
-    double unit;      /* a distance times this is one in those */
-    double per_frame; /* a coordinate of the frame times this, too */
+    double unit;      /* factor from world distances to these units */
+    double per_frame; /* factor from coordinates of the frame to these units */
 } far_point;
 
-static inline far_point far_of(vec3 point, mesh_frame frame) {
+static inline far_point make_far_point(vec3 point, mesh_frame frame) {
     vec3 p = v3_sub(point, v3(frame.origin[0], frame.origin[1], frame.origin[2]));
     far_point f;
     f.unit = real_min(1.0 / v3_max_abs(p), frame.scale);
@@ -92,7 +92,7 @@ static inline double far_box_sq(const far_point *f, __global const bvh_node *n, 
     return sum;
 }
 
-/* Puts the children that are not further than the limit on the stack, the nearest last. */
+/* Pushes the children within the limit, the nearest last. */
 static uint far_children(const far_point *f, __global const bvh_node *n, double limit_sq,
                          double *distances, uint *children, uint used) {
     uint first = used;

@@ -1,10 +1,10 @@
-/* triangle_closest_point() of closest_shared.h for several triangles at once, bit for bit.
+/* triangle_closest_point() of closest_shared.h for several triangles at once, with the same bits.
  *
- * Every operation is that of the routine there, in the same order, without contraction; where it
- * takes one of several ways, all are gone and one result is chosen. Coordinates that must be scaled
- * are left to the routine itself. tests/bvh compares both.
+ * Every operation is that of the scalar function, in the same order, without contraction. If that
+ * function branches, all branches are computed and one result is selected. Coordinates that must be
+ * scaled are left to the scalar function. tests/bvh compares both.
  *
- * Four triangles at once, or eight where MEASURE_LANES is 8.
+ * Four triangles at once, or eight if MEASURE_LANES is 8.
  */
 #ifndef ABUTI_NEAREST_MEASURE_LANES_H
 #define ABUTI_NEAREST_MEASURE_LANES_H
@@ -68,7 +68,7 @@ static inline dw clamp_dw(dw x) {
 
 /* ---- lengths ---- */
 
-/* As square_tail(), which is exact, unless the tail underflows: see measure_end(). */
+/* As square_tail(), which is exact unless the tail underflows: see measure_end(). */
 static inline dw square_tail_dw(dw a, dw square) {
     return DW(mul_sub)(a, a, square);
 }
@@ -94,7 +94,7 @@ static inline dw_mask is_shorter_dw(vec3d v, dw square, vec3d best, dw best_squa
     dw_mask close = DW(less_equal)(DW(abs)(DW(sub)(square, best_square)), doubt);
     dw_mask same =
         DW(and)(DW(and)(DW(equal)(v.x, best.x), DW(equal)(v.y, best.y)), DW(equal)(v.z, best.z));
-    if (!(DW(bits)(close) & ~DW(bits)(same))) /* else rare */
+    if (!(DW(bits)(close) & ~DW(bits)(same))) /* otherwise rare */
         return shorter;
     dw precise = DW(select)(DW(less)(length_dw(v), length_dw(best)), DW(all)(1), DW(all)(0));
     dw plain = DW(select)(shorter, DW(all)(1), DW(all)(0));
@@ -197,7 +197,7 @@ enum { MEASURE_ALL = (1 << MEASURE_LANES) - 1 };
 typedef struct measured {
     vec3d edge[3];
     dw weight[3], distance;
-    unsigned left; /* bit k: triangle k is left to the routine */
+    unsigned unfinished; /* bit k: triangle k is left to the scalar function */
 } measured;
 
 /* Corners relative to points, and edges. */
@@ -211,16 +211,16 @@ static inline void measure_start(const vec3d absolute[3], vec3d point, vec3d cor
         largest = DW(max)(largest, DW(abs)(corner[i].y));
         largest = DW(max)(largest, DW(abs)(corner[i].z));
     }
-    out->left = MEASURE_ALL & ~DW(bits)(DW(and)(DW(less_equal)(DW(all)(SCALE_MIN), largest),
-                                                DW(less_equal)(largest, DW(all)(SCALE_MAX))));
+    out->unfinished = MEASURE_ALL & ~DW(bits)(DW(and)(DW(less_equal)(DW(all)(SCALE_MIN), largest),
+                                                      DW(less_equal)(largest, DW(all)(SCALE_MAX))));
 }
 
-/* The distance. Where its square is next to nothing tails underflow, and how they round depends on
- * how they are found: that is left to the routine. */
+/* The distance. If its square is tiny, tails underflow, and their rounding depends on how they are
+ * computed: such triangles are left to the scalar function. */
 static inline void measure_end(vec3d offset, measured *out) {
     dw square = v3d_dot(offset, offset);
     dw_mask tiny = DW(and)(DW(less)(DW(all)(0), square), DW(less)(square, DW(all)(0x1p-900)));
-    out->left |= DW(bits)(tiny);
+    out->unfinished |= DW(bits)(tiny);
     out->distance = length_dw(offset);
 }
 
@@ -243,8 +243,8 @@ static inline __attribute__((always_inline)) void measure_lanes(const vec3d abso
     measure_end(foot.offset, out);
 }
 
-/* The same where it is known that the nearest point is inside the first edge, or the first corner;
- * see pairs.h. */
+/* The same if the nearest point is known to be inside the first edge, or the first corner; see
+ * pairs.h. */
 static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, bool is_edge,
                                        measured *out) {
     vec3d corner[3];
@@ -254,7 +254,7 @@ static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, boo
     if (is_edge) {
         t = segment_foot_dw(corner[0], corner[1], out->edge[0]);
         offset = segment_at_dw(corner[0], corner[1], out->edge[0], t);
-        out->left |= (unsigned)DW(bits)(DW(equal)(t, DW(all)(0.5)));
+        out->unfinished |= (unsigned)DW(bits)(DW(equal)(t, DW(all)(0.5)));
     }
     out->weight[0] = DW(sub)(DW(all)(1), t);
     out->weight[1] = t;
@@ -262,7 +262,7 @@ static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, boo
     measure_end(offset, out);
 }
 
-/* ---- rough distances ---- */
+/* ---- approximate distances ---- */
 
 /* In the plane of triangles: the squared distance of (x, y) to the segment from the origin to (k,
  * 1), as in search.h, there in floats. */
@@ -275,9 +275,9 @@ static inline dw slanted_dw(dw x, dw y, dw k, dw uu, dw ww, dw tiny) {
     return DW(add)(DW(mul)(DW(mul)(x, x), uu), DW(mul)(DW(mul)(y, y), ww));
 }
 
-/* Distances that err by 32 roundings of the largest coordinate difference at most, in a third of
- * the time: one round of the frame, edges in the plane of the triangle. Squares below `tiny` are no
- * lengths. */
+/* Distances with an error of at most 32 roundings of the largest coordinate difference, in a third
+ * of the time: one round of the frame, edges in the plane of the triangle. Lengths with squares
+ * below `tiny` count as 0. */
 static inline dw rough_lanes(const vec3d absolute[3], vec3d point, dw tiny) {
     const dw zero = DW(all)(0), one = DW(all)(1);
     vec3d a = v3d_sub(absolute[0], point);

@@ -1,48 +1,50 @@
-/* The nearest point of a mesh to a point.
+/* The closest point of a mesh to a point.
  *
- * Method: depth first from the root, nearest child first, with an upper bound of the distance. All
- * of it in floats, four boxes or four triangles at once (eight where there are so many lanes);
- * corners come from the blocks, rounded to 16 bits inside the leaf's box. That gives distances that
- * err by less than a known margin. Every triangle whose distance less the margin is not above the
- * bound becomes a candidate, and its distance plus the margin a new bound. At the end the few
- * candidates that are still not above the bound are measured by triangle_closest_point() in
- * doubles, and the first of the least wins. Hence no triangle is dropped that could win, and the
- * answer is that of a search through all.
+ * Method: depth-first traversal from the root, nearest child first, with an upper bound of the
+ * distance. Everything is in floats, four boxes or four triangles at once (eight with enough
+ * lanes); corners are those of the blocks, quantised to 16 bits inside the box of a leaf. That
+ * gives distances with errors below a known margin. Every triangle whose distance minus the margin
+ * is not above the bound becomes a candidate, and its distance plus the margin is a new bound. At
+ * the end the few candidates that are still not above the bound are measured by
+ * triangle_closest_point() in doubles, and the first one with the smallest distance is the result.
+ * Hence no triangle is pruned that could be nearest, and the result is that of a search through all
+ * triangles.
  *
- * The margin. Let e = 2^-24 be the rounding of a float, and M bound all coordinate differences
- * between the query and the mesh, in the frame. A corner is off by half a step of the block on
- * each axis, less than a step in all, and by some e M for the arithmetic; so is the query. The
- * distance to the triangle of such corners is found as in closest_shared.h, whose frame (u, w)
- * keeps the error to a few e M for every shape of triangle; one round of it is enough here. Edges
- * are measured in that frame as well: with the foot at (s, r) and a point of the triangle at (x, y)
- * the square is h h + (x - s)^2 u.u + (y - r)^2 w.w. What is left out is 2 (x - s) (beside . u +
- * y u . w), since the terms with r cancel, and |y| <= 1: a few e M times the distance. The
- * distance in doubles, against which it will stand, is off by 4 ulp of doubles, which is nothing
- * beside that. The margin is 32 e M and the longest step, with two of the node's in the compact
- * tree; tests/nearest measures errors below a quarter of it.
+ * The margin. Let e = 2^-24 be the rounding error of a float, and M a bound of all coordinate
+ * differences between the query point and the mesh, in the frame. A corner has an error of half a
+ * quantisation step on each axis, less than a step in total, and some e M for the arithmetic; the
+ * query point has the latter. The distance to the triangle of such corners is computed as in
+ * closest_shared.h, whose frame (u, w) limits the error to a few e M for every shape of triangle;
+ * one round of it is sufficient here. Edges are measured in that frame as well: with the foot at
+ * (s, r) and a point of the triangle at (x, y) the square is h h + (x - s)^2 u.u + (y - r)^2 w.w.
+ * The omitted term is 2 (x - s) (beside . u + y u . w), where `beside` is the offset minus its
+ * component along u, since the terms with r cancel, and |y| <= 1: a few e M times the distance. The
+ * distance in doubles, with which it is compared, has an error of 4 ulp of doubles, which is
+ * negligible. The margin is 32 e M plus the longest step, with two of those of the node in the
+ * compact tree; tests/nearest measures errors below a quarter of it.
  *
- * Far away, where floats no longer tell one triangle from the next, boxes are measured in doubles
- * and all triangles that remain become candidates.
+ * Far away, where floats do not distinguish neighbouring triangles, boxes are measured in doubles
+ * and all remaining triangles become candidates.
  */
 #include "nearest/nearest_walk.h"
 
 #include "bvh/compact.h"
 
-/* ---- far away ---- */
+/* ---- distant points ---- */
 
-typedef struct pending_far {
+typedef struct pending_node {
     double distance_sq;
     uint32_t place;
-} pending_far;
+} pending_node;
 
-/* In units in which the point is 1 away from the origin of the mesh: nothing overflows, and a mesh
- * that underflows is a point, as it should be. */
+/* In units in which the point is at the distance 1 from the local origin: nothing overflows, and a
+ * mesh that underflows is a point. */
 static void search_far(search *s) {
     const abut_mesh *mesh = s->bvh->mesh;
     vec3 p = v3_sub(s->point, mesh->origin);
     double unit = 1 / v3_max_abs(p), per_frame = unit / s->bvh->scale;
     double at[3] = {p.x * unit, p.y * unit, p.z * unit};
-    pending_far stack[BVH_STACK];
+    pending_node stack[BVH_STACK];
     uint32_t used = 0, index = 0;
     for (;;) {
         const bvh_node *node = &s->bvh->nodes[index];
@@ -56,7 +58,7 @@ static void search_far(search *s) {
                 double d = real_max(real_max(lo - at[axis], at[axis] - hi), 0);
                 sum += d * d;
             }
-            pending_far child = {sum, index * BVH_WIDTH + slot};
+            pending_node child = {sum, index * BVH_WIDTH + slot};
             uint32_t i = used++;
             for (; i > first && stack[i - 1].distance_sq < sum; i--)
                 stack[i] = stack[i - 1];
@@ -64,7 +66,7 @@ static void search_far(search *s) {
         }
         bool found = false;
         while (used && !found) {
-            pending_far next = stack[--used];
+            pending_node next = stack[--used];
             double limit = real_min(s->best, s->radius) * unit;
             if (next.distance_sq > limit * limit * SLACK_FAR)
                 continue;
@@ -101,7 +103,7 @@ void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bv
     s.radius = radius;
     s.best = INFINITY;
     s.winner = ABUT_NONE;
-    if (!start_near(&s, hint))
+    if (!init_float_search(&s, hint))
         search_far(&s);
     else
         search_by_lanes(&s);
@@ -117,7 +119,7 @@ void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bv
     nearest->feature = weights_feature(s.weight);
     nearest->point = weights_point(bvh_triangle(bvh->mesh, s.winner), s.weight);
     if (hint) {
-        /* not from the absolute point, which far from 0 is coarser than the mesh */
+        /* not from the absolute point, which far from 0 is less precise than the mesh */
         const uint32_t *corner = bvh->mesh->indices + 3 * (size_t)s.winner;
         hint->known = true;
         hint->point = v3(0, 0, 0);
@@ -142,6 +144,6 @@ abut_status abut_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radi
 abut_reliability abut_nearest_reliability(const abut_mesh_report *report) {
     (void)report;
     return abuti_guaranteed(
-        "Asks nothing of a mesh: every triangle counts, a degenerate one as the "
+        "There are no requirements: every triangle counts, a degenerate one as the "
         "segment or point that it is.");
 }

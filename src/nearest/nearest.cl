@@ -1,32 +1,32 @@
-/* Nearest points of many points on a device. The same answers as nearest.c, bit for bit.
+/* Closest points of many points on a device, with the same bits as nearest.c.
  *
- * Method: as there, floats decide what need not be looked at and doubles measure the rest. Points
- * go into the frame of the hierarchy (nearest_frame) and are sorted along a curve, so that the
- * items of a group walk the same way. nearest_find walks the tree in floats and leaves the few
- * triangles that may win; nearest_measure measures these in doubles. Every 32nd point is searched
- * first: its distance and the way to it bound those of its neighbours from the start. Where too
- * many triangles may win, or a point is too far away for floats, nearest_complete walks the tree in
+ * Method: as there, floats decide what can be pruned and doubles measure the rest. Points are
+ * transformed to the frame of the BVH (nearest_frame) and sorted along a Hilbert curve, so that the
+ * work-items of a group traverse the same nodes. nearest_find traverses the tree in floats and
+ * leaves the few candidate triangles; nearest_measure measures these in doubles. Every 32nd point
+ * is searched first: its distance bounds those of its neighbours from the start. If there are too
+ * many candidates, or a point is too far away for floats, nearest_complete traverses the tree in
  * doubles.
  *
- * The margin m bounds the error of a distance in floats; its reason is that of nearest.c, with
- * corners rounded to floats in place of steps. Let b be the least distance found. The true one is
- * at most b + m, so whatever is computed as more than b + 2 m cannot win. Boxes are measured from
- * the rounded point and err by less than m too.
+ * The margin m bounds the error of a distance in floats; it is derived as in nearest.c, with
+ * corners rounded to floats instead of quantised. Let b be the smallest distance found. The true
+ * one is at most b + m, so triangles with a computed distance of more than b + 2 m cannot be
+ * nearest. Boxes are measured from the rounded point and have errors below m too.
  *
- * A device without doubles builds this with ABUTI_REAL_BITS=32: the host then makes the frame and
- * measures.
+ * For a device without doubles this is compiled with ABUTI_REAL_BITS=32: the host then transforms
+ * the points and measures the candidates.
  */
 #include "geom/closest_shared.h"
 #include "nearest/walk_cl.h"
 
 /* ---- kernels in floats ---- */
 
-/* Points come in blocks of this many, of which only some may be wanted; 0 = all. */
+/* Points are in blocks of this many, of which only some may be wanted; 0 = all. */
 static inline bool is_wanted(__global const uchar *wanted, uint block, uint i) {
     return block == 0 || wanted[i / block];
 }
 
-/* A bound for every SEEDS_EACH-th point in order, or less than 0 where there is none. */
+/* A bound for every SEEDS_EACH-th sorted point, or less than 0 if there is none. */
 __kernel void nearest_seed(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
                            __global const uchar *wanted, uint block, __global float *seeds) {
@@ -34,12 +34,12 @@ __kernel void nearest_seed(__global const bvh_node *nodes, __global const float4
     if (seed * SEEDS_EACH >= count || !is_wanted(wanted, block, i))
         return;
     float4 at = points[i];
-    seeds[seed] = at.w < 0.0f ? -1.0f : bound_of(at, radius, nodes, triangles);
+    seeds[seed] = at.w < 0.0f ? -1.0f : find_bound(at, radius, nodes, triangles);
 }
 
-/* The triangles that may be nearest to point i: places[k count + i] for k below counts[i]. Where
- * there are too many, places[i] is the bits of the bound that was found. A point's w is its margin,
- * or less than 0 where it is far away. */
+/* The candidate triangles of point i: places[k count + i] for k below counts[i]. If there are too
+ * many, places[i] has the bits of the bound that was found. The w of a point is its margin, or less
+ * than 0 if it is far away. */
 __kernel void nearest_find(__global const bvh_node *nodes, __global const float4 *triangles,
                            __global const float4 *points, uint count, float radius,
                            __global const uchar *wanted, uint block, __global const float *seeds,
@@ -66,51 +66,51 @@ __kernel void nearest_find(__global const bvh_node *nodes, __global const float4
 
 /* ---- order ---- */
 
-/* Words that sort like their floats. */
-static inline uint sortable(float x) {
+/* Integers with the order of the floats. */
+static inline uint ordered_bits(float x) {
     uint bits = as_uint(x);
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-static inline float unsortable(uint word) {
+static inline float float_of_ordered_bits(uint word) {
     return as_float(word & 0x80000000u ? word ^ 0x80000000u : ~word);
 }
 
-/* The box of all points: three words of the least and the complements of three of the greatest, so
- * that all are minima. */
+/* The bounding box of all points: three words of the minimum and the complements of three of the
+ * maximum, so that all are minima. */
 __kernel void nearest_bounds(__global const float4 *points, uint count, __global uint *bounds,
-                             __local uint *room) {
+                             __local uint *memory) {
     uint item = (uint)get_local_id(0);
     if (item < 6)
-        room[item] = ABUT_NONE;
+        memory[item] = ABUT_NONE;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint least[6] = {ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE, ABUT_NONE};
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         float4 at = points[i];
-        uint word[3] = {sortable(at.x), sortable(at.y), sortable(at.z)};
+        uint word[3] = {ordered_bits(at.x), ordered_bits(at.y), ordered_bits(at.z)};
         for (int axis = 0; axis < 3 && at.w >= 0.0f; axis++) {
             least[axis] = min(least[axis], word[axis]);
             least[axis + 3] = min(least[axis + 3], ~word[axis]);
         }
     }
     for (int i = 0; i < 6; i++)
-        atomic_min(&room[i], least[i]);
+        atomic_min(&memory[i], least[i]);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < 6)
-        atomic_min(&bounds[item], room[item]);
+        atomic_min(&bounds[item], memory[item]);
 }
 
 /* Two zeros between each of the lowest ten bits. */
-static inline uint spread(uint x) {
+static inline uint spread_bits(uint x) {
     x = (x | x << 16) & 0x030000ffu;
     x = (x | x << 8) & 0x0300f00fu;
     x = (x | x << 4) & 0x030c30c3u;
     return (x | x << 2) & 0x09249249u;
 }
 
-/* The place of a cell on Hilbert's curve, whose neighbours are neighbours in space: runs of points
- * then have small boxes wherever they begin. Skilling 2004, "Programming the Hilbert curve". */
-static inline uint hilbert(uint x, uint y, uint z) {
+/* The index of a cell on the Hilbert curve, whose neighbours are neighbours in space: so runs of
+ * points have small boxes wherever they begin. Skilling 2004, "Programming the Hilbert curve". */
+static inline uint hilbert_index(uint x, uint y, uint z) {
     for (uint bit = 512; bit > 1; bit >>= 1) {
         uint low = bit - 1;
         if (x & bit)
@@ -130,15 +130,15 @@ static inline uint hilbert(uint x, uint y, uint z) {
     x ^= flip;
     y ^= flip;
     z ^= flip;
-    return spread(x) << 2 | spread(y) << 1 | spread(z);
+    return spread_bits(x) << 2 | spread_bits(y) << 1 | spread_bits(z);
 }
 
-static inline uint cell_on(float x, float lo, float per_cell) {
+static inline uint hilbert_cell(float x, float lo, float per_cell) {
     float cell = (x - lo) * per_cell;
     return cell > 0.0f ? (uint)fmin(cell, 1023.0f) : 0;
 }
 
-/* Places on the curve through cubes. */
+/* Indices on the curve through cubes. */
 __kernel void nearest_keys(__global const float4 *points, uint count, __global const uint *bounds,
                            __global uint *keys, __global uint *order) {
     uint i = (uint)get_global_id(0);
@@ -147,13 +147,14 @@ __kernel void nearest_keys(__global const float4 *points, uint count, __global c
     float4 at = points[i];
     float lo[3], extent = 0.0f;
     for (int axis = 0; axis < 3; axis++) {
-        lo[axis] = unsortable(bounds[axis]);
-        extent = fmax(extent, unsortable(~bounds[axis + 3]) - lo[axis]);
+        lo[axis] = float_of_ordered_bits(bounds[axis]);
+        extent = fmax(extent, float_of_ordered_bits(~bounds[axis + 3]) - lo[axis]);
     }
-    float per_cell = 1024.0f / fmax(extent, TINY);
+    float per_cell = 1024.0f / fmax(extent, LENGTH_SQ_MIN);
     keys[i] = at.w < 0.0f ? 0x3fffffffu
-                          : hilbert(cell_on(at.x, lo[0], per_cell), cell_on(at.y, lo[1], per_cell),
-                                    cell_on(at.z, lo[2], per_cell));
+                          : hilbert_index(hilbert_cell(at.x, lo[0], per_cell),
+                                          hilbert_cell(at.y, lo[1], per_cell),
+                                          hilbert_cell(at.z, lo[2], per_cell));
     order[i] = i;
 }
 
@@ -170,22 +171,23 @@ __kernel void nearest_gather(__global const float4 *points, __global const uint 
 #if ABUTI_REAL_BITS == 64
 #include "nearest/complete_cl.h"
 
-static inline vec3 point_of(__global const float *floats, __global const double *doubles,
-                            uint is_float, size_t i) {
+static inline vec3 load_query_point(__global const float *floats, __global const double *doubles,
+                                    uint is_float, size_t i) {
     return is_float ? v3(floats[3 * i], floats[3 * i + 1], floats[3 * i + 2])
                     : load_point(doubles + 3 * i);
 }
 
-/* The first of the points that is not legal. Points are floats or doubles; the other is not looked
- * at. */
+/* Writes the first invalid point. Points are floats or doubles; the other array is not read. */
 __kernel void nearest_check(__global const float *floats, __global const double *doubles,
-                            uint is_float, uint count, double most, __global uint *refused) {
+                            uint is_float, uint count, double coordinate_max,
+                            __global uint *invalid) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    vec3 p = point_of(floats, doubles, is_float, i);
-    if (!(fabs(p.x) <= most && fabs(p.y) <= most && fabs(p.z) <= most))
-        atomic_min(refused, i);
+    vec3 p = load_query_point(floats, doubles, is_float, i);
+    if (!(fabs(p.x) <= coordinate_max && fabs(p.y) <= coordinate_max &&
+          fabs(p.z) <= coordinate_max))
+        atomic_min(invalid, i);
 }
 
 /* `count` points from `first` on as doubles, and in the frame. */
@@ -195,7 +197,7 @@ __kernel void nearest_frame(__global const float *floats, __global const double 
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    vec3 p = point_of(floats, doubles, is_float, (size_t)first + i);
+    vec3 p = load_query_point(floats, doubles, is_float, (size_t)first + i);
     size_t to = 3 * (size_t)i;
     exact[to] = p.x;
     exact[to + 1] = p.y;
@@ -210,7 +212,7 @@ __kernel void nearest_measure(__global const double *corners, __global const uin
                               __global const double *exact, __global const uint *order, uint count,
                               double radius, __global const uchar *wanted, uint block,
                               __global const uchar *counts, __global const uint *places, uint first,
-                              __global nearest_answer *answers) {
+                              __global nearest_result *answers) {
     uint i = (uint)get_global_id(0);
     if (i >= count || counts[i] == COMPLETE || !is_wanted(wanted, block, i))
         return;
@@ -222,19 +224,19 @@ __kernel void nearest_measure(__global const double *corners, __global const uin
     store(&m, answers + first + point);
 }
 
-/* Points with more candidates than fit, and those far away. */
+/* Points with too many candidates, and distant points. */
 __kernel void nearest_complete(__global const bvh_node *nodes, __global const float4 *triangles,
                                __global const uint *tree_order, __global const double *corners,
                                __global const float4 *points, __global const double *exact,
                                __global const uint *order, uint count, double radius,
                                mesh_frame frame, __global const uchar *counts,
                                __global const uint *places, uint first,
-                               __global nearest_answer *answers) {
+                               __global nearest_result *answers) {
     uint i = (uint)get_global_id(0);
     if (i >= count || counts[i] != COMPLETE)
         return;
     uint point = order[i];
-    measuring to;
+    measuring_search to;
     start_measure(&to.m, load_point(exact + 3 * (size_t)point), radius);
     if (points[i].w < 0.0f) {
         walk_complete(&to.m, nodes, tree_order, corners, frame);

@@ -1,4 +1,4 @@
-/* What the searches for nearest points share. */
+/* Types that closest-point searches share. */
 #ifndef ABUTI_NEAREST_H
 #define ABUTI_NEAREST_H
 
@@ -7,13 +7,13 @@
 
 #include <abut/nearest.h>
 
-/* What a query keeps from one point to the next of a batch: a bound to start from. */
+/* The warm start of a query, kept from one point of a batch to the next. */
 typedef struct bvh_hint {
     bool known;
-    vec3 point; /* some point of the mesh, relative to its origin */
+    vec3 point; /* a point of the mesh, relative to the local origin */
 } bvh_hint;
 
-/* The nearest point for arguments that have been checked. */
+/* The closest point for validated arguments. */
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest);
 

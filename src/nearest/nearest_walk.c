@@ -4,5 +4,5 @@
 #include "base/simd_lanes.h"
 
 void BY_LANES(abuti_bvh_search)(search *s) {
-    search_near(s);
+    search_in_floats(s);
 }

@@ -1,4 +1,4 @@
-/* The walk through a hierarchy for the nearest point, one node after the other: for nearest.c and
+/* The traversal of a BVH for the closest point, one node after the other: for nearest.c and
  * nearest_walk.c.
  */
 #ifndef ABUTI_NEAREST_NEAREST_WALK_H
@@ -6,8 +6,8 @@
 
 #include "nearest/search.h"
 
-/* Starts a search that floats can do; false where the point is far. */
-static inline bool start_near(search *s, const bvh_hint *hint) {
+/* Initialises a search in floats. Returns false if the point is too far away. */
+static inline bool init_float_search(search *s, const bvh_hint *hint) {
     double scale = s->bvh->scale;
     vec3 p = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), scale);
     double largest = v3_max_abs(p);
@@ -22,7 +22,7 @@ static inline bool start_near(search *s, const bvh_hint *hint) {
     }
     s->margin = NEAREST_MARGIN * ((float)largest + 2);
     s->box_margin = s->margin * 0x1p-20f;
-    s->count = s->fetched = 0;
+    s->count = s->prefetched = 0;
     /* Nothing is further than this. */
     double limit = real_min(s->radius * scale, 4 * NEAREST_FAR);
     if (hint && hint->known)
@@ -33,8 +33,7 @@ static inline bool start_near(search *s, const bvh_hint *hint) {
 
 /* ---- leaves ---- */
 
-/* Leaves that are given by places, node and slot: what the search has to know, and their numbers.
- */
+/* The leaves at the given places, node and slot: their data for the search, and their indices. */
 static inline leaf_group gather_leaves(const search *s, const uint32_t places[WIDE_GROUPS],
                                        uint32_t leaves[WIDE_GROUPS]) {
     leaf_group group;
@@ -56,21 +55,21 @@ static inline leaf_group gather_leaves(const search *s, const uint32_t places[WI
         group.step[axis] = fw_mul(fw_sub(fw_each(hi_at), lowest), fw_all(1.0f / BVH_STEPS));
         group.lo[axis] = fw_sub(lowest, fw_all(s->at[axis]));
     }
-    group.off = fw_max(fw_max(group.step[0], group.step[1]), group.step[2]);
+    group.error = fw_max(fw_max(group.step[0], group.step[1]), group.step[2]);
     return group;
 }
 
 static inline void visit_leaves(search *s, const uint32_t places[WIDE_GROUPS]) {
     uint32_t leaves[WIDE_GROUPS];
     leaf_group group = gather_leaves(s, places, leaves);
-    fetch_candidates(s);
+    prefetch_candidates(s);
     visit_group(s, &group, leaves);
 }
 
 /* ---- nodes ---- */
 
 /* Squared distances to four boxes. */
-static inline f4 boxes4(const search *s, const bvh_node *node) {
+static inline f4 box_distances_sq(const search *s, const bvh_node *node) {
     f4 sum = f4_all(0);
     for (int axis = 0; axis < 3; axis++) {
         f4 below = f4_sub(f4_load(node->lo[axis]), f4_all(s->hi[axis]));
@@ -81,19 +80,18 @@ static inline f4 boxes4(const search *s, const bvh_node *node) {
     return sum;
 }
 
-/* Asks for the nodes that come next, and for the blocks and numbers of a node's leaves: those of
- * one node mostly stand one after the other. Behind the last block there may be nothing, which does
- * no harm. */
-FETCH void fetch_next(const abut_bvh *bvh, const keyed *stack, uint32_t used, const bvh_node *node,
-                      unsigned near_leaves) {
+/* Prefetches the nodes that are next, and the blocks and indices of the leaves of a node: those of
+ * one node are mostly consecutive. Prefetching beyond the last block does no harm. */
+PREFETCH_FUNCTION void prefetch_next(const abut_bvh *bvh, const keyed *stack, uint32_t used,
+                                     const bvh_node *node, unsigned leaf_mask) {
     for (uint32_t i = 1; i <= 2; i++) {
         const bvh_node *next = &bvh->nodes[used >= i ? stack[used - i].value : 0];
         __builtin_prefetch(next);
         __builtin_prefetch(next->child);
     }
-    if (!near_leaves)
+    if (!leaf_mask)
         return;
-    uint32_t slot = (uint32_t)__builtin_ctz(near_leaves), leaf = node->child[slot] & ~BVH_LEAF;
+    uint32_t slot = (uint32_t)__builtin_ctz(leaf_mask), leaf = node->child[slot] & ~BVH_LEAF;
     const char *block = (const char *)&bvh->blocks[leaf];
     __builtin_prefetch(block);
     __builtin_prefetch(block + 64);
@@ -102,18 +100,18 @@ FETCH void fetch_next(const abut_bvh *bvh, const keyed *stack, uint32_t used, co
     __builtin_prefetch(&bvh->order[(size_t)leaf * BVH_WIDTH]);
 }
 
-/* Nodes that are near enough go on the stack, leaves to those that wait, and these are visited as
- * soon as there are enough for all lanes. */
-static inline void search_near(search *s) {
+/* Children within the bound are pushed; leaves are collected and visited as soon as there are
+ * enough for all lanes. */
+static inline void search_in_floats(search *s) {
     keyed stack[BVH_STACK + BVH_WIDTH], leaves[WIDE_GROUPS + 2 * BVH_WIDTH];
     uint32_t used = 0, waiting = 0, index = 0;
     for (bool more = true; more;) {
         const bvh_node *node = &s->bvh->nodes[index];
-        f4 all = boxes4(s, node);
+        f4 all = box_distances_sq(s, node);
         m4 near = f4_less_equal(all, f4_all(s->upper_sq)), leaf = m4_highest(node->child);
         used += f4_sort(all, m4_without(near, leaf), node->child, stack + used);
         waiting += f4_sort_lanes(all, m4_and(near, leaf), index * BVH_WIDTH, leaves + waiting);
-        fetch_next(s->bvh, stack, used, node, m4_bits(m4_and(near, leaf)));
+        prefetch_next(s->bvh, stack, used, node, m4_bits(m4_and(near, leaf)));
         do {
             while (waiting >= WIDE_GROUPS) {
                 uint32_t places[WIDE_GROUPS];
@@ -135,7 +133,7 @@ static inline void search_near(search *s) {
         if (more)
             index = stack[--used].value;
     }
-    measure_all(s);
+    measure_candidates(s);
 }
 
 #endif

@@ -1,12 +1,12 @@
-/* Pairs of a point and a triangle, to be measured in doubles, several at once: bit for bit as
- * triangle_closest_point() does it.
+/* Pairs of a point and a triangle that are measured in doubles, several at once, with the bits of
+ * triangle_closest_point().
  *
- * Where it is known what that finds, part of it is enough. If the nearest point is a corner,
- * weights are 1 and 0, and the distance is the length of the way there. If it is inside an edge,
- * clear of its ends, and the other edges are further by more than roundings, the foot on that edge
- * is what is taken. Corners are loaded in the order in which that corner, or the edge, is the
- * first. Then all is as without that, but that weights_at() takes the first of two equal weights:
- * where they are, the pair is left to the routine.
+ * If the feature of the nearest point is known, part of the computation is sufficient. If it is a
+ * corner, weights are 1 and 0, and the distance is the length of the vector to it. If it is inside
+ * an edge, not near its ends, and the other edges are further by more than rounding errors, the
+ * foot on that edge is the nearest point. Corners are loaded in the order in which that corner, or
+ * the edge, is the first. Everything else is the same, except that weights_at() chooses the first
+ * of two equal weights: such pairs are left to the scalar function.
  */
 #ifndef ABUTI_NEAREST_PAIRS_H
 #define ABUTI_NEAREST_PAIRS_H
@@ -16,8 +16,8 @@
 
 typedef struct nearest_pair {
     uint32_t point, triangle;
-    uint32_t corner;            /* the nearest one, or from which on the edge is; else 0 */
-    double distance, weight[3]; /* as triangle_closest_point() gives them */
+    uint32_t corner;            /* the nearest one, or the beginning of the edge; otherwise 0 */
+    double distance, weight[3]; /* as triangle_closest_point() computes them */
     vec3 closest;
 } nearest_pair;
 
@@ -31,11 +31,11 @@ static inline void nearest_measure_pair(const abut_mesh *mesh, const vec3 *point
         pair->weight[k] = closest.barycentric[k];
 }
 
-/* What is known of the nearest points of some pairs. For faces and borders it need not be so, and
- * is only quicker. */
+/* The known feature of the nearest points of some pairs. For faces and boundaries it need not be
+ * correct, and only saves time. */
 typedef enum pairs_kind {
     PAIRS_FACE,
-    PAIRS_BORDER,
+    PAIRS_BOUNDARY,
     PAIRS_EDGE,
     PAIRS_CORNER,
     PAIRS_KINDS
@@ -47,7 +47,7 @@ typedef struct pairs_kernel {
                   uint32_t count);
 } pairs_kernel;
 
-/* pairs_lanes.c; ABUTI_BY_LANES(abuti_pairs) is the quickest that runs here. */
+/* pairs_lanes.c; ABUTI_BY_LANES(abuti_pairs) is the fastest that this processor can run. */
 extern const pairs_kernel abuti_pairs_4, abuti_pairs_8, abuti_pairs_16;
 
 #endif

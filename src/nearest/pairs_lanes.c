@@ -1,4 +1,5 @@
-/* Points and triangles in doubles, compiled for 4, 8 and 16 lanes: half as many are as wide. */
+/* Distances of points and triangles in doubles, compiled for 4, 8 and 16 float lanes, which are
+ * half as many doubles. */
 #include "nearest/pairs.h"
 
 #if LANES == 16
@@ -9,7 +10,7 @@
 
 #if LANES > 4
 
-/* The corners of triangles from some corner on, and the points. */
+/* The corners of triangles, beginning with the given corner, and the points. */
 static inline void load_pairs(const abut_mesh *mesh, const vec3 *points, const nearest_pair *pairs,
                               uint32_t count, vec3d absolute[4]) {
     double column[12][MEASURE_LANES];
@@ -48,13 +49,13 @@ static inline void store_pairs(const abut_mesh *mesh, const vec3 *points, const 
         for (uint32_t c = 0; c < 3; c++)
             pair->weight[pair->corner + c < 3 ? pair->corner + c : pair->corner + c - 3] =
                 column[c][k];
-        if (out->left >> k & 1)
+        if (out->unfinished >> k & 1)
             nearest_measure_pair(mesh, points, pair);
     }
 }
 
-static void exact(const abut_mesh *mesh, const vec3 *points, pairs_kind kind, nearest_pair *pairs,
-                  uint32_t count) {
+static void measure_pairs(const abut_mesh *mesh, const vec3 *points, pairs_kind kind,
+                          nearest_pair *pairs, uint32_t count) {
     for (uint32_t begin = 0; begin < count; begin += MEASURE_LANES) {
         vec3d absolute[4];
         measured out;
@@ -70,8 +71,8 @@ static void exact(const abut_mesh *mesh, const vec3 *points, pairs_kind kind, ne
 
 #else
 
-static void exact(const abut_mesh *mesh, const vec3 *points, pairs_kind kind, nearest_pair *pairs,
-                  uint32_t count) {
+static void measure_pairs(const abut_mesh *mesh, const vec3 *points, pairs_kind kind,
+                          nearest_pair *pairs, uint32_t count) {
     (void)kind;
     for (uint32_t i = 0; i < count; i++)
         nearest_measure_pair(mesh, points, &pairs[i]);
@@ -79,4 +80,4 @@ static void exact(const abut_mesh *mesh, const vec3 *points, pairs_kind kind, ne
 
 #endif
 
-const pairs_kernel BY_LANES(abuti_pairs) = {exact};
+const pairs_kernel BY_LANES(abuti_pairs) = {measure_pairs};

@@ -1,48 +1,50 @@
-/* Nearest points of many points that lie close together: lists of features that shrink.
+/* Closest points of many points that are close together: lists of features that shrink.
  *
- * Method: 512 points that are neighbours on the curve are a block. A group collects the features
- * (features.h) that can be nearest to any point of the block: those of the leaves within reach, of
- * which few have a region that meets the block. The list is shrunk for every 32 points, and what is
- * left, some thirty features of a scanned model, is looked at for each point. Where the list does
- * not fit, smaller blocks are tried, and points for which that is still too much are left to
- * nearest_find.
+ * Method: 512 points that are neighbours on the curve are a block. A work-group collects the
+ * features (features.h) that can be nearest to any point of the block: those of the leaves within
+ * reach, of which few have a region that overlaps the block. The list is filtered for every 32
+ * points, and the remaining features, some thirty on a scanned model, are tested for each point. If
+ * the list does not fit, smaller blocks are tried, and points whose lists still do not fit are left
+ * to nearest_find.
  *
- * Nothing that could win is lost. Let m be the margin of nearest.cl, which is at least 2^-18 and
- * bounds the rounding of everything here, and T a triangle that wins the search in doubles. Its
- * nearest point q lies on one of its features F. If the point p is no more than m outside each
- * vector of F, F is kept, and T measured. Suppose that it is outside by more.
- * - Not by a face's own edges, nor by the ends of an edge: then q would not be T's nearest.
- * - An edge of a vertex, longer than 2^-20: going along it from q leads closer by 2^-20 m / |p -
- * q|, some 2^-38, which doubles see. T does not win.
- * - A face of an edge, at least 2^-20 high, with sines of 1/64 or more at both ends: where q is at
- *   least m from the ends, going into that face leads closer by m m / 64 / |p - q|, some 2^-44,
- *   which doubles see. Where it is nearer to an end, that vertex takes its place: T has it too.
- * - Where T has no face because it is lower than 2^-20, its edges are nearer than m / 4 to q, and
- *   T itself excludes nothing from their regions.
- * A bound comes from edges and vertices as they are, and from a face only where p is inside its
- * prism by m: outside two edges of a needle's point it would be worth nothing.
- * A block is a box. The vectors are units, so that the least t in the box is t at its centre less
- * the box's extent along the vector; distances change by no more than the way.
+ * No result is lost. Let m be the margin of nearest.cl, which is at least 2^-18 and bounds the
+ * rounding of everything here, and T the triangle that is the result in doubles. Its nearest point
+ * q is on one of its features F. If the point p is at most m outside each vector of F, F is kept,
+ * and T measured. Suppose that it is outside by more.
+ * - Not by the edges of a face itself, nor by the ends of an edge: then q would not be the nearest
+ *   point of T.
+ * - By an edge of a vertex, longer than 2^-20: moving q along it decreases the distance by 2^-20 m
+ *   / |p - q|, some 2^-38, which doubles resolve. So T is not the result.
+ * - By a face of an edge, at least 2^-20 high, with sines of 1/64 or more at both ends: if q is at
+ *   least m from the ends, moving it into that face decreases the distance by m m / 64 / |p - q|,
+ *   some 2^-44, which doubles resolve. If it is nearer to an end, that vertex replaces it: T has it
+ *   too.
+ * - If T has no face because its height is below 2^-20, its edges are nearer than m / 4 to q, and T
+ *   itself does not limit their regions. An upper bound follows from edges and vertices directly,
+ *   and from a face only if p is inside its prism by m: outside two edges at the tip of a sliver
+ *   triangle the plane gives no bound. A block is a box. The vectors are units, so the smallest t
+ *   in the box is t at its centre minus the extent of the box along the vector; distances change by
+ *   no more than the displacement.
  */
 #include "geom/closest_shared.h"
 #include "nearest/feature_cl.h"
 
 #define GROUP FIND_GROUP
-#define PART 32
-#define PARTS (GROUP / PART)
+#define SUBBLOCK_ITEMS 32
+#define SUBBLOCKS (GROUP / SUBBLOCK_ITEMS)
 
-#define SHORT (REGION_LEAVES / PARTS)
+#define SUBBLOCK_LIST (REGION_LEAVES / SUBBLOCKS)
 
-/* Points further than this from the mesh's middle are left to nearest_find. */
-#define NEAR 4.0f
+/* Points further than this from the centre of the mesh are left to nearest_find. */
+#define NEAR_DISTANCE_MAX 4.0f
 
 /* ---- blocks ---- */
 
-/* The box of each block: its least corner with the largest margin, and its greatest corner. */
+/* The box of each block: its lower corner with the largest margin, and its upper corner. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 regions_boxes(__global const float4 *points, uint count, uint block_points,
               __global const uchar *wanted, uint wanted_blocks, __global float4 *boxes,
-              __local float4 *room) {
+              __local float4 *capacity) {
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
     if (wanted_blocks && !wanted[block / wanted_blocks])
         return;
@@ -50,29 +52,29 @@ regions_boxes(__global const float4 *points, uint count, uint block_points,
     for (uint i = block * block_points + item; i < min((block + 1) * block_points, count);
          i += GROUP) {
         float4 at = points[i];
-        /* of a point far away the margin is less than 0 */
+        /* the margin of a distant point is negative */
         float4 bad = (float4)(INFINITY);
         lo = at.w < 0.0f ? lo : fmin(lo, at);
         hi = at.w < 0.0f ? bad : fmax(hi, at);
     }
-    room[item] = lo;
-    room[GROUP + item] = hi;
+    capacity[item] = lo;
+    capacity[GROUP + item] = hi;
     for (uint away = GROUP / 2; away > 0; away /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item < away) {
-            room[item] = fmin(room[item], room[item + away]);
-            room[GROUP + item] = fmax(room[GROUP + item], room[GROUP + item + away]);
+            capacity[item] = fmin(capacity[item], capacity[item + away]);
+            capacity[GROUP + item] = fmax(capacity[GROUP + item], capacity[GROUP + item + away]);
         }
     }
     if (item == 0) {
-        float4 least = room[0], greatest = room[GROUP];
+        float4 least = capacity[0], greatest = capacity[GROUP];
         boxes[2 * block] = (float4)(least.xyz, greatest.w);
         boxes[2 * block + 1] = greatest;
     }
 }
 
-/* A bound for the middle of each block, as w of its greatest corner; less than 0 where the block is
- * not for lists. */
+/* An upper bound for the centre of each block, as w of its upper corner; less than 0 if lists are
+ * not used for the block. */
 __kernel void regions_seed(__global const bvh_node *nodes, __global const float4 *triangles,
                            uint blocks, __global const uchar *wanted, uint wanted_blocks,
                            __global float4 *boxes) {
@@ -82,15 +84,17 @@ __kernel void regions_seed(__global const bvh_node *nodes, __global const float4
     float4 lo = boxes[2 * block], hi = boxes[2 * block + 1];
     float4 middle = (float4)(0.5f * (lo + hi).xyz, lo.w);
     float largest = fmax(fmax(fmax(-lo.x, -lo.y), -lo.z), fmax(fmax(hi.x, hi.y), hi.z));
-    boxes[2 * block + 1].w =
-        largest < NEAR ? bound_of(middle, 4.0f * NEAR, nodes, triangles) : -1.0f;
+    boxes[2 * block + 1].w = largest < NEAR_DISTANCE_MAX
+                                 ? find_bound(middle, 4.0f * NEAR_DISTANCE_MAX, nodes, triangles)
+                                 : -1.0f;
 }
 
 /* ---- lists ---- */
 
-static inline void append(__local uint *list, __local uint *count, uint room, uint value) {
+static inline void append_value(__local uint *list, __local uint *count, uint capacity,
+                                uint value) {
     uint place = atomic_inc(count);
-    if (place < room)
+    if (place < capacity)
         list[place] = value;
 }
 
@@ -103,19 +107,19 @@ static inline void list_features(__global const float4 *features, __global const
         for (uint k = leaf_begin[leaf]; k < leaf_begin[leaf + 1]; k++) {
             feature f = load_feature(features, k);
             if (is_needed(&f, b, upper))
-                append(list, listed, REGION_LIST, k);
+                append_value(list, listed, REGION_LIST, k);
         }
     }
 }
 
-/* Lists all features that are needed for a box whose points are at most `upper` away from the mesh;
- * gives their number, more than REGION_LIST where they or the way there did not fit. Nodes wait on
- * a stack, of which 32 are taken at a time, an item for each child. numbers: waiting nodes, leaves,
- * listed features. */
-static inline uint list_all(__global const bvh_node *nodes, __global const float4 *features,
-                            __global const uint *leaf_begin, const box *b, float upper,
-                            __local uint *stack, __local uint *leaves, __local uint *list,
-                            __local uint *numbers) {
+/* Lists all features that are needed for a box whose points are at most `upper` from the mesh.
+ * Returns their number, more than REGION_LIST if they or the traversal did not fit. Nodes are on a
+ * stack, of which 32 are opened at a time, with a work-item for each child. numbers: pending nodes,
+ * leaves, listed features. */
+static inline uint collect_features(__global const bvh_node *nodes, __global const float4 *features,
+                                    __global const uint *leaf_begin, const box *b, float upper,
+                                    __local uint *stack, __local uint *leaves, __local uint *list,
+                                    __local uint *numbers) {
     uint item = (uint)get_local_id(0);
     float reach = upper + 2.0f * b->margin, reach_sq = reach * reach * NEAREST_SLACK;
     float4 lo = b->middle - b->half_size, hi = b->middle + b->half_size;
@@ -163,15 +167,15 @@ static inline uint list_all(__global const bvh_node *nodes, __global const float
 }
 
 /* The candidates of each point of a block, as in nearest_find but features instead of triangles.
- * Blocks whose list does not fit are marked in `left`. On a second try with smaller blocks only the
- * `wanted` ones of the first are looked at, of which each has wanted_blocks. */
+ * Blocks whose list does not fit are marked in `left`. On a second attempt with smaller blocks only
+ * the `wanted` ones of the first are processed, each of which has wanted_blocks. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 regions_find(__global const bvh_node *nodes, __global const float4 *features,
              __global const uint *leaf_begin, __global const float4 *points, uint count,
              float radius, __global const float4 *boxes, uint block_points,
              __global const uchar *wanted, uint wanted_blocks, __global uchar *left,
-             __global uchar *counts, __global uint *places, __local float4 *room) {
-    __local uint *waiting = (__local uint *)room, *leaves = waiting + REGION_WAITING,
+             __global uchar *counts, __global uint *places, __local float4 *capacity) {
+    __local uint *waiting = (__local uint *)capacity, *leaves = waiting + REGION_WAITING,
                  *numbers = leaves + REGION_LEAVES, *list = numbers + 16;
     __local float4 *spots = (__local float4 *)waiting;
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
@@ -189,16 +193,16 @@ regions_find(__global const bvh_node *nodes, __global const float4 *features,
     }
     box whole = box_of(lo, hi, margin);
     float upper = fmin(distance + whole.radius, radius) + 4.0f * margin;
-    uint listed =
-        list_all(nodes, features, leaf_begin, &whole, upper, waiting, leaves, list, numbers);
+    uint listed = collect_features(nodes, features, leaf_begin, &whole, upper, waiting, leaves,
+                                   list, numbers);
     bool fits = listed <= REGION_LIST;
     if (item == 0)
         left[block] = !fits;
     if (!fits)
         return;
-    uint part = item / PART, lane = item % PART;
-    __local uint *least = numbers + 3 + part, *short_count = numbers + 3 + PARTS + part,
-                 *short_list = leaves + SHORT * part;
+    uint part = item / SUBBLOCK_ITEMS, lane = item % SUBBLOCK_ITEMS;
+    __local uint *least = numbers + 3 + part, *short_count = numbers + 3 + SUBBLOCKS + part,
+                 *short_list = leaves + SUBBLOCK_LIST * part;
     uint end = min((block + 1) * block_points, count);
     for (uint first = block * block_points; first < end; first += GROUP) {
         uint i = first + item;
@@ -211,13 +215,13 @@ regions_find(__global const bvh_node *nodes, __global const float4 *features,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         float4 low = at, high = at;
-        for (uint j = 0; j < PART; j++) {
-            low = fmin(low, spots[part * PART + j]);
-            high = fmax(high, spots[part * PART + j]);
+        for (uint j = 0; j < SUBBLOCK_ITEMS; j++) {
+            low = fmin(low, spots[part * SUBBLOCK_ITEMS + j]);
+            high = fmax(high, spots[part * SUBBLOCK_ITEMS + j]);
         }
         box b = box_of(low, high, margin);
         float bound = INFINITY;
-        for (uint k = lane; k < listed; k += PART) {
+        for (uint k = lane; k < listed; k += SUBBLOCK_ITEMS) {
             feature f = load_feature(features, list[k]);
             look l = look_at(&f, b.middle);
             bound = fmin(bound, bound_sq(&l, margin));
@@ -226,13 +230,13 @@ regions_find(__global const bvh_node *nodes, __global const float4 *features,
         barrier(CLK_LOCAL_MEM_FENCE);
         float part_upper =
             fmin(upper, sqrt(as_float(*least)) * NEAREST_SLACK + b.radius + 4.0f * margin);
-        for (uint k = lane; k < listed; k += PART) {
+        for (uint k = lane; k < listed; k += SUBBLOCK_ITEMS) {
             feature f = load_feature(features, list[k]);
             if (is_needed(&f, &b, part_upper))
-                append(short_list, short_count, SHORT, list[k]);
+                append_value(short_list, short_count, SUBBLOCK_LIST, list[k]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        bool is_short = *short_count <= SHORT;
+        bool is_short = *short_count <= SUBBLOCK_LIST;
         __local const uint *from = is_short ? short_list : list;
         uint here = is_short ? *short_count : listed;
         search s;
@@ -259,16 +263,16 @@ regions_find(__global const bvh_node *nodes, __global const float4 *features,
 #if ABUTI_REAL_BITS == 64
 #include "nearest/measure_cl.h"
 
-#define SEEN 8
+#define CANDIDATES_CACHED 8
 #define PLAIN_VERTEX 3u
-#define BEHIND 0x1p-16f /* more than the margin of any point here */
+#define BEHIND_MARGIN 0x1p-16f /* more than the margin of any point here */
 
-/* Whether all edges that meet in a plain vertex lead away from the point by more than the margin.
- * Every triangle there then has the vertex as its nearest point, exactly: the foot on its plane is
- * as far outside, parameters along edges are clamped to the end, and the opposite edge is farther
- * by 2^-40 of the square. All give the same bits, and the first of them wins. */
-static bool is_behind(float4 at, uint begin, uint end, __global const uint *incidents,
-                      __global const float *triangles) {
+/* Whether all edges of a plain vertex lead away from the point by more than the margin. Then the
+ * vertex is exactly the nearest point of every triangle there: the foot on its plane is as far
+ * outside, parameters along edges are clamped to the end, and the opposite edge is further by 2^-40
+ * of the square. All triangles give the same bits, and the first of them is the result. */
+static bool is_behind_vertex(float4 at, uint begin, uint end, __global const uint *incidents,
+                             __global const float *triangles) {
     float4 vertex;
     for (uint j = begin; j < end; j++) {
         __global const float *c = triangles + 9 * (size_t)incidents[j];
@@ -278,7 +282,7 @@ static bool is_behind(float4 at, uint begin, uint end, __global const uint *inci
             r[k] = (float4)(c[3 * k], c[3 * k + 1], c[3 * k + 2], at.w) - at;
             length_sq[k] = dot_f(r[k], r[k]);
         }
-        /* turned so that the nearest corner is the first; it must be the same for all */
+        /* rotated so that the nearest corner is the first; it must be the same for all */
         bool second = length_sq[1] < length_sq[0] && length_sq[1] <= length_sq[2];
         bool third = !second && length_sq[2] < length_sq[0];
         float4 v = second ? r[1] : third ? r[2] : r[0];
@@ -287,8 +291,9 @@ static bool is_behind(float4 at, uint begin, uint end, __global const uint *inci
         float along_a = dot_f(v, edge_a), along_b = dot_f(v, edge_b);
         vertex = j == begin ? v : vertex;
         if (!(v.x == vertex.x && v.y == vertex.y && v.z == vertex.z && along_a > 0.0f &&
-              along_b > 0.0f && along_a * along_a > BEHIND * BEHIND * dot_f(edge_a, edge_a) &&
-              along_b * along_b > BEHIND * BEHIND * dot_f(edge_b, edge_b)))
+              along_b > 0.0f &&
+              along_a * along_a > BEHIND_MARGIN * BEHIND_MARGIN * dot_f(edge_a, edge_a) &&
+              along_b * along_b > BEHIND_MARGIN * BEHIND_MARGIN * dot_f(edge_b, edge_b)))
             return false;
     }
     return true;
@@ -302,18 +307,18 @@ __kernel void regions_measure(__global const double *corners, __global const flo
                               __global const uint *order, uint count, double radius,
                               __global const uchar *left, uint block_points,
                               __global const uchar *counts, __global const uint *places, uint first,
-                              __global nearest_answer *answers) {
+                              __global nearest_result *answers) {
     uint i = (uint)get_global_id(0);
     if (i >= count || counts[i] == COMPLETE || left[i / block_points])
         return;
-    uint point = order[i], seen[SEEN], seen_count = 0;
+    uint point = order[i], seen[CANDIDATES_CACHED], seen_count = 0;
     measured m;
     start_measure(&m, load_point(exact + 3 * (size_t)point), radius);
     for (uint k = 0; k < counts[i]; k++) {
         uint f = places[(size_t)k * count + i];
         uint begin = incident_begin[f], end = incident_begin[f + 1];
         if (counts[i] == 1 && (as_uint(features[4 * f].w) & 3u) == PLAIN_VERTEX &&
-            is_behind(points[i], begin, end, incidents, triangles))
+            is_behind_vertex(points[i], begin, end, incidents, triangles))
             end = begin + 1;
         for (uint j = begin; j < end; j++) {
             uint triangle = tree_order[incidents[j]];
@@ -322,7 +327,7 @@ __kernel void regions_measure(__global const double *corners, __global const flo
                 known = known || seen[n] == triangle;
             if (known)
                 continue;
-            if (seen_count < SEEN && counts[i] > 1)
+            if (seen_count < CANDIDATES_CACHED && counts[i] > 1)
                 seen[seen_count++] = triangle;
             measure(&m, corners, triangle);
         }

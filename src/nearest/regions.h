@@ -1,42 +1,39 @@
 /* Lists of the features that can be nearest to some point of a box.
  *
- * Problem: the nearest points of cells of a grid, of texels, of a million points. Neighbours have
- * the same few features (faces, edges, vertices; features.h) nearest to them, and a search for each
- * finds them again.
- * Method: a list holds every feature that can be nearest to some point of a box. That of a large
- * box comes from the hierarchy (abuti_regions_collect), that of a smaller box inside it is what is
- * left when the features that cannot be nearest in there are taken out: because some other point of
- * the mesh is nearer to all of the box, or because the box is outside the region in which the
- * feature is nearest to anything. Sixteen points are then measured against the few features that
- * are left (`winners`). All of that is in floats, many lanes at once; what may win is measured in
- * doubles by the caller.
+ * Problem: the closest points of grid cells, of texels, of a million points. Neighbours have the
+ * same few nearest features (faces, edges, vertices; features.h), and separate searches find them
+ * again. Method: a list contains every feature that can be nearest to some point of a box. That of
+ * a large box is collected from the BVH (abuti_regions_collect). That of a smaller box inside it is
+ * filtered: features are removed that cannot be nearest in it, because another point of the mesh is
+ * nearer to all of the box, or because the box is outside the region in which the feature can be
+ * nearest. Sixteen points are then measured against the few remaining features (`winners`). All of
+ * that is in floats, with many lanes; the caller measures the candidates in doubles.
  *
- * Nothing that wins is lost. All is in the frame of the hierarchy. Let p be a point and q the point
- * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region
- * of F: no way along the mesh leads from q nearer to p. With e = 2^-24, P the largest coordinate of
- * p, and 2 that of the mesh, t of features.h errs by the rounding of p and of the place, sqrt(3) e
- * (P + 2), and by that of the difference r, the unit vector and the product of both, 5 e |r|; |r|
- * is at most sqrt(3) (P + 2), so that it is less than 10.4 e (P + 2) in all. Distances are no
- * worse. The margin m is at least 16 e (P + 2): F passes every test that has this margin. Only a
- * face lower than FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it or a
- * vertex is at most 2^-21 from q, which is less than m / 2, and passes by distance. Edges and
- * vertices of needles are marked, and have no regions but for the ends of edges. Where a marked
- * feature is among those that may win, the caller has to search.
- * Bounds come from edges and vertices as they are, and from a face only where p is over it by m:
- * beyond the point of a sharp triangle both borders are near, and the plane is worth nothing.
- * So F is within 2 m of the least bound, and within m of its region: a candidate.
+ * No result is lost. Everything is in the frame of the BVH. Let p be a point and q the point of the
+ * mesh that is exactly nearest to it, in the interior of a feature F. Then p is in the region of F:
+ * no direction along the mesh leads from q nearer to p. With e = 2^-24, P the largest coordinate of
+ * p, and 2 that of the mesh, t of features.h has the error of the rounding of p and of the place,
+ * sqrt(3) e (P + 2), and of that of the difference r, the unit vector and the product of both, 5 e
+ * |r|; |r| is at most sqrt(3) (P + 2), so it is less than 10.4 e (P + 2) in total. Distances have
+ * no larger errors. The margin m is at least 16 e (P + 2): F passes every test with this margin.
+ * Only a face lower than FEATURE_HEIGHT is no feature: if q is on such a sliver, one of its edges
+ * or vertices is at most 2^-21 from q, which is less than m / 2, and passes by distance. Edges and
+ * vertices of slivers are marked, and their regions are limited only by the ends of edges. If a
+ * marked feature is among the candidates, the caller must search. Upper bounds follow from edges
+ * and vertices directly, and from a face only if p is above it by m: beyond the tip of a sharp
+ * triangle both edges are near, and the plane gives no bound. So F is within 2 m of the smallest
+ * bound, and within m of its region: a candidate.
  *
- * By a near point. Let c be the middle of a box, h its half extents, rho = |h|, and g some point of
- * the mesh. F can be dropped if |p - q| > |p - g| for all points p of the box and q of F. With
- * everything relative to c, the difference of the squares is at least |q|^2 - |g|^2 - 2 sum h_i
- * |g_i
- * - q_i| (regions.c). Let f be the point of F, or of the plane of a face, that is nearest to c, and
- * s = |q - f|. As F is convex, |q|^2 >= |f|^2 + s^2; and with x = sum h_i |u_i| for the direction u
- * of an edge, x = rho for a face, that is at least
+ * Culling by a near point. Let c be the centre of a box, h its half extents, rho = |h|, and g a
+ * point of the mesh. F can be removed if |p - q| > |p - g| for all points p of the box and q of F.
+ * With everything relative to c, the difference of the squares is at least |q|^2 - |g|^2 - 2 sum
+ * h_i |g_i - q_i| (regions.c). Let f be the point of F, or of the plane of a face, that is nearest
+ * to c, and s = |q - f|. As F is convex, |q|^2 >= |f|^2 + s^2; and with x = sum h_i |u_i| for the
+ * direction u of an edge, x = rho for a face, that is at least
  *     |f|^2 - |g|^2 - 2 sum h_i |g_i - f_i| + s^2 - 2 x s.
- * F stays unless that is positive for all s, which are at most the length of an edge, and 0 for a
- * vertex. The point g is the nearest to c that is known. Coordinates and the ways from f and g to c
- * err by less than m; the limit for that is derived in regions.c.
+ * F is kept unless that is positive for all s, which are at most the length of an edge, and 0 for a
+ * vertex. The point g is the nearest known one to c. Coordinates and the vectors from f and g to c
+ * have errors below m; regions.c derives the limit for that.
  */
 #ifndef ABUTI_NEAREST_REGIONS_H
 #define ABUTI_NEAREST_REGIONS_H
@@ -51,27 +48,27 @@ enum {
     REGIONS_GROUP = 16,
     REGIONS_LIST_MAX = 32768,              /* features of a list */
     REGIONS_ROOM = 65536,                  /* features of all lists from the first to the last */
-    REGIONS_BOXES = 8,                     /* that features are looked at for at once, at most */
-    REGIONS_PLACES = 4 * REGIONS_LIST_MAX, /* of features that are left for all of them */
+    REGIONS_BOXES = 8,                     /* at most, for which features are tested at once */
+    REGIONS_PLACES = 4 * REGIONS_LIST_MAX, /* of the remaining features of all of them */
 };
 
-/* Features that a list of so many takes room for. */
+/* The capacity of a list of so many features. */
 static inline uint32_t regions_capacity(uint32_t count) {
     return (count + REGIONS_GROUP - 1) / REGIONS_GROUP * REGIONS_GROUP;
 }
 
-/* Numbers for each box that such a list is filtered for: lanes behind the last are written too. */
+/* Entries for each box for which such a list is filtered: lanes behind the last are written too. */
 static inline uint32_t regions_stride(uint32_t count) {
     return regions_capacity(count) + REGIONS_GROUP;
 }
 
-/* Boxes that such a list can be filtered for at once. */
+/* Boxes for which such a list can be filtered at once. */
 static inline uint32_t regions_boxes_at_once(uint32_t count) {
     const uint32_t boxes = REGIONS_PLACES / regions_stride(count);
     return boxes < REGIONS_BOXES ? boxes : REGIONS_BOXES;
 }
 
-/* ---- the features of a hierarchy ---- */
+/* ---- the features of a BVH ---- */
 
 /* A row is a feature_record without the kind; the offset of faces is negative. */
 enum {
@@ -101,7 +98,7 @@ typedef struct regions_support {
     bool is_face, is_marked;
 } regions_support;
 
-/* Of a table with rests. */
+/* For a table with remainders. */
 static inline regions_support regions_support_of(const regions_table *table, uint32_t name) {
     const float *row = table->rows[name].column;
     const bool face = row[REGIONS_OFFSET]<0, edge = row[REGIONS_OFFSET]> 0;
@@ -128,17 +125,17 @@ void abuti_regions_destroy(regions_table *table);
 
 /* ---- lists ---- */
 
-/* Groups of sixteen features, one after the other, have their columns side by side: loops read one
- * stream of memory, and columns are known steps apart. Up to the next multiple of the lanes the
- * last feature is there again. Faces stand first, then edges. */
+/* Columns of sixteen consecutive features are adjacent: loops read one stream of memory, and
+ * columns have constant distances. The last feature is repeated up to the next multiple of the
+ * lanes. Faces are first, then edges. */
 typedef struct regions_list {
     uint32_t count;
     float *columns;
     uint32_t *names; /* rows of the table */
-    float near[3]; /* a point of the mesh, near to the box it was made for: a bound to start from */
+    float near[3];   /* a point of the mesh near the box of the list: an initial bound */
 } regions_list;
 
-/* Where the columns of the i-th feature begin; column c is c groups further on. */
+/* The index of the columns of the i-th feature; column c is c groups further. */
 static inline size_t regions_columns_at(uint32_t i) {
     return (size_t)(i / REGIONS_GROUP) * (REGIONS_GROUP * REGIONS_COLUMNS) + i % REGIONS_GROUP;
 }
@@ -147,9 +144,9 @@ static inline size_t regions_columns_at(uint32_t i) {
 typedef struct regions_box {
     float centre[3], half[3];
     float margin;  /* at least 16 e (P + 2) */
-    float outside; /* of regions, that is let pass; at least the margin */
-    float reach;   /* distances beyond are of no interest; may be infinite */
-    /* The way to the centre from the nearest point of the mesh that is known, and its square. */
+    float outside; /* how far points may be outside a region; at least the margin */
+    float reach;   /* larger distances do not matter; may be infinite */
+    /* The vector to the centre from the nearest known point of the mesh, and its square. */
     float near[3], near_sq;
 } regions_box;
 
@@ -158,15 +155,16 @@ static inline float regions_radius(const regions_box *box) {
     return sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * NEAREST_SLACK;
 }
 
-/* Of sixteen points: the least bound; the nearest feature by its place in a list, its square and
- * that of the next; and the squares of all features where there are not too many: infinite where a
+/* For sixteen points: the smallest bound; the nearest feature by its position in a list, its square
+ * and that of the second; and the squares of all features if there are not too many: infinite if a
  * point is outside the region of a feature. */
 enum { REGIONS_POINTS = 16, REGIONS_KEPT = 16384 };
 typedef struct regions_winners {
     float bound[REGIONS_POINTS], best[REGIONS_POINTS], next[REGIONS_POINTS];
     float place[REGIONS_POINTS];
     float square[REGIONS_KEPT][REGIONS_POINTS];
-    /* What `candidates` finds: places in the list above, points below as bits. */
+    /* The result of `candidates`: positions in the list in the high bits, points in the low bits.
+     */
     uint32_t candidate_count, candidate[REGIONS_KEPT];
 } regions_winners;
 
@@ -178,70 +176,71 @@ static inline bool regions_is_candidate(const regions_winners *w, uint32_t c, ui
     return w->candidate[c] >> point & 1;
 }
 
-/* Features no farther than that from point i may win it. */
+/* Features within this distance of point i are candidates for it. */
 static inline float regions_reach_sq(const regions_winners *w, float margin, uint32_t i) {
     float reach = sqrtf(w->bound[i]) + 2 * margin;
     return reach * reach * NEAREST_SLACK;
 }
 
-/* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
+/* The loops over lists; for 4, 8 or 16 lanes, with the same results up to rounding. */
 typedef struct regions_kernel {
     /* Fills the columns of a list with rows of the table. */
     void (*gather)(const regions_row *rows, regions_list *list);
-    /* Finds which features of a list can be nearest in each of some boxes, which differ by their
-     * centres alone: their places in the list, in order. `kept` has room for regions_stride()
-     * numbers of each box. Finds the point of the mesh that is nearest to each centre, within the
-     * margin, if the list has all that are nearest within. */
+    /* Finds which features of a list can be nearest in each of some boxes, which differ only by
+     * their centres: their positions in the list, in order. `kept` has regions_stride() entries for
+     * each box. Finds the point of the mesh that is nearest to each centre, within the margin, if
+     * the list has all features that are nearest within. */
     void (*filter)(const regions_list *list, regions_box *boxes, uint32_t box_count, uint32_t *kept,
                    uint32_t *kept_count);
     /* Measures sixteen points: at[k] has a coordinate of each. */
     void (*winners)(const regions_row *rows, const uint32_t *names, uint32_t count,
                     const float *const at[3], float outside, regions_winners *winners);
-    /* Lists the features, in order, that may win some of these points: all of them in one pass over
-     * the squares, as a pass for each point waits for memory. None where squares were not kept. */
+    /* Lists the features, in order, that are candidates for some of these points: all in one pass
+     * over the squares, as a pass for each point would be bound by memory. None if squares were not
+     * kept. */
     void (*candidates)(uint32_t count, float margin, unsigned points, regions_winners *winners);
 } regions_kernel;
 
-/* regions_lanes.c; ABUTI_BY_LANES(abuti_regions) is the quickest that runs here. */
+/* regions_lanes.c; ABUTI_BY_LANES(abuti_regions) is the fastest that this processor can run. */
 extern const regions_kernel abuti_regions_4, abuti_regions_8, abuti_regions_16;
 
-/* What a worker makes lists in. */
+/* The workspace of a worker for lists. */
 typedef struct regions_room {
     const regions_table *table;
     const regions_kernel *kernel;
     uint64_t *seen; /* a bit for each group of the table */
-    uint32_t used;  /* of the room */
-    bvh_hint hint;  /* of the last list from the hierarchy, if that was near by */
+    uint32_t used;  /* of the workspace */
+    bvh_hint hint;  /* of the last list from the BVH, if that was near */
     uint32_t kept[REGIONS_PLACES];
     uint32_t names[REGIONS_ROOM];
     float columns[REGIONS_ROOM * REGIONS_COLUMNS];
 } regions_room;
 
-/* Words of the bits that a room needs. */
+/* The number of words of these bits. */
 static inline size_t regions_seen_words(const regions_table *table) {
     return table->features.count / (64 * REGIONS_GROUP) + 1;
 }
 
 typedef enum regions_outcome { REGIONS_LISTED, REGIONS_NOTHING, REGIONS_TOO_MANY } regions_outcome;
 
-/* What a list is for a box. */
+/* The list of a box. */
 typedef struct regions_narrowed {
     const regions_list *list; /* null: nothing is within reach */
     bool clear;               /* no surface passes through the box */
     regions_list own;
 } regions_narrowed;
 
-/* Makes the first list of a room, for a box, from the hierarchy; of at most so many features. Where
+/* Creates the first list of a workspace, for a box, from the BVH; with at most so many features. If
  * nothing is within reach there is none. `clear`: no surface passes through the box. */
 regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box, uint32_t most,
                                       regions_list *list, bool *clear);
-/* Makes a list for each of some boxes from that of a larger one, if it is worth it: `made[i]` may
- * be `from` itself. Boxes differ by their centres alone, and are no more than
- * regions_boxes_at_once(). */
+/* Creates a list for each of some boxes from that of a larger one, if it pays off: `made[i]` may be
+ * `from` itself. Boxes differ only by their centres, and are no more than regions_boxes_at_once().
+ */
 void abuti_regions_narrow(regions_room *room, const regions_list *from, regions_box *boxes,
                           uint32_t box_count, regions_narrowed *made);
 
-/* Finds which features of a list can be nearest in each of some boxes, as above: gives their
+/* Finds which features of a list can be nearest in each of some boxes, as above. Returns their
  * numbers, and their names in `kept`, regions_stride() apart. */
 void abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *boxes,
                           uint32_t box_count, uint32_t *kept_count);

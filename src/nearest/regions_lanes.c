@@ -1,4 +1,4 @@
-/* The loops over lists of features, compiled for 4, 8 and 16 lanes; see regions.h. */
+/* The loops over feature lists, compiled for 4, 8 and 16 lanes; see regions.h. */
 #include "nearest/regions.h"
 
 #include "base/simd_lanes.h"
@@ -6,7 +6,7 @@
 
 /* ---- gather ---- */
 
-static void gather(const regions_row *rows, regions_list *list) {
+static void gather_columns(const regions_row *rows, regions_list *list) {
     const uint32_t count = list->count, *names = list->names;
     for (uint32_t i = 0; i < count; i += LANES) {
         const float *row[LANES];
@@ -26,30 +26,29 @@ static void gather(const regions_row *rows, regions_list *list) {
 
 /* ---- filter ---- */
 
-/* What all boxes have in common: their half extents and the length of these, with the margin. */
-typedef struct extents {
+/* Values that all boxes share: their half extents and the length of these, with the margin. */
+typedef struct box_extents {
     wide half[3], twice[3], rho, outside, reach_sq;
-    float margin, rho_at_most;
-} extents;
+    float margin, rho_max;
+} box_extents;
 
-/* A box while features pass: the nearest point of the mesh that is known, as the way from it to the
- * centre, and what the square of that amounts to for all of the box. Places of what may be nearest
- * are kept. */
-typedef struct passage {
-    wide centre[3], way[3], limit, best;
+/* The state of a box: the nearest known point of the mesh, as the vector from it to the centre, and
+ * the limit that its square implies for the whole box. Positions of candidate features are kept. */
+typedef struct box_state {
+    wide centre[3], offset[3], limit, best;
     uint32_t count, *kept;
-} passage;
+} box_state;
 
-/* Features that are looked at together, and how far boxes reach along their vectors. Most groups of
- * a list are of one kind. */
+/* Features that are tested together, and how far boxes extend along their vectors. Most groups of a
+ * list are of one kind. */
 typedef enum group_kind { MIXED, FACES, EDGES, VERTICES } group_kind;
 typedef struct feature_group {
     feature_lanes f;
     wide place[3], reach[4];
 } feature_group;
 
-static inline extents extents_of(const regions_box *box) {
-    extents e = {.outside = all(box->outside), .margin = box->margin};
+static inline box_extents extents_of(const regions_box *box) {
+    box_extents e = {.outside = all(box->outside), .margin = box->margin};
     float half_sq = 0;
     for (int k = 0; k < 3; k++) {
         float half = box->half[k] + box->margin;
@@ -57,22 +56,22 @@ static inline extents extents_of(const regions_box *box) {
         e.twice[k] = all(2 * half);
         half_sq += half * half;
     }
-    e.rho_at_most = sqrtf(half_sq) * NEAREST_SLACK + box->margin;
-    const float reach = box->reach + 4 * box->margin + e.rho_at_most;
-    e.rho = all(e.rho_at_most);
+    e.rho_max = sqrtf(half_sq) * NEAREST_SLACK + box->margin;
+    const float reach = box->reach + 4 * box->margin + e.rho_max;
+    e.rho = all(e.rho_max);
     e.reach_sq = all(reach * reach * NEAREST_SLACK);
     return e;
 }
 
-static inline void set_near(const extents *e, const regions_box *box, passage *p) {
+static inline void set_near(const box_extents *e, const regions_box *box, box_state *p) {
     const float m = e->margin;
     for (int k = 0; k < 3; k++)
-        p->way[k] = all(box->near[k]);
+        p->offset[k] = all(box->near[k]);
     p->best = all(box->near_sq);
-    p->limit = all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * e->rho_at_most + m));
+    p->limit = all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * e->rho_max + m));
 }
 
-static inline group_kind load_group(const regions_list *list, uint32_t i, const extents *e,
+static inline group_kind load_group(const regions_list *list, uint32_t i, const box_extents *e,
                                     feature_group *g) {
     const float *from = list->columns + regions_columns_at(i);
 #define COLUMN(c) load(from + REGIONS_GROUP * (c))
@@ -96,34 +95,34 @@ static inline group_kind load_group(const regions_list *list, uint32_t i, const 
     return faces == every ? FACES : edges == every ? EDGES : faces | edges ? MIXED : VERTICES;
 }
 
-/* What the centre of a box is to features: how far it is beyond the borders of regions; the way to
- * it from the nearest point of each, and the square of that. */
-static inline feature_look look_from(const feature_group *g, group_kind kind,
-                                     const wide centre[3]) {
+/* The position of the centre of a box relative to features: how far it is beyond the limits of
+ * regions; the vector to it from the nearest point of each, and its square. */
+static inline feature_position_lanes locate_centre(const feature_group *g, group_kind kind,
+                                                   const wide centre[3]) {
     const feature_lanes *f = &g->f;
     const wide r[3] = {sub(centre[0], g->place[0]), sub(centre[1], g->place[1]),
                        sub(centre[2], g->place[2])};
-    feature_look l = feature_look_at(f, r);
+    feature_position_lanes l = feature_locate(f, r);
     if (kind == FACES || kind == MIXED)
         for (int k = 0; k < 3; k++) {
             const wide across = mul(l.t[2], f->third[k]);
-            l.way[k] = kind == FACES ? across : choose(f->face, across, l.way[k]);
+            l.offset[k] = kind == FACES ? across : choose(f->face, across, l.offset[k]);
         }
     if (kind == FACES)
         l.distance_sq = mul(l.t[2], l.t[2]);
-    if (kind == EDGES) /* the first is the fourth backwards */
+    if (kind == EDGES) /* the first is the reversed fourth */
         l.t[0] = sub(all(0), feature_dot(f->fourth, r));
     if (kind == VERTICES)
-        memcpy(l.way, r, sizeof r);
+        memcpy(l.offset, r, sizeof r);
     if (kind == EDGES || kind == VERTICES)
-        l.distance_sq = feature_dot(l.way, l.way);
+        l.distance_sq = feature_dot(l.offset, l.offset);
     return l;
 }
 
-/* The square less what a point of the box may be nearer along the feature: s^2 - 2 x s, where the
- * box reaches x, is least at s = x. */
-static inline wide square_along(const feature_group *g, group_kind kind, const extents *e,
-                                wide distance_sq) {
+/* The square minus the amount by which a point of the box may be nearer along the feature: s^2 - 2
+ * x s, where the box extends x, is minimal at s = x. */
+static inline wide min_square(const feature_group *g, group_kind kind, const box_extents *e,
+                              wide distance_sq) {
     if (kind == VERTICES)
         return distance_sq;
     if (kind == FACES)
@@ -136,8 +135,9 @@ static inline wide square_along(const feature_group *g, group_kind kind, const e
     return fused(s, sub(sub(s, extent), extent), distance_sq);
 }
 
-/* How far the point of the box that is outside a region least is outside. */
-static inline wide outside_region(const feature_group *g, group_kind kind, const feature_look *l) {
+/* How far the point of the box that is least outside a region is outside. */
+static inline wide min_outside(const feature_group *g, group_kind kind,
+                               const feature_position_lanes *l) {
     const wide ends = kind == EDGES ? sub(most(l->t[0], l->t[3]), g->reach[3])
                                     : most(sub(l->t[0], g->reach[0]), sub(l->t[3], g->reach[3]));
     const wide beside = most(ends, sub(l->t[1], g->reach[1]));
@@ -147,8 +147,8 @@ static inline wide outside_region(const feature_group *g, group_kind kind, const
     return kind == MIXED ? choose(g->f.face, beside, all_sides) : all_sides;
 }
 
-/* A distance that the mesh is not beyond, squared; infinite where it may be. */
-static inline wide bound_of(group_kind kind, const feature_look *l, wide margin) {
+/* A squared upper bound of the distance to the mesh; infinite if there is none. */
+static inline wide upper_bound_sq(group_kind kind, const feature_position_lanes *l, wide margin) {
     if (kind == EDGES || kind == VERTICES)
         return l->distance_sq;
     if (kind == MIXED)
@@ -158,55 +158,55 @@ static inline wide bound_of(group_kind kind, const feature_look *l, wide margin)
 }
 
 /* Features that may be nearest somewhere in the box. */
-static inline mask may_be_nearest(const extents *e, const passage *p, wide square,
-                                  const wide way[3]) {
+static inline mask may_be_nearest_in_box(const box_extents *e, const box_state *p, wide square,
+                                         const wide offset[3]) {
     wide sum = square;
     for (int k = 0; k < 3; k++)
-        sum = fused_less(e->twice[k], magnitude(sub(way[k], p->way[k])), sum);
+        sum = fused_less(e->twice[k], magnitude(sub(offset[k], p->offset[k])), sum);
     return is_less_equal(sum, p->limit);
 }
 
-/* Takes the nearest of these points of the mesh. */
-static void take_nearer(const extents *e, wide bound, const wide way[3], regions_box *box,
-                        passage *p) {
+/* Updates the nearest known point of the mesh. */
+static void update_nearest(const box_extents *e, wide bound, const wide offset[3], regions_box *box,
+                           box_state *p) {
     float lanes[LANES];
     box->near_sq = fw_least(bound);
     const unsigned bits = mask_bits(is_less_equal(bound, all(box->near_sq)));
     for (int k = 0; k < 3; k++) {
-        store(lanes, way[k]);
+        store(lanes, offset[k]);
         box->near[k] = lanes[__builtin_ctz(bits)];
     }
     set_near(e, box, p);
 }
 
-static inline void pass_group(const feature_group *g, group_kind kind, const extents *e, uint32_t i,
-                              regions_box *boxes, uint32_t box_count, passage *passages) {
+static inline void test_group(const feature_group *g, group_kind kind, const box_extents *e,
+                              uint32_t i, regions_box *boxes, uint32_t box_count,
+                              box_state *passages) {
     for (uint32_t b = 0; b < box_count; b++) {
-        passage *p = &passages[b];
-        const feature_look l = look_from(g, kind, p->centre);
-        const wide square = square_along(g, kind, e, l.distance_sq);
-        const wide bound = bound_of(kind, &l, e->outside);
+        box_state *p = &passages[b];
+        const feature_position_lanes l = locate_centre(g, kind, p->centre);
+        const wide square = min_square(g, kind, e, l.distance_sq);
+        const wide bound = upper_bound_sq(kind, &l, e->outside);
         if (mask_bits(is_less(bound, p->best))) {
-            const wide way[3] = {l.way[0], l.way[1], l.way[2]};
-            take_nearer(e, bound, way, &boxes[b], p);
+            const wide offset[3] = {l.offset[0], l.offset[1], l.offset[2]};
+            update_nearest(e, bound, offset, &boxes[b], p);
         }
         const wide out =
-            most(sub(outside_region(g, kind, &l), e->outside), sub(l.distance_sq, e->reach_sq));
-        const unsigned bits =
-            mask_bits(may_be_nearest(e, p, square, l.way)) & mask_bits(is_less_equal(out, all(0)));
+            most(sub(min_outside(g, kind, &l), e->outside), sub(l.distance_sq, e->reach_sq));
+        const unsigned bits = mask_bits(may_be_nearest_in_box(e, p, square, l.offset)) &
+                              mask_bits(is_less_equal(out, all(0)));
         p->count += fw_number(p->kept + p->count, i, bits);
     }
 }
 
-/* The nearest point of all is known soon enough that a second pass would take out next to nothing.
- */
-static void filter(const regions_list *list, regions_box *boxes, uint32_t box_count, uint32_t *kept,
-                   uint32_t *kept_count) {
+/* The nearest point is known soon enough that a second pass would remove almost nothing. */
+static void filter_list(const regions_list *list, regions_box *boxes, uint32_t box_count,
+                        uint32_t *kept, uint32_t *kept_count) {
     const size_t stride = regions_stride(list->count);
-    const extents e = extents_of(boxes);
-    passage passages[REGIONS_BOXES];
+    const box_extents e = extents_of(boxes);
+    box_state passages[REGIONS_BOXES];
     for (uint32_t b = 0; b < box_count; b++) {
-        passage *p = &passages[b];
+        box_state *p = &passages[b];
         for (int k = 0; k < 3; k++)
             p->centre[k] = all(boxes[b].centre[k]);
         p->count = 0;
@@ -217,19 +217,19 @@ static void filter(const regions_list *list, regions_box *boxes, uint32_t box_co
         feature_group g;
         const group_kind kind = load_group(list, i, &e, &g);
         if (kind == FACES)
-            pass_group(&g, FACES, &e, i, boxes, box_count, passages);
+            test_group(&g, FACES, &e, i, boxes, box_count, passages);
         else if (kind == EDGES)
-            pass_group(&g, EDGES, &e, i, boxes, box_count, passages);
+            test_group(&g, EDGES, &e, i, boxes, box_count, passages);
         else if (kind == VERTICES)
-            pass_group(&g, VERTICES, &e, i, boxes, box_count, passages);
+            test_group(&g, VERTICES, &e, i, boxes, box_count, passages);
         else
-            pass_group(&g, MIXED, &e, i, boxes, box_count, passages);
+            test_group(&g, MIXED, &e, i, boxes, box_count, passages);
     }
     for (uint32_t b = 0; b < box_count; b++) {
-        const passage *p = &passages[b];
+        const box_state *p = &passages[b];
         kept_count[b] = p->count;
         while (kept_count[b] && p->kept[kept_count[b] - 1] >= list->count)
-            kept_count[b]--; /* what the last group is filled up with */
+            kept_count[b]--; /* copies of the last feature that fill the last group */
     }
 }
 
@@ -239,8 +239,8 @@ static inline wide dot_row(const float *row, const wide r[3]) {
     return fused(all(row[0]), r[0], fused(all(row[1]), r[1], mul(all(row[2]), r[2])));
 }
 
-static void winners(const regions_row *rows, const uint32_t *names, uint32_t count,
-                    const float *const at[3], float m, regions_winners *w) {
+static void find_winners(const regions_row *rows, const uint32_t *names, uint32_t count,
+                         const float *const at[3], float m, regions_winners *w) {
     const wide zero = all(0), endless = all(INFINITY), margin = all(m);
     for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES) {
         const wide p[3] = {load(at[0] + i), load(at[1] + i), load(at[2] + i)};
@@ -260,7 +260,7 @@ static void winners(const regions_row *rows, const uint32_t *names, uint32_t cou
                 out = most(out, most(dot_row(row + REGIONS_FIRST, r), add(along, all(offset))));
                 sq = mul(t2, t2);
                 bound = least(bound, choose(is_less(out, sub(zero, margin)), sq, endless));
-            } else if (offset > 0) { /* an edge, of which the first is the fourth backwards */
+            } else if (offset > 0) { /* an edge, whose first vector is the reversed fourth */
                 wide s = least(most(along, zero), all(offset));
                 out = most(most(out, t2), most(sub(along, all(offset)), sub(zero, along)));
                 wide q[3] = {fused_less(s, all(row[REGIONS_FOURTH]), r[0]),
@@ -286,7 +286,7 @@ static void winners(const regions_row *rows, const uint32_t *names, uint32_t cou
     }
 }
 
-static void candidates(uint32_t count, float m, unsigned points, regions_winners *w) {
+static void list_candidates(uint32_t count, float m, unsigned points, regions_winners *w) {
     _Static_assert(((uint64_t)REGIONS_KEPT << REGIONS_POINTS) <= UINT32_MAX, "place and bits");
     wide reach_sq[REGIONS_POINTS / LANES];
     w->candidate_count = 0;
@@ -306,4 +306,5 @@ static void candidates(uint32_t count, float m, unsigned points, regions_winners
     }
 }
 
-const regions_kernel BY_LANES(abuti_regions) = {gather, filter, winners, candidates};
+const regions_kernel BY_LANES(abuti_regions) = {gather_columns, filter_list, find_winners,
+                                                list_candidates};

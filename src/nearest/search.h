@@ -1,5 +1,5 @@
-/* The nearest point in floats: what nearest_walk.c and nearest_16.c share. Each compiles
- * it for its instructions; the method is told in nearest.c.
+/* The closest-point search in floats that nearest_walk.c and nearest_16.c share. Each compiles it
+ * for its instructions; nearest.c describes the method.
  */
 #ifndef ABUTI_NEAREST_SEARCH_H
 #define ABUTI_NEAREST_SEARCH_H
@@ -19,17 +19,17 @@ typedef struct candidate {
 
 typedef struct search {
     const abut_bvh *bvh;
-    vec3 point;         /* absolute */
-    float at[3];        /* in the frame, rounded */
-    float lo[3], hi[3]; /* in the frame, rounded down and up */
-    float margin;       /* without steps */
-    float upper;        /* no triangle further than this can win */
-    float upper_sq;     /* of boxes, with some slack */
-    float box_margin;   /* of distances to boxes */
-    uint32_t count;     /* of candidates */
-    uint32_t fetched;   /* so many of them have been asked for */
+    vec3 point;          /* absolute */
+    float at[3];         /* in the frame, rounded */
+    float lo[3], hi[3];  /* in the frame, rounded down and up */
+    float margin;        /* without quantisation steps */
+    float upper;         /* no triangle further than this can be nearest */
+    float upper_sq;      /* the same for boxes, with slack for rounding */
+    float box_margin;    /* of distances to boxes */
+    uint32_t count;      /* of candidates */
+    uint32_t prefetched; /* number of candidates that have been prefetched */
     candidate list[CANDIDATE_MAX];
-    double radius, best; /* distance of the winner so far; infinite */
+    double radius, best; /* the smallest distance so far, or infinite */
     uint32_t winner;
     double weight[3]; /* of its corners */
 } search;
@@ -53,13 +53,13 @@ static inline void set_bound(search *s, float upper) {
     s->upper_sq = box_bound(upper);
 }
 
-static inline void lower_bound_to(search *s, float upper) {
+static inline void lower_upper_bound(search *s, float upper) {
     const float box = box_bound(upper);
     s->upper = upper < s->upper ? upper : s->upper;
     s->upper_sq = box < s->upper_sq ? box : s->upper_sq;
 }
 
-static inline void keep_nearer(search *s, uint32_t triangle, double distance,
+static inline void update_best(search *s, uint32_t triangle, double distance,
                                const double weight[3]) {
     if (distance < s->best || (distance == s->best && triangle < s->winner)) {
         if (distance > s->radius)
@@ -74,13 +74,13 @@ static inline void keep_nearer(search *s, uint32_t triangle, double distance,
 static inline void measure_triangle(search *s, uint32_t triangle) {
     closest_on_triangle closest =
         triangle_closest_point(bvh_triangle(s->bvh->mesh, triangle), s->point);
-    keep_nearer(s, triangle, closest.distance, closest.barycentric);
+    update_best(s, triangle, closest.distance, closest.barycentric);
 }
 
 #ifdef ABUTI_SIMD_WIDE
-enum { MEASURE_MAX = MEASURE_LANES, ROUGH_MIN = 2 * MEASURE_LANES };
+enum { MEASURE_MAX = MEASURE_LANES, ROUGH_CANDIDATES_MIN = 2 * MEASURE_LANES };
 
-/* The corners of some triangles; there is memory for all. */
+/* The corners of some triangles; all entries of the array can be written. */
 static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASURE_MAX],
                                 uint32_t count, vec3d corner[3]) {
     const vec3d origin = v3d_all(mesh->origin);
@@ -107,7 +107,7 @@ static inline void measure_one(search *s, uint32_t triangle) {
     for (int k = 0; k < 3; k++)
         corner[k] = v3d_add(v3d_all(mesh->origin), v3d_all(mesh->positions[index[k]]));
     measure_lanes(corner, v3d_all(s->point), &out);
-    if (out.left) {
+    if (out.unfinished) {
         measure_triangle(s, triangle);
         return;
     }
@@ -115,10 +115,10 @@ static inline void measure_one(search *s, uint32_t triangle) {
     for (int k = 0; k < 3; k++)
         DW(store)(lanes[k + 1], out.weight[k]);
     const double weight[3] = {lanes[1][0], lanes[2][0], lanes[3][0]};
-    keep_nearer(s, triangle, lanes[0][0], weight);
+    update_best(s, triangle, lanes[0][0], weight);
 }
 
-/* Measures up to so many triangles. */
+/* Measures up to MEASURE_MAX triangles. */
 static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
     vec3d corner[3];
     measured out;
@@ -130,18 +130,18 @@ static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint
         DW(store)(weights[k], out.weight[k]);
     for (uint32_t i = 0; i < count; i++) {
         const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
-        if (out.left >> i & 1)
+        if (out.unfinished >> i & 1)
             measure_triangle(s, triangles[i]);
         else
-            keep_nearer(s, triangles[i], distance[i], weight);
+            update_best(s, triangles[i], distance[i], weight);
     }
 }
 
-/* Of many candidates doubles drop nearly all in a third of the time that measuring takes: those
- * that are further than the best distance, or than another one, by more than both may err.
- * Coordinate differences are at most M, that of s->margin, by the scale; the margin is 256
- * roundings of it. */
-static inline void drop_roughly(search *s) {
+/* Of many candidates approximate distances in doubles prune almost all, in a third of the time of
+ * measuring: those that are further than the best distance, or than another one, by more than the
+ * error of both. Coordinate differences are at most M, that of s->margin, by the scale; the margin
+ * is 256 roundings of it. */
+static inline void prune_by_rough_distance(search *s) {
     const double reach = (double)s->margin / NEAREST_MARGIN / s->bvh->scale,
                  margin = reach * 0x1p-45;
     double distance[CANDIDATE_MAX + MEASURE_MAX], bound = s->best;
@@ -166,31 +166,31 @@ static inline void drop_roughly(search *s) {
     s->count = kept;
 }
 #else
-enum { MEASURE_MAX = 4, ROUGH_MIN = CANDIDATE_MAX + 1 };
+enum { MEASURE_MAX = 4, ROUGH_CANDIDATES_MIN = CANDIDATE_MAX + 1 };
 #define measure_one measure_triangle
 static inline void measure_some(search *s, uint32_t triangles[MEASURE_MAX], uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         measure_triangle(s, triangles[i]);
 }
-static inline void drop_roughly(search *s) {
+static inline void prune_by_rough_distance(search *s) {
     (void)s;
 }
 #endif
 
-/* Drops the candidates that have been overtaken. */
-static inline void drop_candidates(search *s) {
+/* Prunes the candidates beyond the bound. */
+static inline void prune_candidates(search *s) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->count; i++)
         if (s->list[i].lower <= s->upper)
             s->list[kept++] = s->list[i];
-    s->count = s->fetched = kept;
+    s->count = s->prefetched = kept;
 }
 
-static inline void measure_all(search *s) {
+static inline void measure_candidates(search *s) {
     uint32_t triangles[MEASURE_MAX], count = 0;
-    drop_candidates(s);
-    if (s->count >= ROUGH_MIN)
-        drop_roughly(s);
+    prune_candidates(s);
+    if (s->count >= ROUGH_CANDIDATES_MIN)
+        prune_by_rough_distance(s);
     if (s->count == 1)
         measure_one(s, s->bvh->order[s->list[0].place]);
     for (uint32_t i = 0; i < s->count && s->count > 1; i++) {
@@ -200,26 +200,26 @@ static inline void measure_all(search *s) {
             count = 0;
         }
     }
-    s->count = s->fetched = 0;
+    s->count = s->prefetched = 0;
 }
 
-/* Bounds by the best distance in doubles. Boxes of floats need next to no margin: they hold their
- * triangles, and the point is between s->lo and s->hi, so that their distances are too great by a
- * few roundings of themselves at most; what is added here is beyond the error of doubles. It
- * decides how many triangles are looked at where thousands are almost equally near: the sides of a
- * cylinder that are as long as it is. */
+/* Bounds by the best distance in doubles. Boxes in floats need almost no margin: they contain their
+ * triangles, and the point is between s->lo and s->hi, so their distances are too large by at most
+ * a few roundings of themselves. The amount added here exceeds the error of doubles. It decides how
+ * many triangles are tested if thousands are almost equally near, such as the sides of a cylinder
+ * that are as long as it is. */
 static inline void bound_by_best(search *s) {
     const float best = bvh_float_above(s->best * s->bvh->scale);
     const float box = box_bound(best + s->box_margin);
-    lower_bound_to(s, best * NEAREST_SLACK + s->margin);
+    lower_upper_bound(s, best * NEAREST_SLACK + s->margin);
     s->upper_sq = box < s->upper_sq ? box : s->upper_sq;
 }
 
-static inline void add_candidate(search *s, float lower, uint32_t place) {
+static inline void add_candidate_place(search *s, float lower, uint32_t place) {
     if (s->count == CANDIDATE_MAX) {
-        drop_candidates(s);
-        if (s->count > CANDIDATE_MAX / 2) { /* that was of little use */
-            measure_all(s);
+        prune_candidates(s);
+        if (s->count > CANDIDATE_MAX / 2) { /* pruning had little effect */
+            measure_candidates(s);
             bound_by_best(s);
         }
     }
@@ -237,60 +237,60 @@ static inline fw dot_wide(vec3w a, vec3w b) {
     return fw_mul_add(a.z, b.z, fw_mul_add(a.y, b.y, fw_mul(a.x, b.x)));
 }
 /* a - s b */
-static inline vec3w against_wide(vec3w a, fw s, vec3w b) {
+static inline vec3w sub_scaled_wide(vec3w a, fw s, vec3w b) {
     vec3w r = {fw_mul_from(s, b.x, a.x), fw_mul_from(s, b.y, a.y), fw_mul_from(s, b.z, a.z)};
     return r;
 }
-static inline fw clamp_wide(fw t) {
+static inline fw clamp_unit_wide(fw t) {
     return fw_min(fw_max(t, fw_all(0)), fw_all(1));
 }
 
-/* Squares below this are no lengths: the triangle is then as good as its edges. */
-#define TINY 1e-30f
+/* Lengths with a smaller square count as 0: the triangle is then represented by its edges. */
+#define LENGTH_SQ_MIN 1e-30f
 
-/* In the plane of a triangle, whose coordinates count in units of squared length uu and ww: the
+/* In the plane of a triangle, whose coordinates are in units of squared length uu and ww: the
  * squared distance of (x, y) to the segment from the origin to (k, 1). */
-static inline fw slanted_wide(fw x, fw y, fw k, fw uu, fw ww) {
+static inline fw slanted_edge_sq_wide(fw x, fw y, fw k, fw uu, fw ww) {
     fw length_sq = fw_mul_add(fw_mul(k, k), uu, ww);
     fw along = fw_mul_add(fw_mul(k, uu), x, fw_mul(y, ww));
-    fw t = clamp_wide(fw_quotient(along, fw_max(length_sq, fw_all(TINY))));
+    fw t = clamp_unit_wide(fw_quotient(along, fw_max(length_sq, fw_all(LENGTH_SQ_MIN))));
     x = fw_mul_from(t, k, x);
     y = fw_sub(y, t);
     return fw_mul_add(fw_mul(x, x), uu, fw_mul(fw_mul(y, y), ww));
 }
 
 /* Squared distances of the origin to triangles of corner a and edges u and v from there. */
-static inline fw triangles_wide(vec3w a, vec3w u, vec3w v) {
-    fw zero = fw_all(0), one = fw_all(1), tiny = fw_all(TINY);
+static inline fw triangle_distance_sq_wide(vec3w a, vec3w u, vec3w v) {
+    fw zero = fw_all(0), one = fw_all(1), tiny = fw_all(LENGTH_SQ_MIN);
     fw uu = dot_wide(u, u);
     fw per_uu = fw_where(fw_less(tiny, uu), fw_quotient(one, uu));
     fw minus_s = fw_mul(dot_wide(a, u), per_uu), k = fw_mul(dot_wide(u, v), per_uu);
-    vec3w w = against_wide(v, k, u), beside = against_wide(a, minus_s, u);
+    vec3w w = sub_scaled_wide(v, k, u), beside = sub_scaled_wide(a, minus_s, u);
     fw ww = dot_wide(w, w), s = fw_sub(zero, minus_s);
     fw minus_r = fw_where(fw_less(tiny, ww), fw_quotient(dot_wide(beside, w), ww));
-    vec3w face = against_wide(beside, minus_r, w);
+    vec3w face = sub_scaled_wide(beside, minus_r, w);
     fw r = fw_sub(zero, minus_r), s_face = fw_mul_add(k, minus_r, s);
     mw inside =
         mw_and(mw_and(fw_less(zero, r), fw_less(zero, s_face)), fw_less(fw_add(r, s_face), one));
-    fw x = fw_sub(s, clamp_wide(s));
+    fw x = fw_sub(s, clamp_unit_wide(s));
     fw border = fw_mul_add(fw_mul(x, x), uu, fw_mul(fw_mul(r, r), ww));
-    border = fw_min(border, slanted_wide(s, r, k, uu, ww));
-    border = fw_min(border, slanted_wide(fw_sub(s, one), r, fw_sub(k, one), uu, ww));
+    border = fw_min(border, slanted_edge_sq_wide(s, r, k, uu, ww));
+    border = fw_min(border, slanted_edge_sq_wide(fw_sub(s, one), r, fw_sub(k, one), uu, ww));
     return fw_add(dot_wide(face, face), fw_unless(inside, border));
 }
 
-/* Some leaves: the low corners of their boxes seen from the point, steps, by how much corners may
- * be off, and blocks. */
+/* Some leaves: the low corners of their boxes relative to the point, quantisation steps, the error
+ * of corners, and blocks. */
 typedef struct leaf_group {
-    fw lo[3], step[3], off;
+    fw lo[3], step[3], error;
     const uint16_t *steps[WIDE_GROUPS];
 } leaf_group;
 
-/* Squared distances of the triangles of some leaves, and by how much their roots may be wrong. */
+/* Squared distances of the triangles of some leaves, and the error of their roots. */
 static inline fw group_distances(const search *s, const leaf_group *group, fw *margin) {
     const fw *lo = group->lo, *step = group->step;
     fw q[9], base = fw_all(WIDE_STEPS_ZERO);
-    *margin = fw_add(group->off, fw_all(s->margin));
+    *margin = fw_add(group->error, fw_all(s->margin));
     fw_load_steps(group->steps, q);
     vec3w a = {fw_mul_add(fw_sub(q[0], base), step[0], lo[0]),
                fw_mul_add(fw_sub(q[1], base), step[1], lo[1]),
@@ -299,56 +299,55 @@ static inline fw group_distances(const search *s, const leaf_group *group, fw *m
                fw_mul(fw_sub(q[5], q[2]), step[2])};
     vec3w v = {fw_mul(fw_sub(q[6], q[0]), step[0]), fw_mul(fw_sub(q[7], q[1]), step[1]),
                fw_mul(fw_sub(q[8], q[2]), step[2])};
-    return triangles_wide(a, u, v);
+    return triangle_distance_sq_wide(a, u, v);
 }
 
-/* gcc 12 drops calls of a function that does nothing but fetch, unless it is put in place at once.
- */
-#define FETCH static inline __attribute__((always_inline))
+/* gcc 12 removes calls of a function that only prefetches, unless it is always inlined. */
+#define PREFETCH_FUNCTION static inline __attribute__((always_inline))
 
-/* Asks for the corners of those that became candidates before. Their indices were asked for then:
- * each of the loads waits for the last, while the search goes on. */
-FETCH void fetch_candidates(search *s) {
+/* Prefetches the corners of previous candidates. Their indices were prefetched before: each load
+ * waits for the previous one while the search continues. */
+PREFETCH_FUNCTION void prefetch_candidates(search *s) {
     const abut_mesh *mesh = s->bvh->mesh;
-    for (; s->fetched < s->count; s->fetched++) {
-        uint32_t triangle = s->bvh->order[s->list[s->fetched].place];
+    for (; s->prefetched < s->count; s->prefetched++) {
+        uint32_t triangle = s->bvh->order[s->list[s->prefetched].place];
         const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
         for (int k = 0; k < 3; k++)
             __builtin_prefetch(&mesh->positions[corner[k]]);
     }
 }
 
-/* Takes what may win from the lanes that are near enough. */
-static inline void take_near(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq,
-                             fw margin, unsigned near) {
+/* Adds candidates from the lanes that are near enough. */
+static inline void add_near_lanes(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq,
+                                  fw margin, unsigned candidates) {
     const abut_bvh *bvh = s->bvh;
     float lower[4 * WIDE_GROUPS];
     fw distance = fw_sqrt(distance_sq), below = fw_sub(distance, margin);
-    lower_bound_to(s, fw_least(fw_add(distance, margin)));
-    near &= mw_bits(fw_less_equal(below, fw_all(s->upper)));
+    lower_upper_bound(s, fw_least(fw_add(distance, margin)));
+    candidates &= mw_bits(fw_less_equal(below, fw_all(s->upper)));
     fw_store(lower, below);
-    for (; near; near &= near - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(near);
+    for (; candidates; candidates &= candidates - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(candidates);
         uint32_t at = leaves[lane / BVH_WIDTH] * BVH_WIDTH + lane % BVH_WIDTH;
         __builtin_prefetch(&bvh->mesh->indices[3 * (size_t)bvh->order[at]]);
-        add_candidate(s, lower[lane], at);
+        add_candidate_place(s, lower[lane], at);
     }
 }
 
 /* The same, from any lanes. */
-static inline void take_group(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq,
-                              fw margin) {
+static inline void add_group(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq,
+                             fw margin) {
     fw reach = fw_add(fw_all(s->upper), margin);
     reach = fw_mul(fw_mul(reach, reach), fw_all(NEAREST_SLACK));
-    unsigned near = mw_bits(fw_less_equal(distance_sq, reach));
-    if (near)
-        take_near(s, leaves, distance_sq, margin, near);
+    unsigned candidates = mw_bits(fw_less_equal(distance_sq, reach));
+    if (candidates)
+        add_near_lanes(s, leaves, distance_sq, margin, candidates);
 }
 
 static inline void visit_group(search *s, const leaf_group *group,
                                const uint32_t leaves[WIDE_GROUPS]) {
     fw margin, distance_sq = group_distances(s, group, &margin);
-    take_group(s, leaves, distance_sq, margin);
+    add_group(s, leaves, distance_sq, margin);
 }
 
 #endif

@@ -1,12 +1,12 @@
-/* The search for nearest points in floats, for kernels: triangles, candidates, and the walk through
- * the tree. See nearest.cl for the method and the margin. */
+/* The closest-point search in floats, for kernels: triangles, candidates, and the traversal of the
+ * tree. nearest.cl describes the method and the margin. */
 #ifndef ABUTI_NEAREST_WALK_CL_H
 #define ABUTI_NEAREST_WALK_CL_H
 
 #include "bvh/node_cl.h"
 #include "nearest/nearest_shared.h"
 
-#define TINY 1e-30f
+#define LENGTH_SQ_MIN 1e-30f
 
 /* ---- triangles in floats ---- */
 
@@ -14,44 +14,45 @@ static inline float dot_f(float4 a, float4 b) {
     return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z));
 }
 
-/* Good to a few roundings wherever native_recip() is good to a thousandth or so. */
+/* Accurate to a few roundings if native_recip() is accurate to about a thousandth. */
 static inline float reciprocal(float x) {
     float r = native_recip(x);
     return r * fma(-x, r, 2.0f);
 }
 
-/* Squared distance of the origin to the segment from a along u, at this parameter. */
+/* The squared distance of the origin to the segment from a along u, at this parameter. */
 static inline float segment_sq(float4 a, float4 u, float foot) {
     float t = clamp(foot, 0.0f, 1.0f);
     float4 p = (float4)(fma(t, u.x, a.x), fma(t, u.y, a.y), fma(t, u.z, a.z), 0.0f);
     return dot_f(p, p);
 }
 
-/* Squared distance of the origin to a triangle; the method is that of closest_shared.h. */
+/* The squared distance of the origin to a triangle; the method is that of closest_shared.h. */
 static inline float triangle_sq(float4 a, float4 b, float4 c) {
     float4 u = b - a, v = c - a, e = c - b;
     float uu = dot_f(u, u), vv = dot_f(v, v), ee = dot_f(e, e);
-    float per_uu = reciprocal(fmax(uu, TINY));
+    float per_uu = reciprocal(fmax(uu, LENGTH_SQ_MIN));
     float s = -dot_f(a, u) * per_uu, k = dot_f(u, v) * per_uu;
     float4 w = (float4)(fma(-k, u.x, v.x), fma(-k, u.y, v.y), fma(-k, u.z, v.z), 0.0f);
     float4 beside = (float4)(fma(s, u.x, a.x), fma(s, u.y, a.y), fma(s, u.z, a.z), 0.0f);
     float ww = dot_f(w, w);
-    float r = -dot_f(beside, w) * reciprocal(fmax(ww, TINY)), s_face = fma(-k, r, s);
-    if (r > 0.0f && s_face > 0.0f && r + s_face < 1.0f && uu > TINY && ww > TINY) {
+    float r = -dot_f(beside, w) * reciprocal(fmax(ww, LENGTH_SQ_MIN)), s_face = fma(-k, r, s);
+    if (r > 0.0f && s_face > 0.0f && r + s_face < 1.0f && uu > LENGTH_SQ_MIN &&
+        ww > LENGTH_SQ_MIN) {
         float4 face =
             (float4)(fma(r, w.x, beside.x), fma(r, w.y, beside.y), fma(r, w.z, beside.z), 0.0f);
         return dot_f(face, face);
     }
     float border = segment_sq(a, u, s);
-    border = fmin(border, segment_sq(a, v, -dot_f(a, v) * reciprocal(fmax(vv, TINY))));
-    return fmin(border, segment_sq(b, e, -dot_f(b, e) * reciprocal(fmax(ee, TINY))));
+    border = fmin(border, segment_sq(a, v, -dot_f(a, v) * reciprocal(fmax(vv, LENGTH_SQ_MIN))));
+    return fmin(border, segment_sq(b, e, -dot_f(b, e) * reciprocal(fmax(ee, LENGTH_SQ_MIN))));
 }
 
 /* ---- the search in floats ---- */
 
 typedef struct search {
     float4 at;            /* the point; w is the margin */
-    float best, reach_sq; /* least distance so far; squares beyond this cannot win */
+    float best, reach_sq; /* smallest distance so far; squares beyond reach_sq are pruned */
     uint count;           /* of candidates, or COMPLETE */
     uint leaves;          /* that may still be visited */
     float distance_sq[CANDIDATES];
@@ -80,7 +81,7 @@ static inline void add_candidate(search *s, float distance_sq, uint place) {
     s->place[s->count++] = place;
 }
 
-/* What remains goes to places[k count + i] for k below counts[i]. */
+/* Writes the remaining candidates to places[k count + i] for k below counts[i]. */
 static inline void store_candidates(const search *s, uint i, uint count, __global uchar *counts,
                                     __global uint *places) {
     if (s->count == COMPLETE) {
@@ -104,24 +105,24 @@ static inline void visit_triangle(search *s, float4 a, float4 b, float4 c, uint 
         set_best(s, sqrt(distance_sq));
 }
 
-/* That the last leaf repeats its last triangle is no matter. */
+/* The repeated triangle of the last leaf does not matter. */
 DEFINE_LEAF(visit_leaf, search, visit_triangle)
 
-static inline float4 outside(float4 lo, float4 hi, float x) {
+static inline float4 box_distance(float4 lo, float4 hi, float x) {
     return fmax(fmax(lo - x, x - hi), 0.0f);
 }
 
-/* Squared distances to the boxes of four children as whole numbers that sort alike, a little less
- * than they are, with the number of the child in the lowest bits. */
+/* Squared distances to the boxes of four children as integers of the same order, rounded down, with
+ * the slot of the child in the lowest bits. */
 static inline uint4 child_keys(__global const bvh_node *n, float4 at) {
-    float4 x = outside(n->lo[0], n->hi[0], at.x), y = outside(n->lo[1], n->hi[1], at.y),
-           z = outside(n->lo[2], n->hi[2], at.z);
+    float4 x = box_distance(n->lo[0], n->hi[0], at.x), y = box_distance(n->lo[1], n->hi[1], at.y),
+           z = box_distance(n->lo[2], n->hi[2], at.z);
     float4 sum = fma(x, x, fma(y, y, z * z)); /* of an empty slot: infinity */
     return (as_uint4(sum) & ~3u) | (uint4)(0, 1, 2, 3);
 }
 
-/* Walks through the tree from the search's bound, nearest children first. `visit` sees the leaves.
- */
+/* Defines a traversal of the tree from the bound of the search, nearest children first. `visit` is
+ * called for the leaves. */
 #define DEFINE_WALK(walk, state_type, search_of, visit)                 \
     static void walk(state_type *state, __global const bvh_node *nodes, \
                      __global const float4 *triangles) {                \
@@ -143,18 +144,18 @@ static inline uint4 child_keys(__global const bvh_node *n, float4 at) {
                 sort_two(&k1, &k2);                                     \
                 if (k3 <= limit) {                                      \
                     keys[used] = k3;                                    \
-                    children[used++] = NAME_OF(k3);                     \
+                    children[used++] = CHILD_OF_KEY(k3);                \
                 }                                                       \
                 if (k2 <= limit) {                                      \
                     keys[used] = k2;                                    \
-                    children[used++] = NAME_OF(k2);                     \
+                    children[used++] = CHILD_OF_KEY(k2);                \
                 }                                                       \
                 if (k1 <= limit) {                                      \
                     keys[used] = k1;                                    \
-                    children[used++] = NAME_OF(k1);                     \
+                    children[used++] = CHILD_OF_KEY(k1);                \
                 }                                                       \
                 if (k0 <= limit)                                        \
-                    next = NAME_OF(k0);                                 \
+                    next = CHILD_OF_KEY(k0);                            \
             }                                                           \
             while (next == ABUT_NONE && used) {                         \
                 used--;                                                 \
@@ -169,11 +170,11 @@ static inline uint4 child_keys(__global const bvh_node *n, float4 at) {
 
 DEFINE_WALK(walk, search, state, visit_leaf)
 
-/* The least distance among the first leaves: a bound, and for most points the answer. Where a point
- * has very many triangles equally near, the whole walk would hold up its group for long. */
-#define BOUND_LEAVES 48
+/* The smallest distance among the first leaves: a bound, and for most points the result. If a point
+ * has very many triangles equally near, a complete traversal would delay its work-group. */
+#define BOUND_LEAVES_MAX 48
 
-static inline void visit_few(search *s, __global const float4 *triangles, uint leaf) {
+static inline void visit_for_bound(search *s, __global const float4 *triangles, uint leaf) {
     if (s->leaves > 0) {
         s->leaves--;
         s->count = 0;
@@ -183,14 +184,14 @@ static inline void visit_few(search *s, __global const float4 *triangles, uint l
     }
 }
 
-DEFINE_WALK(walk_few, search, state, visit_few)
+DEFINE_WALK(walk_few, search, state, visit_for_bound)
 
-static inline float bound_of(float4 at, float bound, __global const bvh_node *nodes,
-                             __global const float4 *triangles) {
+static inline float find_bound(float4 at, float bound, __global const bvh_node *nodes,
+                               __global const float4 *triangles) {
     search s;
     s.at = at;
     s.count = 0;
-    s.leaves = BOUND_LEAVES;
+    s.leaves = BOUND_LEAVES_MAX;
     set_best(&s, bound);
     walk_few(&s, nodes, triangles);
     return s.best;

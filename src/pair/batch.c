@@ -1,11 +1,11 @@
-/* Questions about two meshes at many poses: shared among threads, each of which keeps a cache from
- * pose to pose. Answers do not depend on it. */
+/* Queries between two meshes at many poses, distributed over threads. Each thread keeps a cache
+ * from pose to pose as a warm start. Results do not depend on it. */
 #include "pair/pair.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { POSES_A_TASK = 8, TASKS_A_REPORT = 64 };
+enum { POSES_PER_TASK = 8, TASKS_PER_REPORT = 64 };
 
 static abut_posed posed_at(const abut_bvh *bvh, const abut_pose *poses, size_t i) {
     abut_posed posed;
@@ -18,32 +18,32 @@ static abut_posed posed_at(const abut_bvh *bvh, const abut_pose *poses, size_t i
 
 abut_status abuti_pair_batch_one(pair_batch *batch, size_t i, abut_pair_cache *cache) {
     abut_status status;
-    unsigned doubt = 0;
+    unsigned flags = 0;
     abut_posed a = posed_at(batch->poses.a, batch->poses.poses_a, i);
     abut_posed b = posed_at(batch->poses.b, batch->poses.poses_b, i);
     switch (batch->what) {
-    case PAIR_ASK_OVERLAP:
-        status = abuti_pair_overlap(&a, &b, batch->surfaces, cache, &batch->relations[i], &doubt);
+    case PAIR_QUERY_OVERLAP:
+        status = abuti_pair_overlap(&a, &b, batch->surfaces, cache, &batch->relations[i], &flags);
         break;
-    case PAIR_ASK_DISTANCE:
+    case PAIR_QUERY_DISTANCE:
         return abuti_pair_distance(&a, &b, batch->surfaces, cache, &batch->separations[i]);
     default:
         status = abuti_pair_within(&a, &b, batch->limit, batch->surfaces, cache, &batch->within[i],
-                                   &doubt);
+                                   &flags);
     }
-    if (doubt)
-        atomic_fetch_or(&batch->doubt, doubt);
+    if (flags)
+        atomic_fetch_or(&batch->flags, flags);
     return status;
 }
 
-/* A part of the poses. */
-typedef struct part {
+/* A range of poses. */
+typedef struct pose_range {
     pair_batch *batch;
     size_t begin;
-} part;
+} pose_range;
 
 static void poses_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const part *p = data;
+    const pose_range *p = data;
     abut_pair_cache cache;
     (void)chunk;
     memset(&cache, 0, sizeof cache);
@@ -54,7 +54,7 @@ static void poses_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 bool abuti_pair_pose_is_plain(const abut_pose *p, double largest) {
     const abut_quat *q = &p->rotation;
@@ -97,28 +97,29 @@ static abut_status read_poses(const char *function, const abut_pair_poses *their
                           !poses->a   ? "poses->a"
                           : !poses->b ? "poses->b"
                                       : out_name);
-    status = abuti_bvh_host(poses->a);
-    status = status ? status : abuti_bvh_host(poses->b);
+    status = abuti_bvh_ensure_host(poses->a);
+    status = status ? status : abuti_bvh_ensure_host(poses->b);
     return status ? status : check_poses(function, poses);
 }
 
 /* ---- on the CPU ---- */
 
-static abut_status run_here(pair_batch *batch) {
+static abut_status run_on_cpu(pair_batch *batch) {
     abut_context *context = batch->poses.a->context;
-    const size_t most = (size_t)POSES_A_TASK * TASKS_A_REPORT, count = batch->poses.count;
+    const size_t batch_size = (size_t)POSES_PER_TASK * TASKS_PER_REPORT, count = batch->poses.count;
     abut_status status = ABUT_OK;
-    for (size_t begin = 0; begin < count && !status; begin += most) {
-        size_t here = count - begin < most ? count - begin : most;
-        part p = {batch, begin};
-        status = abuti_parallel_try(context, "pairs", here, POSES_A_TASK, poses_task, &p);
+    for (size_t begin = 0; begin < count && !status; begin += batch_size) {
+        size_t pose_count = count - begin < batch_size ? count - begin : batch_size;
+        pose_range p = {batch, begin};
+        status = abuti_parallel_try(context, "pairs", pose_count, POSES_PER_TASK, poses_task, &p);
         if (status)
             return status;
-        if (atomic_load(&batch->failure)) /* a worker's own sentence is not ours to read */
-            return abuti_fail((abut_status)atomic_load(&batch->failure),
-                              "%s: out of memory for a pose far away or for the parts of a mesh",
-                              batch->function);
-        status = abuti_progress(context, "pairs", (double)(begin + here) / (double)count);
+        if (atomic_load(&batch->failure)) /* the message of a worker is on its own thread */
+            return abuti_fail(
+                (abut_status)atomic_load(&batch->failure),
+                "%s: out of memory for a distant pose or for the components of a mesh",
+                batch->function);
+        status = abuti_progress(context, "pairs", (double)(begin + pose_count) / (double)count);
     }
     return status;
 }
@@ -136,24 +137,24 @@ static abut_status run_batch(const abut_pair_poses *poses, const abut_pair_optio
         return status;
     batch->surfaces = ours.surface_only;
     atomic_init(&batch->failure, ABUT_OK);
-    atomic_init(&batch->doubt, 0);
+    atomic_init(&batch->flags, 0);
     bool there = batch->poses.a->there || batch->poses.b->there;
-    status = there ? abuti_pair_batch_there(batch) : run_here(batch);
+    status = there ? abuti_pair_batch_on_device(batch) : run_on_cpu(batch);
     if (!status && reliability)
-        *reliability = abuti_pair_doubt(atomic_load(&batch->doubt));
+        *reliability = abuti_pair_reliability_of(atomic_load(&batch->flags));
     return status;
 }
 
 abut_status abut_pair_overlap_batch(const abut_pair_poses *poses, const abut_pair_options *options,
                                     abut_pair_relation *relations, abut_reliability *reliability) {
-    pair_batch batch = {.function = __func__, .what = PAIR_ASK_OVERLAP, .limit = INFINITY};
+    pair_batch batch = {.function = __func__, .what = PAIR_QUERY_OVERLAP, .limit = INFINITY};
     batch.relations = relations;
     return run_batch(poses, options, &batch, relations, "relations", reliability);
 }
 
 abut_status abut_pair_distance_batch(const abut_pair_poses *poses, const abut_pair_options *options,
                                      abut_separation *separations) {
-    pair_batch batch = {.function = __func__, .what = PAIR_ASK_DISTANCE, .limit = INFINITY};
+    pair_batch batch = {.function = __func__, .what = PAIR_QUERY_DISTANCE, .limit = INFINITY};
     batch.separations = separations;
     return run_batch(poses, options, &batch, separations, "separations", NULL);
 }
@@ -161,7 +162,7 @@ abut_status abut_pair_distance_batch(const abut_pair_poses *poses, const abut_pa
 abut_status abut_pair_within_batch(const abut_pair_poses *poses, double margin,
                                    const abut_pair_options *options, bool *within,
                                    abut_reliability *reliability) {
-    pair_batch batch = {.function = __func__, .what = PAIR_ASK_WITHIN, .limit = margin};
+    pair_batch batch = {.function = __func__, .what = PAIR_QUERY_WITHIN, .limit = margin};
     batch.within = within;
     return run_batch(poses, options, &batch, within, "within", reliability);
 }

@@ -1,18 +1,24 @@
-/* A mesh as a closed surface: the topology of its triangles, its area and volume. */
+/* A mesh as a closed surface: the topology of its triangles, its area and its volume.
+ *
+ * abut_pair_measure() spreads winding numbers over neighbouring triangles, so vertices with equal
+ * coordinates are merged first. The closed surface is an attachment of the BVH: computed on first
+ * use, refitted with it.
+ */
 #include "pair/contour.h"
 
 #include <math.h>
 
-static void destroy(bvh_part *part) {
-    pair_shell *shell = (pair_shell *)(void *)part;
-    abut_topology_destroy(shell->topology);
-    abuti_release(part->context, shell->part_face);
-    shell->topology = NULL;
-    shell->part_face = NULL;
+static void destroy_closed_surface(bvh_attachment *attachment) {
+    closed_surface *surface = (closed_surface *)(void *)attachment;
+    abut_topology_destroy(surface->topology);
+    abuti_release(attachment->context, surface->component_face);
+    surface->topology = NULL;
+    surface->component_face = NULL;
 }
 
-/* The mesh with vertices of one name as one, so that seams of a soup are edges. */
-static abut_status named_mesh(const abut_mesh *mesh, const uint32_t *names, abut_mesh **named) {
+/* Creates the mesh with merged vertices, so that seams of a triangle soup become edges. */
+static abut_status create_merged_mesh(const abut_mesh *mesh, const uint32_t *merged_vertex,
+                                      abut_mesh **merged) {
     abut_context *context = mesh->context;
     uint32_t *indices = abuti_allocate(context, 3 * (size_t)mesh->triangle_count, sizeof *indices);
     vec3 *positions = abuti_allocate(context, mesh->vertex_count, sizeof *positions);
@@ -22,88 +28,91 @@ static abut_status named_mesh(const abut_mesh *mesh, const uint32_t *names, abut
     }
     memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-        indices[i] = names[mesh->indices[i]];
+        indices[i] = merged_vertex[mesh->indices[i]];
     return abuti_mesh_derive(context, "abut_pair_measure", positions, mesh->vertex_count, indices,
-                             mesh->triangle_count, named);
+                             mesh->triangle_count, merged);
 }
 
-static abut_status make_topology(pair_shell *shell, const uint32_t *names) {
-    abut_mesh *mesh = shell->bvh->mesh, *named = NULL;
-    abut_status status = names ? named_mesh(mesh, names, &named) : ABUT_OK;
-    status = status ? status : abut_topology_create(named ? named : mesh, &shell->topology);
-    abut_mesh_destroy(named); /* the topology keeps it */
+static abut_status create_topology(closed_surface *surface, const uint32_t *merged_vertex) {
+    abut_mesh *mesh = surface->bvh->mesh, *merged = NULL;
+    abut_status status = merged_vertex ? create_merged_mesh(mesh, merged_vertex, &merged) : ABUT_OK;
+    status = status ? status : abut_topology_create(merged ? merged : mesh, &surface->topology);
+    abut_mesh_destroy(merged); /* the topology holds a reference */
     if (status)
         return status;
-    shell->view = shell->topology->view;
-    shell->corner = shell->topology->mesh->indices;
-    shell->part_face =
-        abuti_allocate(shell->part.context, shell->view.component_count, sizeof *shell->part_face);
-    if (!shell->part_face)
+    surface->view = surface->topology->view;
+    surface->corner = surface->topology->mesh->indices;
+    surface->component_face =
+        abuti_allocate(surface->attachment.context, surface->view.component_count,
+                       sizeof *surface->component_face);
+    if (!surface->component_face)
         return ABUT_ERROR_MEMORY;
-    for (uint32_t t = shell->view.triangle_count; t-- > 0;)
-        shell->part_face[shell->view.triangle_component[t]] = t;
+    for (uint32_t t = surface->view.triangle_count; t-- > 0;)
+        surface->component_face[surface->view.triangle_component[t]] = t;
     return ABUT_OK;
 }
 
-/* In units of the hierarchy, in which products neither overflow nor underflow. */
-static void compute_area_and_volume(pair_shell *shell) {
-    const abut_mesh *mesh = shell->bvh->mesh;
-    const double unit = shell->bvh->scale;
-    shell->area = shell->volume = 0;
+/* In units of the BVH, in which products neither overflow nor underflow. */
+static void compute_area_and_volume(closed_surface *surface) {
+    const abut_mesh *mesh = surface->bvh->mesh;
+    const double unit = surface->bvh->scale;
+    surface->area = surface->volume = 0;
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *corner = mesh->indices + 3 * (size_t)t;
         vec3 a = v3_scale(mesh->positions[corner[0]], unit),
              b = v3_scale(mesh->positions[corner[1]], unit),
              c = v3_scale(mesh->positions[corner[2]], unit),
              n = v3_cross(v3_sub(b, a), v3_sub(c, a));
-        shell->area += 0.5 * v3_length(n);
-        shell->volume += v3_dot(n, a) / 6;
+        surface->area += 0.5 * v3_length(n);
+        surface->volume += v3_dot(n, a) / 6;
     }
 }
 
-static abut_status create(bvh_part *part, void *owner) {
-    pair_shell *shell = (pair_shell *)(void *)part;
+static abut_status create_closed_surface(bvh_attachment *attachment, void *owner) {
+    closed_surface *surface = (closed_surface *)(void *)attachment;
     const bvh_solid *solid;
-    shell->bvh = owner;
-    abut_status status = abuti_bvh_solid(shell->bvh, &solid);
+    surface->bvh = owner;
+    abut_status status = abuti_bvh_solid(surface->bvh, &solid);
     if (status)
         return status;
-    shell->open = solid->border_count > 0;
-    shell->flipped = shell->open && solid->flipped;
-    if (shell->open)
+    surface->open = solid->border_count > 0;
+    surface->flipped = surface->open && solid->flipped;
+    if (surface->open)
         return ABUT_OK;
-    compute_area_and_volume(shell);
-    return make_topology(shell, solid->names);
+    compute_area_and_volume(surface);
+    return create_topology(surface, solid->names);
 }
 
-/* Whether vertices that were in one place still are. */
-static bool names_hold(const pair_shell *shell) {
-    const abut_mesh *mesh = shell->bvh->mesh;
+/* Whether vertices that were merged still have equal coordinates. */
+static bool merged_vertices_coincide(const closed_surface *surface) {
+    const abut_mesh *mesh = surface->bvh->mesh;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        vec3 p = mesh->positions[mesh->indices[i]], q = mesh->positions[shell->corner[i]];
+        vec3 p = mesh->positions[mesh->indices[i]], q = mesh->positions[surface->corner[i]];
         if (p.x != q.x || p.y != q.y || p.z != q.z)
             return false;
     }
     return true;
 }
 
-static abut_status refit(bvh_part *part) {
-    pair_shell *shell = (pair_shell *)(void *)part;
-    if (shell->topology && names_hold(shell)) {
-        compute_area_and_volume(shell);
+static abut_status refit_closed_surface(bvh_attachment *attachment) {
+    closed_surface *surface = (closed_surface *)(void *)attachment;
+    if (surface->topology && merged_vertices_coincide(surface)) {
+        compute_area_and_volume(surface);
         return ABUT_OK;
     }
-    const abut_bvh *bvh = shell->bvh;
-    destroy(part);
-    return create(part, (void *)(uintptr_t)bvh);
+    const abut_bvh *bvh = surface->bvh;
+    destroy_closed_surface(attachment);
+    return create_closed_surface(attachment, (void *)(uintptr_t)bvh);
 }
 
-static const bvh_part_kind shell_kind = {sizeof(pair_shell), create, refit, destroy};
+static const bvh_attachment_kind closed_surface_kind = {sizeof(closed_surface),
+                                                        create_closed_surface, refit_closed_surface,
+                                                        destroy_closed_surface};
 
-abut_status abuti_pair_shell(const abut_bvh *bvh, const pair_shell **shell) {
-    bvh_part *part;
-    abut_status status = abuti_bvh_part_share(bvh, &shell_kind, &part);
+abut_status abuti_pair_closed_surface(const abut_bvh *bvh, const closed_surface **surface) {
+    bvh_attachment *attachment;
+    abut_status status = abuti_bvh_share_attachment(bvh, &closed_surface_kind, &attachment);
     if (!status)
-        *shell = (const pair_shell *)(const void *)part;
+        *surface = (const closed_surface *)(const void *)attachment;
     return status;
 }

@@ -1,8 +1,9 @@
-/* Where many pairs of triangles are equally near: walls that face each other, rims on a plate.
+/* Proof of the smallest distance if many pairs of triangles tie, as for parallel faces or an edge
+ * above a plate.
  *
- * A search looks at each of them, since floats do not tell which is nearest. Here the least is
- * proved in doubles for whole parts of two surfaces at once, and the lowest pair that is as near is
- * found by its numbers.
+ * A search measures each of them, since floats cannot decide which is nearest. Here the minimum is
+ * proved in doubles for whole parts of two surfaces at once, and the lowest pair that ties is found
+ * by its indices.
  */
 #ifndef ABUTI_PAIR_CLOSEST_PROOF_H
 #define ABUTI_PAIR_CLOSEST_PROOF_H
@@ -10,46 +11,46 @@
 #include "geom/distance_shared.h"
 #include "pair/pair.h"
 
-/* What is proved of the nearest may be wrong by this many times the doubt of a frame. */
-#define PROOF_DOUBTS 2.0
+/* Tolerance of a proved minimum, in multiples of pair_frame.position_error. */
+#define PROOF_ERRORS 2.0
 
-/* A child of a node, in the hierarchy's frame: seen from the middle of its box, corners reach from
- * lo to hi along the unit vector m, and no further than r from the line along m. Such that n . x is
- * at most the larger of (n . m) lo and (n . m) hi, and |n - (n . m) m| r more, for any unit vector
- * n. */
-typedef struct pair_wall {
+/* Bounds of the triangles of a child, in the frame of the BVH: relative to the centre of its box,
+ * corners have coordinates from lo to hi along the unit vector m, and are no further than r from
+ * the line along m. For any unit vector n, n . x is at most max((n . m) lo, (n . m) hi) + |n - (n .
+ * m) m| r. */
+typedef struct pair_slab {
     double m[3], lo, hi;
     float r;
     uint32_t first; /* its lowest triangle */
-} pair_wall;
+} pair_slab;
 
-/* How far it reaches along a unit vector. */
-static inline double wall_reach(const pair_wall *wall, vec3 n) {
-    vec3 m = v3(wall->m[0], wall->m[1], wall->m[2]);
+/* The largest coordinate along a unit vector, relative to the centre of the box. */
+static inline double slab_reach(const pair_slab *slab, vec3 n) {
+    vec3 m = v3(slab->m[0], slab->m[1], slab->m[2]);
     double c = v3_dot(n, m);
-    return real_max(c * wall->lo, c * wall->hi) + v3_length(v3_sub(n, v3_scale(m, c))) * wall->r;
+    return real_max(c * slab->lo, c * slab->hi) + v3_length(v3_sub(n, v3_scale(m, c))) * slab->r;
 }
 
-/* Those of all places, or null: it does not pay to make them yet, another thread is about it, or
- * there is no memory. `effort` is what a search has spent since it asked last, in pairs of leaves.
- * Thread-safe. */
-const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort);
-/* The same, made by all means; null where there is no memory. */
-const pair_wall *abuti_pair_walls_now(const abut_bvh *bvh);
+/* Returns the slabs of all places, or null if they do not pay off yet, another thread is computing
+ * them, or memory is exhausted. `effort` is the effort of a search since its last call, in pairs of
+ * leaves. Thread-safe. */
+const pair_slab *abuti_pair_slabs(const abut_bvh *bvh, uint64_t effort);
+/* The same, computed unconditionally; null if memory is exhausted. */
+const pair_slab *abuti_pair_slabs_now(const abut_bvh *bvh);
 
-/* What is known of the closest pair, and which it is in the end. */
-typedef struct pair_tie {
+/* Input and output of a proof. */
+typedef struct closest_proof {
     const pair_frame *frame;
-    const pair_wall *walls[2];
-    closest_pair closest;       /* the nearest found so far */
-    float upper_sq;             /* boxes that are further apart have no pair as near, in units */
-    uint64_t steps_most, steps; /* at most, and taken */
+    const pair_slab *slabs[2];
+    closest_pair closest;      /* the closest pair found so far */
+    float upper_sq;            /* in common units: boxes further apart have no pair that ties */
+    uint64_t steps_max, steps; /* allowed, and used */
     uint32_t lowest[2];
-} pair_tie;
+} closest_proof;
 
-/* Whether no pair is nearer by more than the doubt of a proof, and which is the lowest of those
- * that are equally near; `lowest` has one of them before. False where that is not known after so
- * many steps. */
-bool abuti_pair_tied(pair_tie *tie);
+/* Proves that no pair is nearer than closest.distance by more than the tolerance. Then replaces
+ * `lowest`, one of the tied pairs, by the lowest of them. Returns false if this is not proved
+ * within steps_max steps. */
+bool abuti_pair_prove_closest(closest_proof *tie);
 
 #endif

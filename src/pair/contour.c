@@ -1,68 +1,70 @@
-/* Where two closed surfaces cut each other, without a special case.
+/* The intersection contour of two closed surfaces, for any input.
  *
- * Problem: volumes and areas of what two solids have in common are wanted for any input: faces in
- * one plane, vertices on faces, edges on edges, a mesh on itself.
+ * Problem: volumes and areas of the intersection of two solids are needed for any input: coplanar
+ * faces, vertices on faces, edges on edges, a mesh with itself.
  *
- * Method. b is thought to be shifted by (e, e^2, e^3) with an e that is positive and smaller than
- * everything (Edelsbrunner and Muecke 1990, "Simulation of simplicity"). Volumes are the same in
- * the limit, and no four points of two meshes that matter are in one plane any more: where an
- * exact sign of a volume is 0, the first coordinate decides in which its derivative is not. That
- * derivative is 0 for parallel edges alone, which nobody asks about, since an edge that is parallel
- * to an edge of a triangle does not cross its plane; and for triangles without area, which nothing
- * crosses.
+ * Method. b is shifted symbolically by (e, e^2, e^3), where e is positive and smaller than every
+ * number (Edelsbrunner and Muecke 1990, "Simulation of simplicity"). Volumes are the same in the
+ * limit, and no four points of the two meshes that matter are coplanar any more. If the exact sign
+ * of a volume is 0, the first coordinate in which its derivative is not 0 decides. That derivative
+ * is 0 in two cases only. For parallel edges it is never evaluated, since an edge that is parallel
+ * to an edge of a triangle does not cross its plane. Triangles without area are not crossed by
+ * anything.
  *
- * Two triangles meet in nothing or in a segment, whose ends are crossings: of an edge of one with
- * the other. An edge that crosses a triangle from above enters the other body: its winding number
- * goes up by one. The part of a triangle that is inside, each place as often as the other surface
- * winds around it, has a boundary made of such segments, of what is between crossings on its edges,
- * and of whole edges. Area and first moment of that part are sums over pieces of the boundary, in
- * any order: nothing is sorted, no polygon is made. Pieces begin and end near the cut wherever they
- * can, so that little parts of large triangles are as accurate as the coordinates of crossings.
+ * Two triangles intersect in nothing or in a segment. The ends of the segment are crossings of an
+ * edge of one triangle with the other triangle. An edge that crosses a triangle from above enters
+ * the other body: the winding number increases by one. The part of a triangle that is inside,
+ * weighted by the winding number of the other surface, has a boundary of such segments, of pieces
+ * of its edges between crossings, and of whole edges. Area and first moment of that part are sums
+ * over boundary pieces in any order: nothing is sorted, and no polygon is built. Pieces begin and
+ * end near the contour if possible, so that small parts of large triangles are as accurate as the
+ * coordinates of crossings.
  *
- * What lies on each other (within a tolerance, since turning rounds) would be counted twice, once
- * or not at all, as the shift goes. So such pairs of triangles are clipped against each other, and
- * what the shift makes of them is known to those who add up.
+ * Coincident triangles (within a tolerance, since rotations round) would be counted twice, once or
+ * not at all, depending on the shift. Such pairs are therefore clipped against each other, and
+ * their share in the sums is recorded, so that intersection_measures.c can correct it.
  */
 #include "pair/contour.h"
 
 #include "geom/predicates_shared.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* Doubts. Let u = 2^-53, E the product of the longest sides of two edges and M the largest
- * coordinate. A normal is off by 12 u E an axis, which counts for 36 u E 2 M, and both products
- * with it by 48 u E M: in all less than 128 u E M. Directions are off by u of themselves and
- * moments by 6 times that; in a volume this counts for 48 u E M, products and sums for 100 u E M.
- */
-#define SIDE_DOUBT 0x1p-46
-#define TURN_DOUBT 0x1p-45
-/* Doubts within which a height is computed exactly before anything is divided by it. */
-#define CAREFUL 0x1p16
-/* Square of the cosine between normals of faces that may lie on each other. */
-#define PARALLEL 0.999
+/* Error bounds. Let u = 2^-53, E the product of the longest sides of two edges and M the largest
+ * coordinate. A normal has an error of 12 u E per axis, which contributes 36 u E 2 M, and both
+ * products with it have errors of 48 u E M: less than 128 u E M in total. Directions have a
+ * relative error of u and moments 6 times that. In a volume this contributes 48 u E M, products and
+ * sums 100 u E M. */
+#define PLANE_SIDE_ERROR 0x1p-46
+#define EDGE_VOLUME_ERROR 0x1p-45
+/* Heights of at most this many error bounds are computed exactly before a division by them. */
+#define EXACT_HEIGHT_FACTOR 0x1p16
+/* Minimum squared cosine between the normals of coincident faces. */
+#define MIN_PARALLEL_COSINE_SQ 0.999
 
 /* ---- triangles ---- */
 
-static void place_face(cut_work *work, int side, uint32_t face, cut_face *f) {
-    const cut_body *body = &work->body[side];
+static void transform_face(contour_work *work, int side, uint32_t face, contour_face *f) {
+    const contour_body *body = &work->body[side];
     f->face = face;
-    f->corner = body->shell->corner + 3 * (size_t)face;
+    f->corner = body->surface->corner + 3 * (size_t)face;
     f->collapsed = abuti_is_collapsed(f->corner);
     f->longest = 0;
     for (int k = 0; k < 3; k++)
-        f->at[k] = cut_place(body, f->corner[k]);
+        f->at[k] = contour_position(body, f->corner[k]);
     for (int k = 0; k < 3; k++) {
-        f->way[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
-        f->moment[k] = v3_cross(f->at[k], f->way[k]);
-        f->longest = real_max(f->longest, v3_max_abs(f->way[k]));
+        f->direction[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
+        f->moment[k] = v3_cross(f->at[k], f->direction[k]);
+        f->longest = real_max(f->longest, v3_max_abs(f->direction[k]));
     }
-    f->normal = v3_cross(f->way[2], f->way[0]);
+    f->normal = v3_cross(f->direction[2], f->direction[0]);
     f->length = v3_length(f->normal);
     f->offset = v3_dot(f->normal, f->at[0]);
 }
 
-static const cut_leaf *leaf_of(cut_work *work, int side, uint32_t number) {
-    cut_leaf *leaf = &work->leaves[side][number % CUT_LEAVES];
+static const contour_leaf *cached_leaf(contour_work *work, int side, uint32_t number) {
+    contour_leaf *leaf = &work->leaves[side][number % CONTOUR_CACHED_LEAVES];
     if (leaf->leaf == number)
         return leaf;
     const abut_bvh *bvh = work->body[side].bvh;
@@ -70,7 +72,7 @@ static const cut_leaf *leaf_of(cut_work *work, int side, uint32_t number) {
     leaf->count = bvh_leaf_fill(bvh, number);
     leaf->largest = 0;
     for (uint32_t i = 0; i < leaf->count; i++) {
-        place_face(work, side, bvh->order[number * BVH_WIDTH + i], &leaf->face[i]);
+        transform_face(work, side, bvh->order[number * BVH_WIDTH + i], &leaf->face[i]);
         for (int k = 0; k < 3; k++)
             leaf->largest = real_max(leaf->largest, v3_max_abs(leaf->face[i].at[k]));
     }
@@ -79,8 +81,9 @@ static const cut_leaf *leaf_of(cut_work *work, int side, uint32_t number) {
 
 /* ---- signs ---- */
 
-/* On which side of a plane a point in it is once b is shifted; `side` is that of the point. */
-static int tie_side(const vec3 plane[3], int side) {
+/* The side of a plane on which a point of the plane is after the symbolic shift of b. `side` is the
+ * body of the point: 0 for a, 1 for b. */
+static int perturbed_plane_side(const vec3 plane[3], int side) {
     for (int axis = 0; axis < 3; axis++) {
         int sign = orient2d_axis(axis, plane[0], plane[1], plane[2]);
         if (sign)
@@ -89,8 +92,9 @@ static int tie_side(const vec3 plane[3], int side) {
     return 0;
 }
 
-/* Which way two lines in one plane turn round each other once b is shifted. */
-static int tie_turn(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
+/* The orientation of two coplanar lines after the symbolic shift of b; see
+ * exact_edge_orientation(). */
+static int perturbed_edge_orientation(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
     const exact_entry a[3] = {exact_difference(a1.x, a0.x), exact_difference(a1.y, a0.y),
                               exact_difference(a1.z, a0.z)},
                       b[3] = {exact_difference(b1.x, b0.x), exact_difference(b1.y, b0.y),
@@ -104,99 +108,104 @@ static int tie_turn(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
     return 0;
 }
 
-static bool same_place(vec3 p, vec3 q) {
+static bool is_same_point(vec3 p, vec3 q) {
     return p.x == q.x && p.y == q.y && p.z == q.z;
 }
 
-/* On which side of a plane a point is. Of a mesh on itself most are in it by being a corner, and
- * exact signs of zeros take long. */
-static int exact_side(const vec3 plane[3], vec3 p) {
-    if (same_place(p, plane[0]) || same_place(p, plane[1]) || same_place(p, plane[2]))
+/* The side of a plane on which a point is. For a mesh that intersects itself most such points are
+ * corners of the plane. They are tested first, since exact signs of zeros are slow. */
+static int exact_plane_side(const vec3 plane[3], vec3 p) {
+    if (is_same_point(p, plane[0]) || is_same_point(p, plane[1]) || is_same_point(p, plane[2]))
         return 0;
     return orient3d(plane[0], plane[1], plane[2], p);
 }
 
-/* Which way two lines turn round each other. */
-static int exact_turn(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
-    if (same_place(a0, b0) || same_place(a0, b1) || same_place(a1, b0) || same_place(a1, b1))
-        return tie_turn(a0, a1, b0, b1);
+/* The sign of the volume of the tetrahedron a0 a1 b0 b1, after the symbolic shift if it is 0. */
+static int exact_edge_orientation(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
+    if (is_same_point(a0, b0) || is_same_point(a0, b1) || is_same_point(a1, b0) ||
+        is_same_point(a1, b1))
+        return perturbed_edge_orientation(a0, a1, b0, b1);
     int sign = orient3d(a0, a1, b0, b1);
-    return sign ? sign : tie_turn(a0, a1, b0, b1);
+    return sign ? sign : perturbed_edge_orientation(a0, a1, b0, b1);
 }
 
-/* The corners of a triangle as its partner's plane has them. */
-typedef struct cut_heights {
-    double value[3], doubt;
-    int above[3]; /* +1 is outside; 0 where the plane is none */
-    int zeros;    /* corners in the plane, before any shift */
-} cut_heights;
+/* The heights of the corners of a triangle above the plane of the other one, times twice its area.
+ */
+typedef struct plane_heights {
+    double value[3], error;
+    int above[3]; /* +1 is outside; 0 if the plane is undefined */
+    int zeros;    /* corners in the plane, before the symbolic shift */
+} plane_heights;
 
-/* Two triangles. `turn` is which way edges of the first go round those of the second, 2 = not
- * known. */
-typedef struct cut_pair {
-    const cut_face *face[2];
-    cut_heights of[2];
-    int turn[3][3];
-} cut_pair;
+/* Two triangles. `orientation` has the signs of the volumes of edges of the first with edges of the
+ * second, 2 = not computed yet. */
+typedef struct face_pair {
+    const contour_face *face[2];
+    plane_heights of[2];
+    int orientation[3][3];
+} face_pair;
 
-/* False where all are on one side. */
-static bool find_heights(cut_pair *pair, int side, double largest, bool wanted) {
-    const cut_face *f = pair->face[side], *plane = pair->face[!side];
-    cut_heights *h = &pair->of[side];
-    h->doubt = SIDE_DOUBT * plane->longest * plane->longest * largest;
+/* Computes the heights of the corners of face[side]. Returns false if all corners are on one side.
+ * Exact signs are then computed only if is_required is set. */
+static bool compute_plane_heights(face_pair *pair, int side, double largest, bool is_required) {
+    const contour_face *f = pair->face[side], *plane = pair->face[!side];
+    plane_heights *h = &pair->of[side];
+    h->error = PLANE_SIDE_ERROR * plane->longest * plane->longest * largest;
     h->zeros = 0;
     for (int k = 0; k < 3; k++)
         h->value[k] = v3_dot(plane->normal, f->at[k]) - plane->offset;
-    if (!wanted &&
-        ((h->value[0] > h->doubt && h->value[1] > h->doubt && h->value[2] > h->doubt) ||
-         (h->value[0] < -h->doubt && h->value[1] < -h->doubt && h->value[2] < -h->doubt)))
+    if (!is_required &&
+        ((h->value[0] > h->error && h->value[1] > h->error && h->value[2] > h->error) ||
+         (h->value[0] < -h->error && h->value[1] < -h->error && h->value[2] < -h->error)))
         return false;
     for (int k = 0; k < 3; k++) {
         double v = h->value[k];
-        h->above[k] = v > h->doubt ? 1 : v < -h->doubt ? -1 : exact_side(plane->at, f->at[k]);
+        h->above[k] = v > h->error ? 1 : v < -h->error ? -1 : exact_plane_side(plane->at, f->at[k]);
         if (!h->above[k]) {
             h->zeros++;
             h->value[k] = 0;
-            h->above[k] = tie_side(plane->at, side);
-        } else if (fabs(v) <= CAREFUL * h->doubt) {
+            h->above[k] = perturbed_plane_side(plane->at, side);
+        } else if (fabs(v) <= EXACT_HEIGHT_FACTOR * h->error) {
             h->value[k] = orient3d_value(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
         }
     }
     return h->above[0] != h->above[1] || h->above[1] != h->above[2];
 }
 
-/* The signs of the volumes of edges of the first and edges of the second, where beyond doubt. */
-static void find_turns(cut_pair *pair, double doubt) {
-    const cut_face *a = pair->face[0], *b = pair->face[1];
+/* Computes the signs of the volumes of edge pairs that exceed the rounding error. */
+static void compute_edge_orientations(face_pair *pair, double error) {
+    const contour_face *a = pair->face[0], *b = pair->face[1];
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
-            pair->turn[i][j] = volume > doubt ? 1 : volume < -doubt ? -1 : 2;
+            double volume =
+                v3_dot(a->direction[i], b->moment[j]) + v3_dot(b->direction[j], a->moment[i]);
+            pair->orientation[i][j] = volume > error ? 1 : volume < -error ? -1 : 2;
         }
 }
 
-static int turn_of(cut_pair *pair, int i, int j) {
-    if (pair->turn[i][j] == 2) {
+static int edge_orientation(face_pair *pair, int i, int j) {
+    if (pair->orientation[i][j] == 2) {
         const vec3 *a = pair->face[0]->at, *b = pair->face[1]->at;
         vec3 a1 = a[i == 2 ? 0 : i + 1], b1 = b[j == 2 ? 0 : j + 1];
-        pair->turn[i][j] = exact_turn(a[i], a1, b[j], b1);
+        pair->orientation[i][j] = exact_edge_orientation(a[i], a1, b[j], b1);
     }
-    return pair->turn[i][j];
+    return pair->orientation[i][j];
 }
 
 /* ---- crossings ---- */
 
-static cut_record *record_of(cut_work *work, int side, const cut_face *f, vec3 apex) {
+static contour_record *find_or_add_record(contour_work *work, int side, const contour_face *f,
+                                          vec3 apex) {
     uint32_t *index = &work->record_of[side][f->face];
     if (*index != ABUT_NONE)
         return &work->records[side][*index];
     size_t count = work->count[side];
-    if (!work->status && count == work->room[side])
+    if (!work->status && count == work->capacity[side])
         work->status = abuti_grow(work->context, &work->records[side], count, count + 64,
-                                  sizeof *work->records[side], &work->room[side]);
+                                  sizeof *work->records[side], &work->capacity[side]);
     if (work->status)
         return NULL;
-    cut_record *r = &work->records[side][count];
+    contour_record *r = &work->records[side][count];
     memset(r, 0, sizeof *r);
     r->face = f->face;
     memcpy(r->at, f->at, sizeof r->at);
@@ -207,78 +216,83 @@ static cut_record *record_of(cut_work *work, int side, const cut_face *f, vec3 a
     return r;
 }
 
-typedef struct cut_crossing {
+typedef struct edge_crossing {
     int side, edge;
-    int jump; /* of the winding along the edge, as its triangle runs */
+    int jump; /* of the winding number along the edge, in the direction of its triangle */
     vec3 at;
-} cut_crossing;
+} edge_crossing;
 
-/* Whether edge k of one crosses the other. */
-static bool find_crossing(cut_pair *pair, int side, int k, cut_crossing *c) {
-    const cut_face *f = pair->face[side];
-    const cut_heights *h = &pair->of[side];
-    int next = k == 2 ? 0 : k + 1, turn[3];
+/* Computes the crossing of edge k of face[side] with the other face. Returns false if there is
+ * none. */
+static bool find_crossing(face_pair *pair, int side, int k, edge_crossing *c) {
+    const contour_face *f = pair->face[side];
+    const plane_heights *h = &pair->of[side];
+    int next = k == 2 ? 0 : k + 1, orientation[3];
     if (h->above[k] == h->above[next])
         return false;
     for (int i = 0; i < 3; i++) {
-        turn[i] = side ? turn_of(pair, i, k) : turn_of(pair, k, i);
-        if (i && turn[i] != turn[0])
+        orientation[i] = side ? edge_orientation(pair, i, k) : edge_orientation(pair, k, i);
+        if (i && orientation[i] != orientation[0])
             return false;
     }
-    /* From the lower vertex on, so that both triangles at the edge say the same. */
+    /* Starts at the vertex with the lower index, so that both triangles at the edge get the same
+     * bits. */
     int from = f->corner[k] < f->corner[next] ? k : next, to = from == k ? next : k;
     double p = h->value[from], q = h->value[to], t = p / (p - q);
-    t = t >= 0 && t <= 1 ? t : 0.5; /* 0 / 0: both in the plane */
-    *c = (cut_crossing){side, k, h->above[k] > 0 ? 1 : -1, v3_lerp(f->at[from], f->at[to], t)};
+    t = t >= 0 && t <= 1 ? t : 0.5; /* 0 / 0: both ends are in the plane */
+    *c = (edge_crossing){side, k, h->above[k] > 0 ? 1 : -1, v3_lerp(f->at[from], f->at[to], t)};
     return true;
 }
 
-static void add_crossing(cut_record *r, const cut_crossing *c) {
+static void add_crossing(contour_record *r, const edge_crossing *c) {
     if (r->crossed[c->edge])
-        cut_add(r, c->jump, c->at, r->stop[c->edge]);
-    r->stop[c->edge] = r->crossed[c->edge] ? r->stop[c->edge] : c->at;
+        contour_add_piece(r, c->jump, c->at, r->crossing[c->edge]);
+    r->crossing[c->edge] = r->crossed[c->edge] ? r->crossing[c->edge] : c->at;
     r->crossed[c->edge] = true;
     r->jump[c->edge] += c->jump;
 }
 
-/* Two triangles of which each has the other on both sides of its plane. */
-static void meet_faces(cut_work *work, cut_pair *pair) {
-    cut_crossing found[2];
+/* Adds the intersection segment of two triangles that each have corners on both sides of the plane
+ * of the other. */
+static void add_face_intersection(contour_work *work, face_pair *pair) {
+    edge_crossing found[2];
     int count = 0;
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < 3 && count < 2; k++)
             count += find_crossing(pair, side, k, &found[count]);
     if (count < 2)
         return;
-    cut_record *r[2];
+    contour_record *r[2];
     for (int side = 0; side < 2; side++)
-        if (!(r[side] = record_of(work, side, pair->face[side], found[0].at)))
+        if (!(r[side] = find_or_add_record(work, side, pair->face[side], found[0].at)))
             return;
-    /* Inside is to the left: the segment begins on a where an edge of a leaves b. */
+    /* Inside is to the left: on a, the segment begins where an edge of a leaves b. */
     int begin = (found[0].jump < 0) == (found[0].side == 0) ? 0 : 1;
     vec3 from = found[begin].at, to = found[!begin].at;
-    cut_add(r[0], 1, from, to);
-    cut_add(r[1], 1, to, from);
+    contour_add_piece(r[0], 1, from, to);
+    contour_add_piece(r[1], 1, to, from);
     for (int i = 0; i < 2; i++) {
         add_crossing(r[found[i].side], &found[i]);
         work->box = box_grow(work->box, m3_apply(&work->world, found[i].at));
     }
 }
 
-/* ---- what lies on each other ---- */
+/* ---- coincident faces ---- */
 
-enum { POLYGON = 16 }; /* corners: three, and three more at most for each of four cuts */
+/* A clip of n corners leaves at most n + n / 2, whatever the signs: 4, 6, 9 and 13 after four clips
+ * of a triangle. */
+enum { POLYGON_CORNERS_MAX = 16 };
 
-/* A part of a triangle: corners, and their heights above the other's plane. */
-typedef struct polygon {
+/* A part of a triangle: corners, and their heights above the plane of the other triangle. */
+typedef struct clipped_face {
     int count;
-    vec3 at[POLYGON];
-    double height[POLYGON];
-} polygon;
+    vec3 at[POLYGON_CORNERS_MAX];
+    double height[POLYGON_CORNERS_MAX];
+} clipped_face;
 
-/* Cuts off what has a negative value. */
-static void clip(polygon *p, const double *value) {
-    polygon out = {.count = 0};
+/* Removes the part with negative values. */
+static void clip_negative(clipped_face *p, const double *value) {
+    clipped_face out = {.count = 0};
     for (int i = 0; i < p->count; i++) {
         int k = i + 1 == p->count ? 0 : i + 1;
         if (value[i] >= 0) {
@@ -291,29 +305,30 @@ static void clip(polygon *p, const double *value) {
             out.height[out.count++] = p->height[i] + t * (p->height[k] - p->height[i]);
         }
     }
+    assert(out.count <= POLYGON_CORNERS_MAX);
     *p = out;
 }
 
-/* What of a triangle is above or below the other. */
-static polygon common_part(const cut_pair *pair, int side) {
-    const cut_face *f = pair->face[side], *other = pair->face[!side];
-    polygon p = {.count = 3};
+/* The part of face[side] whose projection is on the other face. */
+static clipped_face clip_to_other_face(const face_pair *pair, int side) {
+    const contour_face *f = pair->face[side], *other = pair->face[!side];
+    clipped_face p = {.count = 3};
     for (int k = 0; k < 3; k++) {
         p.at[k] = f->at[k];
         p.height[k] = pair->of[side].value[k] / other->length;
     }
     for (int k = 0; k < 3; k++) {
-        double value[POLYGON];
-        vec3 in = v3_cross(other->normal, other->way[k]);
+        double value[POLYGON_CORNERS_MAX];
+        vec3 in = v3_cross(other->normal, other->direction[k]);
         for (int i = 0; i < p.count; i++)
             value[i] = v3_dot(in, v3_sub(p.at[i], other->at[k]));
-        clip(&p, value);
+        clip_negative(&p, value);
     }
     return p;
 }
 
-/* Its area along a unit normal; adds to the first moment. */
-static double polygon_area(const polygon *p, vec3 normal, vec3 *moment) {
+/* Returns the area along a unit normal. Adds to the first moment. */
+static double polygon_area(const clipped_face *p, vec3 normal, vec3 *moment) {
     double area = 0;
     for (int i = 2; i < p->count; i++) {
         vec3 d0 = v3_sub(p->at[i - 1], p->at[0]), d1 = v3_sub(p->at[i], p->at[0]);
@@ -324,10 +339,11 @@ static double polygon_area(const polygon *p, vec3 normal, vec3 *moment) {
     return area;
 }
 
-/* What of a part is inside the other body, as far as that one triangle tells. */
-static void keep_inside(const cut_work *work, const cut_pair *pair, int side, polygon *p,
-                        double *depth) {
-    double inward = -work->body[!side].facing, value[POLYGON];
+/* Clips a part to the inside of the other body, as far as the plane of the other triangle
+ * determines it. Updates the largest depth. */
+static void clip_to_inside(const contour_work *work, const face_pair *pair, int side,
+                           clipped_face *p, double *depth) {
+    double inward = -work->body[!side].facing, value[POLYGON_CORNERS_MAX];
     if (pair->of[side].zeros == 3) {
         p->count = inward * pair->of[side].above[0] > 0 ? p->count : 0;
         return;
@@ -336,42 +352,43 @@ static void keep_inside(const cut_work *work, const cut_pair *pair, int side, po
         value[i] = inward * p->height[i];
         *depth = real_max(*depth, value[i]);
     }
-    clip(p, value);
+    clip_negative(p, value);
 }
 
-static bool is_near(const cut_pair *pair, int side, double tolerance) {
+static bool is_coincident(const face_pair *pair, int side, double tolerance) {
     const double *value = pair->of[side].value;
-    double most = real_max(fabs(value[0]), real_max(fabs(value[1]), fabs(value[2])));
-    return most <= tolerance * pair->face[!side]->length;
+    double max_height = real_max(fabs(value[0]), real_max(fabs(value[1]), fabs(value[2])));
+    return max_height <= tolerance * pair->face[!side]->length;
 }
 
-/* Two triangles in one plane, or nearly. */
-static void add_flush(cut_work *work, const cut_pair *pair, double cosine) {
-    cut_flush *sum = &work->flush;
-    if (!is_near(pair, 0, work->tolerance) && !is_near(pair, 1, work->tolerance))
+/* Adds two triangles whose planes are almost parallel, if they are coincident. */
+static void add_coincident_faces(contour_work *work, const face_pair *pair, double cosine) {
+    contour_flush *sum = &work->flush;
+    if (!is_coincident(pair, 0, work->tolerance) && !is_coincident(pair, 1, work->tolerance))
         return;
     bool same = (cosine > 0) == (work->body[0].facing == work->body[1].facing);
     double depth = 0;
     for (int side = 0; side < 2; side++) {
-        const cut_face *f = pair->face[side];
+        const contour_face *f = pair->face[side];
         vec3 normal = v3_scale(f->normal, work->body[side].facing / f->length);
         vec3 moment = v3(0, 0, 0), none = moment;
         vec3 flat = v3_scale(f->normal, 1 / f->length);
-        polygon p = common_part(pair, side);
+        clipped_face p = clip_to_other_face(pair, side);
         double area = polygon_area(&p, flat, &moment);
         if (!(area > 0))
             return;
         if (side == 0) {
             sum->area[same] += area;
             for (int i = 0; i < p.count; i++) {
-                sum->rim += same ? v3_length(v3_sub(p.at[i], p.at[i ? i - 1 : p.count - 1])) : 0;
+                sum->perimeter +=
+                    same ? v3_length(v3_sub(p.at[i], p.at[i ? i - 1 : p.count - 1])) : 0;
                 if (!same)
                     sum->box = box_grow(sum->box, m3_apply(&work->world, p.at[i]));
             }
             sum->vector = same ? sum->vector : v3_along(sum->vector, area, normal);
             sum->moment = same ? sum->moment : v3_add(sum->moment, moment);
         }
-        keep_inside(work, pair, side, &p, &depth);
+        clip_to_inside(work, pair, side, &p, &depth);
         double inside = polygon_area(&p, flat, &none);
         sum->inside[side] += inside;
         sum->inside_vector[side] = v3_along(sum->inside_vector[side], inside, normal);
@@ -380,38 +397,39 @@ static void add_flush(cut_work *work, const cut_pair *pair, double cosine) {
         sum->depth = real_max(sum->depth, depth);
 }
 
-/* ---- all ---- */
+/* ---- traversal ---- */
 
-static void visit_pair(cut_work *work, const cut_face *f, const cut_face *g, double largest) {
-    cut_pair pair = {.face = {f, g}};
+static void add_face_pair(contour_work *work, const contour_face *f, const contour_face *g,
+                          double largest) {
+    face_pair pair = {.face = {f, g}};
     double cosine = v3_dot(f->normal, g->normal), lengths = f->length * g->length;
-    bool parallel = lengths > 0 && cosine * cosine >= PARALLEL * lengths * lengths;
-    bool both = find_heights(&pair, 0, largest, parallel);
+    bool parallel = lengths > 0 && cosine * cosine >= MIN_PARALLEL_COSINE_SQ * lengths * lengths;
+    bool both = compute_plane_heights(&pair, 0, largest, parallel);
     if (!both && !parallel)
         return;
-    both = find_heights(&pair, 1, largest, parallel) && both;
+    both = compute_plane_heights(&pair, 1, largest, parallel) && both;
     if (parallel)
-        add_flush(work, &pair, cosine);
+        add_coincident_faces(work, &pair, cosine);
     if (!both)
         return;
-    find_turns(&pair, TURN_DOUBT * largest * f->longest * g->longest);
-    meet_faces(work, &pair);
+    compute_edge_orientations(&pair, EDGE_VOLUME_ERROR * largest * f->longest * g->longest);
+    add_face_intersection(work, &pair);
 }
 
-/* Two leaves of which some triangles may meet. */
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
-    cut_work *work = data;
-    const cut_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
+/* A pair_visit callback: two leaves with triangles that may intersect. */
+static bool add_leaf_pair(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned candidates) {
+    contour_work *work = data;
+    const contour_leaf *a = cached_leaf(work, 0, leaf_a), *b = cached_leaf(work, 1, leaf_b);
     double largest = real_max(a->largest, b->largest);
-    for (unsigned bit = 0; near; near >>= 1, bit++) {
-        const cut_face *f = &a->face[bit / BVH_WIDTH], *g = &b->face[bit % BVH_WIDTH];
-        if (near & 1 && !f->collapsed && !g->collapsed)
-            visit_pair(work, f, g, largest);
+    for (unsigned bit = 0; candidates; candidates >>= 1, bit++) {
+        const contour_face *f = &a->face[bit / BVH_WIDTH], *g = &b->face[bit % BVH_WIDTH];
+        if (candidates & 1 && !f->collapsed && !g->collapsed)
+            add_face_pair(work, f, g, largest);
     }
     return work->status != ABUT_OK;
 }
 
-void abuti_cut_find(cut_work *work, const pair_frame *frame) {
+void abuti_contour_find(contour_work *work, const pair_frame *frame) {
     for (int side = 0; side < 2; side++) {
         size_t count = work->body[side].bvh->triangle_count;
         work->record_of[side] = abuti_allocate(work->context, count, sizeof(uint32_t));
@@ -420,27 +438,35 @@ void abuti_cut_find(cut_work *work, const pair_frame *frame) {
             return;
         }
         memset(work->record_of[side], 0xff, count * sizeof(uint32_t));
-        for (int i = 0; i < CUT_LEAVES; i++)
+        for (int i = 0; i < CONTOUR_CACHED_LEAVES; i++)
             work->leaves[side][i].leaf = ABUT_NONE;
     }
     work->box = work->flush.box = box_empty();
-    abuti_pair_candidates(frame, visit, work);
+    abuti_pair_candidates(frame, add_leaf_pair, work);
     work->status = work->status ? work->status : abuti_stop_status("pairs");
 }
 
-/* ---- windings ---- */
+/* ---- winding numbers ---- */
 
-/* On which side of the line from p along `way` the edge from t0 to t1 goes by. */
-static int line_turn(vec3 p, vec3 way, vec3 t0, vec3 t1, int side) {
-    int sign = orient3d_along(p, way, t0, t1);
-    /* Derivative: (t1 - t0) x way, as often as t is shifted. */
-    sign = sign ? sign : -orient2d_along(t0.y, t0.z, way.y, way.z, t1.y, t1.z) * (side ? 1 : -1);
-    sign = sign ? sign : -orient2d_along(t0.z, t0.x, way.z, way.x, t1.z, t1.x) * (side ? 1 : -1);
-    return sign ? sign : -orient2d_along(t0.x, t0.y, way.x, way.y, t1.x, t1.y) * (side ? 1 : -1);
+/* The orientation of the edge from t0 to t1 with respect to the line from p along `direction`,
+ * after the symbolic shift if it is 0. `side` is the body of the edge. */
+static int line_edge_orientation(vec3 p, vec3 direction, vec3 t0, vec3 t1, int side) {
+    int sign = orient3d_along(p, direction, t0, t1);
+    /* The derivative is (t1 - t0) x direction, with the sign of the shift of t relative to p. */
+    sign =
+        sign ? sign
+             : -orient2d_along(t0.y, t0.z, direction.y, direction.z, t1.y, t1.z) * (side ? 1 : -1);
+    sign =
+        sign ? sign
+             : -orient2d_along(t0.z, t0.x, direction.z, direction.x, t1.z, t1.x) * (side ? 1 : -1);
+    return sign ? sign
+                : -orient2d_along(t0.x, t0.y, direction.x, direction.y, t1.x, t1.y) *
+                      (side ? 1 : -1);
 }
 
-/* Whether a line along the first axis of a hierarchy may meet a triangle; false is certain. */
-static bool line_may_meet(const cut_body *body, const uint32_t *corner, vec3 own, double pad) {
+/* Whether a line along the first axis of a BVH may intersect a triangle. False is certain. */
+static bool line_overlaps_bounds(const contour_body *body, const uint32_t *corner, vec3 own,
+                                 double pad) {
     const vec3 *positions = body->bvh->mesh->positions;
     vec3 p = positions[corner[0]], q = positions[corner[1]], r = positions[corner[2]];
     return real_min(p.y, real_min(q.y, r.y)) <= own.y + pad &&
@@ -449,33 +475,36 @@ static bool line_may_meet(const cut_body *body, const uint32_t *corner, vec3 own
            real_max(p.z, real_max(q.z, r.z)) >= own.z - pad;
 }
 
-/* By how much a triangle of a side adds to the winding around p: what a ray from there meets. */
-static int32_t ray_adds(const cut_body *body, int side, const uint32_t *corner, vec3 p, vec3 way) {
+/* The contribution of a triangle of body `side` to the winding number around p, from a ray that
+ * starts at p. */
+static int32_t ray_winding_contribution(const contour_body *body, int side, const uint32_t *corner,
+                                        vec3 p, vec3 direction) {
     vec3 t[3];
     for (int k = 0; k < 3; k++)
-        t[k] = cut_place(body, corner[k]);
-    int turn = line_turn(p, way, t[0], t[1], side);
-    if (!turn || line_turn(p, way, t[1], t[2], side) != turn ||
-        line_turn(p, way, t[2], t[0], side) != turn)
+        t[k] = contour_position(body, corner[k]);
+    int orientation = line_edge_orientation(p, direction, t[0], t[1], side);
+    if (!orientation || line_edge_orientation(p, direction, t[1], t[2], side) != orientation ||
+        line_edge_orientation(p, direction, t[2], t[0], side) != orientation)
         return 0;
     int above = orient3d(t[0], t[1], t[2], p);
-    above = above ? above : tie_side(t, !side);
-    return above == -turn ? turn : 0;
+    above = above ? above : perturbed_plane_side(t, !side);
+    return above == -orientation ? orientation : 0;
 }
 
-/* A ray along the first axis of the surface's own hierarchy. Boxes there have coordinates up to 2,
- * and back from the frame a point is off by a few roundings of the reach, which is at most 64. */
-#define RAY_PAD 0x1p-40
+/* Padding of a ray along the first axis of the BVH of the surface. Boxes of the BVH have
+ * coordinates up to 2. A point that is transformed back from the frame has an error of a few ulps
+ * of the distance, which is at most 64. */
+#define RAY_PADDING 0x1p-40
 
-int32_t abuti_cut_winding(const cut_work *work, int side, vec3 point) {
-    const cut_body *body = &work->body[side];
+int32_t abuti_contour_winding(const contour_work *work, int side, vec3 point) {
+    const contour_body *body = &work->body[side];
     const abut_bvh *bvh = body->bvh;
     double back = bvh->scale / body->unit;
-    vec3 own = v3_scale(point, back), way = v3(1, 0, 0);
-    if (body->turns) {
-        mat3 turn_back = m3_transpose(&body->turn);
+    vec3 own = v3_scale(point, back), direction = v3(1, 0, 0);
+    if (body->is_rotated) {
+        mat3 turn_back = m3_transpose(&body->rotation);
         own = v3_scale(m3_apply(&turn_back, v3_sub(point, body->shift)), back / body->unit);
-        way = v3_scale(turn_back.row[0], 1 / body->unit);
+        direction = v3_scale(turn_back.row[0], 1 / body->unit);
     }
     vec3 in_mesh = v3_scale(own, 1 / bvh->scale);
     uint32_t stack[3 * BVH_DEPTH + 4], used = 0;
@@ -487,18 +516,19 @@ int32_t abuti_cut_winding(const cut_work *work, int side, vec3 point) {
             uint32_t leaf = child & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, leaf);
             for (uint32_t i = 0; i < fill; i++) {
                 const uint32_t *corner =
-                    body->shell->corner + 3 * (size_t)bvh->order[leaf * BVH_WIDTH + i];
-                if (line_may_meet(body, corner, in_mesh, RAY_PAD / bvh->scale))
-                    winding += ray_adds(body, side, corner, point, way);
+                    body->surface->corner + 3 * (size_t)bvh->order[leaf * BVH_WIDTH + i];
+                if (line_overlaps_bounds(body, corner, in_mesh, RAY_PADDING / bvh->scale))
+                    winding += ray_winding_contribution(body, side, corner, point, direction);
             }
             continue;
         }
         const bvh_node *node = &bvh->nodes[child];
         for (int i = 0; i < BVH_WIDTH; i++)
-            if (node->hi[0][i] >= own.x - RAY_PAD && node->lo[1][i] <= own.y + RAY_PAD &&
-                node->hi[1][i] >= own.y - RAY_PAD && node->lo[2][i] <= own.z + RAY_PAD &&
-                node->hi[2][i] >= own.z - RAY_PAD)
+            if (node->hi[0][i] >= own.x - RAY_PADDING && node->lo[1][i] <= own.y + RAY_PADDING &&
+                node->hi[1][i] >= own.y - RAY_PADDING && node->lo[2][i] <= own.z + RAY_PADDING &&
+                node->hi[2][i] >= own.z - RAY_PADDING)
                 stack[used++] = node->child[i];
+        assert(used <= sizeof stack / sizeof *stack);
     }
     return winding;
 }

@@ -1,10 +1,10 @@
-/* The host's side of pair.cl, pair_closest.cl and pair_measure.cl: frames of poses, buffers, and
- * the order of the kernels. */
+/* The host side of pair.cl, pair_closest.cl and pair_measure.cl: frames of poses, buffers, and the
+ * order of the kernels. */
 #include "pair/device.h"
 
 #include <math.h>
 
-enum { TASK_POSES = 64 };
+enum { POSES_PER_TASK = 64 };
 
 void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_posed posed[2]) {
     const abut_pair_poses *p = search->poses;
@@ -19,11 +19,12 @@ void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_pos
 
 /* ---- frames ---- */
 
-/* A distance that is below this in floats, margin included, is within the limit. */
-static float sure_below(const abuti_pair_search *search, const pair_frame *frame) {
+/* A distance in floats below this, including its margin, is certainly within the limit. */
+static float certain_upper(const abuti_pair_search *search, const pair_frame *frame) {
     if (!search->any)
         return -1;
-    return bvh_float_below(real_min(search->limit * frame->scale, 8 * PAIR_FAR)) * (1 - 0x1p-20f);
+    return bvh_float_below(real_min(search->limit * frame->scale, 8 * PAIR_FAR_DISTANCE)) *
+           (1 - 0x1p-20f);
 }
 
 static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -35,18 +36,19 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
         abuti_pair_search_posed(search, i, posed);
         pair_pose *to = &search->frames[i];
         memset(to, 0, sizeof *to);
-        to->skip = !abuti_pair_start(&posed[0], &posed[1], &frame) || frame.reach > PAIR_FAR;
+        to->is_skipped =
+            !abuti_pair_frame_init(&posed[0], &posed[1], &frame) || frame.reach > PAIR_FAR_DISTANCE;
         for (int j = 0; j < 3; j++) {
             to->shift[j] = frame.side[0].shift[j];
             for (int k = 0; k < 3; k++)
-                to->turn[j][k] = frame.side[0].turn[j][k];
+                to->rotation[j][k] = frame.side[0].rotation[j][k];
         }
         to->pad = frame.pad;
         to->unit_a = frame.side[0].unit;
         to->unit_b = frame.side[1].unit;
         to->margin = abuti_pair_bounds(&frame, search->limit, &to->upper);
-        to->sure = sure_below(search, &frame);
-        for (int k = 0; k < 2 && search->measured; k++) {
+        to->certain_upper = certain_upper(search, &frame);
+        for (int k = 0; k < 2 && search->is_measured; k++) {
             const abuti_motion *m = &frame.side[k].motion;
             search->motions[i][k] = (pair_motion){m->rotation, m->translation, m->rotates, 0,
                                                   search->any ? 0 : frame.tie};
@@ -54,23 +56,23 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* ---- the kit ---- */
+/* ---- kernels and buffers ---- */
 
-enum { MEET, CLOSEST, MEASURE, KERNELS };
+enum { INTERSECT, CLOSEST, MEASURE, KERNELS };
 enum {
     FRAMES,
     MOTIONS,
-    MEETINGS,
-    UNSURE,
-    UNSURE_TOTAL,
-    FOUND,
+    INTERSECTIONS,
+    UNCERTAIN,
+    UNCERTAIN_TOTAL,
+    CANDIDATE_RANGES,
     CANDIDATES,
     CANDIDATES_TOTAL,
-    WINNERS,
+    CLOSEST_PAIRS,
     BUFFERS
 };
 
-static const abuti_kernel_source sources[KERNELS] = {[MEET] = {"pair", "pair_meet", NULL},
+static const abuti_kernel_source sources[KERNELS] = {[INTERSECT] = {"pair", "pair_intersect", NULL},
                                                      [CLOSEST] = {"pair_closest", "pair_closest",
                                                                   NULL},
                                                      [MEASURE] = {"pair_measure", "pair_measure",
@@ -79,32 +81,32 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = BUFFERS};
 
-/* For a search that goes on while the host works on what another one found. The second comes where
- * there are poses enough. */
-typedef struct pair_there {
-    bvh_part part;
+/* Queues and kernels of two searches: one runs while the host works on the results of the other.
+ * The second is opened only for more than one chunk of poses. */
+typedef struct device_pair_queues {
+    bvh_attachment attachment;
     abuti_queue queues[2];
     abuti_kit kits[2];
-} pair_there;
+} device_pair_queues;
 
-static abut_status open_kit(pair_there *pair, abut_device *device, uint32_t which) {
+static abut_status open_pair_kit(device_pair_queues *pair, abut_device *device, uint32_t slot) {
     bool on_cpu = device->info.kind == ABUT_DEVICE_KIND_CPU;
-    abuti_queue *queue = &pair->queues[which];
-    if (pair->kits[which].queue)
+    abuti_queue *queue = &pair->queues[slot];
+    if (pair->kits[slot].queue)
         return ABUT_OK;
     abut_status status = queue->device ? ABUT_OK : abuti_queue_open(device, queue);
     return status ? status
-                  : abuti_kit_open(queue, &table, on_cpu ? "-DAPART" : "", &pair->kits[which]);
+                  : abuti_kit_open(queue, &table, on_cpu ? "-DAPART" : "", &pair->kits[slot]);
 }
 
-static abut_status create(bvh_part *part, void *owner) {
-    (void)part;
+static abut_status create_pair_queues(bvh_attachment *attachment, void *owner) {
+    (void)attachment;
     (void)owner;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
-    pair_there *pair = (pair_there *)part;
+static void destroy_pair_queues(bvh_attachment *attachment) {
+    device_pair_queues *pair = (device_pair_queues *)attachment;
     for (int k = 0; k < 2; k++) {
         abuti_kit_close(&pair->kits[k]);
         if (pair->queues[k].device)
@@ -112,123 +114,128 @@ static void destroy(bvh_part *part) {
     }
 }
 
-static const bvh_part_kind pair_kind = {sizeof(pair_there), create, NULL, destroy};
+static const bvh_attachment_kind pair_queues_kind = {sizeof(device_pair_queues), create_pair_queues,
+                                                     NULL, destroy_pair_queues};
 
-/* ---- a part ---- */
+/* ---- a chunk ---- */
 
-#define TREES(s)                                                                                \
+#define PAIR_BUFFERS(s)                                                                         \
     TREE((s)->a, nodes), TREE((s)->b, nodes), TREE((s)->a, triangles), TREE((s)->b, triangles), \
         TREE((s)->a, order), TREE((s)->b, order)
 
-static void queue_all(abuti_pair_search *s) {
+static void enqueue_kernels(abuti_pair_search *s) {
     abuti_kit *kit = s->kit;
-    /* Transfers first: they wait, and would wait for kernels. */
+    /* Transfers come first: they block, and would otherwise wait for the kernels. */
     abuti_kit_put(kit, FRAMES, s->frames, s->count, sizeof *s->frames);
-    if (s->measured)
+    if (s->is_measured)
         abuti_kit_put(kit, MOTIONS, s->motions, s->count, sizeof *s->motions);
-    abuti_kit_fill(kit, UNSURE_TOTAL, 0, sizeof(uint32_t));
-    ABUTI_KIT_GROUPS(kit, MEET, s->count, PAIR_GROUP, TREES(s), KIT_BUFFER(kit, FRAMES),
-                     KIT_BUFFER(kit, MEETINGS), KIT_BUFFER(kit, UNSURE),
-                     KIT_BUFFER(kit, UNSURE_TOTAL), ABUTI_LOCAL_MEMORY(MEET_BYTES));
+    abuti_kit_fill(kit, UNCERTAIN_TOTAL, 0, sizeof(uint32_t));
+    ABUTI_KIT_GROUPS(kit, INTERSECT, s->count, PAIR_GROUP, PAIR_BUFFERS(s), KIT_BUFFER(kit, FRAMES),
+                     KIT_BUFFER(kit, INTERSECTIONS), KIT_BUFFER(kit, UNCERTAIN),
+                     KIT_BUFFER(kit, UNCERTAIN_TOTAL), ABUTI_LOCAL_MEMORY(INTERSECT_BYTES));
     if (!s->distances)
         return;
     abuti_kit_fill(kit, CANDIDATES_TOTAL, 0, sizeof(uint32_t));
-    ABUTI_KIT_GROUPS(kit, CLOSEST, s->count, PAIR_GROUP, TREES(s), KIT_BUFFER(kit, FRAMES),
-                     KIT_BUFFER(kit, MEETINGS), KIT_BUFFER(kit, FOUND), KIT_BUFFER(kit, CANDIDATES),
-                     KIT_BUFFER(kit, CANDIDATES_TOTAL), ABUTI_LOCAL_MEMORY(CLOSEST_BYTES));
-    if (!s->measured)
+    ABUTI_KIT_GROUPS(kit, CLOSEST, s->count, PAIR_GROUP, PAIR_BUFFERS(s), KIT_BUFFER(kit, FRAMES),
+                     KIT_BUFFER(kit, INTERSECTIONS), KIT_BUFFER(kit, CANDIDATE_RANGES),
+                     KIT_BUFFER(kit, CANDIDATES), KIT_BUFFER(kit, CANDIDATES_TOTAL),
+                     ABUTI_LOCAL_MEMORY(CLOSEST_BYTES));
+    if (!s->is_measured)
         return;
     ABUTI_KIT_GROUPS(kit, MEASURE, s->count, MEASURE_GROUP, TREE(s->a, corners),
-                     TREE(s->b, corners), KIT_BUFFER(kit, MOTIONS), KIT_BUFFER(kit, MEETINGS),
-                     KIT_BUFFER(kit, FOUND), KIT_BUFFER(kit, CANDIDATES), KIT_BUFFER(kit, WINNERS),
-                     ABUTI_LOCAL_MEMORY(MEASURE_BYTES));
+                     TREE(s->b, corners), KIT_BUFFER(kit, MOTIONS), KIT_BUFFER(kit, INTERSECTIONS),
+                     KIT_BUFFER(kit, CANDIDATE_RANGES), KIT_BUFFER(kit, CANDIDATES),
+                     KIT_BUFFER(kit, CLOSEST_PAIRS), ABUTI_LOCAL_MEMORY(MEASURE_BYTES));
 }
 
-/* Brings back `total` pairs; they lie one after the other. */
-static abut_status fetch_pairs(abuti_pair_search *s, pair_list *list, uint32_t from,
-                               uint32_t total) {
+/* Downloads `total` consecutive pairs. */
+static abut_status download_pairs(abuti_pair_search *s, pair_list *list, uint32_t from,
+                                  uint32_t total) {
     abut_context *context = s->a->context;
-    if (total > list->room) {
+    if (total > list->capacity) {
         abuti_release(context, list->pairs);
         list->pairs = abuti_allocate(context, total, sizeof *list->pairs);
-        list->room = list->pairs ? total : 0;
+        list->capacity = list->pairs ? total : 0;
         if (!list->pairs)
             return ABUT_ERROR_MEMORY;
     }
     return abuti_kit_get(s->kit, from, list->pairs, total, sizeof *list->pairs);
 }
 
-/* The same for as many as the device has counted. */
-static abut_status fetch_counted(abuti_pair_search *s, pair_list *list, uint32_t from,
-                                 uint32_t count) {
+/* The same for the number of pairs that the device has counted. */
+static abut_status download_counted_pairs(abuti_pair_search *s, pair_list *list, uint32_t from,
+                                          uint32_t count) {
     uint32_t total = 0;
     abut_status status = abuti_kit_get(s->kit, count, &total, 1, sizeof total);
-    return status || !total ? status : fetch_pairs(s, list, from, total);
+    return status || !total ? status : download_pairs(s, list, from, total);
 }
 
 void abuti_pair_search_begin(abuti_pair_search *s, size_t begin, size_t count) {
     s->begin = begin;
     s->count = count;
-    s->under_way = true;
-    abuti_parallel_for(s->a->context, count, TASK_POSES, frames_task, s);
-    queue_all(s);
+    s->is_running = true;
+    abuti_parallel_for(s->a->context, count, POSES_PER_TASK, frames_task, s);
+    enqueue_kernels(s);
 }
 
 abut_status abuti_pair_search_end(abuti_pair_search *s) {
     const size_t count = s->count;
-    s->under_way = false;
-    abut_status status = abuti_kit_get(s->kit, MEETINGS, s->meetings, count, sizeof *s->meetings);
-    status = status ? status : fetch_counted(s, &s->unsure, UNSURE, UNSURE_TOTAL);
+    s->is_running = false;
+    abut_status status =
+        abuti_kit_get(s->kit, INTERSECTIONS, s->intersections, count, sizeof *s->intersections);
+    status = status ? status : download_counted_pairs(s, &s->uncertain, UNCERTAIN, UNCERTAIN_TOTAL);
     if (!status && s->distances)
-        status = abuti_kit_get(s->kit, FOUND, s->closest, count, sizeof *s->closest);
+        status = abuti_kit_get(s->kit, CANDIDATE_RANGES, s->closest, count, sizeof *s->closest);
     if (!status && s->distances)
-        status = s->measured ? fetch_pairs(s, &s->candidates, WINNERS, (uint32_t)count)
-                             : fetch_counted(s, &s->candidates, CANDIDATES, CANDIDATES_TOTAL);
+        status = s->is_measured
+                     ? download_pairs(s, &s->candidates, CLOSEST_PAIRS, (uint32_t)count)
+                     : download_counted_pairs(s, &s->candidates, CANDIDATES, CANDIDATES_TOTAL);
     return status;
 }
 
 /* ---- open and close ---- */
 
-static void reserve(const abuti_pair_search *s, size_t room) {
+static void reserve_buffers(const abuti_pair_search *s, size_t capacity) {
     const size_t pair = 2 * sizeof(uint32_t), word = sizeof(uint32_t);
-    abuti_kit_reserve(s->kit, FRAMES, room, sizeof *s->frames);
-    abuti_kit_reserve(s->kit, MEETINGS, room, pair);
-    abuti_kit_reserve(s->kit, UNSURE, room * PAIR_UNSURE, pair);
-    abuti_kit_reserve(s->kit, UNSURE_TOTAL, 1, word);
+    abuti_kit_reserve(s->kit, FRAMES, capacity, sizeof *s->frames);
+    abuti_kit_reserve(s->kit, INTERSECTIONS, capacity, pair);
+    abuti_kit_reserve(s->kit, UNCERTAIN, capacity * PAIR_UNCERTAIN_MAX, pair);
+    abuti_kit_reserve(s->kit, UNCERTAIN_TOTAL, 1, word);
     if (s->distances) {
-        abuti_kit_reserve(s->kit, FOUND, room, pair);
-        abuti_kit_reserve(s->kit, CANDIDATES, room * PAIR_CANDIDATES, pair);
+        abuti_kit_reserve(s->kit, CANDIDATE_RANGES, capacity, pair);
+        abuti_kit_reserve(s->kit, CANDIDATES, capacity * PAIR_CANDIDATES_MAX, pair);
         abuti_kit_reserve(s->kit, CANDIDATES_TOTAL, 1, word);
     }
-    if (s->measured) {
-        abuti_kit_reserve(s->kit, MOTIONS, room, sizeof *s->motions);
-        abuti_kit_reserve(s->kit, WINNERS, room, pair);
+    if (s->is_measured) {
+        abuti_kit_reserve(s->kit, MOTIONS, capacity, sizeof *s->motions);
+        abuti_kit_reserve(s->kit, CLOSEST_PAIRS, capacity, pair);
     }
 }
 
-abut_status abuti_pair_search_open(abuti_pair_search *s, size_t room) {
+abut_status abuti_pair_search_open(abuti_pair_search *s, size_t capacity) {
     abut_context *context = s->a->context;
-    bvh_part *part;
-    abut_status status = abuti_there_part(s->a, &pair_kind, &part);
-    status = status ? status : open_kit((pair_there *)part, s->a->queue.device, s->which);
+    bvh_attachment *attachment;
+    abut_status status = abuti_on_device_attachment(s->a, &pair_queues_kind, &attachment);
+    status = status ? status
+                    : open_pair_kit((device_pair_queues *)attachment, s->a->queue.device, s->slot);
     if (status)
         return status;
-    s->kit = &((pair_there *)part)->kits[s->which];
-    s->measured = s->distances && there_has_doubles(s->a) && there_has_doubles(s->b);
-    s->frames = abuti_allocate(context, room, sizeof *s->frames);
-    s->meetings = abuti_allocate(context, room, sizeof *s->meetings);
-    s->closest = abuti_allocate(context, s->distances ? room : 0, sizeof *s->closest);
-    s->motions = abuti_allocate(context, s->measured ? room : 0, sizeof *s->motions);
-    if (!s->frames || !s->meetings || !s->closest || !s->motions)
+    s->kit = &((device_pair_queues *)attachment)->kits[s->slot];
+    s->is_measured = s->distances && on_device_has_doubles(s->a) && on_device_has_doubles(s->b);
+    s->frames = abuti_allocate(context, capacity, sizeof *s->frames);
+    s->intersections = abuti_allocate(context, capacity, sizeof *s->intersections);
+    s->closest = abuti_allocate(context, s->distances ? capacity : 0, sizeof *s->closest);
+    s->motions = abuti_allocate(context, s->is_measured ? capacity : 0, sizeof *s->motions);
+    if (!s->frames || !s->intersections || !s->closest || !s->motions)
         return ABUT_ERROR_MEMORY;
-    reserve(s, room);
+    reserve_buffers(s, capacity);
     return abuti_kit_finish(s->kit);
 }
 
 void abuti_pair_search_close(abuti_pair_search *s) {
-    void *const memory[] = {s->frames,  s->meetings,     s->closest,
-                            s->motions, s->unsure.pairs, s->candidates.pairs};
-    if (s->under_way) /* given up, since another failed */
+    void *const memory[] = {s->frames,  s->intersections,   s->closest,
+                            s->motions, s->uncertain.pairs, s->candidates.pairs};
+    if (s->is_running) /* aborted, since another search failed */
         abuti_kit_finish(s->kit);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         abuti_release(s->a->context, memory[i]);

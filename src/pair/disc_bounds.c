@@ -1,38 +1,40 @@
-/* Discs are made of the blocks: first mean normals, from the leaves up, then each leaf is shown to
- * all discs above it. That takes about as long as fitting boxes, a hundred searches, or one of
- * those that need them most; so they are made when that much has been spent without. */
+/* Construction of discs from the quantised corners of leaves. Mean normals are computed from the
+ * leaves up; then the corners of each leaf extend all discs above it. This costs about as much as
+ * refitting boxes, a hundred searches, or one of the searches that need discs most. So discs are
+ * built once searches without them have cost as much. */
 #include "pair/disc_bounds.h"
 
 #include <math.h>
 
-/* Steps of searches for a leaf, beyond which discs are made. */
-#define STEPS_A_LEAF 1
-/* Normals that add up to less of their area than this are no direction. */
-#define NORMAL_MIN 0.25f
-/* 16 roundings: what t and r may err by, of coordinates up to 2. */
-#define DISC_SLACK 0x1p-20f
+/* Steps of searches per leaf after which discs are built. */
+#define STEPS_PER_LEAF 1
+/* A mean normal is used if the sum of area normals is at least this fraction of the area. */
+#define MEAN_NORMAL_MIN 0.25f
+/* 16 roundings: the error of t and r, for coordinates up to 2. */
+#define DISC_ROUNDING 0x1p-20f
 
-typedef struct discs_part {
-    bvh_part part;
+typedef struct disc_attachment {
+    bvh_attachment attachment;
     pair_disc *list;
-} discs_part;
+} disc_attachment;
 
-/* A disc that is being made: where, and how far corners reach along its normal and from it. */
-typedef struct disc_level {
+/* A disc under construction: its position, and the extents of corners along its normal and from its
+ * axis. */
+typedef struct disc_bounds {
     float centre[3], m[3], reach_sq, step;
     f4 lo, hi, far_sq;
-} disc_level;
+} disc_bounds;
 
-typedef struct disc_maker {
-    pair_side side; /* the hierarchy by itself */
+typedef struct disc_builder {
+    pair_side side; /* the BVH by itself */
     pair_disc *list;
-    disc_level level[BVH_DEPTH + 1];
-} disc_maker;
+    disc_bounds level[BVH_DEPTH + 1];
+} disc_builder;
 
 /* ---- normals ---- */
 
-/* Of a leaf: the sum of its normals, and of their lengths. */
-static void sum_leaf(const pair_side *side, uint32_t place, float sum[4]) {
+/* Sums the normals of a leaf and their lengths. */
+static void sum_leaf_normals(const pair_side *side, uint32_t place, float sum[4]) {
     wide3 corner[3];
     float lane[4][4];
     pair_corners(side, place, corner);
@@ -45,9 +47,10 @@ static void sum_leaf(const pair_side *side, uint32_t place, float sum[4]) {
         sum[k] = lane[k][0] + lane[k][1] + lane[k][2] + lane[k][3];
 }
 
-/* Sums of normals as m and of areas as t, of all slots; children stand behind their parents. */
-static void sum_normals(const disc_maker *maker) {
-    const abut_bvh *bvh = maker->side.bvh;
+/* Stores sums of normals in m and sums of areas in t, for all slots. Children have higher indices
+ * than their parents. */
+static void sum_normals(const disc_builder *builder) {
+    const abut_bvh *bvh = builder->side.bvh;
     for (uint32_t node = bvh->node_count; node-- > 0;)
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
             uint32_t child = bvh->nodes[node].child[slot];
@@ -55,9 +58,9 @@ static void sum_normals(const disc_maker *maker) {
             if (child == ABUT_NONE)
                 continue;
             if (child & BVH_LEAF) {
-                sum_leaf(&maker->side, node * BVH_WIDTH + slot, sum);
+                sum_leaf_normals(&builder->side, node * BVH_WIDTH + slot, sum);
             } else {
-                const pair_disc *below = &maker->list[child];
+                const pair_disc *below = &builder->list[child];
                 for (uint32_t i = 0; i < BVH_WIDTH; i++)
                     if (bvh->nodes[child].child[i] != ABUT_NONE) {
                         for (int axis = 0; axis < 3; axis++)
@@ -66,17 +69,17 @@ static void sum_normals(const disc_maker *maker) {
                     }
             }
             for (int axis = 0; axis < 3; axis++)
-                maker->list[node].m[axis][slot] = sum[axis];
-            maker->list[node].t[slot] = sum[3];
+                builder->list[node].m[axis][slot] = sum[axis];
+            builder->list[node].t[slot] = sum[3];
         }
 }
 
 /* ---- discs ---- */
 
-/* Begins the disc of a slot: along its mean normal, or across its box where that has none. */
-static void level_open(disc_maker *maker, disc_level *level, uint32_t node, uint32_t slot) {
-    const bvh_node *boxes = &maker->side.bvh->nodes[node];
-    const pair_disc *disc = &maker->list[node];
+/* Begins the disc of a slot: along its mean normal, or across its box if there is none. */
+static void begin_disc(disc_builder *builder, disc_bounds *level, uint32_t node, uint32_t slot) {
+    const bvh_node *boxes = &builder->side.bvh->nodes[node];
+    const pair_disc *disc = &builder->list[node];
     float length_sq = 0, half[3];
     int thin = 0;
     level->reach_sq = level->step = 0;
@@ -89,7 +92,7 @@ static void level_open(disc_maker *maker, disc_level *level, uint32_t node, uint
         length_sq += disc->m[axis][slot] * disc->m[axis][slot];
     }
     float length = sqrtf(length_sq);
-    bool flat = length_sq > FLT_MIN && length >= NORMAL_MIN * disc->t[slot];
+    bool flat = length_sq > FLT_MIN && length >= MEAN_NORMAL_MIN * disc->t[slot];
     for (int axis = 0; axis < 3; axis++)
         level->m[axis] = flat ? disc->m[axis][slot] / length : axis == thin;
     level->lo = f4_all(INFINITY);
@@ -97,9 +100,9 @@ static void level_open(disc_maker *maker, disc_level *level, uint32_t node, uint
     level->far_sq = f4_all(0);
 }
 
-static void level_add(disc_level *level, const wide3 corner[3], float step) {
-    wide3 centre = all3(level->centre[0], level->centre[1], level->centre[2]);
-    wide3 m = all3(level->m[0], level->m[1], level->m[2]);
+static void extend_disc(disc_bounds *level, const wide3 corner[3], float step) {
+    wide3 centre = broadcast3(level->centre[0], level->centre[1], level->centre[2]);
+    wide3 m = broadcast3(level->m[0], level->m[1], level->m[2]);
     level->step = step > level->step ? step : level->step;
     for (int k = 0; k < 3; k++) {
         wide3 from = sub3(corner[k], centre);
@@ -110,69 +113,69 @@ static void level_add(disc_level *level, const wide3 corner[3], float step) {
     }
 }
 
-/* Corners are off by less than their step; the rest is rounding. */
-static void level_close(const disc_level *level, pair_disc *disc, uint32_t slot) {
+/* Corners have an error of less than their quantisation step; the rest is rounding. */
+static void finish_disc(const disc_bounds *level, pair_disc *disc, uint32_t slot) {
     f4 zero = f4_all(0);
     float lo = f4_least(level->lo), hi = -f4_least(f4_sub(zero, level->hi));
     float far_sq = -f4_least(f4_sub(zero, level->far_sq));
-    float slack = level->step + DISC_SLACK * (1 + sqrtf(level->reach_sq));
+    float slack = level->step + DISC_ROUNDING * (1 + sqrtf(level->reach_sq));
     for (int axis = 0; axis < 3; axis++)
         disc->m[axis][slot] = level->m[axis];
     disc->s[slot] = (hi + lo) * 0.5f;
     disc->t[slot] = (hi - lo) * 0.5f + slack;
-    disc->r[slot] = sqrtf(far_sq + DISC_SLACK * level->reach_sq) + slack;
+    disc->r[slot] = sqrtf(far_sq + DISC_ROUNDING * level->reach_sq) + slack;
 }
 
-/* Shows the leaves below a node to the discs above them, and makes those below it. */
-static void make_discs(disc_maker *maker, uint32_t node, uint32_t depth) {
-    disc_level *level = &maker->level[depth];
+/* Extends the discs above the leaves below a node, and builds the discs below it. */
+static void build_discs(disc_builder *builder, uint32_t node, uint32_t depth) {
+    disc_bounds *level = &builder->level[depth];
     for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        uint32_t child = maker->side.bvh->nodes[node].child[slot];
+        uint32_t child = builder->side.bvh->nodes[node].child[slot];
         if (child == ABUT_NONE)
             continue;
-        level_open(maker, level, node, slot);
+        begin_disc(builder, level, node, slot);
         if (child & BVH_LEAF) {
             wide3 corner[3];
-            float step = pair_corners(&maker->side, node * BVH_WIDTH + slot, corner);
+            float step = pair_corners(&builder->side, node * BVH_WIDTH + slot, corner);
             for (uint32_t i = 0; i <= depth; i++)
-                level_add(&maker->level[i], corner, step);
+                extend_disc(&builder->level[i], corner, step);
         } else {
-            make_discs(maker, child, depth + 1);
+            build_discs(builder, child, depth + 1);
         }
-        level_close(level, &maker->list[node], slot);
+        finish_disc(level, &builder->list[node], slot);
     }
 }
 
-/* ---- the part of a hierarchy ---- */
+/* ---- attachment of a BVH ---- */
 
-static abut_status create(bvh_part *part, void *owner) {
-    discs_part *discs = (discs_part *)(void *)part;
+static abut_status create_discs(bvh_attachment *attachment, void *owner) {
+    disc_attachment *discs = (disc_attachment *)(void *)attachment;
     const abut_bvh *bvh = owner;
-    disc_maker maker;
-    memset(&maker.side, 0, sizeof maker.side);
-    maker.side.bvh = bvh;
-    maker.side.unit = 1;
-    discs->list = abuti_allocate_zeroed(part->context, bvh->node_count, sizeof *discs->list);
+    disc_builder builder;
+    memset(&builder.side, 0, sizeof builder.side);
+    builder.side.bvh = bvh;
+    builder.side.unit = 1;
+    discs->list = abuti_allocate_zeroed(attachment->context, bvh->node_count, sizeof *discs->list);
     if (!discs->list)
         return ABUT_ERROR_MEMORY;
-    maker.list = discs->list;
-    sum_normals(&maker);
-    make_discs(&maker, 0, 0);
+    builder.list = discs->list;
+    sum_normals(&builder);
+    build_discs(&builder, 0, 0);
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
-    discs_part *discs = (discs_part *)(void *)part;
-    abuti_release(part->context, discs->list);
+static void destroy_discs(bvh_attachment *attachment) {
+    disc_attachment *discs = (disc_attachment *)(void *)attachment;
+    abuti_release(attachment->context, discs->list);
     discs->list = NULL;
 }
 
-static const bvh_part_kind discs_kind = {sizeof(discs_part), create, abuti_bvh_part_forget,
-                                         destroy};
+static const bvh_attachment_kind discs_kind = {sizeof(disc_attachment), create_discs,
+                                               abuti_bvh_discard_attachment, destroy_discs};
 
 const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps) {
-    bvh_part *part =
-        abuti_bvh_part_earned(bvh, &discs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_steps, steps,
-                              (size_t)STEPS_A_LEAF * bvh->leaf_count);
-    return part ? ((const discs_part *)(const void *)part)->list : NULL;
+    bvh_attachment *attachment =
+        abuti_bvh_earn_attachment(bvh, &discs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_steps,
+                                  steps, (size_t)STEPS_PER_LEAF * bvh->leaf_count);
+    return attachment ? ((const disc_attachment *)(const void *)attachment)->list : NULL;
 }

@@ -2,20 +2,21 @@
  *
  * Broad phase by sort and sweep (Baraff 1992, section 5.2): the bounding boxes of a configuration
  * are sorted along the axis on which their centres vary most, and each is compared with those that
- * begin before it ends. This needs no memory beyond the boxes and costs some 10 ns an object and
- * 2 ns a comparison, which is less than one narrow-phase test for the tens to thousands of objects
- * that robots and assemblies have; <abut/world.h> has a tree for more. A box is the bounding box of
- * the mesh, rotated, plus a bound of the rounding of posed vertices, so no pair is missed.
+ * begin before it ends. This needs no memory except the boxes and costs some 10 ns per object and 2
+ * ns per comparison. That is less than one narrow-phase test for the tens to thousands of objects
+ * of robots and assemblies; <abut/world.h> has a tree for more. A box is the bounding box of the
+ * mesh, rotated, plus a bound of the rounding of posed vertices, so no pair is missed.
  *
- * Where few objects are tested against many that are not tested against each other, as a tool among
+ * If few objects are tested against many that are not tested against each other, as a tool among
  * obstacles, boxes of the few are compared with all others instead, without sorting.
  *
- * The closest pair is found by lower bounds: the distance of one pair of neighbours along the axis
- * is an upper bound; pairs whose boxes are closer are tested in the order of the distances of their
+ * The closest pair is found by lower bounds. The distance of one pair of neighbours along the axis
+ * is an upper bound. Pairs whose boxes are closer are tested in the order of the distances of their
  * boxes, until that exceeds the shortest distance found.
  *
- * Configurations are independent of each other: each is the work of one thread, in an order that
- * depends on its boxes alone. */
+ * Configurations are independent: each is computed by one thread, in an order that depends on its
+ * boxes only.
+ */
 #include "pair/pair.h"
 
 #include "base/sort.h"
@@ -24,18 +25,18 @@
 #include <stdatomic.h>
 
 /* A task reuses the boxes of objects that do not move, and its memory. */
-enum { CONFIGURATIONS_A_TASK = 16, TASKS_A_REPORT = 64 };
+enum { CONFIGURATIONS_PER_TASK = 16, TASKS_PER_REPORT = 64 };
 /* Up to this many objects are sorted by insertion, which is then faster than a radix sort. */
 enum { INSERTION_SORT_MAX = 64 };
 /* Up to this many objects are compared with all others without sorting. */
-enum { ACTIVE_MAX = 32 };
-/* How far along the axis a first pair is searched for. */
-enum { NEIGHBOURS = 16 };
+enum { ACTIVE_OBJECTS_MAX = 32 };
+/* The number of neighbours along the axis among which the first pair is chosen. */
+enum { AXIS_NEIGHBOURS = 16 };
 
 /* The bounding box of an object before its pose. */
 typedef struct group_bounds {
     vec3 centre, half;
-    double largest; /* coordinate, in magnitude */
+    double largest; /* the largest absolute coordinate */
 } group_bounds;
 
 typedef enum group_mode { GROUP_ANY, GROUP_LIST, GROUP_DISTANCE } group_mode;
@@ -47,15 +48,15 @@ typedef struct group_call {
     abut_context *context;
     group_bounds *bounds; /* of each object */
     uint64_t *ignored;    /* pairs as pair_key(), sorted */
-    /* if few objects take part in all pairs: these, otherwise 0 */
-    uint32_t active[ACTIVE_MAX], active_count;
-    bool *any; /* or */
+    /* if few objects are part of all pairs: these; otherwise empty */
+    uint32_t active[ACTIVE_OBJECTS_MAX], active_count;
+    bool *any; /* one of these two outputs is set */
     abut_pair_group_closest *closest;
     abuti_vector hits; /* of abut_pair_group_hit, in order */
     /* of the configurations that are tested now */
     size_t begin;
-    abuti_vector chunk_hits[TASKS_A_REPORT];
-    atomic_uint failure, doubt;
+    abuti_vector chunk_hits[TASKS_PER_REPORT];
+    atomic_uint failure, flags;
 } group_call;
 
 typedef struct group_candidate {
@@ -66,7 +67,7 @@ typedef struct group_candidate {
 /* The memory of a task. */
 typedef struct group_scratch {
     box3 *boxes;
-    sort_key *keys;        /* room for two for each object */
+    sort_key *keys;        /* two for each object */
     const sort_key *order; /* objects by the lower end of their boxes along the axis */
     int axis;
     abuti_vector candidates; /* of group_candidate */
@@ -106,8 +107,8 @@ static bool is_allowed(const abut_pair_object *p, const abut_pair_object *q) {
     return (!p->mask || p->mask & group_q) && (!q->mask || q->mask & group_p);
 }
 
-/* Finds the objects of which every pair has one, if they are few: all but those of one group and
- * mask that are not tested against each other. */
+/* Finds the objects such that every tested pair has one of them, if they are few: all objects
+ * except those of one group and mask that are not tested against each other. */
 static void find_active(group_call *call) {
     const abut_pair_object *objects = call->group.objects, *passive = NULL;
     uint32_t count = call->group.object_count;
@@ -117,7 +118,7 @@ static void find_active(group_call *call) {
     for (uint32_t i = 0; i < count && passive; i++) {
         if (objects[i].group == passive->group && objects[i].mask == passive->mask)
             continue;
-        if (call->active_count == ACTIVE_MAX) {
+        if (call->active_count == ACTIVE_OBJECTS_MAX) {
             call->active_count = 0;
             return;
         }
@@ -137,7 +138,7 @@ static box3 posed_box(const group_bounds *bounds, const abut_pose *at) {
                   fabs(m->row[1].x) * h.x + fabs(m->row[1].y) * h.y + fabs(m->row[1].z) * h.z,
                   fabs(m->row[2].x) * h.x + fabs(m->row[2].y) * h.y + fabs(m->row[2].z) * h.z);
     }
-    /* as pair_frame.doubt: 2^8 roundings of the largest coordinate on the way to the pose */
+    /* as pair_frame.position_error: 2^8 roundings of the largest coordinate during the motion */
     double pad = 0x1p-45 * (bounds->largest + v3_max_abs(motion.translation));
     half = v3_add(half, v3(pad, pad, pad));
     return (box3){v3_sub(centre, half), v3_add(centre, half)};
@@ -156,7 +157,7 @@ static double box_distance(const box3 *a, const box3 *b) {
 /* The axis along which the centres of the boxes vary most. */
 static int widest_axis(const box3 *boxes, uint32_t count) {
     int widest = 0;
-    double most = -1;
+    double spread = -1;
     for (int axis = 0; axis < 3; axis++) {
         double lo = INFINITY, hi = -INFINITY;
         for (uint32_t i = 0; i < count; i++) {
@@ -164,16 +165,16 @@ static int widest_axis(const box3 *boxes, uint32_t count) {
             lo = real_min(lo, centre);
             hi = real_max(hi, centre);
         }
-        widest = hi - lo > most ? axis : widest;
-        most = real_max(most, hi - lo);
+        widest = hi - lo > spread ? axis : widest;
+        spread = real_max(spread, hi - lo);
     }
     return widest;
 }
 
-/* A number that orders doubles as they are ordered; none is NaN. */
-static uint64_t sortable(double x) {
+/* An integer with the order of the doubles; none is NaN. */
+static uint64_t sort_key_of(double x) {
     uint64_t bits;
-    x += 0.0; /* -0 is 0 */
+    x += 0.0; /* turns -0 into 0 */
     memcpy(&bits, &x, sizeof bits);
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
@@ -182,7 +183,7 @@ static void sort_boxes(const group_call *call, group_scratch *s) {
     uint32_t count = call->group.object_count;
     s->axis = widest_axis(s->boxes, count);
     for (uint32_t i = 0; i < count; i++) {
-        sort_key key = {sortable(v3_get(s->boxes[i].lo, s->axis)), i};
+        sort_key key = {sort_key_of(v3_get(s->boxes[i].lo, s->axis)), i};
         uint32_t place = i;
         if (count <= INSERTION_SORT_MAX)
             for (; place && s->keys[place - 1].key > key.key; place--)
@@ -193,10 +194,10 @@ static void sort_boxes(const group_call *call, group_scratch *s) {
         count <= INSERTION_SORT_MAX ? s->keys : abuti_sort_by_key(s->keys, s->keys + count, count);
 }
 
-/* Bounding boxes of a configuration, sorted if that is needed. Those of objects that do not move
- * are those of the configuration before. */
-static void place_boxes(const group_call *call, group_scratch *s, size_t configuration,
-                        bool is_first) {
+/* Computes the bounding boxes of a configuration, sorted if needed. Boxes of objects that do not
+ * move are kept from the configuration before. */
+static void compute_boxes(const group_call *call, group_scratch *s, size_t configuration,
+                          bool is_first) {
     for (uint32_t i = 0; i < call->group.object_count; i++)
         if (is_first || (call->group.objects[i].poses && call->group.objects[i].stride)) {
             abut_posed posed = object_at(call, i, configuration);
@@ -268,16 +269,16 @@ static abut_status test_pair(group_call *call, size_t configuration, const group
                              double margin, bool *touch) {
     abut_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
     abut_pair_relation relation = ABUT_PAIR_APART;
-    unsigned doubt = 0;
+    unsigned flags = 0;
     abut_status status;
     if (margin > 0)
-        status = abuti_pair_within(&a, &b, margin, call->group.surface_only, NULL, touch, &doubt);
+        status = abuti_pair_within(&a, &b, margin, call->group.surface_only, NULL, touch, &flags);
     else {
-        status = abuti_pair_overlap(&a, &b, call->group.surface_only, NULL, &relation, &doubt);
+        status = abuti_pair_overlap(&a, &b, call->group.surface_only, NULL, &relation, &flags);
         *touch = relation != ABUT_PAIR_APART;
     }
-    if (doubt)
-        atomic_fetch_or(&call->doubt, doubt);
+    if (flags)
+        atomic_fetch_or(&call->flags, flags);
     return status;
 }
 
@@ -313,8 +314,8 @@ static bool candidate_after(const void *one, const void *other) {
     return pair_key(p->a, p->b) > pair_key(q->a, q->b);
 }
 
-/* The pair with the closest boxes among those of each object and the `reach` next along the axis,
- * or among all pairs of active objects. False if none of them is tested. */
+/* Finds the pair with the closest boxes among those of each object and the next `reach` along the
+ * axis, or among all pairs of active objects. Returns false if none of them is tested. */
 static bool find_neighbours(const group_call *call, const group_scratch *s, uint32_t reach,
                             group_candidate *best) {
     uint32_t count = call->group.object_count;
@@ -356,7 +357,7 @@ static abut_status find_closest(group_call *call, group_scratch *s, size_t confi
     closest.separation.triangle_a = closest.separation.triangle_b = ABUT_NONE;
     closest.separation.distance = INFINITY;
     abut_status status = ABUT_OK;
-    if (find_neighbours(call, s, NEIGHBOURS, &first) ||
+    if (find_neighbours(call, s, AXIS_NEIGHBOURS, &first) ||
         find_neighbours(call, s, call->group.object_count, &first)) {
         status = measure_pair(call, configuration, &first, &closest);
         status = status ? status : find_candidates(call, s, closest.separation.distance);
@@ -364,14 +365,14 @@ static abut_status find_closest(group_call *call, group_scratch *s, size_t confi
         if (!status && closest.separation.distance > 0)
             abuti_sort_items(list, s->candidates.count, sizeof *list, candidate_after);
         for (size_t i = 0; i < s->candidates.count && !status; i++) {
-            double least = closest.separation.distance;
+            double shortest = closest.separation.distance;
             bool nearer = false;
-            if (list[i].bound >= least)
+            if (list[i].bound >= shortest)
                 break;
             if (list[i].a == first.a && list[i].b == first.b)
                 continue;
-            /* whether it is nearer takes a tenth of the time of the distance */
-            status = test_pair(call, configuration, &list[i], least, &nearer);
+            /* the test costs a tenth of the distance */
+            status = test_pair(call, configuration, &list[i], shortest, &nearer);
             if (!status && nearer)
                 status = measure_pair(call, configuration, &list[i], &closest);
         }
@@ -399,7 +400,7 @@ static void configurations_task(void *data, size_t chunk, size_t begin, size_t e
     abut_status status = s.boxes && s.keys ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = begin; i < end && !status; i++) {
         size_t configuration = call->begin + i;
-        place_boxes(call, &s, configuration, i == begin);
+        compute_boxes(call, &s, configuration, i == begin);
         status = call->mode == GROUP_DISTANCE ? find_closest(call, &s, configuration)
                                               : test_candidates(call, &s, configuration, hits);
     }
@@ -410,10 +411,10 @@ static void configurations_task(void *data, size_t chunk, size_t begin, size_t e
         atomic_store(&call->failure, (unsigned)status);
 }
 
-/* Moves the hits of the tasks of a block to the end of all. */
+/* Appends the hits of the tasks of a block. */
 static abut_status collect_hits(group_call *call) {
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < TASKS_A_REPORT; i++) {
+    for (size_t i = 0; i < TASKS_PER_REPORT; i++) {
         abuti_vector *part = &call->chunk_hits[i];
         if (!status && part->count) {
             size_t wanted = call->hits.count + part->count;
@@ -432,12 +433,12 @@ static abut_status collect_hits(group_call *call) {
 }
 
 static abut_status run_configurations(group_call *call) {
-    const size_t most = (size_t)CONFIGURATIONS_A_TASK * TASKS_A_REPORT;
+    const size_t block_size = (size_t)CONFIGURATIONS_PER_TASK * TASKS_PER_REPORT;
     size_t count = call->group.configuration_count;
     abut_status status = ABUT_OK;
-    for (call->begin = 0; call->begin < count && !status; call->begin += most) {
-        size_t here = count - call->begin < most ? count - call->begin : most;
-        status = abuti_parallel_try(call->context, "pairs", here, CONFIGURATIONS_A_TASK,
+    for (call->begin = 0; call->begin < count && !status; call->begin += block_size) {
+        size_t block_count = count - call->begin < block_size ? count - call->begin : block_size;
+        status = abuti_parallel_try(call->context, "pairs", block_count, CONFIGURATIONS_PER_TASK,
                                     configurations_task, call);
         if (status)
             return status;
@@ -445,13 +446,14 @@ static abut_status run_configurations(group_call *call) {
         if (failure == ABUT_ERROR_CANCELLED)
             return abuti_stop_status("pairs");
         if (failure) /* the message of a worker is on its own thread */
-            return abuti_fail((abut_status)failure,
-                              "%s: out of memory for pairs, a pose far away or the parts of a mesh",
-                              call->function);
+            return abuti_fail(
+                (abut_status)failure,
+                "%s: out of memory for pairs, a distant pose or the components of a mesh",
+                call->function);
         status = collect_hits(call);
         status = status ? status
                         : abuti_progress(call->context, "pairs",
-                                         (double)(call->begin + here) / (double)count);
+                                         (double)(call->begin + block_count) / (double)count);
     }
     return status;
 }
@@ -462,9 +464,9 @@ static abut_status check_object(const group_call *call, uint32_t index) {
     const abut_pair_object *object = &call->group.objects[index];
     char what[64];
     if (!object->bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the hierarchy of object %u is null",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: objects[%u].bvh is null; pass a BVH",
                           call->function, index);
-    abut_status status = abuti_bvh_host(object->bvh);
+    abut_status status = abuti_bvh_ensure_host(object->bvh);
     abut_box box = status ? (abut_box){{0, 0, 0}, {0, 0, 0}} : object->bvh->mesh->bounds;
     double largest = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
     size_t poses = !object->poses ? 0 : object->stride ? call->group.configuration_count : 1;
@@ -530,28 +532,28 @@ static abut_status prepare_group(group_call *call) {
 static abut_status run_group(group_call *call, const abut_pair_group *group, const void *out,
                              const char *out_name) {
     atomic_init(&call->failure, ABUT_OK);
-    atomic_init(&call->doubt, 0);
+    atomic_init(&call->flags, 0);
     abut_status status = check_group(call, group, out, out_name);
     if (status)
         return status;
     status = prepare_group(call);
     status = status ? status : run_configurations(call);
-    for (size_t i = 0; i < TASKS_A_REPORT; i++)
+    for (size_t i = 0; i < TASKS_PER_REPORT; i++)
         abuti_release(call->context, call->chunk_hits[i].data);
     ABUTI_RELEASE(call->context, call->bounds, call->ignored);
     return status;
 }
 
-/* The least reliable of all tests, which are not of one pair. */
+/* The lowest reliability of all tests; the message does not name a pair. */
 static abut_reliability reliability_of_group(const group_call *call) {
-    const unsigned doubt = atomic_load(&call->doubt);
-    if (doubt / PAIR_FLIPS % 4)
-        return abuti_unfit("Neighbouring triangles of an object face opposite ways, so what is "
-                           "inside it is not known: orient the mesh first.");
-    if (doubt / PAIR_HOLES % 4)
-        return abuti_limited("An object is not closed, so what is inside it is a guess near its "
+    const unsigned flags = atomic_load(&call->flags);
+    if (flags / PAIR_FLIPS % 4)
+        return abuti_unfit("Neighbouring triangles of an object face opposite ways, so its "
+                           "interior is unknown: orient the mesh first.");
+    if (flags / PAIR_HOLES % 4)
+        return abuti_limited("An object is not closed, so its interior is a guess near its "
                              "holes and extra faces: close it, or count surfaces only.");
-    return abuti_guaranteed("The answer is exact.");
+    return abuti_guaranteed("The result is exact.");
 }
 
 /* ---- public ---- */
@@ -576,7 +578,7 @@ abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity
     if (!status)
         *count = found;
     if (!status && found > capacity)
-        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: %zu pairs touch, but there is room for %llu",
+        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: %zu pairs touch, but the capacity is %llu",
                             __func__, found, (unsigned long long)capacity);
     else if (!status && found)
         memcpy(hits, call.hits.data, found * sizeof *hits);

@@ -1,44 +1,47 @@
-/* Triangles of two posed meshes that intersect: one pair, or all. intersect_lanes.c finds those
- * that may, and here they are asked exactly. */
+/* Triangles of two posed meshes that intersect: one pair, or all. intersect_lanes.c finds candidate
+ * pairs; the exact predicate decides them here. */
 #include "pair/intersect.h"
 
 #include "geom/intersect_shared.h"
 
 #include <math.h>
 
-/* Whether one triangle is beyond the other along a direction; in doubt not. A sum of three products
- * is off by less than three roundings of the largest coordinate and of what the direction has. */
-static bool is_beyond(vec3 way, const abut_triangle *a, const abut_triangle *b) {
-    double low = v3_dot(way, a->corner[0]), high = v3_dot(way, b->corner[0]);
+/* Whether one triangle is certainly beyond the other along a direction. A sum of three products has
+ * an error of less than three roundings of the largest coordinate times the length of the
+ * direction. */
+static bool is_separated_along(vec3 direction, const abut_triangle *a, const abut_triangle *b) {
+    double low = v3_dot(direction, a->corner[0]), high = v3_dot(direction, b->corner[0]);
     double size = v3_max_abs(a->corner[0]) + v3_max_abs(b->corner[0]);
     for (int k = 1; k < 3; k++) {
-        low = real_min(low, v3_dot(way, a->corner[k]));
-        high = real_max(high, v3_dot(way, b->corner[k]));
+        low = real_min(low, v3_dot(direction, a->corner[k]));
+        high = real_max(high, v3_dot(direction, b->corner[k]));
         size = real_max(size, v3_max_abs(a->corner[k]) + v3_max_abs(b->corner[k]));
     }
-    return low - high > 0x1p-49 * size * (fabs(way.x) + fabs(way.y) + fabs(way.z));
+    return low - high >
+           0x1p-49 * size * (fabs(direction.x) + fabs(direction.y) + fabs(direction.z));
 }
 
-/* The end of a triangle along the way: the low one of a, the high one of b. */
-static double end_along(const pair_frame *frame, int k, uint32_t triangle) {
+/* The end of a triangle along the expected direction: the lower one of a, the upper one of b. */
+static double end_coordinate(const pair_frame *frame, int k, uint32_t triangle) {
     const abut_mesh *mesh = frame->side[k].bvh->mesh;
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
     double h[3];
     for (int i = 0; i < 3; i++)
-        h[i] = v3_dot(frame->own_way[k], mesh->positions[corner[i]]);
+        h[i] = v3_dot(frame->own_direction[k], mesh->positions[corner[i]]);
     return frame->origin_along[k] +
            (k ? real_max(real_max(h[0], h[1]), h[2]) : real_min(real_min(h[0], h[1]), h[2]));
 }
 
-bool abuti_pair_meet_exactly(meet_search *s, uint32_t a, uint32_t b) {
-    /* First without moving them. The doubt of a vertex counts for less than twice as much along a
-     * unit vector, and is far beyond the rounding of these sums. */
-    if (end_along(s->frame, 0, a) - end_along(s->frame, 1, b) > 4 * s->frame->doubt)
+bool abuti_pair_intersect_exactly(intersect_search *s, uint32_t a, uint32_t b) {
+    /* First without transforming them. The error of a vertex counts less than twice along a unit
+     * vector, and is far larger than the rounding of these sums. */
+    if (end_coordinate(s->frame, 0, a) - end_coordinate(s->frame, 1, b) >
+        4 * s->frame->position_error)
         return false;
     abut_triangle at_a = pair_triangle(&s->frame->side[0], a);
     abut_triangle at_b = pair_triangle(&s->frame->side[1], b);
     abut_segment segment;
-    if (is_beyond(s->frame->way, &at_a, &at_b))
+    if (is_separated_along(s->frame->direction, &at_a, &at_b))
         return false;
     abut_intersection meeting =
         triangle_triangle_intersect(at_a, at_b, s->count < s->capacity ? &segment : NULL);
@@ -49,37 +52,37 @@ bool abuti_pair_meet_exactly(meet_search *s, uint32_t a, uint32_t b) {
         s->triangle[1] = b;
     }
     if (s->count < s->capacity) {
-        abut_pair_intersection *found = &s->meetings[s->count];
+        abut_pair_intersection *found = &s->pairs[s->count];
         found->triangle_a = a;
         found->triangle_b = b;
         found->kind = meeting;
         found->segment = segment;
     }
     s->count++;
-    return !s->all;
+    return !s->find_all;
 }
 
-static void run(meet_search *s) {
-    if (s->frame->reach <= PAIR_FAR)
-        ABUTI_BY_LANES(abuti_pair_meet)(s);
+static void run_traversal(intersect_search *s) {
+    if (s->frame->reach <= PAIR_FAR_DISTANCE)
+        ABUTI_BY_LANES(abuti_pair_intersect)(s);
 }
 
-bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]) {
-    meet_search s = {.frame = frame};
-    run(&s);
+bool abuti_pair_find_intersection(const pair_frame *frame, uint32_t triangle[2]) {
+    intersect_search s = {.frame = frame};
+    run_traversal(&s);
     triangle[0] = s.triangle[0];
     triangle[1] = s.triangle[1];
     return s.count > 0;
 }
 
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity,
-                         abut_pair_intersection *meetings) {
-    meet_search s = {.frame = frame, .all = true, .capacity = capacity, .meetings = meetings};
-    run(&s);
+uint64_t abuti_pair_list_intersections(const pair_frame *frame, uint64_t capacity,
+                                       abut_pair_intersection *pairs) {
+    intersect_search s = {.frame = frame, .find_all = true, .capacity = capacity, .pairs = pairs};
+    run_traversal(&s);
     return s.count;
 }
 
 void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *data) {
-    meet_search s = {.frame = frame, .visit = visit, .data = data};
-    run(&s);
+    intersect_search s = {.frame = frame, .visit = visit, .data = data};
+    run_traversal(&s);
 }

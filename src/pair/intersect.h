@@ -1,26 +1,28 @@
-/* What the traversal of two hierarchies for triangles that meet (intersect_lanes.c) is asked, and
- * tells (intersect.c). */
+/* Input and output of the traversal of two BVHs for intersecting triangles: intersect_lanes.c finds
+ * candidate pairs, intersect.c decides them. */
 #ifndef ABUTI_PAIR_INTERSECT_H
 #define ABUTI_PAIR_INTERSECT_H
 
 #include "pair/pair.h"
 
-typedef struct meet_search {
+typedef struct intersect_search {
     const pair_frame *frame;
-    bool all; /* or only the first */
+    bool find_all; /* otherwise only the first pair */
     uint64_t capacity, count;
-    abut_pair_intersection *meetings;
-    uint32_t triangle[2]; /* the first */
-    pair_visit *visit;    /* told of pairs that may meet, instead of asking exactly; or null */
+    abut_pair_intersection *pairs;
+    uint32_t triangle[2]; /* the first pair */
+    pair_visit *visit;    /* receives candidate pairs instead of the exact test; or null */
     void *data;
-} meet_search;
+} intersect_search;
 
-/* Asks exactly whether two triangles meet, and notes them; true where the search is over. */
-bool abuti_pair_meet_exactly(meet_search *s, uint32_t a, uint32_t b);
+/* Tests exactly whether two triangles intersect, and records them. Returns true if the search is
+ * finished. */
+bool abuti_pair_intersect_exactly(intersect_search *s, uint32_t a, uint32_t b);
 
-/* intersect_lanes.c; ABUTI_BY_LANES(abuti_pair_meet) is the quickest that runs here. */
-void abuti_pair_meet_4(meet_search *s);
-void abuti_pair_meet_8(meet_search *s);
-void abuti_pair_meet_16(meet_search *s);
+/* intersect_lanes.c; ABUTI_BY_LANES(abuti_pair_intersect) is the fastest that this processor can
+ * run. */
+void abuti_pair_intersect_4(intersect_search *s);
+void abuti_pair_intersect_8(intersect_search *s);
+void abuti_pair_intersect_16(intersect_search *s);
 
 #endif

@@ -1,67 +1,72 @@
-/* Traversal of two hierarchies for triangles that may intersect, compiled for 4, 8 and 16 lanes.
+/* Traversal of two BVHs for triangles that may intersect, compiled for 4, 8 and 16 lanes.
  *
- * Method: both hierarchies at once, depth first. Where two boxes are of like size, the children of
- * both are tried, four against four, else those of the larger one: on the face axes of both sides
- * (Gottschalk and others 1996, "OBBTree: a hierarchical structure for rapid interference
- * detection"), in floats with a pad. Pairs of leaves, four triangles by four, then drop those where
- * boxes are apart or the plane of one has the other on one side beyond doubt, corners taken from
- * the blocks. What remains is asked exactly (intersect.c), or told to the caller.
+ * Method: both BVHs at once, depth-first. If two boxes have similar sizes, the children of both are
+ * tested, four against four; otherwise those of the larger one. The tests are on the face axes of
+ * both sides (Gottschalk and others 1996, "OBBTree: a hierarchical structure for rapid interference
+ * detection"), in floats with padding. In pairs of leaves, four triangles by four, those pairs are
+ * culled whose boxes are apart or for which the plane of one triangle has the other on one side by
+ * more than the error, with the quantised corners of leaves. The remaining pairs are tested exactly
+ * (intersect.c) or reported to the caller.
  *
- * The doubt of a plane: let d bound by how much each coordinate of a corner is wrong, e1, e2 the
- * edges of the triangle, n = e1 x e2 and w a corner of the other from one of its own. Edges and w
- * are off by 2d on each axis, n by 4d (|e1| + |e2|) + 8d^2 (largest coordinates), and n . w by
+ * The error of a plane: let d bound the error of each coordinate of a corner, e1 and e2 be the
+ * edges of the triangle, n = e1 x e2, and w the vector from one of its corners to a corner of the
+ * other. Edges and w have errors of 2d on each axis, n of 4d (|e1| + |e2|) + 8d^2 (largest
+ * coordinates), and n . w of
  *   2d |n|_1 + (4d (|e1| + |e2|) + 8d^2) (|w|_1 + 6d).
- * The rounding of these products is far below, since d is at least 2^8 roundings of a float;
- * whether products are rounded before they are added does not matter.
+ * The rounding of these products is far smaller, since d is at least 2^8 roundings of a float. It
+ * does not matter whether products are rounded before they are added.
  *
  * Lanes: group i of four lanes is child or triangle i of a, lane j of a group that of b. With fewer
- * than sixteen lanes groups follow each other. */
+ * than sixteen lanes groups are processed in sequence.
+ */
 #include "pair/intersect.h"
 #include "pair/leaf.h"
+
+#include <assert.h>
 
 #define BY_LANES_(name, lanes) name##_##lanes
 #define BY_LANES__(name, lanes) BY_LANES_(name, lanes)
 #define BY_LANES(name) BY_LANES__(name, LANES)
 
-/* A step down both hierarchies takes a pair and puts at most sixteen back; two steps down one of
- * them leave fewer. */
-#define MEET_STACK (15 * BVH_DEPTH + 16)
-/* Boxes this many times as large are opened alone. */
-#define UNLIKE 3.0f
+/* A step into both BVHs pops a pair and pushes at most sixteen; two steps into one BVH push fewer.
+ */
+#define INTERSECT_STACK (15 * BVH_DEPTH + 16)
+/* If one box is larger by this factor, only its node is opened. */
+#define OPEN_ONE_SIZE_RATIO 3.0f
 
-enum { MEET_LEAVES = 32 }; /* of each side that are kept */
+enum { CACHED_LEAVES = 32 }; /* of each side */
 
-typedef struct pending {
-    float depth;   /* the largest gap between two boxes, none above 0 */
-    float size[2]; /* of both */
+typedef struct pending_pair {
+    float depth;   /* the largest gap between two boxes, at most 0 */
+    float size[2]; /* of both boxes */
     uint32_t place[2];
-} pending;
+} pending_pair;
 
 /* The four triangles of a leaf along the axes of a: corners, boxes, planes. */
-typedef struct meet_leaf {
+typedef struct cached_leaf {
     uint32_t leaf, fill;
     float step;
     float corner[3][3][4], normal[3][4];
     float lo[3][4], hi[3][4];
-    float least[3], most[3];         /* of these */
-    float normal_doubt[4], slope[4]; /* as plane_of() has them of corners without doubt */
-} meet_leaf;
+    float all_lo[3], all_hi[3];      /* bounds of all four */
+    float normal_error[4], slope[4]; /* as plane_of() returns them for corners without error */
+} cached_leaf;
 
-typedef struct meet_walk {
-    meet_search *s;
+typedef struct intersect_traversal {
+    intersect_search *s;
     const pair_frame *frame;
-    bool directed, sorted; /* the deepest pairs first */
+    bool has_direction, deepest_first; /* visit the deepest pairs first */
     uint32_t used;
-    pending stack[MEET_STACK];
-    uint32_t kept[2][MEET_LEAVES]; /* leaves of each side, in the place of their lowest bits */
-    meet_leaf leaves[2][MEET_LEAVES];
-} meet_walk;
+    pending_pair stack[INTERSECT_STACK];
+    uint32_t cached[2][CACHED_LEAVES]; /* leaves of each side, direct-mapped by their lowest bits */
+    cached_leaf leaves[2][CACHED_LEAVES];
+} intersect_traversal;
 
-/* Numbers of a, one a group from the first on; numbers of b, repeated in all groups. */
-static inline fw of_a(const float number[4], uint32_t first) {
+/* Four numbers of a, one per group from `first` on; four numbers of b, repeated in all groups. */
+static inline fw spread_a(const float number[4], uint32_t first) {
     return fw_groups(number + first);
 }
-static inline fw of_b(const float number[4]) {
+static inline fw repeat_b(const float number[4]) {
     return fw_repeat(f4_load(number));
 }
 
@@ -73,69 +78,68 @@ static inline void store3(float to[3][4], wide3 v) {
     f4_store(to[2], v.z);
 }
 
-/* The leaf at a place, of those that were met lately or made anew. */
-static inline const meet_leaf *leaf_at(meet_walk *w, int k, uint32_t place) {
+/* The leaf at a place, from the cache or loaded into it. */
+static inline const cached_leaf *find_leaf(intersect_traversal *w, int k, uint32_t place) {
     const pair_side *side = w->frame->side;
     uint32_t number = pair_child(&side[k], place) & ~BVH_LEAF;
-    meet_leaf *leaf = &w->leaves[k][number % MEET_LEAVES];
-    if (w->kept[k][number % MEET_LEAVES] == number)
+    cached_leaf *leaf = &w->leaves[k][number % CACHED_LEAVES];
+    if (w->cached[k][number % CACHED_LEAVES] == number)
         return leaf;
-    w->kept[k][number % MEET_LEAVES] = number;
+    w->cached[k][number % CACHED_LEAVES] = number;
     leaf->leaf = number;
     leaf->fill = bvh_leaf_fill(side[k].bvh, number);
     wide3 corner[3];
     leaf->step = pair_corners(&side[k], place, corner);
     for (int i = 0; i < 3; i++) {
-        corner[i] = k ? pair_turn4(&side[0], corner[i]) : corner[i];
+        corner[i] = k ? pair_transform4(&side[0], corner[i]) : corner[i];
         store3(leaf->corner[i], corner[i]);
     }
-    wide3 lo = least3(least3(corner[0], corner[1]), corner[2]);
-    wide3 hi = most3(most3(corner[0], corner[1]), corner[2]);
+    wide3 lo = min3(min3(corner[0], corner[1]), corner[2]);
+    wide3 hi = max3(max3(corner[0], corner[1]), corner[2]);
     store3(leaf->lo, lo);
     store3(leaf->hi, hi);
     for (int axis = 0; axis < 3; axis++) {
-        leaf->least[axis] = f4_least(f4_load(leaf->lo[axis]));
-        leaf->most[axis] = -f4_least(f4_sub(f4_all(0), f4_load(leaf->hi[axis])));
+        leaf->all_lo[axis] = f4_least(f4_load(leaf->lo[axis]));
+        leaf->all_hi[axis] = -f4_least(f4_sub(f4_all(0), f4_load(leaf->hi[axis])));
     }
     wide_plane plane = plane_of(sub3(corner[1], corner[0]), sub3(corner[2], corner[0]), f4_all(0));
     store3(leaf->normal, plane.n);
-    f4_store(leaf->normal_doubt, plane.n_doubt);
+    f4_store(leaf->normal_error, plane.n_error);
     f4_store(leaf->slope, plane.slope);
     return leaf;
 }
 
-/* The longest way from a point of two leaves to another, as a sum of magnitudes. */
-static inline float reach_of(const meet_leaf *a, const meet_leaf *b) {
+/* The largest 1-norm of a vector between points of two leaves. */
+static inline float max_offset(const cached_leaf *a, const cached_leaf *b) {
     float sum = 0;
     for (int axis = 0; axis < 3; axis++)
-        sum += (a->most[axis] > b->most[axis] ? a->most[axis] : b->most[axis]) -
-               (a->least[axis] < b->least[axis] ? a->least[axis] : b->least[axis]);
+        sum += (a->all_hi[axis] > b->all_hi[axis] ? a->all_hi[axis] : b->all_hi[axis]) -
+               (a->all_lo[axis] < b->all_lo[axis] ? a->all_lo[axis] : b->all_lo[axis]);
     return sum;
 }
 
-/* Which of four triangles a and four b have boxes that may meet: bit 4 i + j for triangle i of a
- * and j of b. */
-static inline unsigned boxes_cross(const meet_leaf *a, const meet_leaf *b, float doubt) {
+/* The pairs of triangles whose boxes may overlap: bit 4 i + j for triangle i of a and j of b. */
+static inline unsigned overlapping_boxes(const cached_leaf *a, const cached_leaf *b, float error) {
     unsigned bits = 0;
     for (uint32_t first = 0; first < 4; first += WIDE_GROUPS) {
         fw gap = fw_all(-INFINITY);
         for (int axis = 0; axis < 3; axis++) {
-            gap = fw_max(gap, fw_sub(of_b(b->lo[axis]), of_a(a->hi[axis], first)));
-            gap = fw_max(gap, fw_sub(of_a(a->lo[axis], first), of_b(b->hi[axis])));
+            gap = fw_max(gap, fw_sub(repeat_b(b->lo[axis]), spread_a(a->hi[axis], first)));
+            gap = fw_max(gap, fw_sub(spread_a(a->lo[axis], first), repeat_b(b->hi[axis])));
         }
-        bits |= mw_bits(fw_less_equal(gap, fw_all(doubt))) << 4 * first;
+        bits |= mw_bits(fw_less_equal(gap, fw_all(error))) << 4 * first;
     }
     return bits;
 }
 
-/* Those of which the first is not beyond the second along the way. A corner is off by the doubt on
- * each axis, which counts for less than twice as much along a unit vector. */
-static inline unsigned not_beyond_leaf(const pair_frame *frame, const meet_leaf *a,
-                                       const meet_leaf *b, float doubt) {
-    const float *w = frame->side_way[0];
+/* The pairs of which the first is not beyond the second along the expected direction. A corner has
+ * the given error on each axis, which counts less than twice along a unit vector. */
+static inline unsigned not_separated_triangles(const pair_frame *frame, const cached_leaf *a,
+                                               const cached_leaf *b, float error) {
+    const float *w = frame->side_direction[0];
     float low[4], high[4];
     for (int side = 0; side < 2; side++) {
-        const meet_leaf *leaf = side ? b : a;
+        const cached_leaf *leaf = side ? b : a;
         f4 h[3];
         for (int k = 0; k < 3; k++)
             h[k] = f4_mul_add(f4_load(leaf->corner[k][0]), f4_all(w[0]),
@@ -144,24 +148,24 @@ static inline unsigned not_beyond_leaf(const pair_frame *frame, const meet_leaf 
         if (side)
             f4_store(high, f4_max(f4_max(h[0], h[1]), h[2]));
         else
-            f4_store(low, f4_sub(f4_min(f4_min(h[0], h[1]), h[2]), f4_all(4 * doubt)));
+            f4_store(low, f4_sub(f4_min(f4_min(h[0], h[1]), h[2]), f4_all(4 * error)));
     }
     unsigned bits = 0;
     for (uint32_t first = 0; first < 4; first += WIDE_GROUPS)
-        bits |= mw_bits(fw_less_equal(of_a(low, first), of_b(high))) << 4 * first;
+        bits |= mw_bits(fw_less_equal(spread_a(low, first), repeat_b(high))) << 4 * first;
     return bits;
 }
 
-/* By how much the sides of planes may be wrong where corners are off by `doubt`. */
-static inline f4 side_bound(const meet_leaf *leaf, float doubt, float reach) {
-    wide_plane plane = {.n_doubt = f4_load(leaf->normal_doubt), .doubt = f4_all(doubt)};
-    plane.slope = f4_add(f4_load(leaf->slope), f4_all(8 * doubt));
+/* The error of plane sides if corners have the given error. */
+static inline f4 plane_side_error(const cached_leaf *leaf, float error, float reach) {
+    wide_plane plane = {.n_error = f4_load(leaf->normal_error), .error = f4_all(error)};
+    plane.slope = f4_add(f4_load(leaf->slope), f4_all(8 * error));
     return plane_bound(&plane, f4_all(reach));
 }
 
-/* Lanes where a plane, by a normal and a point, may meet a triangle. */
-static inline mw plane_meets(const fw normal[3], const fw from[3], const fw corner[3][3],
-                             fw bound) {
+/* Lanes in which a plane, given by normal and point, may intersect a triangle. */
+static inline mw plane_may_intersect(const fw normal[3], const fw from[3], const fw corner[3][3],
+                                     fw bound) {
     fw lo = fw_all(INFINITY), hi = fw_all(-INFINITY);
     for (int k = 0; k < 3; k++) {
         fw side = fw_mul(normal[0], fw_sub(corner[k][0], from[0]));
@@ -173,55 +177,57 @@ static inline mw plane_meets(const fw normal[3], const fw from[3], const fw corn
     return mw_and(fw_less_equal(lo, bound), fw_less_equal(fw_sub(fw_all(0), bound), hi));
 }
 
-/* Those of which neither is on one side of the other's plane. */
-static inline unsigned planes_meet(const meet_leaf *a, const meet_leaf *b, float doubt) {
-    float reach = reach_of(a, b) * SLACK, bound_a[4], bound_b[4];
-    f4_store(bound_a, side_bound(a, doubt, reach));
-    f4_store(bound_b, side_bound(b, doubt, reach));
+/* The pairs of which neither triangle is on one side of the plane of the other. */
+static inline unsigned planes_may_intersect(const cached_leaf *a, const cached_leaf *b,
+                                            float error) {
+    float reach = max_offset(a, b) * ROUNDING_FACTOR, bound_a[4], bound_b[4];
+    f4_store(bound_a, plane_side_error(a, error, reach));
+    f4_store(bound_b, plane_side_error(b, error, reach));
     fw normal_b[3], corner_b[3][3];
     for (int axis = 0; axis < 3; axis++) {
-        normal_b[axis] = of_b(b->normal[axis]);
+        normal_b[axis] = repeat_b(b->normal[axis]);
         for (int k = 0; k < 3; k++)
-            corner_b[k][axis] = of_b(b->corner[k][axis]);
+            corner_b[k][axis] = repeat_b(b->corner[k][axis]);
     }
     unsigned bits = 0;
     for (uint32_t first = 0; first < 4; first += WIDE_GROUPS) {
         fw normal_a[3], corner_a[3][3];
         for (int axis = 0; axis < 3; axis++) {
-            normal_a[axis] = of_a(a->normal[axis], first);
+            normal_a[axis] = spread_a(a->normal[axis], first);
             for (int k = 0; k < 3; k++)
-                corner_a[k][axis] = of_a(a->corner[k][axis], first);
+                corner_a[k][axis] = spread_a(a->corner[k][axis], first);
         }
-        mw met = mw_and(plane_meets(normal_a, corner_a[0], corner_b, of_a(bound_a, first)),
-                        plane_meets(normal_b, corner_b[0], corner_a, of_b(bound_b)));
-        bits |= mw_bits(met) << 4 * first;
+        mw may_intersect =
+            mw_and(plane_may_intersect(normal_a, corner_a[0], corner_b, spread_a(bound_a, first)),
+                   plane_may_intersect(normal_b, corner_b[0], corner_a, repeat_b(bound_b)));
+        bits |= mw_bits(may_intersect) << 4 * first;
     }
     return bits;
 }
 
-/* The pairs of triangles that two leaves have. */
-static inline unsigned pairs_of(const meet_leaf *a, const meet_leaf *b) {
+/* All pairs of triangles of two leaves. */
+static inline unsigned all_pairs(const cached_leaf *a, const cached_leaf *b) {
     return (0x1111u * ((1u << b->fill) - 1)) & ((1u << 4 * a->fill) - 1);
 }
 
-static bool meet_leaves(meet_walk *w, const uint32_t place[2]) {
-    meet_search *s = w->s;
-    const meet_leaf *a = leaf_at(w, 0, place[0]), *b = leaf_at(w, 1, place[1]);
-    float doubt = w->frame->pad + a->step + b->step;
-    unsigned likely = boxes_cross(a, b, 2 * doubt) & pairs_of(a, b);
-    if (likely && w->directed)
-        likely &= not_beyond_leaf(w->frame, a, b, doubt);
-    if (likely)
-        likely &= planes_meet(a, b, doubt);
-    if (!likely)
+static bool test_leaves(intersect_traversal *w, const uint32_t place[2]) {
+    intersect_search *s = w->s;
+    const cached_leaf *a = find_leaf(w, 0, place[0]), *b = find_leaf(w, 1, place[1]);
+    float error = w->frame->pad + a->step + b->step;
+    unsigned candidates = overlapping_boxes(a, b, 2 * error) & all_pairs(a, b);
+    if (candidates && w->has_direction)
+        candidates &= not_separated_triangles(w->frame, a, b, error);
+    if (candidates)
+        candidates &= planes_may_intersect(a, b, error);
+    if (!candidates)
         return false;
     if (s->visit)
-        return s->visit(s->data, a->leaf, b->leaf, likely);
+        return s->visit(s->data, a->leaf, b->leaf, candidates);
     const abut_bvh *bvh[2] = {w->frame->side[0].bvh, w->frame->side[1].bvh};
-    for (; likely; likely &= likely - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctz(likely);
-        if (abuti_pair_meet_exactly(s, bvh[0]->order[a->leaf * BVH_WIDTH + bit / 4],
-                                    bvh[1]->order[b->leaf * BVH_WIDTH + bit % 4]))
+    for (; candidates; candidates &= candidates - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctz(candidates);
+        if (abuti_pair_intersect_exactly(s, bvh[0]->order[a->leaf * BVH_WIDTH + bit / 4],
+                                         bvh[1]->order[b->leaf * BVH_WIDTH + bit % 4]))
             return true;
     }
     return false;
@@ -229,12 +235,12 @@ static bool meet_leaves(meet_walk *w, const uint32_t place[2]) {
 
 /* ---- nodes ---- */
 
-/* Of four boxes those that are not beyond a box of the other side along the way. Errors of places
- * and sizes are below the pad on each axis, and count for less than twice as much along a unit
+/* The boxes that are not beyond a box of the other side along the expected direction. Errors of
+ * centres and sizes are below the padding on each axis, and count less than twice along a unit
  * vector. */
-static inline m4 not_beyond(const pair_frame *frame, int open, const pair_view *view,
-                            const f4 offset[3], const f4 half[3]) {
-    const float *own = frame->side_way[open], *other = frame->side_way[!open];
+static inline m4 not_separated_boxes(const pair_frame *frame, int open, const pair_view *view,
+                                     const f4 offset[3], const f4 half[3]) {
+    const float *own = frame->side_direction[open], *other = frame->side_direction[!open];
     f4 along = f4_all(0), radius = f4_all(4 * frame->pad);
     for (int i = 0; i < 3; i++) {
         along = f4_add(along, f4_mul(offset[i], f4_all(open ? -own[i] : own[i])));
@@ -244,40 +250,43 @@ static inline m4 not_beyond(const pair_frame *frame, int open, const pair_view *
     return f4_less_equal(along, radius);
 }
 
-/* Which children of a node may meet a box of the other side. */
-static inline unsigned boxes_meet(const meet_walk *w, int open, const pair_view *view,
-                                  const bvh_node *node, float depth[4], float size[4]) {
+/* The children of a node that may overlap a box of the other side. */
+static inline unsigned overlapping_children(const intersect_traversal *w, int open,
+                                            const pair_view *view, const bvh_node *node,
+                                            float depth[4], float size[4]) {
     const pair_side *side = &w->frame->side[open];
     pair_gaps gaps;
     f4 offset[3], half[3], zero = f4_all(0);
     pair_gaps_own(side, view, node, &gaps, offset, half);
-    m4 met = m4_and(m4_and(f4_less_equal(gaps.own[0], zero), f4_less_equal(gaps.own[1], zero)),
-                    f4_less_equal(gaps.own[2], zero));
-    if (w->directed)
-        met = m4_and(met, not_beyond(w->frame, open, view, offset, half));
-    if (!m4_bits(met))
+    m4 may_intersect =
+        m4_and(m4_and(f4_less_equal(gaps.own[0], zero), f4_less_equal(gaps.own[1], zero)),
+               f4_less_equal(gaps.own[2], zero));
+    if (w->has_direction)
+        may_intersect =
+            m4_and(may_intersect, not_separated_boxes(w->frame, open, view, offset, half));
+    if (!m4_bits(may_intersect))
         return 0;
     pair_gaps_other(side, view, &gaps, offset, half);
-    met = m4_and(met, m4_and(m4_and(f4_less_equal(gaps.other[0], zero),
-                                    f4_less_equal(gaps.other[1], zero)),
-                             f4_less_equal(gaps.other[2], zero)));
+    may_intersect = m4_and(may_intersect, m4_and(m4_and(f4_less_equal(gaps.other[0], zero),
+                                                        f4_less_equal(gaps.other[1], zero)),
+                                                 f4_less_equal(gaps.other[2], zero)));
     f4 gap = f4_max(f4_max(f4_max(gaps.own[0], gaps.own[1]), f4_max(gaps.own[2], gaps.other[0])),
                     f4_max(gaps.other[1], gaps.other[2]));
     f4_store(depth, gap);
     f4_store(size, f4_add(f4_add(half[0], half[1]), half[2]));
-    return m4_bits(met);
+    return m4_bits(may_intersect);
 }
 
-/* The four boxes of a node: along its own axes, as the other side sees them, with the pad, and
- * along the way. */
+/* The four boxes of a node: along its own axes, along those of the other side with padding, and
+ * along the expected direction. */
 typedef struct node_boxes {
     float centre[3][4], half[3][4], size[4];
-    float seen[3][4], radius[3][4];
+    float other_centre[3][4], radius[3][4];
     float along[4], reach[4];
 } node_boxes;
 
-static inline void boxes_of_node(const pair_frame *frame, int k, uint32_t number,
-                                 node_boxes *boxes) {
+static inline void load_node_boxes(const pair_frame *frame, int k, uint32_t number,
+                                   node_boxes *boxes) {
     const pair_side *side = &frame->side[k], *other = &frame->side[!k];
     const bvh_node *node = &side->bvh->nodes[number];
     f4 half_unit = f4_all(0.5f * side->unit), centre[3], half[3], pad = f4_all(frame->pad);
@@ -291,145 +300,151 @@ static inline void boxes_of_node(const pair_frame *frame, int k, uint32_t number
     f4_store(boxes->size, f4_add(f4_add(half[0], half[1]), half[2]));
     for (int i = 0; i < 3; i++) {
         /* Products are rounded for all widths: gaps decide which pair is found first, and four
-         * lanes have no fused ones. */
-        f4 seen = f4_all(other->shift[i]), radius = pad;
+         * lanes have no fused operations. */
+        f4 other_centre = f4_all(other->shift[i]), radius = pad;
         for (int j = 0; j < 3; j++) {
-            seen = f4_add(f4_mul(centre[j], f4_all(other->turn[j][i])), seen);
-            radius = f4_add(f4_mul(half[j], f4_all(other->turn_abs[j][i])), radius);
+            other_centre = f4_add(f4_mul(centre[j], f4_all(other->rotation[j][i])), other_centre);
+            radius = f4_add(f4_mul(half[j], f4_all(other->rotation_abs[j][i])), radius);
         }
-        f4_store(boxes->seen[i], seen);
+        f4_store(boxes->other_centre[i], other_centre);
         f4_store(boxes->radius[i], radius);
     }
-    const float *way = frame->side_way[0];
+    const float *direction = frame->side_direction[0];
     f4 along = f4_all(0), reach = f4_add(pad, pad);
     for (int i = 0; i < 3; i++) {
-        f4 at = k ? f4_load(boxes->seen[i]) : centre[i];
-        along = f4_mul_add(at, f4_all(way[i]), along);
-        reach = f4_mul_add(half[i], f4_abs(f4_all(frame->side_way[k][i])), reach);
+        f4 at = k ? f4_load(boxes->other_centre[i]) : centre[i];
+        along = f4_mul_add(at, f4_all(direction[i]), along);
+        reach = f4_mul_add(half[i], f4_abs(f4_all(frame->side_direction[k][i])), reach);
     }
     f4_store(boxes->along, along);
     f4_store(boxes->reach, reach);
 }
 
-/* Which boxes of two nodes may meet, and the largest gap of each pair if that is wanted. */
-static inline unsigned nodes_meet(const node_boxes *a, const node_boxes *b, const meet_walk *w,
-                                  float *depth) {
+/* The pairs of boxes of two nodes that may overlap. Writes the largest gap of each pair if pairs
+ * are sorted by depth. */
+static inline unsigned overlapping_pairs(const node_boxes *a, const node_boxes *b,
+                                         const intersect_traversal *w, float *depth) {
     unsigned bits = 0;
     for (uint32_t first = 0; first < 4; first += WIDE_GROUPS) {
         fw gap = fw_all(-INFINITY);
         for (int i = 0; i < 3; i++) {
-            fw own = fw_abs(fw_sub(of_a(a->centre[i], first), of_b(b->seen[i])));
-            fw other = fw_abs(fw_sub(of_a(a->seen[i], first), of_b(b->centre[i])));
-            own = fw_sub(own, fw_add(of_a(a->half[i], first), of_b(b->radius[i])));
-            other = fw_sub(other, fw_add(of_a(a->radius[i], first), of_b(b->half[i])));
-            gap = fw_max(gap, own); /* the last of what is not a number stays */
+            fw own = fw_abs(fw_sub(spread_a(a->centre[i], first), repeat_b(b->other_centre[i])));
+            fw other = fw_abs(fw_sub(spread_a(a->other_centre[i], first), repeat_b(b->centre[i])));
+            own = fw_sub(own, fw_add(spread_a(a->half[i], first), repeat_b(b->radius[i])));
+            other = fw_sub(other, fw_add(spread_a(a->radius[i], first), repeat_b(b->half[i])));
+            gap = fw_max(gap, own); /* keeps the NaN of an empty slot */
             gap = fw_max(gap, other);
         }
-        mw met = fw_less_equal(gap, fw_all(0));
-        met = mw_and(met, fw_less_equal(fw_sub(of_a(a->along, first), of_b(b->along)),
-                                        fw_add(of_a(a->reach, first), of_b(b->reach))));
-        if (w->sorted)
+        mw may_intersect = fw_less_equal(gap, fw_all(0));
+        may_intersect =
+            mw_and(may_intersect,
+                   fw_less_equal(fw_sub(spread_a(a->along, first), repeat_b(b->along)),
+                                 fw_add(spread_a(a->reach, first), repeat_b(b->reach))));
+        if (w->deepest_first)
             fw_store(depth + 4 * first, gap);
-        bits |= mw_bits(met) << 4 * first;
+        bits |= mw_bits(may_intersect) << 4 * first;
     }
     return bits;
 }
 
-/* Adds a pair above `first`, the deepest last. */
-static inline void push(meet_walk *w, uint32_t first, pending next) {
-    pending *stack = w->stack;
+/* Pushes a pair above `first`, the deepest last. */
+static inline void push_pair(intersect_traversal *w, uint32_t first, pending_pair next) {
+    pending_pair *stack = w->stack;
     uint32_t i = w->used++;
-    for (; w->sorted && i > first && stack[i - 1].depth < next.depth; i--)
+    assert(w->used <= INTERSECT_STACK);
+    for (; w->deepest_first && i > first && stack[i - 1].depth < next.depth; i--)
         stack[i] = stack[i - 1];
     stack[i] = next;
 }
 
-/* Which children of a node are leaves. */
-static inline unsigned leaves_of(const bvh_node *node) {
+/* The children of a node that are leaves, as a mask. */
+static inline unsigned leaf_mask(const bvh_node *node) {
     return m4_bits(m4_highest(node->child));
 }
 
-/* Tries the children of two nodes, leaves at once; true where the search is over. */
-static bool open_both(meet_walk *w, const uint32_t node[2]) {
+/* Tests the children of two nodes; pairs of leaves at once. Returns true if the search is finished.
+ */
+static bool open_both_nodes(intersect_traversal *w, const uint32_t node[2]) {
     node_boxes a, b;
     float depth[16];
-    boxes_of_node(w->frame, 0, node[0], &a);
-    boxes_of_node(w->frame, 1, node[1], &b);
-    unsigned of_a = leaves_of(&w->frame->side[0].bvh->nodes[node[0]]);
-    unsigned bits = nodes_meet(&a, &b, w, depth), leaves = 0;
+    load_node_boxes(w->frame, 0, node[0], &a);
+    load_node_boxes(w->frame, 1, node[1], &b);
+    unsigned leaves_a = leaf_mask(&w->frame->side[0].bvh->nodes[node[0]]);
+    unsigned bits = overlapping_pairs(&a, &b, w, depth), leaves = 0;
     for (unsigned i = 0; i < 4; i++)
-        leaves |= (0u - (of_a >> i & 1)) & 15u << 4 * i;
-    leaves &= bits & 0x1111u * leaves_of(&w->frame->side[1].bvh->nodes[node[1]]);
+        leaves |= (0u - (leaves_a >> i & 1)) & 15u << 4 * i;
+    leaves &= bits & 0x1111u * leaf_mask(&w->frame->side[1].bvh->nodes[node[1]]);
     uint32_t first = w->used;
     for (bits ^= leaves; bits; bits &= bits - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(bits), i = bit / 4, j = bit % 4;
-        push(w, first,
-             (pending){w->sorted ? depth[bit] : 0,
-                       {a.size[i], b.size[j]},
-                       {node[0] * BVH_WIDTH + i, node[1] * BVH_WIDTH + j}});
+        push_pair(w, first,
+                  (pending_pair){w->deepest_first ? depth[bit] : 0,
+                                 {a.size[i], b.size[j]},
+                                 {node[0] * BVH_WIDTH + i, node[1] * BVH_WIDTH + j}});
     }
     for (; leaves; leaves &= leaves - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(leaves);
-        if (meet_leaves(w, (const uint32_t[2]){node[0] * BVH_WIDTH + bit / 4,
+        if (test_leaves(w, (const uint32_t[2]){node[0] * BVH_WIDTH + bit / 4,
                                                node[1] * BVH_WIDTH + bit % 4}))
             return true;
     }
     return false;
 }
 
-/* The same for one node and what is at a place of the other side. */
-static bool open_one(meet_walk *w, const pending *next, int open, uint32_t node) {
+/* The same for one node and the child at a place of the other side. */
+static bool open_one_node(intersect_traversal *w, const pending_pair *next, int open,
+                          uint32_t node) {
     const pair_side *side = w->frame->side;
     pair_box box = pair_box_at(&side[!open], next->place[!open]);
     pair_view view = pair_view_of(&side[open], &box, w->frame->pad);
     float depth[4], size[4];
-    unsigned bits = boxes_meet(w, open, &view, &side[open].bvh->nodes[node], depth, size);
+    unsigned bits = overlapping_children(w, open, &view, &side[open].bvh->nodes[node], depth, size);
     unsigned leaves = pair_child(&side[!open], next->place[!open]) & BVH_LEAF
-                          ? bits & leaves_of(&side[open].bvh->nodes[node])
+                          ? bits & leaf_mask(&side[open].bvh->nodes[node])
                           : 0;
     uint32_t first = w->used;
     for (bits ^= leaves; bits; bits &= bits - 1) {
         uint32_t slot = (uint32_t)__builtin_ctz(bits);
-        pending child = *next;
+        pending_pair child = *next;
         child.depth = depth[slot];
         child.size[open] = size[slot];
         child.place[open] = node * BVH_WIDTH + slot;
-        push(w, first, child);
+        push_pair(w, first, child);
     }
     for (; leaves; leaves &= leaves - 1) {
         uint32_t place[2] = {next->place[0], next->place[1]};
         place[open] = node * BVH_WIDTH + (uint32_t)__builtin_ctz(leaves);
-        if (meet_leaves(w, place))
+        if (test_leaves(w, place))
             return true;
     }
     return false;
 }
 
-void BY_LANES(abuti_pair_meet)(meet_search *s) {
+void BY_LANES(abuti_pair_intersect)(intersect_search *s) {
     const pair_side *side = s->frame->side;
-    meet_walk walk, *w = &walk;
+    intersect_traversal walk, *w = &walk;
     uint32_t steps = 0;
     w->s = s;
     w->frame = s->frame;
-    w->directed = v3_max_abs(s->frame->way) > 0;
-    w->sorted = !s->visit && !s->all;
-    memset(w->kept, 0xff, sizeof w->kept); /* ABUT_NONE */
-    w->stack[0] =
-        (pending){0,
-                  {pair_box_at(&side[0], PAIR_ROOT).size, pair_box_at(&side[1], PAIR_ROOT).size},
-                  {PAIR_ROOT, PAIR_ROOT}};
+    w->has_direction = v3_max_abs(s->frame->direction) > 0;
+    w->deepest_first = !s->visit && !s->find_all;
+    memset(w->cached, 0xff, sizeof w->cached); /* ABUT_NONE */
+    w->stack[0] = (pending_pair){0,
+                                 {pair_box_at(&side[0], PAIR_ROOT).size,
+                                  pair_box_at(&side[1], PAIR_ROOT).size},
+                                 {PAIR_ROOT, PAIR_ROOT}};
     w->used = 1;
     while (w->used) {
-        if (++steps % PAIR_STEPS == 0 && abuti_stop(side[0].bvh->context, "pairs"))
+        if (++steps % PAIR_STEPS_PER_STOP_CHECK == 0 && abuti_stop(side[0].bvh->context, "pairs"))
             return;
-        pending next = w->stack[--w->used];
+        pending_pair next = w->stack[--w->used];
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
                              pair_child(&side[1], next.place[1])};
         bool leaf[2] = {child[0] & BVH_LEAF, child[1] & BVH_LEAF};
         int open = leaf[0] || (!leaf[1] && next.size[1] > next.size[0]);
-        if (leaf[!open] || next.size[open] > UNLIKE * next.size[!open]
-                ? open_one(w, &next, open, child[open])
-                : open_both(w, child))
+        if (leaf[!open] || next.size[open] > OPEN_ONE_SIZE_RATIO * next.size[!open]
+                ? open_one_node(w, &next, open, child[open])
+                : open_both_nodes(w, child))
             return;
     }
 }

@@ -1,179 +1,184 @@
-/* What two solids have in common: volume, centroid, areas, and which kind of meeting it is.
+/* The intersection of two solids: volume, centroid, areas, and the kind of intersection.
  *
- * Let w be how often the surface of the other body winds around a place. Then, over both surfaces,
- * with outward normals n and from any origin,
+ * Let w be the winding number of the surface of the other body. With outward normals n and any
+ * origin, over both surfaces, by the divergence theorem:
  *   volume = 1/3 sum of the integrals of w x . n        first moment = 1/4 of those of w (x . n) x
- * by Gauss. On a triangle x . n is constant, so area and first moment of its inside part are all
- * that is needed; those of triangles that are cut come from contour.c.
+ * On a triangle x . n is constant, so area and first moment of its part inside are sufficient.
+ * contour.c computes them for triangles that the other surface crosses.
  *
- * What w is at a vertex: along an edge it changes at crossings, by one each, so that vertices of
- * cut triangles know it relative to each other. One vertex of each such group is asked exactly
- * (abuti_cut_winding); from vertices where it is not 0 it spreads over the triangles that are not
- * cut. So outside nothing is looked at, and inside each triangle once. Connected parts that nothing
- * cuts ask one vertex each.
+ * The value of w at a vertex: along an edge it changes by one at each crossing, so the vertices of
+ * crossed triangles are linked by known differences. For one vertex of each linked group w is
+ * computed exactly (abuti_contour_winding). From vertices where it is not 0 it spreads over the
+ * triangles that are not crossed. So triangles outside are not visited, and triangles inside once.
+ * For each component without a crossing, w is computed at one vertex.
  *
- * Where a body faces inwards, its windings count the other way round. All but the last steps have
- * the smaller body as b, in whose frame its own vertices are as exact as they came.
+ * If a body faces inwards, its winding numbers are negated. All steps except the last have the
+ * smaller body as b, whose vertices are exact in the frame.
  */
 #include "pair/contour.h"
 
 #include <math.h>
 
-#define DONE (ABUT_NONE - 1) /* in the place of a record: what w is there has been told */
-#define UNKNOWN INT32_MIN    /* in the place of a winding */
-#define TOLERANCE 1e-9       /* of the smaller body */
-#define ROUNDING 0x1p-47     /* of the largest coordinate of the poses: turned and shifted */
-#define NO_AREA 1e-12        /* of a surface: what sums may be wrong by */
-#define NO_VOLUME 0x1p-44    /* of an area times a coordinate: the same */
+#define IS_SUMMED (ABUT_NONE - 1) /* in place of a record index: this triangle has been added */
+#define UNKNOWN_WINDING INT32_MIN /* in place of a winding number */
+#define DEFAULT_TOLERANCE 1e-9    /* relative to the smaller body */
+#define POSE_ERROR                                                                                \
+    0x1p-47 /* relative to the largest coordinate of the poses: error of rotation and translation \
+             */
+#define AREA_ERROR 1e-12     /* relative to a surface area: rounding error of the sums */
+#define VOLUME_ERROR 0x1p-44 /* relative to an area times a coordinate: the same */
 
-/* ---- windings at vertices ---- */
+/* ---- winding numbers at vertices ---- */
 
-/* A forest: the winding at a vertex is that at its parent and `more`; at a root, `more`, or
- * UNKNOWN.
- */
-typedef struct tied_vertex {
-    uint32_t parent; /* ABUT_NONE: of no triangle that is cut */
-    int32_t more;
-} tied_vertex;
+/* A union-find forest: the winding number at a vertex is that at its parent plus `offset`; at a
+ * root it is `offset`, or UNKNOWN_WINDING. */
+typedef struct winding_link {
+    uint32_t parent; /* uninitialised for vertices without a crossed triangle */
+    int32_t offset;
+} winding_link;
 
-typedef struct common_sums {
+typedef struct integral_sums {
     double volume, area;
     vec3 moment, vector;
-} common_sums;
+} integral_sums;
 
 enum {
-    PLACED = 256,
-    STEPS = 4096 /* triangles between two looks at whether to stop */
+    CACHED_POSITIONS = 256,
+    FACES_PER_STOP_CHECK = 4096 /* triangles between two calls of abuti_stop() */
 };
 
-/* Vertices that were placed lately, each in the place of its lowest bits: from the origin of the
- * integrals. */
-typedef struct placed_vertices {
-    uint32_t vertex[PLACED]; /* or ABUT_NONE */
-    vec3 at[PLACED];
-} placed_vertices;
+/* Vertex positions relative to the origin of the integrals, direct-mapped by the lowest bits of the
+ * vertex. */
+typedef struct position_cache {
+    uint32_t vertex[CACHED_POSITIONS]; /* or ABUT_NONE */
+    vec3 at[CACHED_POSITIONS];
+} position_cache;
 
-typedef struct common_work {
-    vec3 origin; /* of the integrals: somewhere inside */
-    tied_vertex *tied[2];
+typedef struct measure_work {
+    vec3 origin; /* of the integrals: a point near the intersection */
+    winding_link *links[2];
     uint32_t *stack;
-    size_t stack_room;
-    common_sums sums[2];
-    cut_work cut;
-    placed_vertices placed;
-} common_work;
+    size_t stack_capacity;
+    integral_sums sums[2];
+    contour_work contour;
+    position_cache cache;
+} measure_work;
 
-static uint32_t root_of(tied_vertex *tied, uint32_t v, int32_t *more) {
-    *more = 0;
-    while (tied[v].parent != v) {
-        uint32_t up = tied[v].parent;
-        if (tied[up].parent != up) {
-            tied[v].more += tied[up].more;
-            tied[v].parent = tied[up].parent;
+static uint32_t find_root(winding_link *links, uint32_t v, int32_t *offset) {
+    *offset = 0;
+    while (links[v].parent != v) {
+        uint32_t up = links[v].parent;
+        if (links[up].parent != up) {
+            links[v].offset += links[up].offset;
+            links[v].parent = links[up].parent;
         }
-        *more += tied[v].more;
-        v = tied[v].parent;
+        *offset += links[v].offset;
+        v = links[v].parent;
     }
     return v;
 }
 
-/* The winding at v is that at u and `jump`. */
-static void tie(tied_vertex *tied, uint32_t u, uint32_t v, int32_t jump) {
+/* Links two vertices: the winding number at v is that at u plus `jump`. */
+static void link_vertices(winding_link *links, uint32_t u, uint32_t v, int32_t jump) {
     int32_t more_u, more_v;
-    uint32_t root_u = root_of(tied, u, &more_u), root_v = root_of(tied, v, &more_v);
+    uint32_t root_u = find_root(links, u, &more_u), root_v = find_root(links, v, &more_v);
     if (root_u != root_v)
-        tied[root_v] = (tied_vertex){root_u, more_u + jump - more_v};
+        links[root_v] = (winding_link){root_u, more_u + jump - more_v};
 }
 
-static int32_t winding_of(tied_vertex *tied, uint32_t v) {
-    int32_t more;
-    uint32_t root = root_of(tied, v, &more);
-    return tied[root].more == UNKNOWN ? UNKNOWN : tied[root].more + more;
+static int32_t linked_winding(winding_link *links, uint32_t v) {
+    int32_t offset;
+    uint32_t root = find_root(links, v, &offset);
+    return links[root].offset == UNKNOWN_WINDING ? UNKNOWN_WINDING : links[root].offset + offset;
 }
 
-static void set_winding(tied_vertex *tied, uint32_t v, int32_t winding) {
-    int32_t more;
-    uint32_t root = root_of(tied, v, &more);
-    tied[root].more = winding - more;
+static void set_winding(winding_link *links, uint32_t v, int32_t winding) {
+    int32_t offset;
+    uint32_t root = find_root(links, v, &offset);
+    links[root].offset = winding - offset;
 }
 
-/* Ties the vertices of all triangles that are cut. */
-static abut_status tie_vertices(common_work *work, int side) {
-    const cut_body *body = &work->cut.body[side];
+/* Links the vertices of all crossed triangles. */
+static abut_status link_crossed_faces(measure_work *work, int side) {
+    const contour_body *body = &work->contour.body[side];
     uint32_t count = body->bvh->mesh->vertex_count;
-    tied_vertex *tied = abuti_allocate(work->cut.context, count, sizeof *tied);
-    if (!(work->tied[side] = tied))
+    winding_link *links = abuti_allocate(work->contour.context, count, sizeof *links);
+    if (!(work->links[side] = links))
         return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < work->cut.count[side]; i++) {
-        const uint32_t *corner = body->shell->corner + 3 * (size_t)work->cut.records[side][i].face;
+    for (size_t i = 0; i < work->contour.count[side]; i++) {
+        const uint32_t *corner =
+            body->surface->corner + 3 * (size_t)work->contour.records[side][i].face;
         for (int k = 0; k < 3; k++)
-            tied[corner[k]] = (tied_vertex){corner[k], UNKNOWN};
+            links[corner[k]] = (winding_link){corner[k], UNKNOWN_WINDING};
     }
-    for (size_t i = 0; i < work->cut.count[side]; i++) {
-        const cut_record *r = &work->cut.records[side][i];
-        const uint32_t *corner = body->shell->corner + 3 * (size_t)r->face;
-        tie(tied, corner[0], corner[1], r->jump[0]);
-        tie(tied, corner[1], corner[2], r->jump[1]);
+    for (size_t i = 0; i < work->contour.count[side]; i++) {
+        const contour_record *r = &work->contour.records[side][i];
+        const uint32_t *corner = body->surface->corner + 3 * (size_t)r->face;
+        link_vertices(links, corner[0], corner[1], r->jump[0]);
+        link_vertices(links, corner[1], corner[2], r->jump[1]);
     }
     return ABUT_OK;
 }
 
 /* ---- sums ---- */
 
-static void grow_box(cut_work *cut, vec3 p) {
-    cut->box = box_grow(cut->box, m3_apply(&cut->world, p));
+static void grow_box(contour_work *contour, vec3 p) {
+    contour->box = box_grow(contour->box, m3_apply(&contour->world, p));
 }
 
-/* A vertex of a triangle that is not cut. */
-static vec3 place_whole(common_work *work, int side, uint32_t vertex) {
-    placed_vertices *placed = &work->placed;
-    uint32_t slot = vertex % PLACED;
-    if (placed->vertex[slot] != vertex) {
-        vec3 p = cut_place(&work->cut.body[side], vertex);
-        grow_box(&work->cut, p);
-        placed->vertex[slot] = vertex;
-        placed->at[slot] = v3_sub(p, work->origin);
+/* The position of a vertex of a triangle that is not crossed, relative to the origin of the
+ * integrals. */
+static vec3 cached_position(measure_work *work, int side, uint32_t vertex) {
+    position_cache *cache = &work->cache;
+    uint32_t slot = vertex % CACHED_POSITIONS;
+    if (cache->vertex[slot] != vertex) {
+        vec3 p = contour_position(&work->contour.body[side], vertex);
+        grow_box(&work->contour, p);
+        cache->vertex[slot] = vertex;
+        cache->at[slot] = v3_sub(p, work->origin);
     }
-    return placed->at[slot];
+    return cache->at[slot];
 }
 
-/* A triangle that is not cut. */
-static void add_whole(common_work *work, int side, const uint32_t *corner, int32_t winding) {
+/* Adds a triangle that is not crossed. */
+static void add_uncrossed_face(measure_work *work, int side, const uint32_t *corner,
+                               int32_t winding) {
     vec3 p[3];
     for (int k = 0; k < 3; k++)
-        p[k] = place_whole(work, side, corner[k]);
+        p[k] = cached_position(work, side, corner[k]);
     vec3 n = v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0]));
-    double six = winding * v3_dot(n, p[0]); /* six times the volume that it makes with the origin */
-    common_sums *sum = &work->sums[side];
+    double volume_times_6 =
+        winding * v3_dot(n, p[0]); /* six times the volume of the tetrahedron with the origin */
+    integral_sums *sum = &work->sums[side];
     sum->area += 0.5 * winding * v3_length(n);
     sum->vector = v3_along(sum->vector, 0.5 * winding, n);
-    sum->volume += six / 6;
-    sum->moment = v3_along(sum->moment, six / 24, v3_add(v3_add(p[0], p[1]), p[2]));
+    sum->volume += volume_times_6 / 6;
+    sum->moment = v3_along(sum->moment, volume_times_6 / 24, v3_add(v3_add(p[0], p[1]), p[2]));
 }
 
-/* One that is, once the windings at its corners are known. */
-static void add_record(common_work *work, int side, const cut_record *from,
-                       const uint32_t *corner) {
-    cut_record r = *from;
+/* Adds a crossed triangle. The winding numbers at its corners are known. */
+static void add_crossed_face(measure_work *work, int side, const contour_record *from,
+                             const uint32_t *corner) {
+    contour_record r = *from;
     double length = v3_length(r.normal);
     int32_t winding[3];
     for (int k = 0; k < 3; k++) {
-        winding[k] = winding_of(work->tied[side], corner[k]);
+        winding[k] = linked_winding(work->links[side], corner[k]);
         if (winding[k])
-            grow_box(&work->cut, r.at[k]);
+            grow_box(&work->contour, r.at[k]);
     }
     if (!(length > 0))
         return;
     for (int k = 0; k < 3; k++) {
         int next = k == 2 ? 0 : k + 1;
         if (r.crossed[k] && winding[k])
-            cut_add(&r, winding[k], r.at[k], r.stop[k]);
+            contour_add_piece(&r, winding[k], r.at[k], r.crossing[k]);
         if (r.crossed[k] && winding[next])
-            cut_add(&r, winding[next], r.stop[k], r.at[next]);
+            contour_add_piece(&r, winding[next], r.crossing[k], r.at[next]);
         if (!r.crossed[k] && winding[k])
-            cut_add(&r, winding[k], r.at[k], r.at[next]);
+            contour_add_piece(&r, winding[k], r.at[k], r.at[next]);
     }
-    common_sums *sum = &work->sums[side];
+    integral_sums *sum = &work->sums[side];
     double area = r.twice / (2 * length);
     vec3 apex = v3_sub(r.apex, work->origin), normal = v3_scale(r.normal, 1 / length);
     double height = v3_dot(normal, apex);
@@ -184,51 +189,52 @@ static void add_record(common_work *work, int side, const cut_record *from,
                            v3_along(v3_scale(apex, area), 1 / (6 * length), r.moment));
 }
 
-/* ---- spreading ---- */
+/* ---- spreading winding numbers ---- */
 
-static abut_status push(common_work *work, size_t *used, uint32_t face) {
+static abut_status push_face(measure_work *work, size_t *used, uint32_t face) {
     abut_status status = ABUT_OK;
-    if (*used == work->stack_room)
-        status = abuti_grow(work->cut.context, &work->stack, *used, *used + 64, sizeof *work->stack,
-                            &work->stack_room);
+    if (*used == work->stack_capacity)
+        status = abuti_grow(work->contour.context, &work->stack, *used, *used + 64,
+                            sizeof *work->stack, &work->stack_capacity);
     if (!status)
         work->stack[(*used)++] = face;
     return status;
 }
 
-/* The faces across an edge of one, among them perhaps itself. */
-static uint32_t faces_across(const pair_shell *shell, uint32_t face, int edge,
+/* Returns the faces across an edge; for a non-manifold edge the face itself is among them. */
+static uint32_t faces_across(const closed_surface *surface, uint32_t face, int edge,
                              const uint32_t **faces) {
-    *faces = shell->view.neighbours + 3 * (size_t)face + edge;
+    *faces = surface->view.neighbours + 3 * (size_t)face + edge;
     if (**faces != ABUT_NONE)
         return 1;
-    return abuti_edge_faces(&shell->view,
-                            shell->view.triangle_edges[3 * (size_t)face + (size_t)edge], faces);
+    return abuti_edge_faces(&surface->view,
+                            surface->view.triangle_edges[3 * (size_t)face + (size_t)edge], faces);
 }
 
-/* From a triangle that is not cut to all that are joined to it. */
-static abut_status spread(common_work *work, int side, uint32_t face, int32_t winding) {
-    const pair_shell *shell = work->cut.body[side].shell;
-    uint32_t *record_of = work->cut.record_of[side];
+/* Adds a triangle that is not crossed and all triangles that are connected to it without a
+ * crossing. */
+static abut_status spread_winding(measure_work *work, int side, uint32_t face, int32_t winding) {
+    const closed_surface *surface = work->contour.body[side].surface;
+    uint32_t *record_of = work->contour.record_of[side];
     size_t used = 0;
     uint32_t steps = 0;
-    abut_status status = push(work, &used, face);
-    record_of[face] = DONE;
+    abut_status status = push_face(work, &used, face);
+    record_of[face] = IS_SUMMED;
     while (used && !status) {
-        if (++steps % STEPS == 0 && abuti_stop(work->cut.context, "pairs"))
+        if (++steps % FACES_PER_STOP_CHECK == 0 && abuti_stop(work->contour.context, "pairs"))
             return abuti_stop_status("pairs");
         uint32_t here = work->stack[--used];
-        const uint32_t *corner = shell->corner + 3 * (size_t)here, *faces;
-        add_whole(work, side, corner, winding);
+        const uint32_t *corner = surface->corner + 3 * (size_t)here, *faces;
+        add_uncrossed_face(work, side, corner, winding);
         for (int k = 0; k < 3; k++) {
-            uint32_t count = faces_across(shell, here, k, &faces);
+            uint32_t count = faces_across(surface, here, k, &faces);
             for (uint32_t i = 0; i < count && !status; i++) {
                 uint32_t *record = &record_of[faces[i]];
                 if (*record == ABUT_NONE) {
-                    *record = DONE;
-                    status = push(work, &used, faces[i]);
-                } else if (*record != DONE) {
-                    set_winding(work->tied[side], corner[k], winding);
+                    *record = IS_SUMMED;
+                    status = push_face(work, &used, faces[i]);
+                } else if (*record != IS_SUMMED) {
+                    set_winding(work->links[side], corner[k], winding);
                 }
             }
         }
@@ -236,183 +242,188 @@ static abut_status spread(common_work *work, int side, uint32_t face, int32_t wi
     return status;
 }
 
-/* From the edges of a triangle that is cut. */
-static abut_status spread_from(common_work *work, int side, const cut_record *r) {
-    const pair_shell *shell = work->cut.body[side].shell;
-    const uint32_t *corner = shell->corner + 3 * (size_t)r->face;
-    tied_vertex *tied = work->tied[side];
+/* Spreads the winding numbers of a crossed triangle across its edges without crossings. */
+static abut_status spread_from_crossed_face(measure_work *work, int side, const contour_record *r) {
+    const closed_surface *surface = work->contour.body[side].surface;
+    const uint32_t *corner = surface->corner + 3 * (size_t)r->face;
+    winding_link *links = work->links[side];
     abut_status status = ABUT_OK;
-    if (winding_of(tied, corner[0]) == UNKNOWN)
-        set_winding(tied, corner[0], abuti_cut_winding(&work->cut, !side, r->at[0]));
+    if (linked_winding(links, corner[0]) == UNKNOWN_WINDING)
+        set_winding(links, corner[0], abuti_contour_winding(&work->contour, !side, r->at[0]));
     for (int k = 0; k < 3; k++) {
         const uint32_t *faces;
-        int32_t winding = winding_of(tied, corner[k]);
+        int32_t winding = linked_winding(links, corner[k]);
         if (r->crossed[k] || !winding)
             continue;
         uint32_t count =
-            abuti_edge_faces(&shell->view,
-                             shell->view.triangle_edges[3 * (size_t)r->face + (size_t)k], &faces);
+            abuti_edge_faces(&surface->view,
+                             surface->view.triangle_edges[3 * (size_t)r->face + (size_t)k], &faces);
         for (uint32_t i = 0; i < count && !status; i++)
-            if (work->cut.record_of[side][faces[i]] == ABUT_NONE)
-                status = spread(work, side, faces[i], winding);
+            if (work->contour.record_of[side][faces[i]] == ABUT_NONE)
+                status = spread_winding(work, side, faces[i], winding);
     }
     return status;
 }
 
-/* Connected parts that nothing cuts. */
-static abut_status spread_parts(common_work *work, int side) {
-    const cut_body *body = &work->cut.body[side];
-    const pair_shell *shell = body->shell;
-    uint32_t count = shell->view.component_count, all_cut = 0;
-    unsigned char *is_cut = abuti_allocate_zeroed(work->cut.context, count, 1);
-    abut_status status = is_cut ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < work->cut.count[side] && !status && all_cut < count; i++) {
-        uint32_t part = shell->view.triangle_component[work->cut.records[side][i].face];
-        all_cut += !is_cut[part];
-        is_cut[part] = 1;
+/* Adds the components that have no crossing. */
+static abut_status add_uncrossed_components(measure_work *work, int side) {
+    const contour_body *body = &work->contour.body[side];
+    const closed_surface *surface = body->surface;
+    uint32_t count = surface->view.component_count, crossed_count = 0;
+    unsigned char *is_crossed = abuti_allocate_zeroed(work->contour.context, count, 1);
+    abut_status status = is_crossed ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < work->contour.count[side] && !status && crossed_count < count; i++) {
+        uint32_t component = surface->view.triangle_component[work->contour.records[side][i].face];
+        crossed_count += !is_crossed[component];
+        is_crossed[component] = 1;
     }
-    for (uint32_t part = 0; part < count && !status && all_cut < count; part++) {
-        uint32_t face = shell->part_face[part];
-        const uint32_t *corner = shell->corner + 3 * (size_t)face;
-        if (is_cut[part] || abuti_is_collapsed(corner))
+    for (uint32_t component = 0; component < count && !status && crossed_count < count;
+         component++) {
+        uint32_t face = surface->component_face[component];
+        const uint32_t *corner = surface->corner + 3 * (size_t)face;
+        if (is_crossed[component] || abuti_is_collapsed(corner))
             continue;
-        vec3 p = cut_place(body, corner[0]);
-        int32_t winding = abuti_cut_winding(&work->cut, !side, p);
+        vec3 p = contour_position(body, corner[0]);
+        int32_t winding = abuti_contour_winding(&work->contour, !side, p);
         if (winding)
-            status = spread(work, side, face, winding);
+            status = spread_winding(work, side, face, winding);
     }
-    abuti_release(work->cut.context, is_cut);
+    abuti_release(work->contour.context, is_crossed);
     return status;
 }
 
-static abut_status add_side(common_work *work, int side) {
-    const pair_shell *shell = work->cut.body[side].shell;
-    memset(work->placed.vertex, 0xff, sizeof work->placed.vertex);
-    abut_status status = tie_vertices(work, side);
-    for (size_t i = 0; i < work->cut.count[side] && !status; i++)
-        status = spread_from(work, side, &work->cut.records[side][i]);
-    status = status ? status : spread_parts(work, side);
-    for (size_t i = 0; i < work->cut.count[side] && !status; i++) {
-        const cut_record *r = &work->cut.records[side][i];
-        add_record(work, side, r, shell->corner + 3 * (size_t)r->face);
+static abut_status add_side(measure_work *work, int side) {
+    const closed_surface *surface = work->contour.body[side].surface;
+    memset(work->cache.vertex, 0xff, sizeof work->cache.vertex);
+    abut_status status = link_crossed_faces(work, side);
+    for (size_t i = 0; i < work->contour.count[side] && !status; i++)
+        status = spread_from_crossed_face(work, side, &work->contour.records[side][i]);
+    status = status ? status : add_uncrossed_components(work, side);
+    for (size_t i = 0; i < work->contour.count[side] && !status; i++) {
+        const contour_record *r = &work->contour.records[side][i];
+        add_crossed_face(work, side, r, surface->corner + 3 * (size_t)r->face);
     }
     return status;
 }
 
 /* ---- the frame ---- */
 
-static bool same_rotation(const abut_quat *a, const abut_quat *b) {
+static bool is_same_rotation(const abut_quat *a, const abut_quat *b) {
     return a->x == b->x && a->y == b->y && a->z == b->z && a->w == b->w;
 }
 
-/* Puts both bodies into the frame; gives where the first is, seen from the second. */
-static abut_pose set_bodies(common_work *work, const abut_posed *a, const abut_posed *b,
-                            double unit) {
+/* Sets up both bodies in the frame. Returns the pose of a relative to b. */
+static abut_pose set_up_bodies(measure_work *work, const abut_posed *a, const abut_posed *b,
+                               double unit) {
     const abut_posed *posed[2] = {a, b};
     abuti_motion motion[2];
     for (int side = 0; side < 2; side++) {
-        cut_body *body = &work->cut.body[side];
+        contour_body *body = &work->contour.body[side];
         motion[side] = abuti_motion_of(&posed[side]->pose);
         body->bvh = posed[side]->bvh;
         body->unit = unit;
-        body->facing = body->shell->volume < 0 ? -1 : 1;
+        body->facing = body->surface->volume < 0 ? -1 : 1;
     }
-    cut_body *body = &work->cut.body[0];
-    mat3 back = m3_transpose(&motion[1].rotation), turn = m3_multiply(&back, &motion[0].rotation);
-    if (same_rotation(&a->pose.rotation, &b->pose.rotation))
-        turn = (mat3){{v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)}};
+    contour_body *body = &work->contour.body[0];
+    mat3 back = m3_transpose(&motion[1].rotation),
+         rotation = m3_multiply(&back, &motion[0].rotation);
+    if (is_same_rotation(&a->pose.rotation, &b->pose.rotation))
+        rotation = (mat3){{v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)}};
     abut_pose from_b = {quat_multiply(quat_conjugate(quat_normalise(b->pose.rotation)),
                                       quat_normalise(a->pose.rotation)),
                         m3_apply(&back, v3_sub(a->pose.translation, b->pose.translation))};
-    body->turns = true;
+    body->is_rotated = true;
     for (int i = 0; i < 3; i++)
-        body->turn.row[i] = v3_scale(turn.row[i], unit);
-    body->shift = v3_scale(v3_sub(v3_add(m3_apply(&turn, a->bvh->mesh->origin), from_b.translation),
-                                  b->bvh->mesh->origin),
-                           unit);
-    work->cut.world = motion[1].rotation;
+        body->rotation.row[i] = v3_scale(rotation.row[i], unit);
+    body->shift =
+        v3_scale(v3_sub(v3_add(m3_apply(&rotation, a->bvh->mesh->origin), from_b.translation),
+                        b->bvh->mesh->origin),
+                 unit);
+    work->contour.world = motion[1].rotation;
     return from_b;
 }
 
-static double size_of(const abut_bvh *bvh) {
+static double max_extent(const abut_bvh *bvh) {
     return v3_max_abs(v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo));
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-/* From the frame to the world. */
-typedef struct common_frame {
+/* The transformation from the frame to the world. */
+typedef struct world_frame {
     abuti_motion motion; /* of b */
     vec3 origin;         /* of b's mesh */
-    double length;       /* of a unit */
-    bool swapped;        /* the caller's a is b */
-} common_frame;
+    double length;       /* of a frame unit in the world */
+    bool swapped;        /* the caller's a is b here */
+} world_frame;
 
-static vec3 to_world(const common_frame *frame, vec3 p) {
+static vec3 to_world(const world_frame *frame, vec3 p) {
     return abuti_motion_apply(&frame->motion, v3_along(frame->origin, frame->length, p));
 }
 
-static vec3 turn_to_world(const common_frame *frame, vec3 v, double scale) {
+static vec3 rotate_to_world(const world_frame *frame, vec3 v, double scale) {
     return v3_scale(m3_apply(&frame->motion.rotation, v), scale);
 }
 
-/* A box along the world's axes. */
-static abut_box box_to_world(const common_frame *frame, box3 box) {
+/* Translates and scales a box that is along the world axes already. */
+static abut_box box_to_world(const world_frame *frame, box3 box) {
     vec3 at = abuti_motion_apply(&frame->motion, frame->origin);
     return (abut_box){v3_along(at, frame->length, box.lo), v3_along(at, frame->length, box.hi)};
 }
 
-/* Whether all of a surface is inside the other or on it. `area` is of what is. */
-static bool is_covered(const common_work *work, int side, double area) {
-    const cut_body *body = &work->cut.body[side];
-    double unit = body->unit / body->bvh->scale, whole = body->shell->area * unit * unit;
-    return area > 0 &&
-           whole - area <= NO_AREA * whole + 4 * work->cut.tolerance * work->cut.flush.rim;
+/* Whether all of a surface is inside the other one or on it. `area` is the area that is. */
+static bool is_contained(const measure_work *work, int side, double area) {
+    const contour_body *body = &work->contour.body[side];
+    double unit = body->unit / body->bvh->scale, whole = body->surface->area * unit * unit;
+    return area > 0 && whole - area <= AREA_ERROR * whole + 4 * work->contour.tolerance *
+                                                                work->contour.flush.perimeter;
 }
 
-/* Where no volume is: a touch, if anything, and where that is. */
-static abut_status answer_touch(const common_work *work, const common_frame *frame,
-                                const abut_posed posed[2], abut_pair_measures *common) {
-    const cut_flush *flush = &work->cut.flush;
-    double square = frame->length * frame->length, gap = work->cut.tolerance * frame->length;
-    common->kind = ABUT_PAIR_KIND_TOUCH;
+/* The result without a volume: a touch, with its position, or apart. */
+static abut_status measure_touch(const measure_work *work, const world_frame *frame,
+                                 const abut_posed posed[2], abut_pair_measures *measures) {
+    const contour_flush *flush = &work->contour.flush;
+    double area_unit = frame->length * frame->length, gap = work->contour.tolerance * frame->length;
+    measures->kind = ABUT_PAIR_KIND_TOUCH;
     if (flush->area[0] > 0) {
-        common->flush_area = flush->area[0] * square;
-        common->area_vector =
-            turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
-        common->centroid = to_world(frame, v3_scale(flush->moment, 1 / flush->area[0]));
-        common->bounds = box_to_world(frame, flush->box);
+        measures->flush_area = flush->area[0] * area_unit;
+        measures->area_vector =
+            rotate_to_world(frame, flush->vector, frame->swapped ? -area_unit : area_unit);
+        measures->centroid = to_world(frame, v3_scale(flush->moment, 1 / flush->area[0]));
+        measures->bounds = box_to_world(frame, flush->box);
         return ABUT_OK;
     }
-    bool near;
-    unsigned doubt = 0;
+    bool is_touching;
+    unsigned flags = 0;
     abut_separation found;
-    abut_status status = abuti_pair_within(&posed[0], &posed[1], gap, true, NULL, &near, &doubt);
-    if (!status && near)
+    abut_status status =
+        abuti_pair_within(&posed[0], &posed[1], gap, true, NULL, &is_touching, &flags);
+    if (!status && is_touching)
         status = abuti_pair_distance(&posed[0], &posed[1], true, NULL, &found);
     if (status)
         return status;
-    common->kind = near ? ABUT_PAIR_KIND_TOUCH : ABUT_PAIR_KIND_APART;
-    if (near) {
+    measures->kind = is_touching ? ABUT_PAIR_KIND_TOUCH : ABUT_PAIR_KIND_APART;
+    if (is_touching) {
         vec3 middle = v3_lerp(found.point_a, found.point_b, 0.5);
-        common->centroid = abuti_motion_apply(&frame->motion, middle);
-        common->bounds = (abut_box){common->centroid, common->centroid};
+        measures->centroid = abuti_motion_apply(&frame->motion, middle);
+        measures->bounds = (abut_box){measures->centroid, measures->centroid};
     }
     return ABUT_OK;
 }
 
-/* Whether a closed surface holds nothing, as a sheet with two sides. */
-static bool is_empty(const cut_body *body) {
-    return fabs(body->shell->volume) <=
-           NO_VOLUME * body->shell->area * size_of(body->bvh) * body->bvh->scale;
+/* Whether a closed surface contains no volume, such as a sheet with two sides. */
+static bool has_no_volume(const contour_body *body) {
+    return fabs(body->surface->volume) <=
+           VOLUME_ERROR * body->surface->area * max_extent(body->bvh) * body->bvh->scale;
 }
 
-/* Which kind of volume it is. */
-static abut_pair_kind kind_of(const common_work *work, const double area[2], bool swapped) {
-    double shared = work->cut.flush.area[1];
-    /* Less than nothing is inside where a surface cuts itself. */
-    bool covered[2] = {is_covered(work, 0, real_max(area[0], 0) + shared),
-                       is_covered(work, 1, real_max(area[1], 0) + shared)};
+/* The kind of an intersection with a volume. */
+static abut_pair_kind classify_intersection(const measure_work *work, const double area[2],
+                                            bool swapped) {
+    double same_way_area = work->contour.flush.area[1];
+    /* The area inside may be negative if a surface intersects itself. */
+    bool covered[2] = {is_contained(work, 0, real_max(area[0], 0) + same_way_area),
+                       is_contained(work, 1, real_max(area[1], 0) + same_way_area)};
     if (covered[0] && covered[1])
         return ABUT_PAIR_KIND_SAME;
     return covered[swapped]    ? ABUT_PAIR_KIND_A_INSIDE
@@ -420,69 +431,76 @@ static abut_pair_kind kind_of(const common_work *work, const double area[2], boo
                                : ABUT_PAIR_KIND_OVERLAP;
 }
 
-static abut_status answer(const common_work *work, const common_frame *frame,
-                          const abut_posed posed[2], abut_pair_measures *common) {
-    const cut_work *cut = &work->cut;
-    const cut_flush *flush = &cut->flush;
-    const common_sums *sums = work->sums;
-    double sign = cut->body[0].facing * cut->body[1].facing, square = frame->length * frame->length;
-    double volume = sign * (sums[0].volume + sums[1].volume), shared = flush->area[1];
-    double area[2] = {cut->body[1].facing * sums[0].area - flush->inside[0],
-                      cut->body[0].facing * sums[1].area - flush->inside[1]};
-    double all = fabs(area[0]) + fabs(area[1]) + shared;
-    double largest = real_max(v3_max_abs(cut->box.lo), v3_max_abs(cut->box.hi));
-    double least = cut->tolerance * all + 2 * flush->depth * flush->area[0] +
-                   NO_VOLUME * largest * (all + flush->area[0]);
-    bool thin = !(volume > least) || is_empty(&cut->body[0]) || is_empty(&cut->body[1]);
-    int a = frame->swapped; /* the caller's */
-    common->kind = kind_of(work, area, frame->swapped);
-    if (thin && common->kind == ABUT_PAIR_KIND_OVERLAP)
-        return answer_touch(work, frame, posed, common);
-    common->volume = thin ? 0 : volume * square * frame->length;
-    common->area_a = real_max(area[a], 0) * square;
-    common->area_b = real_max(area[!a], 0) * square;
-    common->shared_area = shared * square;
-    common->flush_area = flush->area[0] * square;
-    common->area = common->area_a + common->area_b + common->shared_area;
-    common->area_vector =
-        turn_to_world(frame, v3_sub(v3_scale(sums[a].vector, sign), flush->inside_vector[a]),
-                      square);
-    common->bounds = box_to_world(frame, box_join(cut->box, flush->box));
-    common->centroid = thin ? box_centre(common->bounds)
-                            : to_world(frame, v3_along(work->origin, sign / volume,
-                                                       v3_add(sums[0].moment, sums[1].moment)));
+static abut_status measure_intersection(const measure_work *work, const world_frame *frame,
+                                        const abut_posed posed[2], abut_pair_measures *measures) {
+    const contour_work *contour = &work->contour;
+    const contour_flush *flush = &contour->flush;
+    const integral_sums *sums = work->sums;
+    double sign = contour->body[0].facing * contour->body[1].facing,
+           area_unit = frame->length * frame->length;
+    double volume = sign * (sums[0].volume + sums[1].volume), same_way_area = flush->area[1];
+    double area[2] = {contour->body[1].facing * sums[0].area - flush->inside[0],
+                      contour->body[0].facing * sums[1].area - flush->inside[1]};
+    double total_area = fabs(area[0]) + fabs(area[1]) + same_way_area;
+    double largest = real_max(v3_max_abs(contour->box.lo), v3_max_abs(contour->box.hi));
+    double min_volume = contour->tolerance * total_area + 2 * flush->depth * flush->area[0] +
+                        VOLUME_ERROR * largest * (total_area + flush->area[0]);
+    bool is_flat = !(volume > min_volume) || has_no_volume(&contour->body[0]) ||
+                   has_no_volume(&contour->body[1]);
+    int a = frame->swapped; /* the index of the caller's a */
+    measures->kind = classify_intersection(work, area, frame->swapped);
+    if (is_flat && measures->kind == ABUT_PAIR_KIND_OVERLAP)
+        return measure_touch(work, frame, posed, measures);
+    measures->volume = is_flat ? 0 : volume * area_unit * frame->length;
+    measures->area_a = real_max(area[a], 0) * area_unit;
+    measures->area_b = real_max(area[!a], 0) * area_unit;
+    measures->shared_area = same_way_area * area_unit;
+    measures->flush_area = flush->area[0] * area_unit;
+    measures->area = measures->area_a + measures->area_b + measures->shared_area;
+    measures->area_vector =
+        rotate_to_world(frame, v3_sub(v3_scale(sums[a].vector, sign), flush->inside_vector[a]),
+                        area_unit);
+    measures->bounds = box_to_world(frame, box_join(contour->box, flush->box));
+    measures->centroid = is_flat
+                             ? box_centre(measures->bounds)
+                             : to_world(frame, v3_along(work->origin, sign / volume,
+                                                        v3_add(sums[0].moment, sums[1].moment)));
     return ABUT_OK;
 }
 
-static abut_reliability reliability_of(const common_work *work, bool swapped) {
-    bool in_a = work->cut.body[swapped].facing < 0, in_b = work->cut.body[!swapped].facing < 0;
+static abut_reliability reliability_of(const measure_work *work, bool swapped) {
+    bool in_a = work->contour.body[swapped].facing < 0,
+         in_b = work->contour.body[!swapped].facing < 0;
     if (in_a || in_b)
         return abuti_guaranteed(in_a && in_b
-                                    ? "Both meshes face inwards and were taken the other way round."
-                                : in_a ? "A faces inwards and was taken the other way round."
-                                       : "B faces inwards and was taken the other way round.");
-    return abuti_guaranteed("Both surfaces are closed: the answer is exact but for rounding, where "
-                            "neither cuts itself.");
+                                    ? "Both meshes face inwards; their triangles were reversed."
+                                : in_a ? "Mesh a faces inwards; its triangles were reversed."
+                                       : "Mesh b faces inwards; its triangles were reversed.");
+    return abuti_guaranteed(
+        "Both surfaces are closed: the result is exact up to rounding errors if "
+        "neither surface intersects itself.");
 }
 
-/* Of surfaces with a border: no more than whether they touch. */
-static abut_status answer_open(const pair_shell *const shell[2], const abut_posed *a,
-                               const abut_posed *b, abut_pair_measures *common) {
+/* Surfaces with boundary edges: only the relation is determined. */
+static abut_status classify_open_surfaces(const closed_surface *const surface[2],
+                                          const abut_posed *a, const abut_posed *b,
+                                          abut_pair_measures *measures) {
     static const abut_pair_kind kinds[] = {ABUT_PAIR_KIND_APART, ABUT_PAIR_KIND_OVERLAP,
                                            ABUT_PAIR_KIND_A_INSIDE, ABUT_PAIR_KIND_B_INSIDE};
     abut_pair_relation relation;
-    unsigned doubt = 0;
-    abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &doubt);
+    unsigned flags = 0;
+    abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &flags);
     if (status)
         return status;
-    common->kind = kinds[relation];
-    bool flipped = shell[0]->flipped || shell[1]->flipped, both = shell[0]->open && shell[1]->open;
-    common->reliability = abuti_unfit(
+    measures->kind = kinds[relation];
+    bool flipped = surface[0]->flipped || surface[1]->flipped,
+         both = surface[0]->open && surface[1]->open;
+    measures->reliability = abuti_unfit(
         flipped ? "Neighbouring triangles of a mesh face opposite ways, so it bounds no solid and "
                   "nothing is measured: orient the mesh first."
         : both  ? "Both meshes have a border, so they bound no solid and nothing is measured: "
                   "close them."
-        : shell[0]->open
+        : surface[0]->open
             ? "A has a border, so it bounds no solid and nothing is measured: close it."
             : "B has a border, so it bounds no solid and nothing is measured: close it.");
     return ABUT_OK;
@@ -490,36 +508,38 @@ static abut_status answer_open(const pair_shell *const shell[2], const abut_pose
 
 /* ---- public ---- */
 
-static abut_status compute_measures(common_work *work, const abut_posed *a, const abut_posed *b,
-                                    double tolerance, bool swapped, abut_pair_measures *common) {
+static abut_status compute_measures(measure_work *work, const abut_posed *a, const abut_posed *b,
+                                    double tolerance, bool swapped, abut_pair_measures *measures) {
     pair_frame frame;
     double unit = real_min(a->bvh->scale, b->bvh->scale);
-    abut_posed posed[2] = {{a->bvh, set_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
-    abuti_pair_start(&posed[0], &posed[1], &frame);
+    abut_posed posed[2] = {{a->bvh, set_up_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
+    abuti_pair_frame_init(&posed[0], &posed[1], &frame);
     double largest =
         real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation)) * unit;
-    work->cut.tolerance = tolerance > 0
-                              ? tolerance * unit
-                              : real_max(TOLERANCE * size_of(b->bvh) * unit, ROUNDING * largest);
-    frame.pad += (float)(2 * work->cut.tolerance);
-    abuti_cut_find(&work->cut, &frame);
-    abut_status status = work->cut.status;
+    work->contour.tolerance =
+        tolerance > 0
+            ? tolerance * unit
+            : real_max(DEFAULT_TOLERANCE * max_extent(b->bvh) * unit, POSE_ERROR * largest);
+    frame.pad += (float)(2 * work->contour.tolerance);
+    abuti_contour_find(&work->contour, &frame);
+    abut_status status = work->contour.status;
     if (!status)
-        work->origin = work->cut.count[0]
-                           ? work->cut.records[0][0].apex
-                           : cut_place(&work->cut.body[1], work->cut.body[1].shell->corner[0]);
+        work->origin = work->contour.count[0]
+                           ? work->contour.records[0][0].apex
+                           : contour_position(&work->contour.body[1],
+                                              work->contour.body[1].surface->corner[0]);
     for (int side = 0; side < 2 && !status; side++)
         status = add_side(work, side);
-    common_frame to = {abuti_motion_of(&b->pose), b->bvh->mesh->origin, 1 / unit, swapped};
-    common->reliability = reliability_of(work, swapped);
-    return status ? status : answer(work, &to, posed, common);
+    world_frame to = {abuti_motion_of(&b->pose), b->bvh->mesh->origin, 1 / unit, swapped};
+    measures->reliability = reliability_of(work, swapped);
+    return status ? status : measure_intersection(work, &to, posed, measures);
 }
 
 abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                               const abut_pair_measure_options *options,
-                              abut_pair_measures *common) {
+                              abut_pair_measures *measures) {
     abut_pair_measure_options ours = abut_pair_measure_options_default();
-    abut_status status = abuti_pair_check(__func__, a, b, common, "common");
+    abut_status status = abuti_pair_check(__func__, a, b, measures, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     if (!status && !(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -527,33 +547,36 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
                             ours.tolerance);
     if (status)
         return status;
-    common_work work;
-    memset(&work, 0, offsetof(common_work, cut.leaves)); /* what follows is large and set later */
-    const pair_shell *shell[2];
+    measure_work work;
+    memset(&work, 0,
+           offsetof(measure_work,
+                    contour.leaves)); /* the leaf cache is large and initialised later */
+    const closed_surface *surface[2];
     abut_pair_measures found;
     memset(&found, 0, sizeof found);
-    work.cut.context = a->bvh->context;
+    work.contour.context = a->bvh->context;
     abut_posed ours_a = *a, ours_b = *b;
     status = abuti_bvh_cpu_tree(a->bvh, &ours_a.bvh);
     status = status ? status : abuti_bvh_cpu_tree(b->bvh, &ours_b.bvh);
     a = &ours_a;
     b = &ours_b;
-    status = status ? status : abuti_pair_shell(a->bvh, &shell[0]);
-    status = status ? status : abuti_pair_shell(b->bvh, &shell[1]);
-    if (!status && (shell[0]->open || shell[1]->open)) {
-        status = answer_open(shell, a, b, &found);
+    status = status ? status : abuti_pair_closed_surface(a->bvh, &surface[0]);
+    status = status ? status : abuti_pair_closed_surface(b->bvh, &surface[1]);
+    if (!status && (surface[0]->open || surface[1]->open)) {
+        status = classify_open_surfaces(surface, a, b, &found);
     } else if (!status) {
-        bool swapped = size_of(b->bvh) > size_of(a->bvh);
-        work.cut.body[swapped].shell = shell[0];
-        work.cut.body[!swapped].shell = shell[1];
+        bool swapped = max_extent(b->bvh) > max_extent(a->bvh);
+        work.contour.body[swapped].surface = surface[0];
+        work.contour.body[!swapped].surface = surface[1];
         status = compute_measures(&work, swapped ? b : a, swapped ? a : b, ours.tolerance, swapped,
                                   &found);
     }
     if (!status)
-        *common = found;
-    abut_context *context = work.cut.context;
+        *measures = found;
+    abut_context *context = work.contour.context;
     for (int side = 0; side < 2; side++)
-        ABUTI_RELEASE(context, work.cut.records[side], work.cut.record_of[side], work.tied[side]);
+        ABUTI_RELEASE(context, work.contour.records[side], work.contour.record_of[side],
+                      work.links[side]);
     abuti_release(context, work.stack);
     return status;
 }

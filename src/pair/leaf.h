@@ -1,17 +1,18 @@
-/* The triangles of a leaf in floats, four at once, as either side sees them: for searches in two
- * hierarchies. */
+/* The triangles of a leaf in floats, four at once, in the axes of either side: for searches in two
+ * BVHs. */
 #ifndef ABUTI_PAIR_LEAF_H
 #define ABUTI_PAIR_LEAF_H
 
 #include "pair/pair.h"
 #include "pair/triangles_shared.h"
 
-static inline wide3 all3(float x, float y, float z) {
+static inline wide3 broadcast3(float x, float y, float z) {
     return make3(f4_all(x), f4_all(y), f4_all(z));
 }
 
-/* The corners of the four triangles of the leaf at a place, from the lowest corner of its box. */
-static inline void pair_steps(const pair_side *side, uint32_t place, wide3 corner[3]) {
+/* The corners of the four triangles of the leaf at a place, relative to the lowest corner of its
+ * box. */
+static inline void pair_quantised_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
     const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
     uint32_t slot = place % BVH_WIDTH;
     const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
@@ -25,8 +26,9 @@ static inline void pair_steps(const pair_side *side, uint32_t place, wide3 corne
                           f4_mul(f4_load_u16(block->step[k][2]), step[2]));
 }
 
-/* The corners of the four triangles of the leaf at a place, as the blocks have them, in units.
- * Gives the longest step: each coordinate is off by at most half of its own. */
+/* The corners of the four triangles of the leaf at a place, from the quantised blocks, in common
+ * units. Returns the largest quantisation step: each coordinate has an error of at most half of its
+ * own. */
 static inline float pair_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
     const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
     uint32_t slot = place % BVH_WIDTH;
@@ -48,26 +50,30 @@ static inline float pair_corners(const pair_side *side, uint32_t place, wide3 co
     return longest;
 }
 
-/* One triangle of four, in all lanes. */
-static inline void spread4(const wide3 from[3], uint32_t lane, wide3 to[3]) {
+/* One of four triangles, in all lanes. */
+static inline void broadcast_triangle(const wide3 from[3], uint32_t lane, wide3 to[3]) {
     float x[4], y[4], z[4];
     for (int k = 0; k < 3; k++) {
         f4_store(x, from[k].x);
         f4_store(y, from[k].y);
         f4_store(z, from[k].z);
-        to[k] = all3(x[lane], y[lane], z[lane]);
+        to[k] = broadcast3(x[lane], y[lane], z[lane]);
     }
 }
 
-/* Points of the other side, as this side sees them, with a place for its origin. */
-static inline wide3 pair_turn_from(const pair_side *side, wide3 p, wide3 r) {
-    r = along3(r, p.x, all3(side->turn[0][0], side->turn[0][1], side->turn[0][2]));
-    r = along3(r, p.y, all3(side->turn[1][0], side->turn[1][1], side->turn[1][2]));
-    return along3(r, p.z, all3(side->turn[2][0], side->turn[2][1], side->turn[2][2]));
+/* Points of the other side in the axes of this side, relative to a given origin r. */
+static inline wide3 pair_transform_from(const pair_side *side, wide3 p, wide3 r) {
+    r = add_scaled3(r, p.x,
+                    broadcast3(side->rotation[0][0], side->rotation[0][1], side->rotation[0][2]));
+    r = add_scaled3(r, p.y,
+                    broadcast3(side->rotation[1][0], side->rotation[1][1], side->rotation[1][2]));
+    return add_scaled3(r, p.z,
+                       broadcast3(side->rotation[2][0], side->rotation[2][1],
+                                  side->rotation[2][2]));
 }
 
-static inline wide3 pair_turn4(const pair_side *side, wide3 p) {
-    return pair_turn_from(side, p, all3(side->shift[0], side->shift[1], side->shift[2]));
+static inline wide3 pair_transform4(const pair_side *side, wide3 p) {
+    return pair_transform_from(side, p, broadcast3(side->shift[0], side->shift[1], side->shift[2]));
 }
 
 #endif

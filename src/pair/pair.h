@@ -1,24 +1,27 @@
-/* What the files of pair queries share: two hierarchies in a common measure, boxes and corners of
- * one seen from the other, and the checks.
+/* Types and functions that the files of pair queries share: two BVHs in a common frame, boxes and
+ * corners of one side in the axes of the other, and the validation of arguments.
  *
- * Each side keeps the axes of its own hierarchy, so that its boxes are as they are. Lengths of both
- * are brought to one unit, a power of two of the world's in which the larger mesh has coordinates
- * up to 2 and the smaller one no larger. What comes from the other side is turned and shifted in
- * floats: x = turn y + shift.
+ * Each side keeps the axes of its own BVH, so its boxes stay unchanged. Lengths of both are scaled
+ * to a common unit: a power of two of the world unit in which the larger mesh has coordinates up to
+ * 2 and the smaller one no larger. Points of the other side are rotated and shifted in floats: x =
+ * rotation y + shift.
  *
- * The pad. Let u = 2^-24 be the rounding of a float, and T bound the coordinates of the shift;
- * those of boxes and corners are at most 2 in their own axes, hence 2 sqrt(3) in the other's.
- *   - Middle and half size of a box: 2u each, in absolute terms, with the rounding of the unit
- *     where it makes a float underflow.
- *   - The middle turned: entries of turn are off by u, three products and three sums: less than
- *     8u (4 + T). Its half sizes turned: 8u x 4. The difference of two middles: u (8 + T) more.
- *   - That difference along the axes of the other side: three products and sums of at most
- *     1.8 (8 + T): 8u (8 + T), and 1.8 times what it was off before: 17u (8 + T).
- * So 32u (8 + T) is beyond what any sum of them is wrong by. To this comes what separates the
- * rounded vertices of posed meshes, in doubles, from exact motions of the hierarchies: at most 2^8
- * roundings of the largest coordinate anywhere, by the count in crossing.c for each side and for
- * the turn and shift from one to the other. Where that is no longer small, `pair_start` asks for
- * copies of the meshes instead.
+ * Padding. Let u = 2^-24 be the rounding error of a float, and T a bound of the coordinates of the
+ * shift. Coordinates of boxes and corners are at most 2 in their own axes, hence 2 sqrt(3) in the
+ * axes of the other side.
+ *   - Centre and half size of a box: 2u each, absolute, including the rounding by the unit if a
+ *     float underflows.
+ *   - The rotated centre: entries of the rotation have an error of u; three products and three
+ *     sums: less than 8u (4 + T). The rotated half sizes: 8u x 4. The difference of two centres
+ *     adds u (8 + T).
+ *   - That difference along the axes of the other side: three products and sums of at most 1.8 (8 +
+ *     T): 8u (8 + T), and 1.8 times the error before: 17u (8 + T).
+ *
+ * So 32u (8 + T) exceeds the error of any sum of them. The padding also includes the difference
+ * between the rounded vertices of posed meshes, in doubles, and exact motions of the BVHs: at most
+ * 2^8 roundings of the largest coordinate, by the count in crossing.c for each side and for the
+ * rotation and shift from one side to the other. If that is not small, abuti_pair_frame_init()
+ * returns false and the caller uses transformed copies of the meshes.
  */
 #ifndef ABUTI_PAIR_H
 #define ABUTI_PAIR_H
@@ -33,51 +36,53 @@
 #include <stdatomic.h>
 
 enum {
-    /* A traversal goes down one of two hierarchies at each step, so it is at most twice as long as
-     * that of one, and again leaves three pairs a step. */
+    /* A traversal descends in one of two BVHs at each step, so it is at most twice as deep as in
+     * one BVH, and leaves three pairs per step on the stack. */
     PAIR_STACK = 6 * BVH_DEPTH + 4,
-    PAIR_STEPS = 128, /* of a traversal between two looks at whether to stop */
+    PAIR_STEPS_PER_STOP_CHECK = 128, /* steps of a traversal between two calls of abuti_stop() */
 };
 
-/* The place of a child is 4 x its node + its slot; the root has none. */
+/* A place identifies a child of a node: BVH_WIDTH x node + slot. The root is no child; this is its
+ * place. */
 #define PAIR_ROOT ABUT_NONE
 
 /* 32 u; see above. */
-#define PAIR_MARGIN 0x1p-19f
-/* Pairs as near as the nearest and this many times what coordinates may be off by are equally near.
- */
-#define PAIR_TIE_DOUBTS 16.0
-/* Beyond this distance, in units, floats no longer tell one triangle from the next. */
-#define PAIR_FAR 64.0
+#define PAIR_FLOAT_ERROR 0x1p-19f
+/* A tie: pairs whose distances differ by at most this many times the error of coordinates. */
+#define PAIR_TIE_ERRORS 16.0
+/* Beyond this distance, in common units, floats do not distinguish neighbouring triangles. */
+#define PAIR_FAR_DISTANCE 64.0
 
 typedef struct pair_side {
     const abut_bvh *bvh;
     abuti_motion motion;
-    float unit;                       /* of the hierarchy's frame in common units */
-    float turn[3][4], turn_abs[3][4]; /* columns: the axes of the other side, and a 0 */
+    float unit; /* common units per unit of the BVH frame */
+    float rotation[3][4],
+        rotation_abs[3][4]; /* columns: the axes of the other side, padded with 0 */
     float shift[4];
 } pair_side;
 
 typedef struct pair_frame {
     pair_side side[2];
-    double scale; /* common units of one unit of the world */
+    double scale; /* common units per world unit */
     float pad;
-    double reach;    /* the largest coordinate of the shift: how far apart they are, about */
-    double doubt;    /* of posed vertices against exact motions, in the world */
-    double tie;      /* distances that differ by no more are equal; see pair_tie_reach() */
-    vec3 way;        /* along which a may be beyond b, in the world; zero = none */
-    vec3 own_way[2]; /* the same along the axes of each side, in floats too */
-    float side_way[2][3];
-    double origin_along[2]; /* how far the origin of each mesh is along it */
+    double reach; /* the largest coordinate of the shift: the approximate distance of the meshes */
+    double position_error; /* bound of the difference of posed vertices from exact motions, in world
+                              units */
+    double tie;            /* distances that differ by no more are a tie; see pair_tie_reach() */
+    vec3 direction;        /* of the world, along which a is probably beyond b; zero = not given */
+    vec3 own_direction[2]; /* the same along the axes of each side, in doubles and floats */
+    float side_direction[2][3];
+    double origin_along[2]; /* coordinate of the origin of each mesh along it */
 } pair_frame;
 
-/* Puts two sides into a common frame. False where poses are so far away that only copies will do.
- */
-bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *frame);
-/* Says along which unit direction a is likely beyond b, so that a search sees it sooner. */
-void abuti_pair_expect(pair_frame *frame, vec3 way);
+/* Initialises the common frame of two sides. Returns false if the poses are so far away that only
+ * transformed copies of the meshes are accurate enough. */
+bool abuti_pair_frame_init(const abut_posed *a, const abut_posed *b, pair_frame *frame);
+/* Sets the unit direction along which a is probably beyond b. Searches test it first. */
+void abuti_pair_frame_expect_direction(pair_frame *frame, vec3 direction);
 
-/* The corners of a posed triangle: exactly those of abut_mesh_transform. */
+/* The corners of a posed triangle, with the same bits as abut_mesh_transform(). */
 static inline abut_triangle pair_triangle(const pair_side *side, uint32_t triangle) {
     abut_triangle t = bvh_triangle(side->bvh->mesh, triangle);
     for (int k = 0; k < 3; k++)
@@ -85,7 +90,7 @@ static inline abut_triangle pair_triangle(const pair_side *side, uint32_t triang
     return t;
 }
 
-/* A direction of the world along the axes of a side. */
+/* Converts a direction from the world to the axes of a side. */
 static inline vec3 pair_to_side(const pair_side *side, vec3 n) {
     if (!side->motion.rotates)
         return n;
@@ -93,12 +98,13 @@ static inline vec3 pair_to_side(const pair_side *side, vec3 n) {
     return m3_apply(&back, n);
 }
 
-/* Where the origin of its mesh is. */
+/* The origin of the mesh of a side in the world. */
 static inline vec3 pair_origin(const pair_side *side) {
     return abuti_motion_apply(&side->motion, side->bvh->mesh->origin);
 }
 
-/* How far a triangle reaches along a direction of the side, as positions of the mesh. */
+/* The largest coordinate of a triangle along a direction of its side, from the local origin of the
+ * mesh. */
 static inline double pair_triangle_reach(const abut_mesh *mesh, uint32_t triangle, vec3 n) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
     double reach = -INFINITY;
@@ -109,8 +115,8 @@ static inline double pair_triangle_reach(const abut_mesh *mesh, uint32_t triangl
 
 /* ---- boxes ---- */
 
-/* The middle of the box at a place in doubles, in the frame of the hierarchy. */
-static inline vec3 pair_middle(const abut_bvh *bvh, uint32_t place) {
+/* The centre of the box at a place, in doubles, in the frame of the BVH. */
+static inline vec3 pair_box_centre(const abut_bvh *bvh, uint32_t place) {
     const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
     uint32_t slot = place % BVH_WIDTH;
     return v3(0.5 * ((double)node->lo[0][slot] + node->hi[0][slot]),
@@ -118,7 +124,7 @@ static inline vec3 pair_middle(const abut_bvh *bvh, uint32_t place) {
               0.5 * ((double)node->lo[2][slot] + node->hi[2][slot]));
 }
 
-/* How far it reaches from there along a direction. */
+/* The half extent of the box at a place along a direction. */
 static inline double pair_box_reach(const abut_bvh *bvh, uint32_t place, vec3 n) {
     const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
     uint32_t slot = place % BVH_WIDTH;
@@ -129,13 +135,13 @@ static inline double pair_box_reach(const abut_bvh *bvh, uint32_t place, vec3 n)
     return 0.5 * sum;
 }
 
-/* A box as middle and half size along its own axes. */
+/* A box as centre and half size along its own axes. */
 typedef struct pair_box {
     float centre[3], half[3];
     float size; /* the sum of half sizes */
 } pair_box;
 
-/* A reference to what is at a place: a node, or BVH_LEAF + a leaf. */
+/* The child at a place: a node, or BVH_LEAF + a leaf. */
 static inline uint32_t pair_child(const pair_side *side, uint32_t place) {
     return place == PAIR_ROOT ? 0 : side->bvh->nodes[place / BVH_WIDTH].child[place % BVH_WIDTH];
 }
@@ -165,18 +171,18 @@ static inline pair_box pair_box_at(const pair_side *side, uint32_t place) {
     return box;
 }
 
-/* A box of the other side, as this side sees it. */
+/* A box of the other side in the axes of this side. */
 typedef struct pair_view {
-    float centre[4], radius[4]; /* along the axes of this side, the radius with the pad */
-    float half[3];              /* along its own, with the pad */
+    float centre[4], radius[4]; /* along the axes of this side; the radius includes the padding */
+    float half[3];              /* along its own axes, with padding */
 } pair_view;
 
 static inline pair_view pair_view_of(const pair_side *side, const pair_box *box, float pad) {
     pair_view view;
     f4 centre = f4_load(side->shift), radius = f4_all(pad);
     for (int j = 0; j < 3; j++) {
-        centre = f4_add(centre, f4_mul(f4_load(side->turn[j]), f4_all(box->centre[j])));
-        radius = f4_add(radius, f4_mul(f4_load(side->turn_abs[j]), f4_all(box->half[j])));
+        centre = f4_add(centre, f4_mul(f4_load(side->rotation[j]), f4_all(box->centre[j])));
+        radius = f4_add(radius, f4_mul(f4_load(side->rotation_abs[j]), f4_all(box->half[j])));
         view.half[j] = box->half[j] + pad;
     }
     f4_store(view.centre, centre);
@@ -184,11 +190,11 @@ static inline pair_view pair_view_of(const pair_side *side, const pair_box *box,
     return view;
 }
 
-/* The gaps along six axes between a view and the four boxes of a node: the distance of the shadows
- * on an axis, negative where they overlap, not a number in empty slots. */
+/* The gaps along six axes between a view and the four boxes of a node: the distances of their
+ * projections on an axis, negative if they overlap, NaN in empty slots. */
 typedef struct pair_gaps {
     f4 own[3], other[3];
-    f4 along[3]; /* the difference of the middles along the axes of the other side */
+    f4 along[3]; /* the difference of the centres along the axes of the other side */
 } pair_gaps;
 
 static inline void pair_gaps_own(const pair_side *side, const pair_view *view, const bvh_node *node,
@@ -205,11 +211,12 @@ static inline void pair_gaps_own(const pair_side *side, const pair_view *view, c
 static inline void pair_gaps_other(const pair_side *side, const pair_view *view, pair_gaps *gaps,
                                    const f4 offset[3], const f4 half[3]) {
     for (int j = 0; j < 3; j++) {
-        f4 along = f4_mul(offset[0], f4_all(side->turn[j][0]));
-        f4 radius = f4_add(f4_all(view->half[j]), f4_mul(half[0], f4_all(side->turn_abs[j][0])));
+        f4 along = f4_mul(offset[0], f4_all(side->rotation[j][0]));
+        f4 radius =
+            f4_add(f4_all(view->half[j]), f4_mul(half[0], f4_all(side->rotation_abs[j][0])));
         for (int i = 1; i < 3; i++) {
-            along = f4_add(along, f4_mul(offset[i], f4_all(side->turn[j][i])));
-            radius = f4_add(radius, f4_mul(half[i], f4_all(side->turn_abs[j][i])));
+            along = f4_add(along, f4_mul(offset[i], f4_all(side->rotation[j][i])));
+            radius = f4_add(radius, f4_mul(half[i], f4_all(side->rotation_abs[j][i])));
         }
         gaps->along[j] = f4_abs(along);
         gaps->other[j] = f4_sub(gaps->along[j], radius);
@@ -218,96 +225,98 @@ static inline void pair_gaps_other(const pair_side *side, const pair_view *view,
 
 /* ---- searches ---- */
 
-/* Whether some triangles intersect; the first pair found goes into triangle[2]. */
-bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
-/* The number of pairs that intersect; notes up to `capacity` of them, in any order. */
-uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity,
-                         abut_pair_intersection *meetings);
+/* Whether any two triangles intersect. Writes the first pair found to triangle[2]. */
+bool abuti_pair_find_intersection(const pair_frame *frame, uint32_t triangle[2]);
+/* Counts the pairs of triangles that intersect. Writes up to `capacity` of them, in any order. */
+uint64_t abuti_pair_list_intersections(const pair_frame *frame, uint64_t capacity,
+                                       abut_pair_intersection *pairs);
 
-/* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
- * stands in frame->pad; some that do not. Their order is none in particular, but that of those that
- * meet is the same with any number of lanes. By pairs of leaves: bit 4 i + j of
- * `near` is set where triangle i of the first may meet triangle j of the second. Ends where it is
- * told to by true. */
-typedef bool pair_visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near);
+/* Reports all pairs of triangles that may intersect if every coordinate of a vertex may have an
+ * error of frame->pad; also some that do not. Pairs that intersect are reported in the same order
+ * with any number of lanes. `visit` receives pairs of leaves: bit 4 i + j of `candidates` is set if
+ * triangle i of the first may intersect triangle j of the second. The traversal stops if it returns
+ * true. */
+typedef bool pair_visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned candidates);
 void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *data);
 
-/* The closest triangles of surfaces that do not meet, if closer than `limit` or as close; with
- * `any`, some that are. Fills all of the separation but the relation; false leaves it alone. */
+/* Finds the closest triangles of surfaces that do not intersect, if their distance is at most
+ * `limit`; with `any`, the first pair found within it. Fills the separation except for the
+ * relation. Returns false, and leaves the separation unchanged, if there is no such pair. */
 bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,
                         abut_separation *separation);
-/* The same among these pairs of triangles only; not for frames beyond PAIR_FAR. */
+/* The same for a list of pairs of triangles. The frame must be within PAIR_FAR_DISTANCE. */
 bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], uint32_t count,
                            double limit, bool any, abut_separation *separation);
-/* The bounds that such a search in floats begins with, in units: by how much distances err, and
- * beyond which no pair counts for this limit. */
+/* The initial bounds of a search in floats, in common units. Returns the error of distances and
+ * writes an upper bound of the distances that matter for this limit. */
 float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
 
-/* For surfaces that do not meet: which contains a part of the other. `vertex` gets the first vertex
- * that is inside, of the inner mesh, and `doubt` what the answer rests on. */
+/* For surfaces that do not intersect: determines which mesh contains a component of the other.
+ * Writes the first inner vertex, an index of the inner mesh, and adds to the reliability flags. */
 abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
-                                abut_pair_relation *relation, uint32_t *vertex, unsigned *doubt);
+                                abut_pair_relation *relation, uint32_t *vertex, unsigned *flags);
 
-/* The same for the part of side `inner` that a vertex belongs to. */
+/* The same for the component of side `inner` that a vertex belongs to. */
 abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
                                      const abut_pose *outer_pose, uint32_t vertex, bool *inside,
-                                     unsigned *doubt);
+                                     unsigned *flags);
 
-/* What limits an answer, as a sum of bits: 0 where it is exact. Each is shifted by the side, 0 or
- * 1, that may contain the other. An answer about a sheet is exact, since a sheet has no inside. */
+/* Why a result is not guaranteed, as a set of bits: 0 if it is exact. Each bit is multiplied by 1
+ * for a and 2 for b, the side that may contain the other. A result about a sheet is exact, since a
+ * sheet has no interior. */
 enum { PAIR_HOLES = 1, PAIR_FLIPS = 4, PAIR_SHEET = 16 };
-abut_reliability abuti_pair_doubt(unsigned doubt);
+abut_reliability abuti_pair_reliability_of(unsigned flags);
 
-/* ---- pair.c: one question, checked ---- */
+/* ---- pair.c: single queries ---- */
 
-/* Fills all of the separation but the relation where a vertex of one side, 0 or 1, is inside the
- * other. */
+/* Fills the separation except for the relation, for a vertex of side `inner` inside the other mesh.
+ */
 void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
                        abut_separation *separation);
 
-/* Whether two posed meshes and a place for the answer are given, and sound. */
+/* Validates two posed meshes and the output pointer. */
 abut_status abuti_pair_check(const char *function, const abut_posed *a, const abut_posed *b,
                              const void *out, const char *out_name);
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);
 abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,
                                abut_pair_cache *cache, abut_pair_relation *relation,
-                               unsigned *doubt);
+                               unsigned *flags);
 abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool surfaces,
                                 abut_pair_cache *cache, abut_separation *separation);
 abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double margin,
-                              bool surfaces, abut_pair_cache *cache, bool *within, unsigned *doubt);
+                              bool surfaces, abut_pair_cache *cache, bool *within, unsigned *flags);
 
 /* ---- batch.c and device.c: many poses ---- */
 
-typedef enum pair_question { PAIR_ASK_OVERLAP, PAIR_ASK_DISTANCE, PAIR_ASK_WITHIN } pair_question;
+typedef enum pair_query { PAIR_QUERY_OVERLAP, PAIR_QUERY_DISTANCE, PAIR_QUERY_WITHIN } pair_query;
 
-/* What is asked, of poses that have been checked, and where the answers go. */
+/* A query at many poses, whose arguments have been validated, and its outputs. */
 typedef struct pair_batch {
     const char *function;
     abut_pair_poses poses;
-    pair_question what;
+    pair_query what;
     bool surfaces;
-    double limit;                  /* no pair further away matters */
-    abut_pair_relation *relations; /* or */
-    abut_separation *separations;  /* or */
+    double limit;                  /* larger distances do not matter */
+    abut_pair_relation *relations; /* one of these three outputs is set */
+    abut_separation *separations;
     bool *within;
-    atomic_uint failure; /* a status; they can only be out of memory */
-    atomic_uint doubt;   /* of all poses */
+    atomic_uint failure; /* an abut_status; only ABUT_ERROR_MEMORY occurs */
+    atomic_uint flags;   /* reliability flags of all poses */
 } pair_batch;
 
-/* One pose, asked of the CPU. */
+/* Answers the query at one pose on the CPU. */
 abut_status abuti_pair_batch_one(pair_batch *batch, size_t i, abut_pair_cache *cache);
-/* Whether a pose is valid without a closer check: finite, and of no coordinate near the largest
- * that is allowed. A rotated coordinate is at most the sum of three, each below `largest`. */
+/* Whether a pose is certainly valid: finite, and no coordinate close to the limit. A rotated
+ * coordinate is at most the sum of three, each below `largest`. */
 bool abuti_pair_pose_is_plain(const abut_pose *pose, double largest);
-/* All, where both hierarchies are on one device. */
-abut_status abuti_pair_batch_there(pair_batch *batch);
+/* Answers all queries, if both BVHs are on one device. */
+abut_status abuti_pair_batch_on_device(pair_batch *batch);
 
 /* ---- vertex_fans.c ---- */
 
-/* Sets clean[v] for vertices whose triangles have in common what they share by index and no more;
- * vertex_fans.c. Vertices that are not marked may be so too. */
-abut_status abuti_pair_stars(const abut_mesh *mesh, unsigned char *clean);
+/* Sets clean[v] for vertices whose triangles have only those points in common that they share by
+ * index; see vertex_fans.c. Vertices that are not marked may be clean too. */
+abut_status abuti_pair_clean_vertices(const abut_mesh *mesh, unsigned char *clean);
 
 #endif

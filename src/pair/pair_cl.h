@@ -1,5 +1,5 @@
-/* What the kernels of pair queries share: nodes and triangles of two hierarchies in the common
- * frame of pair.h, as a sees them. */
+/* Functions that the kernels of pair queries share: nodes and triangles of two BVHs in the common
+ * frame of pair.h, in the axes of a. */
 #ifndef ABUTI_PAIR_PAIR_CL_H
 #define ABUTI_PAIR_PAIR_CL_H
 
@@ -7,25 +7,26 @@
 #include "pair/pair_shared.h"
 #include "pair/triangles_shared.h"
 
-/* One of the two hierarchies. */
+/* One of the two BVHs. */
 typedef struct side {
     __global const bvh_node *nodes;
-    __global const float *triangles; /* 9 a place */
+    __global const float *triangles; /* 9 floats per place */
     __global const uint *order;      /* the triangle at a place */
     float unit;
 } side;
 
-/* y as a sees it */
-static inline wide3 turned(const pair_pose *p, wide3 y) {
-    return make3(p->shift[0] + p->turn[0][0] * y.x + p->turn[1][0] * y.y + p->turn[2][0] * y.z,
-                 p->shift[1] + p->turn[0][1] * y.x + p->turn[1][1] * y.y + p->turn[2][1] * y.z,
-                 p->shift[2] + p->turn[0][2] * y.x + p->turn[1][2] * y.y + p->turn[2][2] * y.z);
+/* Transforms a point of b into the axes of a. */
+static inline wide3 to_side_a(const pair_pose *p, wide3 y) {
+    return make3(
+        p->shift[0] + p->rotation[0][0] * y.x + p->rotation[1][0] * y.y + p->rotation[2][0] * y.z,
+        p->shift[1] + p->rotation[0][1] * y.x + p->rotation[1][1] * y.y + p->rotation[2][1] * y.z,
+        p->shift[2] + p->rotation[0][2] * y.x + p->rotation[1][2] * y.y + p->rotation[2][2] * y.z);
 }
 
 /* ---- boxes ---- */
 
 typedef struct box {
-    wide3 middle, half_size;
+    wide3 centre, half_size;
 } box;
 
 static inline box box_at(const side *s, uint place) {
@@ -42,9 +43,9 @@ static inline uint child_at(const side *s, uint place) {
     return BVH_AT(const uint, s->nodes[place / BVH_WIDTH].child, place % BVH_WIDTH);
 }
 
-/* The places of a pair after a step down, into the child in this slot of the larger box. Not for
- * two leaves. */
-static inline uint2 pair_below(const side *a, const side *b, uint2 pair, uint slot) {
+/* The places of a pair after a step into the child in this slot of the larger box. Not for two
+ * leaves. */
+static inline uint2 child_pair(const side *a, const side *b, uint2 pair, uint slot) {
     uint child_a = child_at(a, pair.x), child_b = child_at(b, pair.y);
     box box_a = box_at(a, pair.x), box_b = box_at(b, pair.y);
     bool opens_b = child_a & BVH_LEAF ||
@@ -53,14 +54,14 @@ static inline uint2 pair_below(const side *a, const side *b, uint2 pair, uint sl
                    : (uint2)(child_a * BVH_WIDTH + slot, pair.y);
 }
 
-static inline bool leaves_both(const side *a, const side *b, uint2 pair) {
+static inline bool are_leaves(const side *a, const side *b, uint2 pair) {
     return child_at(a, pair.x) & child_at(b, pair.y) & BVH_LEAF;
 }
 
 /* ---- triangles ---- */
 
-/* The places of two triangles of two leaves: the i-th of the 16 pairs. */
-static inline uint2 triangles_of(const side *a, const side *b, uint2 leaves, uint i) {
+/* The places of the i-th of the 16 pairs of triangles of two leaves. */
+static inline uint2 triangle_pair(const side *a, const side *b, uint2 leaves, uint i) {
     return (uint2)((child_at(a, leaves.x) & ~BVH_LEAF) * BVH_WIDTH + i / BVH_WIDTH,
                    (child_at(b, leaves.y) & ~BVH_LEAF) * BVH_WIDTH + i % BVH_WIDTH);
 }
@@ -71,13 +72,13 @@ static inline void load_corners(const side *s, uint place, wide3 *to) {
         to[k] = make3(from[3 * k] * s->unit, from[3 * k + 1] * s->unit, from[3 * k + 2] * s->unit);
 }
 
-/* Those of a, and those of b as a sees them. */
+/* Loads the corners of a triangle of a, and those of b in the axes of a. */
 static inline void load_pair(const pair_pose *p, const side *a, const side *b, uint2 at,
                              wide3 *to_a, wide3 *to_b) {
     load_corners(a, at.x, to_a);
     load_corners(b, at.y, to_b);
     for (int k = 0; k < 3; k++)
-        to_b[k] = turned(p, to_b[k]);
+        to_b[k] = to_side_a(p, to_b[k]);
 }
 
 #endif

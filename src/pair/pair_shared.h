@@ -1,17 +1,18 @@
-/* What the kernels of pair queries and the host agree on. */
+/* Structs and sizes that the kernels of pair queries share with the host. */
 #ifndef ABUTI_PAIR_SHARED_H
 #define ABUTI_PAIR_SHARED_H
 
 #include "base/math_shared.h"
 
-/* Where b is seen from a: x = turn y + shift. */
+/* Transforms b into the axes of a: x = rotation y + shift. */
 typedef struct pair_pose {
-    float turn[3][3]; /* columns */
+    float rotation[3][3]; /* columns */
     float shift[3];
     float pad, unit_a, unit_b;
-    word32 skip; /* not for the device */
-    /* Of distances: how much they err, how far to look, and below what the first found will do. */
-    float margin, upper, sure, unused;
+    word32 is_skipped; /* the host computes this pose */
+    /* For distances: their error, the initial upper bound, and the bound below which the first pair
+     * found is sufficient. */
+    float margin, upper, certain_upper, unused;
 } pair_pose;
 
 #if ABUTI_REAL_BITS == 64
@@ -20,39 +21,40 @@ typedef struct pair_motion {
     mat3 rotation;
     vec3 translation;
     word32 rotates, unused;
-    double tie; /* of pair_frame */
+    double tie; /* as pair_frame.tie */
 } pair_motion;
 #endif
 
-#define PAIR_GROUP 128   /* items of pair_meet and pair_closest: a pose */
-#define MEASURE_GROUP 64 /* of pair_measure */
+#define PAIR_GROUP 128   /* work-items of pair_intersect and pair_closest for a pose */
+#define MEASURE_GROUP 64 /* the same of pair_measure */
 
 /* Instead of a number of pairs. */
-#define PAIR_MEETS 0xffffffffu
-#define PAIR_TOO_MUCH 0xfffffffeu
+#define PAIR_INTERSECTS 0xffffffffu
+#define PAIR_OVERFLOW 0xfffffffeu
 #define PAIR_WITHIN 0xfffffffdu
 
-/* pair_meet: pairs of boxes, of leaves that wait and that are looked at, of triangles that the host
- * may be asked about; and 5 numbers. */
-#define MEET_STACK 1024
-#define MEET_LOOKED (PAIR_GROUP / 16)
-#define MEET_LEAVES (PAIR_GROUP + MEET_LOOKED)
-#define PAIR_UNSURE 32
-#define MEET_BYTES (8 * (MEET_STACK + MEET_LEAVES + PAIR_UNSURE) + 4 * 5)
+/* pair_intersect: capacity for pairs of boxes, pairs of leaves that are tested at a time and in
+ * total, and uncertain pairs of triangles; and 5 counters. */
+#define INTERSECT_STACK 1024
+#define INTERSECT_LEAVES_PER_ROUND (PAIR_GROUP / 16)
+#define INTERSECT_LEAVES (PAIR_GROUP + INTERSECT_LEAVES_PER_ROUND)
+#define PAIR_UNCERTAIN_MAX 32
+#define INTERSECT_BYTES (8 * (INTERSECT_STACK + INTERSECT_LEAVES + PAIR_UNCERTAIN_MAX) + 4 * 5)
 
-/* pair_closest: pairs of boxes, of leaves that wait and that are looked at, of triangles to be
- * looked at closely, to be measured, and that may be closest, of which a group is listed at most.
- * Boxes, leaves and the last have a bound each; and there are two for each item, and 7 numbers. */
+/* pair_closest: capacity for pairs of boxes; pairs of leaves that are projected at a time and in
+ * total; pairs of triangles to be projected, to be measured, and candidates, of which at most a
+ * group is listed. Boxes, leaves and candidates have a bound each. There are two floats for each
+ * work-item and 7 counters. */
 #define CLOSEST_STACK 1024
-#define CLOSEST_LOOKED (PAIR_GROUP / 4)
-#define CLOSEST_LEAVES (PAIR_GROUP + CLOSEST_LOOKED)
-#define CLOSEST_LIKELY (5 * PAIR_GROUP)
+#define CLOSEST_LEAVES_PER_ROUND (PAIR_GROUP / 4)
+#define CLOSEST_LEAVES (PAIR_GROUP + CLOSEST_LEAVES_PER_ROUND)
+#define CLOSEST_PROJECTED (5 * PAIR_GROUP)
 #define CLOSEST_CLOSE (2 * PAIR_GROUP)
-#define CLOSEST_KEPT (2 * PAIR_GROUP)
-#define PAIR_CANDIDATES PAIR_GROUP
-#define CLOSEST_BYTES                                                                              \
-    (12 * (CLOSEST_STACK + CLOSEST_LEAVES + CLOSEST_KEPT) + 8 * (CLOSEST_LIKELY + CLOSEST_CLOSE) + \
-     4 * (2 * PAIR_GROUP + 7))
+#define CLOSEST_CANDIDATES (2 * PAIR_GROUP)
+#define PAIR_CANDIDATES_MAX PAIR_GROUP
+#define CLOSEST_BYTES                                             \
+    (12 * (CLOSEST_STACK + CLOSEST_LEAVES + CLOSEST_CANDIDATES) + \
+     8 * (CLOSEST_PROJECTED + CLOSEST_CLOSE) + 4 * (2 * PAIR_GROUP + 7))
 
 #define MEASURE_BYTES (16 * MEASURE_GROUP)
 

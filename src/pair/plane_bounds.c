@@ -1,50 +1,50 @@
-/* Walls are made from the leaves up: a normal is the sum of those below, of either sense, and how
- * far corners reach follows from what they reach below. Where all is flat that is so to the last
- * digits of doubles. */
+/* Construction of slabs from the leaves up. A normal is the sum of the normals below it, with
+ * either sign, and the extents of corners follow from the extents below. For flat surfaces they are
+ * accurate to the last digits of doubles. */
 #include "pair/closest_proof.h"
 
 #include <math.h>
 
-/* The effort of searches for a leaf, in pairs of leaves, beyond which walls are made: it takes
- * about as long. And not for the few of a small mesh. */
-#define EFFORT_A_LEAF 4
-#define EFFORT_MIN (1 << 15)
-/* What a reach may err by, 20 roundings, for a box of half the diagonal 1. */
-#define WALL_SLACK 0x1p-48
+/* The effort of searches per leaf, in pairs of leaves, after which slabs are built: the
+ * construction costs about as much. The minimum keeps small meshes without slabs. */
+#define EFFORT_PER_LEAF 4
+#define BUILD_EFFORT_MIN (1 << 15)
+/* The error of an extent, 20 roundings, for a box with half diagonal 1. */
+#define REACH_ERROR 0x1p-48
 
-typedef struct walls_part {
-    bvh_part part;
-    pair_wall *list;
-} walls_part;
+typedef struct slab_attachment {
+    bvh_attachment attachment;
+    pair_slab *list;
+} slab_attachment;
 
-typedef struct wall_maker {
+typedef struct slab_builder {
     const abut_bvh *bvh;
-    pair_wall *walls;
+    pair_slab *slabs;
     vec3 *normals;
-} wall_maker;
+} slab_builder;
 
-/* Adds a normal of either sense. */
-static vec3 add_normal(vec3 sum, vec3 n) {
+/* Adds a normal with the sign that lengthens the sum. */
+static vec3 add_unoriented_normal(vec3 sum, vec3 n) {
     return v3_dot(sum, n) < 0 ? v3_sub(sum, n) : v3_add(sum, n);
 }
 
-/* Begins a wall along a normal; along an axis where there is none. */
-static vec3 wall_begin(pair_wall *wall, vec3 n) {
+/* Begins a slab along a normal; along an axis if there is none. Returns the direction. */
+static vec3 begin_slab(pair_slab *slab, vec3 n) {
     vec3 m = v3_max_abs(n) > 0 ? v3_normalise(n) : v3(0, 0, 1);
-    *wall = (pair_wall){{m.x, m.y, m.z}, INFINITY, -INFINITY, 0, ABUT_NONE};
+    *slab = (pair_slab){{m.x, m.y, m.z}, INFINITY, -INFINITY, 0, ABUT_NONE};
     return m;
 }
 
-static void wall_extend(pair_wall *wall, double lo, double hi, double r, uint32_t first) {
+static void extend_slab(pair_slab *slab, double lo, double hi, double r, uint32_t first) {
     float outer = bvh_float_above(r);
-    wall->lo = real_min(wall->lo, lo);
-    wall->hi = real_max(wall->hi, hi);
-    wall->r = outer > wall->r ? outer : wall->r;
-    wall->first = first < wall->first ? first : wall->first;
+    slab->lo = real_min(slab->lo, lo);
+    slab->hi = real_max(slab->hi, hi);
+    slab->r = outer > slab->r ? outer : slab->r;
+    slab->first = first < slab->first ? first : slab->first;
 }
 
 /* Half the diagonal of a box. */
-static double half_of(const bvh_node *node, uint32_t slot) {
+static double half_diagonal(const bvh_node *node, uint32_t slot) {
     double sum = 0;
     for (int axis = 0; axis < 3; axis++) {
         double size = (double)node->hi[axis][slot] - node->lo[axis][slot];
@@ -53,106 +53,107 @@ static double half_of(const bvh_node *node, uint32_t slot) {
     return 0.5 * sqrt(sum);
 }
 
-/* A corner of a triangle in the frame. */
-static vec3 corner_of(const abut_bvh *bvh, uint32_t triangle, size_t k) {
+/* A corner of a triangle in the frame of the BVH. */
+static vec3 corner_in_frame(const abut_bvh *bvh, uint32_t triangle, size_t k) {
     const abut_mesh *mesh = bvh->mesh;
     return v3_scale(mesh->positions[mesh->indices[3 * (size_t)triangle + k]], bvh->scale);
 }
 
-static void make_leaf(const wall_maker *maker, uint32_t place, uint32_t leaf) {
-    const abut_bvh *bvh = maker->bvh;
+static void build_leaf_slab(const slab_builder *builder, uint32_t place, uint32_t leaf) {
+    const abut_bvh *bvh = builder->bvh;
     const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
     uint32_t fill = bvh_leaf_fill(bvh, leaf);
-    vec3 c = pair_middle(bvh, place), sum = v3(0, 0, 0);
+    vec3 c = pair_box_centre(bvh, place), sum = v3(0, 0, 0);
     for (uint32_t i = 0; i < fill; i++) {
-        vec3 at = corner_of(bvh, order[i], 0);
-        sum = add_normal(sum, v3_cross(v3_sub(corner_of(bvh, order[i], 1), at),
-                                       v3_sub(corner_of(bvh, order[i], 2), at)));
+        vec3 at = corner_in_frame(bvh, order[i], 0);
+        sum = add_unoriented_normal(sum, v3_cross(v3_sub(corner_in_frame(bvh, order[i], 1), at),
+                                                  v3_sub(corner_in_frame(bvh, order[i], 2), at)));
     }
-    pair_wall *wall = &maker->walls[place];
-    vec3 m = wall_begin(wall, sum);
+    pair_slab *slab = &builder->slabs[place];
+    vec3 m = begin_slab(slab, sum);
     for (uint32_t i = 0; i < 3 * fill; i++) {
-        vec3 from = v3_sub(corner_of(bvh, order[i / 3], i % 3), c);
+        vec3 from = v3_sub(corner_in_frame(bvh, order[i / 3], i % 3), c);
         double along = v3_dot(m, from);
-        wall_extend(wall, along, along, v3_length(v3_sub(from, v3_scale(m, along))), order[i / 3]);
+        extend_slab(slab, along, along, v3_length(v3_sub(from, v3_scale(m, along))), order[i / 3]);
     }
-    maker->normals[place] = sum;
+    builder->normals[place] = sum;
 }
 
-static void make_node(const wall_maker *maker, uint32_t place, uint32_t node) {
-    const abut_bvh *bvh = maker->bvh;
+static void build_node_slab(const slab_builder *builder, uint32_t place, uint32_t node) {
+    const abut_bvh *bvh = builder->bvh;
     const bvh_node *boxes = &bvh->nodes[node];
-    vec3 c = pair_middle(bvh, place), sum = v3(0, 0, 0);
+    vec3 c = pair_box_centre(bvh, place), sum = v3(0, 0, 0);
     for (uint32_t i = 0; i < BVH_WIDTH; i++)
         if (boxes->child[i] != ABUT_NONE)
-            sum = add_normal(sum, maker->normals[node * BVH_WIDTH + i]);
-    pair_wall *wall = &maker->walls[place];
-    vec3 m = wall_begin(wall, sum), back = v3_scale(m, -1);
+            sum = add_unoriented_normal(sum, builder->normals[node * BVH_WIDTH + i]);
+    pair_slab *slab = &builder->slabs[place];
+    vec3 m = begin_slab(slab, sum), back = v3_scale(m, -1);
     for (uint32_t i = 0; i < BVH_WIDTH; i++) {
         uint32_t below = node * BVH_WIDTH + i;
         if (boxes->child[i] == ABUT_NONE)
             continue;
-        vec3 from = v3_sub(pair_middle(bvh, below), c);
-        double along = v3_dot(m, from), beside = v3_length(v3_sub(from, v3_scale(m, along)));
-        wall_extend(wall, along - wall_reach(&maker->walls[below], back),
-                    along + wall_reach(&maker->walls[below], m), beside + half_of(boxes, i),
-                    maker->walls[below].first);
+        vec3 from = v3_sub(pair_box_centre(bvh, below), c);
+        double along = v3_dot(m, from), radius = v3_length(v3_sub(from, v3_scale(m, along)));
+        extend_slab(slab, along - slab_reach(&builder->slabs[below], back),
+                    along + slab_reach(&builder->slabs[below], m), radius + half_diagonal(boxes, i),
+                    builder->slabs[below].first);
     }
-    maker->normals[place] = sum;
+    builder->normals[place] = sum;
 }
 
-/* Children stand behind their parents. */
-static void make_walls(const wall_maker *maker) {
-    const bvh_node *nodes = maker->bvh->nodes;
-    for (uint32_t place = maker->bvh->node_count * BVH_WIDTH; place-- > 0;) {
+/* Children have higher indices than their parents. */
+static void build_slabs(const slab_builder *builder) {
+    const bvh_node *nodes = builder->bvh->nodes;
+    for (uint32_t place = builder->bvh->node_count * BVH_WIDTH; place-- > 0;) {
         uint32_t child = nodes[place / BVH_WIDTH].child[place % BVH_WIDTH];
         if (child == ABUT_NONE)
             continue;
         if (child & BVH_LEAF)
-            make_leaf(maker, place, child & ~BVH_LEAF);
+            build_leaf_slab(builder, place, child & ~BVH_LEAF);
         else
-            make_node(maker, place, child);
-        pair_wall *wall = &maker->walls[place];
-        double slack = WALL_SLACK * half_of(&nodes[place / BVH_WIDTH], place % BVH_WIDTH);
-        wall->lo -= slack;
-        wall->hi += slack;
-        wall->r = bvh_float_above(wall->r + slack);
+            build_node_slab(builder, place, child);
+        pair_slab *slab = &builder->slabs[place];
+        double slack = REACH_ERROR * half_diagonal(&nodes[place / BVH_WIDTH], place % BVH_WIDTH);
+        slab->lo -= slack;
+        slab->hi += slack;
+        slab->r = bvh_float_above(slab->r + slack);
     }
 }
 
-/* ---- the part of a hierarchy ---- */
+/* ---- attachment of a BVH ---- */
 
-static abut_status create(bvh_part *part, void *owner) {
-    walls_part *walls = (walls_part *)(void *)part;
+static abut_status create_slabs(bvh_attachment *attachment, void *owner) {
+    slab_attachment *slabs = (slab_attachment *)(void *)attachment;
     const abut_bvh *bvh = owner;
     size_t count = (size_t)bvh->node_count * BVH_WIDTH;
-    vec3 *normals = abuti_allocate(part->context, count, sizeof *normals);
-    walls->list = abuti_allocate_zeroed(part->context, count, sizeof *walls->list);
-    if (normals && walls->list)
-        make_walls(&(wall_maker){bvh, walls->list, normals});
-    abuti_release(part->context, normals);
-    return normals && walls->list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    vec3 *normals = abuti_allocate(attachment->context, count, sizeof *normals);
+    slabs->list = abuti_allocate_zeroed(attachment->context, count, sizeof *slabs->list);
+    if (normals && slabs->list)
+        build_slabs(&(slab_builder){bvh, slabs->list, normals});
+    abuti_release(attachment->context, normals);
+    return normals && slabs->list ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static void destroy(bvh_part *part) {
-    walls_part *walls = (walls_part *)(void *)part;
-    abuti_release(part->context, walls->list);
-    walls->list = NULL;
+static void destroy_slabs(bvh_attachment *attachment) {
+    slab_attachment *slabs = (slab_attachment *)(void *)attachment;
+    abuti_release(attachment->context, slabs->list);
+    slabs->list = NULL;
 }
 
-static const bvh_part_kind walls_kind = {sizeof(walls_part), create, abuti_bvh_part_forget,
-                                         destroy};
+static const bvh_attachment_kind slabs_kind = {sizeof(slab_attachment), create_slabs,
+                                               abuti_bvh_discard_attachment, destroy_slabs};
 
-const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort) {
-    bvh_part *part =
-        abuti_bvh_part_earned(bvh, &walls_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_effort,
-                              (size_t)effort, EFFORT_MIN + (size_t)EFFORT_A_LEAF * bvh->leaf_count);
-    return part ? ((const walls_part *)(const void *)part)->list : NULL;
+const pair_slab *abuti_pair_slabs(const abut_bvh *bvh, uint64_t effort) {
+    bvh_attachment *attachment =
+        abuti_bvh_earn_attachment(bvh, &slabs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_effort,
+                                  (size_t)effort,
+                                  BUILD_EFFORT_MIN + (size_t)EFFORT_PER_LEAF * bvh->leaf_count);
+    return attachment ? ((const slab_attachment *)(const void *)attachment)->list : NULL;
 }
 
-const pair_wall *abuti_pair_walls_now(const abut_bvh *bvh) {
-    bvh_part *part;
-    return abuti_bvh_part_share(bvh, &walls_kind, &part)
+const pair_slab *abuti_pair_slabs_now(const abut_bvh *bvh) {
+    bvh_attachment *attachment;
+    return abuti_bvh_share_attachment(bvh, &slabs_kind, &attachment)
                ? NULL
-               : ((const walls_part *)(const void *)part)->list;
+               : ((const slab_attachment *)(const void *)attachment)->list;
 }

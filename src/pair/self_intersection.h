@@ -1,5 +1,5 @@
-/* What the search for triangles of one mesh that meet each other (self_intersection.c) shares with
- * its inner loops, which are compiled for 4, 8 and 16 lanes (self_intersection_lanes.c). */
+/* Types that the search for self-intersections of a mesh (self_intersection.c) shares with its
+ * inner loops, which are compiled for 4, 8 and 16 lanes (self_intersection_lanes.c). */
 #ifndef ABUTI_PAIR_SELF_INTERSECTION_H
 #define ABUTI_PAIR_SELF_INTERSECTION_H
 
@@ -8,25 +8,26 @@
 #include <stdatomic.h>
 
 enum {
-    ITSELF_STEPS = 2048,     /* of a task; */
-    ITSELF_WORK = 16384,     /* it ends at the step after so much work on pairs of triangles, */
-    ITSELF_FOUND_MAX = 2048, /* or where the next step might find more than this */
+    SELF_TASK_STEPS = 2048, /* of a task; */
+    SELF_TASK_WORK = 16384, /* it ends at the step after this much work on pairs of triangles, */
+    SELF_FOUND_MAX = 2048,  /* or if the next step might find more than this */
 };
 
-/* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
- * down each time. */
-#define ITSELF_PENDING_MAX (15 * 2 * BVH_DEPTH + 16)
-#define ITSELF_NOT_CLEAN UINT32_MAX /* no vertex of a mesh has this number */
+/* Opening a pair pops one entry and pushes at most 16; each step descends by one level in one of
+ * the two BVHs. */
+#define SELF_PENDING_MAX (15 * 2 * BVH_DEPTH + 16)
+#define SELF_NOT_CLEAN UINT32_MAX /* no vertex of a mesh has this index */
 
-/* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes.
- * A corner is a vertex that is clean, or ITSELF_NOT_CLEAN. */
-typedef struct itself_leaf {
+/* The boxes of the triangles of a leaf, in the frame, rounded outwards; empty slots as in nodes. A
+ * corner is a vertex that is clean, or SELF_NOT_CLEAN. */
+typedef struct self_leaf {
     float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH];
     uint32_t corner[3][BVH_WIDTH];
     float all_lo[3], all_hi[3];
-} itself_leaf;
+} self_leaf;
 
-/* Two references as in nodes, leaf or not; the same one twice: everything below against itself. */
+/* Two references as in nodes, leaf or not. The same one twice means everything below against
+ * itself. */
 typedef struct node_pair {
     uint32_t a, b;
 } node_pair;
@@ -35,54 +36,55 @@ static inline bool is_leaf_pair(node_pair pair) {
     return pair.a & pair.b & BVH_LEAF;
 }
 
-/* With the part of the whole work that it is, as guessed for progress. */
-typedef struct portion {
+/* A pair with its estimated fraction of the total work, for progress. */
+typedef struct work_item {
     node_pair pair;
     float weight;
-} portion;
+} work_item;
 
-/* What one task did. */
-typedef struct share_out {
-    node_pair pending[ITSELF_PENDING_MAX]; /* what is left of the portion before `next` */
-    uint64_t found[ITSELF_FOUND_MAX];      /* lower << 32 | higher */
+/* The output of one task. */
+typedef struct task_output {
+    node_pair pending[SELF_PENDING_MAX]; /* the rest of the work item before `next_item` */
+    uint64_t found[SELF_FOUND_MAX];      /* lower << 32 | higher */
     uint32_t pending_count, found_count, work;
-    size_t next, end; /* portions that it has not come to */
-    double done;
-} share_out;
+    size_t next_item, end; /* work items that it has not started */
+    double progress;
+} task_output;
 
-typedef struct itself_search {
+typedef struct self_search {
     const abut_bvh *bvh;
     bool by_index;
-    bool any; /* the first pair ends it */
+    bool any; /* the first pair ends the search */
     uint64_t limit;
-    itself_leaf *leaves;
-    unsigned char *clean; /* see abuti_pair_stars */
-    share_out *shares;    /* task_most of them */
-    portion *taken;       /* from the end of the pool for the tasks that run */
-    size_t task_most;
-    portion *pool;
-    size_t pool_count, pool_room;
+    self_leaf *leaves;
+    unsigned char *clean;   /* see abuti_pair_clean_vertices() */
+    task_output *outputs;   /* tasks_max of them */
+    work_item *tasks_input; /* from the end of the pool, for the running tasks */
+    size_t tasks_max;
+    work_item *pool;
+    size_t pool_count, pool_capacity;
     atomic_bool stop;
-    double done; /* of 1 */
+    double progress; /* from 0 to 1 */
     uint64_t work, count;
-    unsigned char *marks; /* for every triangle whether it is in a pair, unless null */
-    uint64_t *keys;       /* what was found, unsorted; null = only counted */
-    size_t keys_room, keys_most;
-} itself_search;
+    unsigned char *is_in_pair; /* for every triangle whether it is in a pair; or null */
+    uint64_t *keys;            /* the pairs found, unsorted; null = only counted */
+    size_t keys_capacity, keys_max;
+} self_search;
 
-/* Asks exactly whether two triangles meet although they need not, and notes them. */
-void abuti_itself_try(itself_search *s, share_out *out, uint32_t a, uint32_t b);
+/* Tests exactly whether two triangles intersect in more than they share, and records them. */
+void abuti_pair_self_test(self_search *s, task_output *out, uint32_t a, uint32_t b);
 
-/* self_intersection_lanes.c: the boxes of leaves; what a pair consists of, not for two leaves, onto
- * a stack, whose new height it gives; and a task of the search. All give the same bits. */
-#define ITSELF_LANES(lanes)                                                                      \
-    void abuti_itself_leaves_##lanes(void *search, size_t chunk, size_t begin, size_t end);      \
-    uint32_t abuti_itself_open_##lanes(const itself_search *s, node_pair pair, node_pair *stack, \
-                                       uint32_t used);                                           \
-    void abuti_itself_task_##lanes(void *search, size_t chunk, size_t begin, size_t end);
-ITSELF_LANES(4)
-ITSELF_LANES(8)
-ITSELF_LANES(16)
-#undef ITSELF_LANES
+/* self_intersection_lanes.c: computes the boxes of leaves; pushes the child pairs of a pair that is
+ * not two leaves and returns the new height of the stack; runs a task of the search. All widths
+ * give the same bits. */
+#define SELF_LANES(lanes)                                                                         \
+    void abuti_pair_self_leaves_##lanes(void *search, size_t chunk, size_t begin, size_t end);    \
+    uint32_t abuti_pair_self_open_##lanes(const self_search *s, node_pair pair, node_pair *stack, \
+                                          uint32_t used);                                         \
+    void abuti_pair_self_task_##lanes(void *search, size_t chunk, size_t begin, size_t end);
+SELF_LANES(4)
+SELF_LANES(8)
+SELF_LANES(16)
+#undef SELF_LANES
 
 #endif

@@ -1,23 +1,23 @@
-/* Inner loops of the search for triangles of one mesh that meet each other: boxes of leaves, and
- * the traversal down to pairs of triangles that self_intersection.c asks exactly.
+/* Inner loops of the search for self-intersections: boxes of leaves, and the traversal down to
+ * pairs of triangles, which self_intersection.c tests exactly.
  *
- * Lanes: group i of four lanes is child or triangle i of a, lane j of a group that of b; so bit
- * 4 i + j of a mask is the pair of both. With fewer than sixteen lanes groups follow each other.
- * Nothing is rounded here but the boxes, outwards: all widths find the same pairs, in the same
- * order. */
+ * Lanes: group i of four lanes is child or triangle i of a, lane j of a group that of b; so bit 4 i
+ * + j of a mask is that pair. With fewer than sixteen lanes groups are processed in sequence. Only
+ * the boxes are rounded, outwards: all widths find the same pairs, in the same order.
+ */
 #include "base/simd_lanes.h"
 #include "bvh/corners.h"
 #include "pair/self_intersection.h"
 
 #include <math.h>
 
-/* Pairs of one leaf or node with itself, each once: of triangles without, of children with each
- * one's own. */
-enum { AFTER = 0x08ce, FROM = 0x8cef };
+/* Pairs of one leaf or node with itself, each once: of triangles without the diagonal, of children
+ * with it. */
+enum { PAIRS_AFTER_DIAGONAL = 0x08ce, PAIRS_FROM_DIAGONAL = 0x8cef };
 
 /* ---- leaves ---- */
 
-static inline void store_below(float to[4], d4 a) {
+static inline void store_rounded_down(float to[4], d4 a) {
 #ifdef ABUTI_SIMD_WIDE
     f4_store(to, f4_below_d4(a));
 #else
@@ -26,7 +26,7 @@ static inline void store_below(float to[4], d4 a) {
 #endif
 }
 
-static inline void store_above(float to[4], d4 a) {
+static inline void store_rounded_up(float to[4], d4 a) {
 #ifdef ABUTI_SIMD_WIDE
     f4_store(to, f4_above_d4(a));
 #else
@@ -35,29 +35,29 @@ static inline void store_above(float to[4], d4 a) {
 #endif
 }
 
-static void note_corners(const itself_search *s, size_t leaf, uint32_t fill) {
+static void store_corners(const self_search *s, size_t leaf, uint32_t fill) {
     const uint32_t *from = s->bvh->mesh->indices;
     for (uint32_t i = 0; i < BVH_WIDTH; i++)
         for (size_t k = 0; k < 3; k++) {
             uint32_t vertex = from[3 * (size_t)s->bvh->order[leaf * BVH_WIDTH + i] + k];
             bool clean = i < fill && s->clean[vertex];
-            s->leaves[leaf].corner[k][i] = clean ? vertex : ITSELF_NOT_CLEAN;
+            s->leaves[leaf].corner[k][i] = clean ? vertex : SELF_NOT_CLEAN;
         }
 }
 
-void BY_LANES(abuti_itself_leaves)(void *search, size_t chunk, size_t begin, size_t end) {
-    const itself_search *s = search;
+void BY_LANES(abuti_pair_self_leaves)(void *search, size_t chunk, size_t begin, size_t end) {
+    const self_search *s = search;
     (void)chunk;
     for (size_t leaf = begin; leaf < end; leaf++) {
-        itself_leaf *boxes = &s->leaves[leaf];
+        self_leaf *boxes = &s->leaves[leaf];
         uint32_t fill = bvh_leaf_fill(s->bvh, (uint32_t)leaf);
         d4 corner[3][3];
         bvh_leaf_corners(s->bvh, s->bvh->mesh, (uint32_t)leaf, corner);
-        note_corners(s, leaf, fill);
+        store_corners(s, leaf, fill);
         for (int axis = 0; axis < 3; axis++) {
             const d4 *c = corner[axis];
-            store_below(boxes->lo[axis], d4_min(c[0], d4_min(c[1], c[2])));
-            store_above(boxes->hi[axis], d4_max(c[0], d4_max(c[1], c[2])));
+            store_rounded_down(boxes->lo[axis], d4_min(c[0], d4_min(c[1], c[2])));
+            store_rounded_up(boxes->hi[axis], d4_max(c[0], d4_max(c[1], c[2])));
             for (uint32_t i = fill; i < BVH_WIDTH; i++) {
                 boxes->lo[axis][i] = INFINITY;
                 boxes->hi[axis][i] = -INFINITY;
@@ -70,9 +70,11 @@ void BY_LANES(abuti_itself_leaves)(void *search, size_t chunk, size_t begin, siz
 
 /* ---- boxes ---- */
 
-/* Which of four boxes overlap which of four others. */
-static inline unsigned overlaps(const float lo_a[3][BVH_WIDTH], const float hi_a[3][BVH_WIDTH],
-                                const float lo_b[3][BVH_WIDTH], const float hi_b[3][BVH_WIDTH]) {
+/* The pairs of boxes, four by four, that overlap. */
+static inline unsigned overlapping_pairs(const float lo_a[3][BVH_WIDTH],
+                                         const float hi_a[3][BVH_WIDTH],
+                                         const float lo_b[3][BVH_WIDTH],
+                                         const float hi_b[3][BVH_WIDTH]) {
     unsigned met = 0;
     for (uint32_t first = 0; first < BVH_WIDTH; first += WIDE_GROUPS) {
         mask m = is_less_equal(fw_groups(lo_a[0] + first), fw_repeat(f4_load(hi_b[0])));
@@ -87,9 +89,9 @@ static inline unsigned overlaps(const float lo_a[3][BVH_WIDTH], const float hi_a
     return met;
 }
 
-/* Which of four boxes overlap one. */
-static inline unsigned overlaps_one(const float lo[3][BVH_WIDTH], const float hi[3][BVH_WIDTH],
-                                    const float one_lo[3], const float one_hi[3]) {
+/* Which of four boxes overlap one box. */
+static inline unsigned overlapping_one(const float lo[3][BVH_WIDTH], const float hi[3][BVH_WIDTH],
+                                       const float one_lo[3], const float one_hi[3]) {
     m4 met = m4_and(f4_less_equal(f4_load(lo[0]), f4_all(one_hi[0])),
                     f4_less_equal(f4_all(one_lo[0]), f4_load(hi[0])));
     for (int axis = 1; axis < 3; axis++) {
@@ -99,35 +101,35 @@ static inline unsigned overlaps_one(const float lo[3][BVH_WIDTH], const float hi
     return m4_bits(met);
 }
 
-/* Triangles of two leaves, or of one leaf twice. Those around a vertex that is clean need no look
- * at their places. */
-static void try_leaves(itself_search *s, share_out *out, uint32_t leaf_a, uint32_t leaf_b) {
-    const itself_leaf *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
-    unsigned met = overlaps(a->lo, a->hi, b->lo, b->hi);
+/* Tests the triangles of two leaves, or of one leaf twice. Triangles around a clean vertex need no
+ * exact test. */
+static void test_leaves(self_search *s, task_output *out, uint32_t leaf_a, uint32_t leaf_b) {
+    const self_leaf *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
+    unsigned met = overlapping_pairs(a->lo, a->hi, b->lo, b->hi);
     if (leaf_a == leaf_b)
-        met &= AFTER;
+        met &= PAIRS_AFTER_DIAGONAL;
     if (!met)
         return;
     out->work += (uint32_t)__builtin_popcount(met);
-    met &= ~fw_any_equal(a->corner, b->corner, ITSELF_NOT_CLEAN);
+    met &= ~fw_any_equal(a->corner, b->corner, SELF_NOT_CLEAN);
     const uint32_t *order = s->bvh->order;
     for (; met; met &= met - 1) {
         uint32_t k = abuti_lowest_bit(met);
-        abuti_itself_try(s, out, order[leaf_a * BVH_WIDTH + k / BVH_WIDTH],
-                         order[leaf_b * BVH_WIDTH + k % BVH_WIDTH]);
+        abuti_pair_self_test(s, out, order[leaf_a * BVH_WIDTH + k / BVH_WIDTH],
+                             order[leaf_b * BVH_WIDTH + k % BVH_WIDTH]);
     }
 }
 
 /* ---- nodes ---- */
 
-static inline uint32_t open_pair(const itself_search *s, node_pair pair, node_pair *stack,
+static inline uint32_t open_pair(const self_search *s, node_pair pair, node_pair *stack,
                                  uint32_t used) {
     bool leaf_a = pair.a & BVH_LEAF, leaf_b = pair.b & BVH_LEAF;
     unsigned met;
     if (!leaf_a && !leaf_b) {
         const bvh_node *na = &s->bvh->nodes[pair.a], *nb = &s->bvh->nodes[pair.b];
-        met = overlaps(na->lo, na->hi, nb->lo, nb->hi);
-        for (met &= pair.a == pair.b ? FROM : met; met; met &= met - 1) {
+        met = overlapping_pairs(na->lo, na->hi, nb->lo, nb->hi);
+        for (met &= pair.a == pair.b ? PAIRS_FROM_DIAGONAL : met; met; met &= met - 1) {
             uint32_t k = abuti_lowest_bit(met);
             stack[used++] = (node_pair){na->child[k / BVH_WIDTH], nb->child[k % BVH_WIDTH]};
         }
@@ -135,42 +137,42 @@ static inline uint32_t open_pair(const itself_search *s, node_pair pair, node_pa
     }
     uint32_t leaf = leaf_a ? pair.a : pair.b;
     const bvh_node *node = &s->bvh->nodes[leaf_a ? pair.b : pair.a];
-    const itself_leaf *boxes = &s->leaves[leaf & ~BVH_LEAF];
-    met = overlaps_one(node->lo, node->hi, boxes->all_lo, boxes->all_hi);
+    const self_leaf *boxes = &s->leaves[leaf & ~BVH_LEAF];
+    met = overlapping_one(node->lo, node->hi, boxes->all_lo, boxes->all_hi);
     for (; met; met &= met - 1)
         stack[used++] = (node_pair){leaf, node->child[abuti_lowest_bit(met)]};
     return used;
 }
 
-uint32_t BY_LANES(abuti_itself_open)(const itself_search *s, node_pair pair, node_pair *stack,
-                                     uint32_t used) {
+uint32_t BY_LANES(abuti_pair_self_open)(const self_search *s, node_pair pair, node_pair *stack,
+                                        uint32_t used) {
     return open_pair(s, pair, stack, used);
 }
 
-static bool is_spent(const itself_search *s, const share_out *out, uint32_t steps) {
-    return steps >= ITSELF_STEPS || out->work >= ITSELF_WORK ||
-           out->found_count > ITSELF_FOUND_MAX - BVH_WIDTH * BVH_WIDTH ||
+static bool is_task_finished(const self_search *s, const task_output *out, uint32_t steps) {
+    return steps >= SELF_TASK_STEPS || out->work >= SELF_TASK_WORK ||
+           out->found_count > SELF_FOUND_MAX - BVH_WIDTH * BVH_WIDTH ||
            (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed));
 }
 
-void BY_LANES(abuti_itself_task)(void *search, size_t chunk, size_t begin, size_t end) {
-    itself_search *s = search;
-    share_out *out = &s->shares[chunk];
+void BY_LANES(abuti_pair_self_task)(void *search, size_t chunk, size_t begin, size_t end) {
+    self_search *s = search;
+    task_output *out = &s->outputs[chunk];
     uint32_t used = 0, steps = 0;
     out->found_count = out->work = 0;
-    out->done = 0;
+    out->progress = 0;
     out->end = end;
-    for (out->next = begin; out->next < end && !is_spent(s, out, steps);) {
-        const portion *now = &s->taken[out->next++];
+    for (out->next_item = begin; out->next_item < end && !is_task_finished(s, out, steps);) {
+        const work_item *now = &s->tasks_input[out->next_item++];
         out->pending[used++] = now->pair;
-        for (; used && !is_spent(s, out, steps); steps++) {
+        for (; used && !is_task_finished(s, out, steps); steps++) {
             node_pair pair = out->pending[--used];
             if (is_leaf_pair(pair))
-                try_leaves(s, out, pair.a & ~BVH_LEAF, pair.b & ~BVH_LEAF);
+                test_leaves(s, out, pair.a & ~BVH_LEAF, pair.b & ~BVH_LEAF);
             else
                 used = open_pair(s, pair, out->pending, used);
         }
-        out->done += (double)(now->weight / (float)(used + 1));
+        out->progress += (double)(now->weight / (float)(used + 1));
     }
     out->pending_count = used;
 }

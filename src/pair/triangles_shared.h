@@ -1,17 +1,17 @@
-/* Distances and sides of triangles in floats, four pairs of them in C and one in OpenCL C, where
- * work-items are the lanes: the same operations in the same order. closest_pair.c and intersect.c
- * say what they are good for and by how much they err. C includes base/simd.h before. */
+/* Distances and plane sides of triangles in floats: four pairs at once in C, one in OpenCL C, where
+ * work-items are the lanes. Both have the same operations in the same order. closest_pair.c and
+ * intersect_lanes.c state the purpose and the errors. C includes base/simd.h before. */
 #ifndef ABUTI_PAIR_TRIANGLES_SHARED_H
 #define ABUTI_PAIR_TRIANGLES_SHARED_H
 
 #include "base/math_shared.h"
 
-/* Products and sums of a few roundings. */
-#define SLACK (1.0f + 0x1p-20f)
-/* Squares below this are no lengths. */
-#define TINY 1e-30f
-/* Gaps times a length, below which the square of the length may underflow. */
-#define GAP_UNKNOWN 1e-20f
+/* Covers the rounding of a few products and sums. */
+#define ROUNDING_FACTOR (1.0f + 0x1p-20f)
+/* Lengths with a smaller square count as 0. */
+#define LENGTH_SQ_MIN 1e-30f
+/* Gaps times a length below this: the square of the length may have underflowed. */
+#define GAP_UNDERFLOW 1e-20f
 
 #ifdef __OPENCL_C_VERSION__
 typedef float wide;
@@ -59,18 +59,18 @@ static inline wide3 add3(wide3 a, wide3 b) {
 static inline wide3 sub3(wide3 a, wide3 b) {
     return make3(wide_sub(a.x, b.x), wide_sub(a.y, b.y), wide_sub(a.z, b.z));
 }
-static inline wide3 least3(wide3 a, wide3 b) {
+static inline wide3 min3(wide3 a, wide3 b) {
     return make3(wide_min(a.x, b.x), wide_min(a.y, b.y), wide_min(a.z, b.z));
 }
-static inline wide3 most3(wide3 a, wide3 b) {
+static inline wide3 max3(wide3 a, wide3 b) {
     return make3(wide_max(a.x, b.x), wide_max(a.y, b.y), wide_max(a.z, b.z));
 }
 /* a + s b and a - s b */
-static inline wide3 along3(wide3 a, wide s, wide3 b) {
+static inline wide3 add_scaled3(wide3 a, wide s, wide3 b) {
     return make3(wide_add(a.x, wide_mul(s, b.x)), wide_add(a.y, wide_mul(s, b.y)),
                  wide_add(a.z, wide_mul(s, b.z)));
 }
-static inline wide3 less3(wide3 a, wide s, wide3 b) {
+static inline wide3 sub_scaled3(wide3 a, wide s, wide3 b) {
     return make3(wide_sub(a.x, wide_mul(s, b.x)), wide_sub(a.y, wide_mul(s, b.y)),
                  wide_sub(a.z, wide_mul(s, b.z)));
 }
@@ -85,7 +85,7 @@ static inline wide dot3(wide3 a, wide3 b) {
 static inline wide length3(wide3 a) {
     return wide_sqrt(dot3(a, a));
 }
-/* Of magnitudes. */
+/* The sum of magnitudes. */
 static inline wide sum3(wide3 a) {
     return wide_add(wide_add(wide_abs(a.x), wide_abs(a.y)), wide_abs(a.z));
 }
@@ -93,51 +93,52 @@ static inline wide largest3(wide3 a) {
     return wide_max(wide_max(wide_abs(a.x), wide_abs(a.y)), wide_abs(a.z));
 }
 
-/* The ends of a triangle's shadow on n. */
-static inline wide lowest3(wide3 n, const wide3 *corner) {
+/* The ends of the projection of a triangle on n. */
+static inline wide project_min3(wide3 n, const wide3 *corner) {
     return wide_min(wide_min(dot3(n, corner[0]), dot3(n, corner[1])), dot3(n, corner[2]));
 }
-static inline wide highest3(wide3 n, const wide3 *corner) {
+static inline wide project_max3(wide3 n, const wide3 *corner) {
     return wide_max(wide_max(dot3(n, corner[0]), dot3(n, corner[1])), dot3(n, corner[2]));
 }
 
-/* ---- sides ---- */
+/* ---- plane sides ---- */
 
-/* The plane of edges e1 and e2, of corners that are off by at most `doubt` on each axis. */
+/* The plane of edges e1 and e2 of a triangle whose corners have an error of at most `error` on each
+ * axis. */
 typedef struct wide_plane {
     wide3 n;
-    wide n_doubt, slope, doubt;
+    wide n_error, slope, error;
 } wide_plane;
 
-static inline wide_plane plane_of(wide3 e1, wide3 e2, wide doubt) {
+static inline wide_plane plane_of(wide3 e1, wide3 e2, wide error) {
     wide_plane p;
     p.n = cross3(e1, e2);
-    p.n_doubt = wide_mul(wide_all(2), sum3(p.n));
+    p.n_error = wide_mul(wide_all(2), sum3(p.n));
     p.slope = wide_add(wide_mul(wide_all(4), wide_add(largest3(e1), largest3(e2))),
-                       wide_mul(wide_all(8), doubt));
-    p.doubt = doubt;
+                       wide_mul(wide_all(8), error));
+    p.error = error;
     return p;
 }
 
-/* By how much n . w is wrong at most, for w whose magnitudes add up to `reach`. */
+/* The error bound of n . w for a vector w whose 1-norm is at most `reach`. */
 static inline wide plane_bound(const wide_plane *p, wide reach) {
-    wide beyond = wide_add(reach, wide_mul(wide_all(6), p->doubt));
-    return wide_mul(p->doubt, wide_add(p->n_doubt, wide_mul(p->slope, beyond)));
+    wide beyond = wide_add(reach, wide_mul(wide_all(6), p->error));
+    return wide_mul(p->error, wide_add(p->n_error, wide_mul(p->slope, beyond)));
 }
 
 /* ---- distances ---- */
 
-/* A triangle with what distances need again and again. */
+/* A triangle with precomputed terms of distances. */
 typedef struct wide_triangle {
-    wide3 corner[3], edge[3]; /* edge k from corner k on */
+    wide3 corner[3], edge[3]; /* edge k begins at corner k */
     wide per_edge_sq[3];
-    wide3 w; /* the part of the last edge, turned round, that is orthogonal to the first */
+    wide3 w; /* the part of the last edge, reversed, that is orthogonal to the first */
     wide k, per_ww;
-    wide_mask flat; /* it has a face */
+    wide_mask has_face; /* it is not degenerate */
 } wide_triangle;
 
-static inline wide inverse_of(wide square) {
-    return wide_div(wide_all(1), wide_max(square, wide_all(TINY)));
+static inline wide inverse_or_zero(wide square) {
+    return wide_div(wide_all(1), wide_max(square, wide_all(LENGTH_SQ_MIN)));
 }
 static inline wide unit_clamp(wide t) {
     return wide_min(wide_max(t, wide_all(0)), wide_all(1));
@@ -146,65 +147,66 @@ static inline wide unit_clamp(wide t) {
 static inline void triangle_prepare(wide_triangle *t) {
     for (int i = 0; i < 3; i++) {
         t->edge[i] = sub3(t->corner[i == 2 ? 0 : i + 1], t->corner[i]);
-        t->per_edge_sq[i] = inverse_of(dot3(t->edge[i], t->edge[i]));
+        t->per_edge_sq[i] = inverse_or_zero(dot3(t->edge[i], t->edge[i]));
     }
     wide3 v = sub3(t->corner[2], t->corner[0]);
     t->k = wide_mul(dot3(t->edge[0], v), t->per_edge_sq[0]);
-    t->w = less3(v, t->k, t->edge[0]);
+    t->w = sub_scaled3(v, t->k, t->edge[0]);
     wide ww = dot3(t->w, t->w);
-    t->per_ww = inverse_of(ww);
-    t->flat = wide_less(wide_all(TINY), ww);
+    t->per_ww = inverse_or_zero(ww);
+    t->has_face = wide_less(wide_all(LENGTH_SQ_MIN), ww);
 }
 
-/* Squared distance of p to the face of t where its foot is inside, else `other`. */
-static inline wide over_face_sq(const wide_triangle *t, wide3 p, wide other) {
+/* The squared distance of p to the face of t if its foot is inside, otherwise `other`. */
+static inline wide face_distance_sq(const wide_triangle *t, wide3 p, wide other) {
     wide zero = wide_all(0), one = wide_all(1);
     wide3 from = sub3(p, t->corner[0]);
     wide s = wide_mul(dot3(from, t->edge[0]), t->per_edge_sq[0]);
-    wide3 beside = less3(from, s, t->edge[0]);
-    wide r = wide_mul(dot3(beside, t->w), t->per_ww), along = wide_sub(s, wide_mul(t->k, r));
-    wide3 rest = less3(beside, r, t->w);
+    wide3 orthogonal = sub_scaled3(from, s, t->edge[0]);
+    wide r = wide_mul(dot3(orthogonal, t->w), t->per_ww), along = wide_sub(s, wide_mul(t->k, r));
+    wide3 rest = sub_scaled3(orthogonal, r, t->w);
     wide_mask inside = wide_and(wide_and(wide_less(zero, r), wide_less(zero, along)),
-                                wide_and(wide_less(wide_add(r, along), one), t->flat));
+                                wide_and(wide_less(wide_add(r, along), one), t->has_face));
     return wide_min(other, wide_select(inside, dot3(rest, rest), other));
 }
 
-/* Squared distance of edge i of a and edge j of b. First the perpendicular of both lines gives a
- * place on b's edge; then its foot on a's, and the foot of that on b's again. */
-static inline wide edges_sq(const wide_triangle *a, int i, const wide_triangle *b, int j) {
+/* The squared distance of edge i of a and edge j of b. The common perpendicular of both lines gives
+ * a point on the edge of b; then its foot on the edge of a, and the foot of that on the edge of b.
+ */
+static inline wide edge_distance_sq(const wide_triangle *a, int i, const wide_triangle *b, int j) {
     wide3 u = a->edge[i], v = b->edge[j], gap = sub3(b->corner[j], a->corner[i]);
     wide zero = wide_all(0);
     wide k = wide_mul(dot3(u, v), a->per_edge_sq[i]);
     wide foot = wide_mul(dot3(gap, u), a->per_edge_sq[i]);
-    wide3 w = less3(v, k, u), beside = less3(gap, foot, u);
-    wide t = wide_div(dot3(beside, w), wide_max(dot3(w, w), wide_all(TINY)));
+    wide3 w = sub_scaled3(v, k, u), orthogonal = sub_scaled3(gap, foot, u);
+    wide t = wide_div(dot3(orthogonal, w), wide_max(dot3(w, w), wide_all(LENGTH_SQ_MIN)));
     t = unit_clamp(wide_sub(zero, t));
     wide s = unit_clamp(wide_add(foot, wide_mul(k, t)));
-    wide3 from = less3(gap, s, u);
+    wide3 from = sub_scaled3(gap, s, u);
     t = unit_clamp(wide_sub(zero, wide_mul(dot3(from, v), b->per_edge_sq[j])));
-    wide3 rest = along3(from, t, v);
+    wide3 rest = add_scaled3(from, t, v);
     return wide_min(dot3(rest, rest), wide_all(FLT_MAX));
 }
 
-/* Squared distance of triangles that do not meet, both prepared. */
-static inline wide triangles_sq(const wide_triangle *a, const wide_triangle *b) {
-    wide least = wide_all(FLT_MAX);
+/* The squared distance of triangles that do not intersect, both prepared. */
+static inline wide triangle_distance_sq(const wide_triangle *a, const wide_triangle *b) {
+    wide nearest = wide_all(FLT_MAX);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            least = wide_min(least, edges_sq(a, i, b, j));
+            nearest = wide_min(nearest, edge_distance_sq(a, i, b, j));
     for (int i = 0; i < 3; i++) {
-        least = over_face_sq(a, b->corner[i], least);
-        least = over_face_sq(b, a->corner[i], least);
+        nearest = face_distance_sq(a, b->corner[i], nearest);
+        nearest = face_distance_sq(b, a->corner[i], nearest);
     }
-    return least;
+    return nearest;
 }
 
-/* The gap between two triangles along the line between their middles, times `length`, which is
- * thrice as long as that. */
+/* The gap between two triangles along the line between their centres, times `length`, which is
+ * three times the distance of the centres. */
 static inline wide triangles_gap(const wide3 *a, const wide3 *b, wide *length) {
     wide3 n = sub3(add3(add3(b[0], b[1]), b[2]), add3(add3(a[0], a[1]), a[2]));
     *length = length3(n);
-    return wide_sub(lowest3(n, b), highest3(n, a));
+    return wide_sub(project_min3(n, b), project_max3(n, a));
 }
 
 #endif

@@ -1,13 +1,14 @@
-/* The line of the closest pair so far, and what lies beyond its ends.
+/* Lower bounds of distances from the line between the witness points of the closest pair so far.
  *
- * Boxes and discs do not tell that two parts are further apart than the closest pair where surfaces
- * are round: between two pipes that pass each other at a distance thousands of pairs of boxes seem
- * as near. But on the line of the closest pair all of both lies beyond its ends, but for a little,
- * and what is apart across the line is further away than its length: of two parts whose shadows
- * reach past the ends by x and y, and are z apart on a direction across it, the distance is at
- * least sqrt((length - x - y)^2 + z^2). So each part is only asked whether it reaches further past
- * the end than the other and z allow. Discs answer for most, in floats; else those below them do,
- * down to triangles in doubles. What was found is kept for the next pair.
+ * Boxes and discs cannot show that two parts are further apart than the closest pair if surfaces
+ * are curved: between two pipes that pass each other, thousands of pairs of boxes seem equally
+ * near. But along the line of the closest pair almost all of both surfaces is beyond its ends, and
+ * parts that are apart across the line are further away than its length. If the projections of two
+ * parts extend past the ends by x and y, and the parts are z apart on a direction across the line,
+ * their distance is at least sqrt((length - x - y)^2 + z^2). So for each part it is sufficient to
+ * decide whether it extends further past the end than the other part and z allow. Discs decide most
+ * cases, in floats; otherwise their children do, down to triangles in doubles. Results are cached
+ * for the next pair.
  */
 #ifndef ABUTI_PAIR_WITNESS_BOUND_H
 #define ABUTI_PAIR_WITNESS_BOUND_H
@@ -15,39 +16,39 @@
 #include "geom/types_shared.h"
 #include "pair/disc_bounds.h"
 
-enum { LINE_MEMORY = 256 }; /* a power of two */
+enum { WITNESS_CACHE_SIZE = 256 }; /* a power of two */
 
-/* How far corners at a place reach past the end: no more than `most`, and one by `least`. */
-typedef struct line_reach {
-    double most, least;
-    uint32_t place, age;
-} line_reach;
+/* Bounds of the distance that corners at a place extend past the end. */
+typedef struct witness_reach {
+    double upper, lower;
+    uint32_t place, generation;
+} witness_reach;
 
-typedef struct pair_line {
+typedef struct witness_bound {
     const pair_frame *frame;
     const pair_disc *discs[2];
     double length;
-    mat3 turn;     /* the axes of side 1 along those of side 0 */
-    vec3 shift;    /* of the origin of mesh 1 from that of mesh 0, along the axes of side 0 */
-    vec3 way[2];   /* towards the other side, along own axes */
-    double end[2]; /* how far from the origin of the mesh along it */
-    uint32_t age;
-    line_reach memory[2][LINE_MEMORY];
-} pair_line;
+    mat3 rotation;     /* from the axes of side 1 to those of side 0 */
+    vec3 shift;        /* from the origin of mesh 0 to that of mesh 1, along the axes of side 0 */
+    vec3 direction[2]; /* of the line towards the other side, along own axes */
+    double end[2];     /* coordinate of the end along it, from the local origin */
+    uint32_t generation;
+    witness_reach cache[2][WITNESS_CACHE_SIZE];
+} witness_bound;
 
-/* Begins with the line of a pair, which are not in one place. */
-void abuti_pair_line_start(pair_line *line, const pair_frame *frame,
-                           const pair_disc *const discs[2], const closest_pair *closest);
-/* Goes on with that of another pair. */
-void abuti_pair_line_change(pair_line *line, const closest_pair *closest);
-/* Whether all triangles at two places are further apart than `most`, which is that of the search
- * and what vertices may be off by. */
-bool abuti_pair_line_beyond(pair_line *line, const uint32_t place[2], double most);
+/* Initialises the bound with a closest pair whose points differ. */
+void abuti_witness_bound_start(witness_bound *line, const pair_frame *frame,
+                               const pair_disc *const discs[2], const closest_pair *closest);
+/* Replaces the closest pair. */
+void abuti_witness_bound_update(witness_bound *line, const closest_pair *closest);
+/* Whether all triangles at two places are further apart than `upper`, which includes the error of
+ * vertex positions. */
+bool abuti_witness_bound_excludes(witness_bound *line, const uint32_t place[2], double upper);
 
-/* The corners of two leaves, seen from side 0, about the middle of the first: so that floats err by
- * parts of their sizes and of the way between them, not of where they are. Gives by how much
- * distances of their triangles in floats are off, without the steps of blocks. */
-float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wide3 a[3],
-                              wide3 b[3]);
+/* Computes the corners of two leaves in the axes of side 0, relative to the centre of the first, so
+ * that errors of floats are relative to their sizes and distance instead of their coordinates.
+ * Returns the error of distances of their triangles in floats, without quantisation. */
+float abuti_witness_bound_corners(const witness_bound *line, const uint32_t place[2], wide3 a[3],
+                                  wide3 b[3]);
 
 #endif

@@ -1,10 +1,10 @@
-/* path_pierce() of geom/path_shared.h for several hits at once, bit for bit: where a line that is
- * certain to pierce a triangle does so.
+/* path_pierce() of geom/path_shared.h for several hits at once, with the same bits: the point where
+ * a line pierces a triangle that it certainly intersects.
  *
- * Every operation is that of the routine there, in the same order, for as many hits as there are
- * doubles side by side. Tails of products are fused multiply-adds here and Dekker's there, which
- * are the same as long as nothing underflows: numbers below 2^-300 that are not 0 are left to the
- * routine, and so are determinants that are too small against their terms for pairs.
+ * Every operation is that of the scalar function, in the same order, with one hit per double lane.
+ * Tails of products are fused multiply-adds here and Dekker products there, which are equal as long
+ * as nothing underflows. Numbers below 2^-300 that are not 0 are left to the scalar function, and
+ * so are determinants that are too small compared with their terms for pairs.
  */
 #include "ray/wide.h"
 
@@ -56,9 +56,9 @@ static inline pair_lanes pair_times(pair_lanes a, pair_lanes b) {
     return r;
 }
 
-/* det3_pairs; clears the bits of lanes where det3_value would not take it. */
+/* det3_pairs; clears the bits of lanes in which det3_value would not use it. */
 static inline dw determinant(const pair_lanes a[3], const pair_lanes b[3], const pair_lanes c[3],
-                             unsigned *good) {
+                             unsigned *is_certain) {
     pair_lanes value = {DW(all)(0), DW(all)(0)};
     dw permanent = DW(all)(0);
     for (int i = 0; i < 3; i++) {
@@ -68,23 +68,24 @@ static inline dw determinant(const pair_lanes a[3], const pair_lanes b[3], const
         permanent = DW(add)(permanent, DW(mul)(DW(abs)(a[i].hi),
                                                DW(add)(DW(abs)(left.hi), DW(abs)(right.hi))));
     }
-    *good &= DW(bits)(DW(less)(DW(mul)(DW(all)(0x1p-40), permanent), DW(abs)(value.hi)));
+    *is_certain &= DW(bits)(DW(less)(DW(mul)(DW(all)(0x1p-40), permanent), DW(abs)(value.hi)));
     return value.hi;
 }
 
-/* Differences of two points; clears the bits of lanes with a number that is small and not 0. */
-static inline void row_of(pair_lanes row[3], const dw a[3], const dw b[3], unsigned *good) {
+/* Differences of two points; clears the bits of lanes with a number that is tiny and not 0. */
+static inline void difference_row(pair_lanes row[3], const dw a[3], const dw b[3],
+                                  unsigned *is_certain) {
     for (int axis = 0; axis < 3; axis++) {
         row[axis] = difference(a[axis], b[axis]);
         dw hi = DW(abs)(row[axis].hi), lo = DW(abs)(row[axis].lo), zero = DW(all)(0);
         unsigned not_small = DW(bits)(DW(less)(DW(all)(MIN_NORMAL_PRODUCT), hi)),
                  not_small_lo = DW(bits)(DW(less)(DW(all)(MIN_NORMAL_PRODUCT), lo));
-        *good &= (not_small | DW(bits)(DW(equal)(hi, zero))) &
-                 (not_small_lo | DW(bits)(DW(equal)(lo, zero)));
+        *is_certain &= (not_small | DW(bits)(DW(equal)(hi, zero))) &
+                       (not_small_lo | DW(bits)(DW(equal)(lo, zero)));
     }
 }
 
-/* As many as there are doubles. */
+/* As many hits as there are double lanes. */
 static void pierce_some(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count) {
     const double *from[3][DOUBLES], *origins[DOUBLES], *directions[DOUBLES];
     for (uint32_t i = 0; i < DOUBLES; i++) {
@@ -94,7 +95,7 @@ static void pierce_some(const abut_mesh *mesh, const ray_pierce *hits, uint32_t 
         origins[i] = &hit->ray->origin.x;
         directions[i] = &hit->ray->direction.x;
     }
-    unsigned good = (1u << DOUBLES) - 1;
+    unsigned is_certain = (1u << DOUBLES) - 1;
     dw corner[3][3], origin[3], direction[3], zero[3];
     DW(load_three)(origins, origin);
     DW(load_three)(directions, direction);
@@ -106,23 +107,24 @@ static void pierce_some(const abut_mesh *mesh, const ray_pierce *hits, uint32_t 
             corner[k][axis] = DW(add)(DW(all)(v3_get(mesh->origin, axis)), corner[k][axis]);
     }
     pair_lanes along[3], ab[3], ac[3], ao[3], seen[3][3];
-    row_of(along, direction, zero, &good);
-    row_of(ab, corner[1], corner[0], &good);
-    row_of(ac, corner[2], corner[0], &good);
-    row_of(ao, origin, corner[0], &good);
+    difference_row(along, direction, zero, &is_certain);
+    difference_row(ab, corner[1], corner[0], &is_certain);
+    difference_row(ac, corner[2], corner[0], &is_certain);
+    difference_row(ao, origin, corner[0], &is_certain);
     for (int k = 0; k < 3; k++)
-        row_of(seen[k], corner[k], origin, &good);
-    dw at_from = determinant(ab, ac, ao, &good), change = determinant(along, ab, ac, &good);
+        difference_row(seen[k], corner[k], origin, &is_certain);
+    dw at_from = determinant(ab, ac, ao, &is_certain),
+       change = determinant(along, ab, ac, &is_certain);
     dw weight[3], sum;
     double parameter[DOUBLES], weights[3][DOUBLES];
     for (int k = 0; k < 3; k++)
-        weight[k] = determinant(along, seen[k == 2 ? 0 : k + 1], seen[k ? k - 1 : 2], &good);
+        weight[k] = determinant(along, seen[k == 2 ? 0 : k + 1], seen[k ? k - 1 : 2], &is_certain);
     sum = DW(add)(DW(add)(weight[0], weight[1]), weight[2]);
     DW(store)(parameter, DW(div)(DW(negative)(at_from), change));
     for (int k = 0; k < 3; k++)
         DW(store)(weights[k], DW(div)(weight[k], sum));
     for (uint32_t i = 0; i < count; i++) {
-        if (!(good >> i & 1)) {
+        if (!(is_certain >> i & 1)) {
             abuti_ray_pierce(mesh, &hits[i]);
             continue;
         }

@@ -1,18 +1,18 @@
-/* Many rays against a mesh on a device. The same answers as ray.c, bit for bit.
+/* Many rays against a mesh on a device, with the same bits as ray.c.
  *
- * Method: floats decide what need not be looked at, doubles and exact predicates decide the rest.
- * ray_aim brings rays into the frame; ray_find walks the tree in floats and leaves the few
- * triangles that may be hit first, one for most rays; ray_measure meets these in doubles. Where too
- * many are left, or a ray begins too far away for floats, it walks the tree in doubles.
+ * Method: floats decide what can be culled, doubles and exact predicates decide the rest. ray_aim
+ * transforms rays to the frame; ray_find traverses the tree in floats and leaves the few triangles
+ * that may be hit first, one for most rays; ray_measure decides these in doubles. If there are too
+ * many candidates, or a ray begins too far away for floats, the tree is traversed in doubles.
  *
- * Rays, boxes and triangles in floats are those of ray_cl.h. The least upper end of the
+ * Rays, boxes and triangles in floats are those of ray_cl.h. The smallest upper bound of the
  * parameters of certain hits bounds the search.
  *
- * Searches of neighbours differ in length: of 10 million random rays at a scan one passes 7 boxes
- * and leaves in the mean, and the longest of 32 passes 25. So the items of a group share a pool of
- * rays and take the next as soon as they are done with one (Aila & Laine 2009, "Understanding the
- * efficiency of ray traversal on GPUs"); and they go through up to BOXES_EACH boxes before those
- * that have come to a leaf look at it together, since few are at a leaf at any one time.
+ * Searches of neighbours differ in length: of 10 million random rays at a scan one visits 7 boxes
+ * and leaves on average, and the longest of 32 visits 25. So the work-items of a group share a pool
+ * of rays and start the next one as soon as they have finished one (Aila & Laine 2009,
+ * "Understanding the efficiency of ray traversal on GPUs"). They visit up to BOXES_EACH boxes
+ * before those that have reached a leaf test it together, since few are at a leaf at any one time.
  */
 #include "ray/ray_cl.h"
 #include "ray/ray_shared.h"
@@ -22,10 +22,10 @@
 #define BOXES_EACH 4
 
 /* Instead of a number of candidates. */
-#define COMPLETE 255 /* look at all */
-#define CERTAIN 254  /* there is a hit, for those who ask no more */
-/* Added to the place of one that is hit for certain. */
-#define SURE BVH_LEAF
+#define COMPLETE 255 /* too many candidates */
+#define CERTAIN 254  /* there is a hit, and only that matters */
+/* Added to the place of a triangle that is certainly hit. */
+#define CERTAIN_BIT BVH_LEAF
 
 __kernel void ray_nodes(__global const bvh_node *nodes, uint count, __global small_node *small) {
     uint i = (uint)get_global_id(0);
@@ -33,48 +33,49 @@ __kernel void ray_nodes(__global const bvh_node *nodes, uint count, __global sma
         small[i] = make_small(nodes + i);
 }
 
-/* The first of the rays that is not legal. */
-static inline void check(__global const double *ray, double most, uint i, __global uint *refused) {
+/* Writes the first invalid ray. */
+static inline void validate_ray(__global const double *ray, double most, uint i,
+                                __global uint *invalid) {
     vec3 o = load_point(ray), d = load_point(ray + 3);
     bool legal = fabs(o.x) <= most && fabs(o.y) <= most && fabs(o.z) <= most && fabs(d.x) <= most &&
                  fabs(d.y) <= most && fabs(d.z) <= most && v3_max_abs(d) > 0.0;
     if (!legal)
-        atomic_min(refused, i);
+        atomic_min(invalid, i);
 }
 
 __kernel void ray_check(__global const double *rays, uint count, double most,
-                        __global uint *refused) {
+                        __global uint *invalid) {
     uint i = (uint)get_global_id(0);
     if (i < count)
-        check(rays + 6 * (size_t)i, most, i, refused);
+        validate_ray(rays + 6 * (size_t)i, most, i, invalid);
 }
 
-/* Rays as the search wants them. Those of a buffer are checked as they come by; what is made of one
- * that is refused does no harm. */
+/* Transforms rays for the search. Rays of a buffer are validated at the same time; the result of an
+ * invalid one is not used. */
 __kernel void ray_aim(__global const double *rays, uint first, uint count, double limit,
-                      mesh_frame frame, double most, __global uint *refused,
+                      mesh_frame frame, double most, __global uint *invalid,
                       __global float4 *aimed) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
     __global const double *ray = rays + 6 * ((size_t)first + i);
-    check(ray, most, first + i, refused);
+    validate_ray(ray, most, first + i, invalid);
     aimed_ray a = aim(ray, limit, frame);
     store_aimed(&a, aimed + 4 * (size_t)i);
 }
 
-typedef struct hunt {
+typedef struct hit_search {
     slabs slabs;
     view view;
     float best;   /* no first hit is beyond */
-    float within; /* a hit up to here satisfies those who want any; less than 0 = they want all */
+    float within; /* a hit up to here is sufficient for `any`; less than 0 = all are needed */
     uint count;   /* of candidates, or COMPLETE, or CERTAIN */
     float least[RAY_CANDIDATES];
     uint place[RAY_CANDIDATES];
-} hunt;
+} hit_search;
 
-/* Gets ready; false where there is nothing to search. */
-static inline bool start(hunt *h, __global const float4 *aimed, uint any) {
+/* Initialises a search. Returns false if there is nothing to search. */
+static inline bool init_search(hit_search *h, __global const float4 *aimed, uint any) {
     float4 inverse = aimed[0];
     float limit = inverse.w;
     h->count = limit == RAY_FAR ? COMPLETE : 0;
@@ -87,7 +88,7 @@ static inline bool start(hunt *h, __global const float4 *aimed, uint any) {
     return true;
 }
 
-static inline void add_candidate(hunt *h, float least, uint place) {
+static inline void add_candidate(hit_search *h, float least, uint place) {
     if (h->count == RAY_CANDIDATES) {
         uint kept = 0;
         for (uint i = 0; i < RAY_CANDIDATES; i++)
@@ -103,7 +104,7 @@ static inline void add_candidate(hunt *h, float least, uint place) {
     h->place[h->count++] = place;
 }
 
-static inline void try_triangle(hunt *h, float4 a, float4 b, float4 c, uint place) {
+static inline void test_triangle(hit_search *h, float4 a, float4 b, float4 c, uint place) {
     float least, greatest;
     bool certain;
     if (!may_hit(&h->view, a, b, c, h->best, &least, &greatest, &certain))
@@ -114,12 +115,12 @@ static inline void try_triangle(hunt *h, float4 a, float4 b, float4 c, uint plac
         if (greatest <= h->within)
             h->count = CERTAIN;
     }
-    add_candidate(h, least, certain ? place | SURE : place);
+    add_candidate(h, least, certain ? place | CERTAIN_BIT : place);
 }
 
-DEFINE_LEAF(try_leaf, hunt, try_triangle)
+DEFINE_LEAF(try_leaf, hit_search, test_triangle)
 
-static inline void store_candidates(const hunt *h, uint i, uint count, __global uchar *counts,
+static inline void store_candidates(const hit_search *h, uint i, uint count, __global uchar *counts,
                                     __global uint *places) {
     uint kept = 0;
     for (uint k = 0; k < h->count && h->count < CERTAIN; k++)
@@ -128,13 +129,13 @@ static inline void store_candidates(const hunt *h, uint i, uint count, __global 
     counts[i] = (uchar)(h->count < CERTAIN ? kept : h->count);
 }
 
-/* What waits to be looked at: boxes by where they are entered, with their names. */
-typedef struct waiting {
+/* Pending boxes by their entry, with their children. */
+typedef struct pending_nodes {
     uint2 stack[STACK];
     uint used;
-} waiting;
+} pending_nodes;
 
-static inline uint next_child(waiting *w, float best) {
+static inline uint next_child(pending_nodes *w, float best) {
     uint limit = as_uint(best * SLACK);
     while (w->used) {
         uint2 top = w->stack[--w->used];
@@ -144,8 +145,8 @@ static inline uint next_child(waiting *w, float best) {
     return ABUT_NONE;
 }
 
-/* From a node to the nearest of its children; others wait. */
-static inline uint open_node(const hunt *h, __global const small_node *n, waiting *w) {
+/* Descends from a node to the nearest of its children; pushes the others. */
+static inline uint open_node(const hit_search *h, __global const small_node *n, pending_nodes *w) {
     uint4 key = child_keys(&h->slabs, n, h->best);
     if ((key.x & key.y & key.z & key.w) == ABUT_NONE)
         return next_child(w, h->best);
@@ -157,17 +158,17 @@ static inline uint open_node(const hunt *h, __global const small_node *n, waitin
     sort_two(&k1, &k3);
     sort_two(&k1, &k2);
     if (k3 != ABUT_NONE)
-        w->stack[w->used++] = (uint2)(k3, NAME_OF(k3));
+        w->stack[w->used++] = (uint2)(k3, CHILD_OF_KEY(k3));
     if (k2 != ABUT_NONE)
-        w->stack[w->used++] = (uint2)(k2, NAME_OF(k2));
+        w->stack[w->used++] = (uint2)(k2, CHILD_OF_KEY(k2));
     if (k1 != ABUT_NONE)
-        w->stack[w->used++] = (uint2)(k1, NAME_OF(k1));
-    return NAME_OF(k0);
+        w->stack[w->used++] = (uint2)(k1, CHILD_OF_KEY(k1));
+    return CHILD_OF_KEY(k0);
 }
 
 /* The triangles that ray i may hit first: places[k count + i] for k below counts[i]. With `any`
- * those that it may hit at all, unless one is hit for certain. A group has a pool of `pool` rays.
- */
+ * those that it may hit at all, unless one is certainly hit. A work-group has a pool of `pool`
+ * rays. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
 ray_find(__global const small_node *nodes, __global const float4 *triangles,
          __global const float4 *aimed, uint count, uint pool, uint any, __global uchar *counts,
@@ -177,10 +178,10 @@ ray_find(__global const small_node *nodes, __global const float4 *triangles,
         *next = begin + RAY_GROUP;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint i = begin + (uint)get_local_id(0), child = ABUT_NONE;
-    waiting w;
-    hunt h;
+    pending_nodes w;
+    hit_search h;
     w.used = 0;
-    if (i < end && start(&h, aimed + 4 * (size_t)i, any))
+    if (i < end && init_search(&h, aimed + 4 * (size_t)i, any))
         child = 0;
     while (i < end) {
         for (uint k = 0; k < BOXES_EACH && !(child & BVH_LEAF); k++)
@@ -193,7 +194,7 @@ ray_find(__global const small_node *nodes, __global const float4 *triangles,
             store_candidates(&h, i, count, counts, places);
             i = atomic_inc(next);
             w.used = 0;
-            if (i < end && start(&h, aimed + 4 * (size_t)i, any))
+            if (i < end && init_search(&h, aimed + 4 * (size_t)i, any))
                 child = 0;
         }
     }
@@ -202,20 +203,20 @@ ray_find(__global const small_node *nodes, __global const float4 *triangles,
 /* ---- in doubles ---- */
 
 /* The first hit so far. */
-typedef struct strike {
+typedef struct first_hit {
     path3 path;
     double most;
     path_hit hit;
     uint triangle;
-} strike;
+} first_hit;
 
-static inline void start_strike(strike *s, __global const double *ray, double most) {
+static inline void init_first_hit(first_hit *s, __global const double *ray, double most) {
     s->path = load_path(ray);
     s->most = most;
     s->triangle = ABUT_NONE;
 }
 
-static inline void keep(strike *s, const path_hit *hit, uint triangle) {
+static inline void update_first_hit(first_hit *s, const path_hit *hit, uint triangle) {
     if (!(hit->parameter <= s->most) ||
         (hit->parameter == s->most && s->triangle != ABUT_NONE && triangle >= s->triangle))
         return;
@@ -224,39 +225,39 @@ static inline void keep(strike *s, const path_hit *hit, uint triangle) {
     s->triangle = triangle;
 }
 
-static __attribute__((noinline)) void meet_apart(strike *s, __global const double *corners,
-                                                 uint triangle) {
+static __attribute__((noinline)) void
+test_triangle_exactly(first_hit *s, __global const double *corners, uint triangle) {
     path_hit hit;
     if (path_triangle_intersect(&s->path, load_triangle(corners, triangle), &hit))
-        keep(s, &hit, triangle);
+        update_first_hit(s, &hit, triangle);
 }
 
-static void walk_complete(strike *s, const framed_ray *r, uint any,
+static void walk_complete(first_hit *s, const framed_ray *r, uint any,
                           __global const small_node *nodes, __global const uint *tree_order,
                           __global const double *corners, double scale) {
     exact_slabs b;
-    start_slabs(&b, r);
+    init_exact_slabs(&b, r);
     double entries[STACK], unit = ldexp(scale, r->exponent), limit = INFINITY;
     uint children[STACK], used = 1;
     children[0] = 0;
     entries[0] = 0.0;
     while (used > 0 && !(any && s->triangle != ABUT_NONE)) {
         used--;
-        /* A unit that underflows tells nothing. */
+        /* A unit that underflows gives no bound. */
         if (unit > 0x1p-900 && s->most * unit < 0x1p900)
             limit = s->most * unit * (1.0 + 0x1p-46) + DBL_MIN;
         if (entries[used] * (1.0 - 0x1p-46) > limit)
             continue;
         uint child = children[used];
         for (uint i = 0; child & BVH_LEAF && i < BVH_WIDTH; i++)
-            meet_apart(s, corners, tree_order[(child & ~BVH_LEAF) * BVH_WIDTH + i]);
+            test_triangle_exactly(s, corners, tree_order[(child & ~BVH_LEAF) * BVH_WIDTH + i]);
         if (child & BVH_LEAF)
             continue;
         __global const small_node *n = nodes + child;
         uint first = used;
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
             uint name = BVH_AT(const uint, n->child, slot);
-            double entry = name == ABUT_NONE ? -1.0 : entry_of(&b, n, slot, limit);
+            double entry = name == ABUT_NONE ? -1.0 : box_entry(&b, n, slot, limit);
             if (entry < 0.0)
                 continue;
             uint i = used++;
@@ -270,9 +271,9 @@ static void walk_complete(strike *s, const framed_ray *r, uint any,
     }
 }
 
-/* Where a ray pierces a triangle that it hits for certain: path_pierce() with determinants in
- * registers. False where one of them is too small for that. */
-ABUTI_APART bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
+/* The point where a ray pierces a triangle that it certainly hits: path_pierce() with determinants
+ * in registers. Returns false if one of them is too small for that. */
+ABUTI_NOINLINE bool pierce_certain(const path3 *path, triangle3 t, path_hit *hit) {
     exact_entry at_a[9], at_from[15]; /* rows of matrices; see path_pierce() */
     double value[5], permanent[5];
     bool plain = true;
@@ -301,12 +302,12 @@ ABUTI_APART bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
     return plain;
 }
 
-/* A hit as abut_ray_hit has it: five words of 64 bits. */
+/* A hit as abut_ray_hit: five words of 64 bits. */
 typedef struct hit_words {
     ulong word[5];
 } hit_words;
 
-static inline hit_words words_of(const strike *s) {
+static inline hit_words hit_to_words(const first_hit *s) {
     bool found = s->triangle != ABUT_NONE;
     hit_words w;
     w.word[0] = as_ulong(found ? s->hit.parameter : (double)INFINITY);
@@ -316,10 +317,10 @@ static inline hit_words words_of(const strike *s) {
     return w;
 }
 
-/* Measures where the only candidate is certain, and lists the others for ray_settle: its predicates
- * would take the registers. Rays with candidates, a third of them or so, go to the first items of a
- * group, and hits out together. Rays begin at `first`, answers at `to`. With `any` the answers are
- * bytes, else hits; the other is not looked at. */
+/* Measures the hit if the only candidate is certain, and lists the others for ray_settle, whose
+ * predicates need the registers. Rays with candidates, about a third, are assigned to the first
+ * work-items of a group, and hits are written together. Rays begin at `first`, results at `to`.
+ * With `any` the results are bytes, otherwise hits; the other array is not accessed. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
 ray_measure(__global const uint *tree_order, __global const double *corners,
             __global const double *rays, uint first, uint to, uint count, double most, uint any,
@@ -331,23 +332,24 @@ ray_measure(__global const uint *tree_order, __global const double *corners,
     uint item = (uint)get_local_id(0), begin = (uint)get_group_id(0) * RAY_GROUP;
     uint told = begin + item < count ? counts[begin + item] : 0;
     uint for_later = ABUT_NONE, place_later = 0;
-    strike s;
+    first_hit s;
     s.triangle = ABUT_NONE;
     if (item == 0)
         *listed = *later = 0;
-    room[item] = words_of(&s);
+    room[item] = hit_to_words(&s);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (told && told != CERTAIN)
         list[atomic_inc(listed)] = item;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < *listed) {
         uint which = list[item], i = begin + which;
-        uint place = counts[i] == 1 ? places[i] : 0, triangle = tree_order[place & ~SURE];
+        uint place = counts[i] == 1 ? places[i] : 0, triangle = tree_order[place & ~CERTAIN_BIT];
         path_hit hit;
-        start_strike(&s, rays + 6 * ((size_t)first + i), most);
-        if (place & SURE && pierce_plainly(&s.path, load_triangle(corners, triangle), &hit)) {
-            keep(&s, &hit, triangle);
-            room[which] = words_of(&s);
+        init_first_hit(&s, rays + 6 * ((size_t)first + i), most);
+        if (place & CERTAIN_BIT &&
+            pierce_certain(&s.path, load_triangle(corners, triangle), &hit)) {
+            update_first_hit(&s, &hit, triangle);
+            room[which] = hit_to_words(&s);
         } else {
             for_later = i;
             place_later = atomic_inc(later);
@@ -368,8 +370,9 @@ ray_measure(__global const uint *tree_order, __global const double *corners,
         hits[5 * ((size_t)to + begin) + k] = words[k];
 }
 
-/* Meets the candidates that are left; walks for rays with more of them than fit, and for those that
- * begin far away. One kernel, since compilers take long over each that has the predicates. */
+/* Decides the remaining candidates; traverses the tree for rays with too many of them, and for
+ * those that begin far away. It is one kernel, since compilers are slow on each that has the
+ * predicates. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
 ray_settle(__global const small_node *nodes, __global const uint *tree_order,
            __global const double *corners, __global const double *rays, uint first, uint to,
@@ -380,19 +383,20 @@ ray_settle(__global const small_node *nodes, __global const uint *tree_order,
         return;
     uint i = left[get_global_id(0)], told = counts[i];
     __global const double *ray = rays + 6 * ((size_t)first + i);
-    strike s;
-    start_strike(&s, ray, most);
+    first_hit s;
+    init_first_hit(&s, ray, most);
     if (told == COMPLETE) {
         framed_ray r = frame_ray(ray, frame);
         walk_complete(&s, &r, any, nodes, tree_order, corners, frame.scale);
     } else {
         for (uint k = 0; k < told; k++)
-            meet_apart(&s, corners, tree_order[places[(size_t)k * count + i] & ~SURE]);
+            test_triangle_exactly(&s, corners,
+                                  tree_order[places[(size_t)k * count + i] & ~CERTAIN_BIT]);
     }
     if (any)
         anys[(size_t)to + i] = s.triangle != ABUT_NONE;
     else
-        hits[(size_t)to + i] = words_of(&s);
+        hits[(size_t)to + i] = hit_to_words(&s);
 }
 
 #endif

@@ -1,33 +1,33 @@
-/* How kernels see rays: which boxes and triangles of a hierarchy a ray can meet, in floats.
+/* Rays in kernels: which boxes and triangles of a BVH a ray can intersect, in floats.
  *
- * Frame: that of the hierarchy, so that the mesh is within 2 of 0 on every axis, and a direction
- * scaled by a power of two to a largest coordinate from 1 to 2. A ray that begins far off is moved
- * along itself, in doubles, to where it is about to enter the ball of radius 4 around 0, which
- * holds the mesh. It then begins at p, at most P <= 16 from 0 on each axis, and hits, if at all, at
- * a parameter of at most 8. What moving rounds is below 2^-30 (|o| < 2^20, some ten roundings of
- * 2^-53 each).
+ * Frame: that of the BVH, so that the mesh is within 2 of 0 on every axis, and a direction scaled
+ * by a power of two to a largest coordinate from 1 to 2. A ray that begins far away is moved along
+ * itself, in doubles, to where it is about to enter the ball of radius 4 around 0, which contains
+ * the mesh. It then begins at p, at most P <= 16 from 0 on each axis, and hits, if at all, at a
+ * parameter of at most 8. The rounding error of the move is below 2^-30 (|o| < 2^20, some ten
+ * roundings of 2^-53 each).
  *
- * Boxes: slabs as in cull.h, but a plane x is met at x / d - p / d by one fused operation. p / d is
- * rounded, which is as if p were off by 2^-24 P, once or twice; so is p itself, and the corner of a
- * small node less p, which is up to P + 2. The origin is an interval wider by m = 2^-21 (P + 2) on
- * either side, twice of all that; the rest allows for boxes that a device without denormal numbers
- * takes for 0, and for directions below 2^-60, along which a ray moves less than 2^-57. What is
- * left errs in proportion: d by 2^-24, its reciprocal by 2.5 ulp, the sum by 2^-24: 2^-21 for an
- * entry and an exit each, of which SLACK is twice the sum.
+ * Boxes: slabs as in cull.h, but a plane x is crossed at x / d - p / d by one fused operation. p /
+ * d is rounded, which is as if p had an error of 2^-24 P, once or twice; so are p itself, and the
+ * corner of a small node minus p, which is up to P + 2. The origin is an interval wider by m =
+ * 2^-21 (P + 2) on either side, twice the sum of these errors. The rest allows for boxes that a
+ * device without denormal numbers flushes to 0, and for directions below 2^-60, along which a ray
+ * moves less than 2^-57. The remaining errors are relative: d by 2^-24, its reciprocal by 2.5 ulp,
+ * the sum by 2^-24: 2^-21 for an entry and an exit each; SLACK is twice the sum.
  *
- * Small nodes: what a random ray waits for is not arithmetic but the loads of 16 bytes that each of
- * its boxes takes, since its neighbours are elsewhere. So boxes are rounded outwards to 256 steps
- * of their parent's, which are powers of two, as in Ylitie, Karras & Laine 2017, "Efficient
+ * Small nodes: a random ray is bound not by arithmetic but by the loads of 16 bytes that each of
+ * its boxes needs, since its neighbours are elsewhere. So boxes are rounded outwards to 256 steps
+ * of that of their parent, which are powers of two, as in Ylitie, Karras & Laine 2017, "Efficient
  * incoherent ray traversal on GPUs through compressed wide BVHs": four loads instead of seven.
  *
- * Triangles: seen along the ray (Woop, Benthin & Wald 2013, "Watertight ray/triangle
+ * Triangles: projected along the ray (Woop, Benthin & Wald 2013, "Watertight ray/triangle
  * intersection"). With k the axis of the largest coordinate d_k of the direction, x = c_i - c_k d_i
- * / d_k and z = c_k / d_k, less the same of p: x and y of a corner tell how it lies to the ray, z
- * is the parameter at which the ray passes it. With u = 2^-24: c is wrong by u, -d_i / d_k by u,
- * the shadow of p by 2 u P and 2^-29, and two sums of at most 4 + 2 P are rounded: in all less than
- * u (6 P + 13), and the margin is m again. z is wrong by less than m / 2. From there
- * on see pierce_cl.h; a parameter is wrong by 2 m more than weights make it. In doubt it is in
- * the range of z: every point of a triangle is.
+ * / d_k and z = c_k / d_k, minus the same of p: x and y of a corner are its position relative to
+ * the ray, z is the parameter at which the ray passes it. With u = 2^-24: c has an error of u, -d_i
+ * / d_k of u, the projection of p of 2 u P and 2^-29, and two sums of at most 4 + 2 P are rounded:
+ * in total less than u (6 P + 13), and the margin is m again. z has an error of less than m / 2.
+ * The rest is derived in pierce_cl.h; a parameter has an error of 2 m in addition to that of the
+ * weights. If it is uncertain, it is in the range of z, as for every point of a triangle.
  */
 #ifndef ABUTI_RAY_RAY_CL_H
 #define ABUTI_RAY_RAY_CL_H
@@ -38,22 +38,22 @@
 
 #if ABUTI_REAL_BITS == 64
 
-#define MAX_FLOAT_ORIGIN 0x1p20 /* beyond this floats do not see a ray */
-#define BALL 4.0                /* holds the mesh */
-#define MAX_UNMOVED_ORIGIN 2.25 /* what begins within this on each axis begins less than 4 from 0 \
-                                 */
-#define LIMIT 16.0              /* beyond this no parameter is */
+#define MAX_FLOAT_ORIGIN 0x1p20 /* rays that begin further away are left to doubles */
+#define BALL_RADIUS 4.0         /* contains the mesh */
+#define MAX_UNMOVED_ORIGIN \
+    2.25 /* a ray that begins within this on each axis begins less than 4 from 0 */
+#define PARAMETER_MAX 16.0 /* no parameter is larger */
 #define PARALLEL 0x1p-60
-#define TINY -300 /* exponent of directions that are left to doubles */
+#define DIRECTION_EXPONENT_MIN -300 /* exponent of directions that are left to doubles */
 #define SLACK (1.0f + 0x1p-19f)
 
-/* A ray in the frame, and how much longer its parameters are there, as a power of two. */
+/* A ray in the frame, and the power of two by which its parameters are longer there. */
 typedef struct framed_ray {
     vec3 origin, direction;
     int exponent;
 } framed_ray;
 
-/* Rays are six doubles each, from a multiple of 16 bytes on. */
+/* Rays are six doubles each, aligned to 16 bytes. */
 static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame) {
     __global const double2 *pairs = (__global const double2 *)ray;
     double2 first = pairs[0], second = pairs[1], third = pairs[2];
@@ -61,8 +61,8 @@ static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame)
     vec3 d = v3(second.y, third.x, third.y);
     vec3 middle = v3(frame.origin[0], frame.origin[1], frame.origin[2]);
     r.origin = v3_scale(v3_sub(v3(first.x, first.y, second.x), middle), frame.scale);
-    r.exponent = (int)(as_ulong(v3_max_abs(d)) >> 52) - 1023; /* not above 300, if legal */
-    if (r.exponent > TINY) {
+    r.exponent = (int)(as_ulong(v3_max_abs(d)) >> 52) - 1023; /* not above 300 for a valid ray */
+    if (r.exponent > DIRECTION_EXPONENT_MIN) {
         r.direction = v3_scale(d, as_double((ulong)(1023 - r.exponent) << 52));
     } else {
         r.exponent = ilogb(v3_max_abs(d));
@@ -71,7 +71,7 @@ static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame)
     return r;
 }
 
-/* As predicates see it. */
+/* The ray for predicates. */
 static inline path3 load_path(__global const double *ray) {
     ray3 r;
     r.origin = load_point(ray);
@@ -81,8 +81,8 @@ static inline path3 load_path(__global const double *ray) {
 
 /* ---- in floats ---- */
 
-/* What a ray is to the search, worked out in doubles beforehand (ray_aim of ray.cl): one that takes
- * up a ray in the midst of others' searches does not hold them up for long. */
+/* A ray prepared for the search, computed in doubles beforehand (ray_aim of ray.cl): a work-item
+ * that starts a ray amid the searches of others does not delay them for long. */
 typedef struct aimed_ray {
     float inverse[3]; /* of the direction */
     float limit;      /* of the parameter; RAY_FAR, or RAY_MISS: nothing can be hit */
@@ -91,11 +91,11 @@ typedef struct aimed_ray {
     float along[2]; /* -d_i / d_k of the axes after k, cyclically */
     uint axis;      /* k */
     uint unused;
-    float shift[4]; /* less the shadow of p, along these and k; and 1 / d_k */
+    float shift[4]; /* minus the projection of p, along these and k; and 1 / d_k */
 } aimed_ray;
 
-/* In global memory it is four vectors: the first is all that a ray without hits has, the first two
- * are for boxes, the last two for triangles. */
+/* In global memory it is four vectors: the first is sufficient for a ray without hits, the first
+ * two are for boxes, the last two for triangles. */
 static inline void store_aimed(const aimed_ray *a, __global float4 *to) {
     to[0] = (float4)(a->inverse[0], a->inverse[1], a->inverse[2], a->limit);
     if (a->limit < 0.0f)
@@ -105,18 +105,18 @@ static inline void store_aimed(const aimed_ray *a, __global float4 *to) {
     to[3] = (float4)(a->shift[0], a->shift[1], a->shift[2], a->shift[3]);
 }
 
-#define RAY_FAR (-2.0f) /* for doubles */
+#define RAY_FAR (-2.0f) /* left to doubles */
 #define RAY_MISS (-1.0f)
 
-/* Moves a ray near to the mesh; gives by how much, or less than 0 where it passes for certain. */
+/* Moves a ray near the mesh. Returns the distance, or less than 0 if it certainly misses. */
 static inline double approach(framed_ray *r) {
     if (v3_max_abs(r->origin) < MAX_UNMOVED_ORIGIN)
         return 0.0;
     double per_length = 1.0 / v3_dot(r->direction, r->direction);
     double middle = -v3_dot(r->origin, r->direction) * per_length;
-    double by = real_max(0.0, middle - BALL);
+    double by = real_max(0.0, middle - BALL_RADIUS);
     vec3 nearest = v3_along(r->origin, real_max(0.0, middle), r->direction);
-    if (v3_dot(nearest, nearest) > BALL * BALL)
+    if (v3_dot(nearest, nearest) > BALL_RADIUS * BALL_RADIUS)
         return -1.0;
     if (by > 0.0)
         r->origin = v3_along(r->origin, by, r->direction);
@@ -151,15 +151,17 @@ static inline void aim_view(aimed_ray *a, const framed_ray *r) {
     a->shift[3] = (float)per_d;
 }
 
-/* A ray that is not asked beyond the parameter `most`. */
+/* Prepares a ray that is limited to the parameter `most`. */
 static inline aimed_ray aim(__global const double *ray, double most, mesh_frame frame) {
     framed_ray r = frame_ray(ray, frame);
     aimed_ray a;
-    double by = v3_max_abs(r.origin) < MAX_FLOAT_ORIGIN && r.exponent > TINY ? approach(&r) : -2.0;
+    double by = v3_max_abs(r.origin) < MAX_FLOAT_ORIGIN && r.exponent > DIRECTION_EXPONENT_MIN
+                    ? approach(&r)
+                    : -2.0;
     a.limit = by == -2.0 ? RAY_FAR : RAY_MISS;
     if (by >= 0.0) {
-        double limit = most < INFINITY ? ldexp(most, r.exponent) * frame.scale - by : LIMIT;
-        limit = fmin(limit, LIMIT);
+        double limit = most < INFINITY ? ldexp(most, r.exponent) * frame.scale - by : PARAMETER_MAX;
+        limit = fmin(limit, PARAMETER_MAX);
         a.margin = 0x1p-21f * ((float)v3_max_abs(r.origin) + 2.0f);
         a.limit = limit + a.margin >= 0.0 ? fmax((float)limit, 0.0f) : RAY_MISS;
         a.unused = 0;
@@ -171,7 +173,8 @@ static inline aimed_ray aim(__global const double *ray, double most, mesh_frame 
 
 /* For boxes. */
 typedef struct slabs {
-    float near[3], far[3]; /* -p / d at both ends of the origin's interval, for entry and exit */
+    float near[3],
+        far[3]; /* -p / d at both ends of the interval of the origin, for entry and exit */
     float inverse[3];
     float margin;
 } slabs;
@@ -183,7 +186,7 @@ static inline slabs slabs_of(float4 inverse, float4 near) {
     return s;
 }
 
-/* For triangles: what corners are seen by, three weights and what is added. */
+/* For triangles: the projection of corners, three weights and an offset. */
 typedef struct view {
     float4 x, y, z;
     float margin;
@@ -205,8 +208,8 @@ static inline float seen(float4 by, float4 c) {
     return fma(by.x, c.x, fma(by.y, c.y, fma(by.z, c.z, by.w)));
 }
 
-/* Whether a triangle may be hit at a parameter of at most `most`, between which parameters, and
- * whether the line meets it for certain. */
+/* Whether a triangle may be hit at a parameter of at most `most`, the bounds of that parameter, and
+ * whether the line certainly intersects it. */
 static inline bool may_hit(const view *s, float4 a, float4 b, float4 c, float most, float *least,
                            float *greatest, bool *certain) {
     float m = s->margin;
@@ -231,32 +234,33 @@ static inline bool may_hit(const view *s, float4 a, float4 b, float4 c, float mo
 /* ---- small nodes ---- */
 
 typedef struct small_node {
-    float4 origin; /* lower corner; w is a word of bits: exponents of three steps, a byte each, and
-                    * which slots have a child, from SMALL_SLOT on */
+    float4 origin; /* lower corner; the bits of w: exponents of three steps, a byte each, and which
+                      slots have a child, from SMALL_SLOT on */
     uint4 child;
-    uint4 steps[2]; /* a byte a slot: three words of lower ends, three of upper ones, two unused */
+    uint4
+        steps[2]; /* a byte per slot: three words of lower ends, three of upper ones, two unused */
 } small_node;
 
 #define SMALL_SLOT 24
-#define SMALL_STEPS 254.875f    /* that the longest side may have; then rounding leaves 255 */
-#define SMALL_ROUNDING 0x1p-12f /* a number of steps in floats is wrong by 2^-14 at most */
+#define SMALL_STEPS 254.875f    /* steps of the longest side; with rounding at most 255 */
+#define SMALL_ROUNDING 0x1p-12f /* a number of steps in floats has an error of at most 2^-14 */
 
-/* The exponent, as floats have it, of the least power of two of which so many steps are an extent.
- */
+/* The exponent, as in floats, of the smallest power of two of which SMALL_STEPS steps cover an
+ * extent. */
 static inline uint step_exponent(float extent) {
     float least = fmax(extent * (1.0f / SMALL_STEPS) * (1.0f + 0x1p-20f), 0x1p-60f);
     return (as_uint(least) >> 23) + 1;
 }
 
-/* How many steps from `from` a plane is, at most or at least. */
-static inline uint steps_to(float plane, float from, float per_step, bool up) {
+/* The number of steps from `from` to a plane, rounded down or up. */
+static inline uint quantise_plane(float plane, float from, float per_step, bool up) {
     float steps = (plane - from) * per_step;
     return (uint)(up ? ceil(fmin(steps + SMALL_ROUNDING, 255.0f))
                      : fmax(floor(steps - SMALL_ROUNDING), 0.0f));
 }
 
 static inline small_node make_small(__global const bvh_node *n) {
-    __global const float *planes = (__global const float *)n; /* of each axis four */
+    __global const float *planes = (__global const float *)n; /* four of each axis */
     uint word[6], slots = 0, exponents = 0;
     float origin[3];
     small_node s;
@@ -277,8 +281,9 @@ static inline small_node make_small(__global const bvh_node *n) {
         word[axis] = word[axis + 3] = 0;
         for (uint slot = 0; slot < BVH_WIDTH; slot++)
             if (slots >> slot & 1) {
-                word[axis] |= steps_to(planes[4 * axis + slot], lo, per_step, false) << (8 * slot);
-                word[axis + 3] |= steps_to(planes[12 + 4 * axis + slot], lo, per_step, true)
+                word[axis] |= quantise_plane(planes[4 * axis + slot], lo, per_step, false)
+                              << (8 * slot);
+                word[axis + 3] |= quantise_plane(planes[12 + 4 * axis + slot], lo, per_step, true)
                                   << (8 * slot);
             }
     }
@@ -288,13 +293,13 @@ static inline small_node make_small(__global const bvh_node *n) {
     return s;
 }
 
-static inline float4 four_steps(uint word) {
+static inline float4 unpack_steps(uint word) {
     return convert_float4(as_uchar4(word));
 }
 
-/* Where the ray enters the boxes of four children, as whole numbers that sort alike, with the
- * number of the child in the lowest two bits, so that they are off by 3 ulp at most, of which SLACK
- * has room for 8; ABUT_NONE where it does not. */
+/* The entry parameters of the ray into the boxes of four children, as integers of the same order,
+ * with the slot of the child in the lowest two bits, so they have errors of at most 3 ulp, of which
+ * SLACK covers 8; ABUT_NONE if it does not enter. */
 static inline uint4 child_keys(const slabs *s, __global const small_node *n, float most) {
     float4 origin = n->origin;
     uint4 first = n->steps[0];
@@ -309,8 +314,8 @@ static inline uint4 child_keys(const slabs *s, __global const small_node *n, flo
         bool behind = inverse < 0.0f; /* entries are at the upper ends of boxes */
         float4 nearer = fma(at[axis], inverse, s->near[axis]),
                further = fma(at[axis], inverse, s->far[axis]);
-        enter = fmax(enter, fma(four_steps(behind ? upper[axis] : lower[axis]), step, nearer));
-        leave = fmin(leave, fma(four_steps(behind ? lower[axis] : upper[axis]), step, further));
+        enter = fmax(enter, fma(unpack_steps(behind ? upper[axis] : lower[axis]), step, nearer));
+        leave = fmin(leave, fma(unpack_steps(behind ? lower[axis] : upper[axis]), step, further));
     }
     uint4 keys = (as_uint4(enter) & ~3u) | (uint4)(0, 1, 2, 3);
     int4 there = (as_int4((uint4)word) << (int4)(7, 6, 5, 4)) < 0; /* bits 24 to 27 */
@@ -325,7 +330,7 @@ typedef struct exact_slabs {
     uint behind[3];
 } exact_slabs;
 
-static inline void start_slabs(exact_slabs *b, const framed_ray *r) {
+static inline void init_exact_slabs(exact_slabs *b, const framed_ray *r) {
     double reach = 2.0 * v3_max_abs(r->origin) + 8.0;
     for (int axis = 0; axis < 3; axis++) {
         double d = v3_get(r->direction, axis), at = v3_get(r->origin, axis);
@@ -338,9 +343,9 @@ static inline void start_slabs(exact_slabs *b, const framed_ray *r) {
     }
 }
 
-/* Where the ray enters the box of a child, or less than 0 where it does not. */
-static inline double entry_of(const exact_slabs *b, __global const small_node *n, uint slot,
-                              double limit) {
+/* The entry parameter of the ray into the box of a child, or less than 0 if it does not enter. */
+static inline double box_entry(const exact_slabs *b, __global const small_node *n, uint slot,
+                               double limit) {
     __global const uint *words = (__global const uint *)n;
     __global const uchar *steps = (__global const uchar *)n->steps + slot;
     double enter = 0.0, leave = limit;
@@ -348,7 +353,7 @@ static inline double entry_of(const exact_slabs *b, __global const small_node *n
         double from = as_float(words[axis]), step = as_float((words[3] >> (8 * axis) & 255) << 23);
         double first = from + step * steps[4 * (axis + b->behind[axis])];
         double last = from + step * steps[4 * (axis + 3 - b->behind[axis])];
-        enter = fmax(enter, (first - b->near[axis]) * b->inverse[axis]); /* no number: no limit */
+        enter = fmax(enter, (first - b->near[axis]) * b->inverse[axis]); /* NaN: no limit */
         leave = fmin(leave, (last - b->far[axis]) * b->inverse[axis]);
     }
     return enter * (1.0 - 0x1p-46) <= leave * (1.0 + 0x1p-46) + DBL_MIN ? enter : -1.0;

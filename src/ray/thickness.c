@@ -1,36 +1,37 @@
-/* How thin a solid gets, by rays.
+/* The wall thickness of a solid, by rays.
  *
- * From points spread over the surface by area, rays go straight in. The way to the wall behind, if
- * that faces away by no more than 45 degrees from opposite, is the thickness there; edges and tips,
- * which get thin without being walls, do not count. The answer is what a hundredth of all points do
- * not reach: single slivers do not matter, and a plate that is a hundredth of the surface is found.
+ * From points that are distributed over the surface by area, rays start against the normal. The
+ * length of the chord to the opposite wall, if that faces away by no more than 45 degrees from
+ * opposite, is the thickness there; edges and tips, which get thin without being walls, do not
+ * count. The result is the first percentile of all points: single slivers do not matter, and a
+ * plate that is a hundredth of the surface is found.
  *
- * Points have equal steps of area between them, along the triangles in their order, and places on
+ * Points have equal steps of area between them, in the order of the triangles, and positions on
  * them by the R2 sequence (Roberts 2018, "The unreasonable effectiveness of quasirandom
  * sequences"): the same for every thread count and processor. A ray starts a millionth of the size
- * below the surface, so that it does not meet its own triangle; what is thinner is not seen.
+ * below the surface, so that it does not hit its own triangle; thinner walls are not found.
  */
 #include "mesh/mesh.h"
 #include "ray/ray.h"
 
 #include <math.h>
 
-#define POINTS 2048
-#define TRIANGLES_A_TASK 16384
-#define POINTS_A_TASK 64
-#define RANK (POINTS / 100) /* the answer among all, from the least on */
-#define START 1e-6
-#define FACING (-0.7071) /* cosine between the normals of both walls */
+#define POINT_COUNT 2048
+#define TRIANGLES_PER_TASK 16384
+#define POINTS_PER_TASK 64
+#define RESULT_RANK (POINT_COUNT / 100) /* of the result, from the smallest */
+#define START_FRACTION 1e-6
+#define FACING_COSINE_MAX (-0.7071) /* cosine between the normals of both walls */
 
 /* Twice the area, as a vector. */
-static vec3 area_of(const abut_mesh *mesh, uint32_t triangle) {
+static vec3 area_vector_times_2(const abut_mesh *mesh, uint32_t triangle) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
     const vec3 *p = mesh->positions;
     return v3_cross(v3_sub(p[corner[1]], p[corner[0]]), v3_sub(p[corner[2]], p[corner[0]]));
 }
 
-/* A point of a triangle by two numbers from 0 to 1. */
-static vec3 place_on(const abut_mesh *mesh, uint32_t triangle, double u, double v) {
+/* A point of a triangle from two numbers from 0 to 1. */
+static vec3 point_on_triangle(const abut_mesh *mesh, uint32_t triangle, double u, double v) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
     vec3 a = abuti_mesh_position(mesh, corner[0]), b = abuti_mesh_position(mesh, corner[1]),
          c = abuti_mesh_position(mesh, corner[2]);
@@ -41,78 +42,79 @@ static vec3 place_on(const abut_mesh *mesh, uint32_t triangle, double u, double 
     return v3_along(v3_along(a, u, v3_sub(b, a)), v, v3_sub(c, a));
 }
 
-typedef struct probe {
+typedef struct thickness_probe {
     const abut_bvh *bvh;
-    double *twice;             /* areas */
-    double start;              /* below the surface */
-    uint32_t triangle[POINTS]; /* where points are */
-    double way[POINTS];
-    abut_status status[POINTS];
-} probe;
+    double *areas_times_2;          /* of triangles */
+    double start;                   /* depth below the surface */
+    uint32_t triangle[POINT_COUNT]; /* of each point */
+    double chord[POINT_COUNT];
+    abut_status status[POINT_COUNT];
+} thickness_probe;
 
 static void areas_task(void *data, size_t chunk, size_t begin, size_t end) {
-    probe *p = data;
+    thickness_probe *p = data;
     (void)chunk;
     for (size_t f = begin; f < end; f++)
-        p->twice[f] = v3_length(area_of(p->bvh->mesh, (uint32_t)f));
+        p->areas_times_2[f] = v3_length(area_vector_times_2(p->bvh->mesh, (uint32_t)f));
 }
 
-/* Which triangle each point is on, and how many points have one. */
-static uint32_t spread_points(probe *p) {
+/* Assigns a triangle to each point. Returns the number of points that have one. */
+static uint32_t assign_triangles(thickness_probe *p) {
     const uint32_t count = p->bvh->triangle_count;
     double total = 0, passed = 0;
     uint32_t done = 0;
     for (uint32_t f = 0; f < count; f++)
-        total += p->twice[f];
+        total += p->areas_times_2[f];
     for (uint32_t f = 0; f < count; f++) {
-        passed += p->twice[f];
-        for (; done < POINTS && (done + 0.5) * total < passed * POINTS; done++)
+        passed += p->areas_times_2[f];
+        for (; done < POINT_COUNT && (done + 0.5) * total < passed * POINT_COUNT; done++)
             p->triangle[done] = f;
     }
     return done;
 }
 
-/* The way from a point through the solid; infinity without a wall behind. */
-static abut_status measure_chord(probe *p, size_t i) {
+/* The chord from a point through the solid; infinity without an opposite wall. */
+static abut_status measure_chord(thickness_probe *p, size_t i) {
     const abut_mesh *mesh = p->bvh->mesh;
-    vec3 normal = v3_normalise(area_of(mesh, p->triangle[i]));
+    vec3 normal = v3_normalise(area_vector_times_2(mesh, p->triangle[i]));
     double u = fmod((double)i * 0.7548776662466927, 1), v = fmod((double)i * 0.5698402909980532, 1);
-    vec3 point = place_on(mesh, p->triangle[i], u, v);
+    vec3 point = point_on_triangle(mesh, p->triangle[i], u, v);
     const abut_ray ray = {v3_along(point, -p->start, normal), v3_scale(normal, -1)};
     abut_ray_hit hit;
     abut_status status = abut_ray_first(p->bvh, &ray, HUGE_VAL, &hit);
-    p->way[i] = INFINITY;
+    p->chord[i] = INFINITY;
     if (!status && hit.triangle != ABUT_NONE &&
-        v3_dot(v3_normalise(area_of(mesh, hit.triangle)), normal) < FACING)
-        p->way[i] = hit.parameter + p->start;
+        v3_dot(v3_normalise(area_vector_times_2(mesh, hit.triangle)), normal) < FACING_COSINE_MAX)
+        p->chord[i] = hit.parameter + p->start;
     return status;
 }
 
 static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
-    probe *p = data;
+    thickness_probe *p = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
         p->status[i] = measure_chord(p, i);
 }
 
-static abut_status find_thickness(probe *p, double *thickness) {
-    double least[RANK + 1];
+static abut_status find_thickness(thickness_probe *p, double *thickness) {
+    double least[RESULT_RANK + 1];
     abut_context *context = p->bvh->context;
-    abuti_parallel_for(context, p->bvh->triangle_count, TRIANGLES_A_TASK, areas_task, p);
-    uint32_t count = spread_points(p);
-    abuti_parallel_for(context, count, POINTS_A_TASK, measure_task, p);
-    for (int i = 0; i <= RANK; i++)
+    abuti_parallel_for(context, p->bvh->triangle_count, TRIANGLES_PER_TASK, areas_task, p);
+    uint32_t count = assign_triangles(p);
+    abuti_parallel_for(context, count, POINTS_PER_TASK, measure_task, p);
+    for (int i = 0; i <= RESULT_RANK; i++)
         least[i] = INFINITY;
     for (uint32_t i = 0; i < count; i++) {
-        abut_status status = p->status[i] ? measure_chord(p, i) : ABUT_OK; /* for its sentence */
+        abut_status status =
+            p->status[i] ? measure_chord(p, i) : ABUT_OK; /* again for its error message */
         if (status)
             return status;
-        int at = RANK; /* sorted in, from the end */
-        for (; at > 0 && p->way[i] < least[at - 1]; at--)
+        int at = RESULT_RANK; /* insertion sort, from the end */
+        for (; at > 0 && p->chord[i] < least[at - 1]; at--)
             least[at] = least[at - 1];
-        least[at] = real_min(p->way[i], least[at]);
+        least[at] = real_min(p->chord[i], least[at]);
     }
-    *thickness = least[RANK];
+    *thickness = least[RESULT_RANK];
     return ABUT_OK;
 }
 
@@ -121,15 +123,16 @@ abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness) {
     if (status)
         return status;
     abut_box box = bvh->mesh->bounds;
-    probe *p = abuti_allocate(bvh->context, 1, sizeof *p);
-    double *twice = abuti_allocate(bvh->context, bvh->triangle_count, sizeof *twice);
+    thickness_probe *p = abuti_allocate(bvh->context, 1, sizeof *p);
+    double *areas_times_2 =
+        abuti_allocate(bvh->context, bvh->triangle_count, sizeof *areas_times_2);
     status = ABUT_ERROR_MEMORY;
-    if (p && twice) {
+    if (p && areas_times_2) {
         p->bvh = bvh;
-        p->twice = twice;
-        p->start = START * v3_length(v3_sub(box.hi, box.lo));
+        p->areas_times_2 = areas_times_2;
+        p->start = START_FRACTION * v3_length(v3_sub(box.hi, box.lo));
         status = find_thickness(p, thickness);
     }
-    ABUTI_RELEASE(bvh->context, p, twice);
+    ABUTI_RELEASE(bvh->context, p, areas_times_2);
     return status;
 }

@@ -1,24 +1,23 @@
-/* Many rays at once through the tree of wide.h, for as many LANES as this file is compiled for.
+/* Many rays at once in the tree of wide.h, for as many LANES as this file is compiled for.
  *
- * A ray that goes down a tree alone waits most of the time: for memory, for the result of the step
- * before, and for branches that nobody can foresee. So several are on the way at a time, each with
- * its own stack. In a round all take the top of their stacks, and then all nodes are tested, and
- * all leaves: steps without a branch that do not wait for each other. A ray that is done makes
- * place for the next.
+ * A single ray in a tree is bound by latency: of memory, of the previous step, and of mispredicted
+ * branches. So several rays are active at a time, each with its own stack. In a round all pop the
+ * top of their stacks, and then all nodes are tested, and all leaves: steps without branches that
+ * do not depend on each other. A ray that has finished is replaced by the next.
  *
- * What floats decide. Frame, slabs and triangles are those of ray_cl.h, with the same bounds: a ray
- * begins at p, at most P <= 16 from 0 on each axis, if need be after it has been moved near to the
- * mesh; what is seen of a corner is wrong by at most m = 2^-21 (P + 2), also where the product of
- * slope and coordinate is rounded (2^-24 more; there is room for 2^-21). The origin's interval is
- * wider by m on either side, where p, the sum with m and its product with 1 / d are rounded, and
- * without fused operations a plane's: 2^-24 (3 P + 2). What is left errs in proportion, by less
- * than 2^-21 for entry and exit together, of which SLACK is eight times. pierce_cl.h says how far
- * the sides of edges and the parameter are wrong.
+ * Decisions in floats. Frame, slabs and triangles are those of ray_cl.h, with the same bounds: a
+ * ray begins at p, at most P <= 16 from 0 on each axis, if necessary after it has been moved near
+ * the mesh. The projection of a corner has an error of at most m = 2^-21 (P + 2), also if the
+ * product of slope and coordinate is rounded (2^-24 more; the bound allows 2^-21). The interval of
+ * the origin is wider by m on either side, which covers the rounding of p, of the sum with m and of
+ * its product with 1 / d, and without fused operations that of a plane: 2^-24 (3 P + 2). The
+ * remaining errors are relative, less than 2^-21 for entry and exit together; SLACK is eight times
+ * that. pierce_cl.h derives the errors of edge sides and of the parameter.
  *
- * A triangle that is hit for certain is a candidate as long as it may be the first: where one is
- * left in the end, its parameter and weights are computed as always. Whatever is in doubt is left
- * to the exact predicate at once. So answers are those of a search through all triangles, and
- * depend neither on LANES nor on floats.
+ * A triangle that is certainly hit is a candidate as long as it may be the first: if one remains in
+ * the end, its parameter and weights are computed exactly. All uncertain triangles are decided by
+ * the exact predicate at once. So results are those of a search through all triangles, and depend
+ * neither on LANES nor on floats.
  */
 #include "ray/wide.h"
 
@@ -28,49 +27,49 @@
 #include <stdlib.h>
 
 enum {
-    FLIGHTS = 24, /* rays on the way */
-    STACK = 256,  /* of which a tree of nine levels takes at most 151 with 16 lanes */
+    ACTIVE_RAYS = 24, /* at a time */
+    STACK = 256,      /* a tree of nine levels needs at most 151 with 16 lanes */
     CANDIDATES = 8
 };
 
 #define MAX_FLOAT_ORIGIN 0x1p20f
-#define BALL 4.0
+#define BALL_RADIUS 4.0
 #define MAX_UNMOVED_ORIGIN 8.0 /* rays that begin nearer are not moved */
 #define PARALLEL 0x1p-60
-#define SLACK (1.0f + 0x1p-18f)
+#define ROUNDING_FACTOR (1.0f + 0x1p-18f)
 
-/* A ray on its way. */
-typedef struct flight {
-    float near[4],
-        far[4];       /* slabs: ends of the origin's interval over the direction, less than 0, */
-    float inverse[3]; /* and 1 / d */
-    float slope_x, slope_y, add_x, add_y, per_z, add_z; /* how corners are seen */
+/* An active ray. */
+typedef struct active_ray {
+    float entry_offset[4], exit_offset[4]; /* slabs: minus the ends of the interval of the origin
+                                              over the direction, */
+    float inverse[3];                      /* and 1 / d */
+    float slope_x, slope_y, add_x, add_y, per_z, add_z; /* the projection of corners */
     float margin;
     float reach;                /* the first hit is not beyond */
-    float sure;                 /* what is not beyond is within the limit for certain */
+    float certain_within;       /* a hit up to here is certainly within the limit */
     uint32_t first[3], last[3]; /* planes of boxes where the ray enters and leaves */
     uint32_t x, y, z;           /* axes */
     uint32_t octant, ray, used;
-    double unit, moved; /* a parameter times one, less the other, is ours */
-    bool met;           /* there is a hit that has been computed, in `best` */
+    double unit, moved; /* from parameters to those of the frame: times `unit`, minus `moved` */
+    bool has_hit;       /* a hit has been computed, in `best` */
     uint32_t candidate_count;
     float from[CANDIDATES];
     uint32_t candidate[CANDIDATES];
     abut_ray_hit best;
     float key[STACK + LANES];
     uint32_t child[STACK + LANES];
-} flight;
+} active_ray;
 
-typedef struct walk {
+typedef struct ray_walk {
     ray_row *row;
     const wide_node *nodes;
     const wide_leaf *leaves;
-    uint32_t waiting_count;
-    ray_pierce waiting[RAY_PIERCES];
-    flight flights[FLIGHTS];
-} walk;
+    uint32_t pending_count;
+    ray_pierce pending[RAY_PIERCES];
+    active_ray rays[ACTIVE_RAYS];
+} ray_walk;
 
-/* ---- a ray sets out ---- */
+/* ---- start of a ray ---- */
 
 static inline double power_of_two(int exponent) {
     uint64_t bits = (uint64_t)(exponent + 1023) << 52;
@@ -85,7 +84,7 @@ static inline int exponent_of(double x) {
     return (int)(bits >> 52 & 2047) - 1023;
 }
 
-static inline void aim_slabs(flight *f, const double p[3], const double d[3]) {
+static inline void aim_slabs(active_ray *f, const double p[3], const double d[3]) {
     f->octant = 0;
     for (uint32_t axis = 0; axis < 3; axis++) {
         const bool parallel = !(fabs(d[axis]) >= PARALLEL);
@@ -93,43 +92,44 @@ static inline void aim_slabs(flight *f, const double p[3], const double d[3]) {
         const float inverse = 1.0f / (parallel ? 0x1p-100f : (float)d[axis]), at = (float)p[axis],
                     widen = negative ? -f->margin : f->margin;
         f->inverse[axis] = inverse;
-        f->near[axis] = -(at + widen) * inverse;
-        f->far[axis] = -(at - widen) * inverse;
+        f->entry_offset[axis] = -(at + widen) * inverse;
+        f->exit_offset[axis] = -(at - widen) * inverse;
         f->first[axis] = axis + 3 * negative;
         f->last[axis] = axis + 3 - 3 * negative;
         f->octant |= negative << axis;
     }
 }
 
-typedef enum launch { LAUNCH_FLIES, LAUNCH_MISSES, LAUNCH_LEFT } launch;
+typedef enum start_result { START_SEARCH, START_MISS, START_UNSUPPORTED } start_result;
 
-/* Moves a ray that begins far off near to the mesh; false where it passes for certain. */
-static bool approach(vec3 *o, vec3 along, double *moved) {
+/* Moves a ray that begins far away near the mesh. Returns false if it certainly misses. */
+static bool move_near_mesh(vec3 *o, vec3 along, double *moved) {
     double middle = -v3_dot(*o, along) / v3_dot(along, along), towards = middle > 0 ? middle : 0;
     vec3 nearest = v3_along(*o, towards, along);
-    *moved = middle - BALL > 0 ? middle - BALL : 0;
+    *moved = middle - BALL_RADIUS > 0 ? middle - BALL_RADIUS : 0;
     *o = v3_along(*o, *moved, along);
-    return v3_dot(nearest, nearest) <= BALL * BALL;
+    return v3_dot(nearest, nearest) <= BALL_RADIUS * BALL_RADIUS;
 }
 
-static launch set_out(flight *f, const ray_row *row, uint32_t index) {
+static start_result start_ray(active_ray *f, const ray_row *row, uint32_t index) {
     const abut_ray *ray = &row->rays[index];
     const abut_bvh *bvh = row->bvh;
     const int exponent = exponent_of(v3_max_abs(ray->direction)),
               of_scale = exponent_of(bvh->scale);
     vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
-    double far = v3_max_abs(o);
-    if (!(far < (double)MAX_FLOAT_ORIGIN) || exponent < -900 || abs(exponent + of_scale) > 900)
-        return LAUNCH_LEFT;
+    double exit_offset = v3_max_abs(o);
+    if (!(exit_offset < (double)MAX_FLOAT_ORIGIN) || exponent < -900 ||
+        abs(exponent + of_scale) > 900)
+        return START_UNSUPPORTED;
     vec3 along = v3_scale(ray->direction, power_of_two(-exponent));
     f->moved = 0;
-    if (far > MAX_UNMOVED_ORIGIN) {
-        if (!approach(&o, along, &f->moved))
-            return LAUNCH_MISSES;
-        far = v3_max_abs(o);
+    if (exit_offset > MAX_UNMOVED_ORIGIN) {
+        if (!move_near_mesh(&o, along, &f->moved))
+            return START_MISS;
+        exit_offset = v3_max_abs(o);
     }
     f->unit = power_of_two(exponent + of_scale);
-    f->margin = 0x1p-21f * ((float)far + 2.0f);
+    f->margin = 0x1p-21f * ((float)exit_offset + 2.0f);
     const double p[3] = {o.x, o.y, o.z}, d[3] = {along.x, along.y, along.z};
     aim_slabs(f, p, d);
     f->z = fabs(d[0]) >= fabs(d[1]) && fabs(d[0]) >= fabs(d[2]) ? 0
@@ -146,53 +146,53 @@ static launch set_out(flight *f, const ray_row *row, uint32_t index) {
     f->add_z = (float)(-p[f->z] * per_z);
     const double limit = row->limit * f->unit - f->moved;
     f->reach = limit < 16 ? (float)limit + f->margin : INFINITY;
-    f->sure = limit < 16 ? (float)limit - f->margin : INFINITY;
+    f->certain_within = limit < 16 ? (float)limit - f->margin : INFINITY;
     f->ray = index;
-    f->met = false;
+    f->has_hit = false;
     f->candidate_count = 0;
     f->key[0] = 0;
     f->child[0] = 0;
     f->used = f->reach >= 0;
-    return LAUNCH_FLIES;
+    return START_SEARCH;
 }
 
 /* ---- hits ---- */
 
-/* One of all hits. */
-static void note_found(ray_row *row, const flight *f, uint32_t triangle, bool certain) {
+/* Records one of all hits. */
+static void record_hit(ray_row *row, const active_ray *f, uint32_t triangle, bool certain) {
     row->counts[f->ray]++;
-    if (row->found_count < row->found_most)
+    if (row->found_count < row->found_max)
         row->found[row->found_count++] =
             (ray_found){.ray = f->ray & 0xffff, .certain = certain, .triangle = triangle};
 }
 
-/* A hit that has been computed. */
-static void note_exact(flight *f, const abut_ray_hit *hit) {
-    if (f->met && (f->best.parameter < hit->parameter ||
-                   (f->best.parameter == hit->parameter && f->best.triangle < hit->triangle)))
+/* Updates the first hit with one that has been computed. */
+static void update_best(active_ray *f, const abut_ray_hit *hit) {
+    if (f->has_hit && (f->best.parameter < hit->parameter ||
+                       (f->best.parameter == hit->parameter && f->best.triangle < hit->triangle)))
         return;
     f->best = *hit;
-    f->met = true;
+    f->has_hit = true;
     float end = (float)(hit->parameter * f->unit - f->moved) + f->margin;
     f->reach = end < f->reach ? end : f->reach;
 }
 
-/* Asks the exact predicate. */
-static void test_triangle_exactly(ray_row *row, flight *f, uint32_t triangle) {
+/* Applies the exact predicate. */
+static void test_triangle_exactly(ray_row *row, active_ray *f, uint32_t triangle) {
     abut_ray_hit hit;
     if (!abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) ||
         !(hit.parameter <= row->limit))
         return;
     if (row->what == RAY_ALL)
-        note_found(row, f, triangle, false);
+        record_hit(row, f, triangle, false);
     else
-        note_exact(f, &hit);
+        update_best(f, &hit);
 }
 
-/* Forgets what lies beyond the first hit. */
-static void drop_far(flight *f) {
+/* Prunes candidates beyond the first hit. */
+static void prune_candidates(active_ray *f) {
     uint32_t kept = 0;
-    wide bound = all(f->reach * SLACK);
+    wide bound = all(f->reach * ROUNDING_FACTOR);
     for (uint32_t i = 0; i < f->used; i += LANES) {
         wide key = load(f->key + i);
         unsigned bits = mask_bits(is_less_equal(key, bound));
@@ -202,9 +202,9 @@ static void drop_far(flight *f) {
     f->used = kept;
 }
 
-/* Takes candidates from a leaf: those whose bits are set are hit between `low` and `high`. */
-static void take_certain(ray_row *row, flight *f, const wide_leaf *leaf, unsigned bits,
-                         const float low[LANES], const float high[LANES]) {
+/* Adds candidates of a leaf: those whose bits are set are hit between `low` and `high`. */
+static void add_certain_candidates(ray_row *row, active_ray *f, const wide_leaf *leaf,
+                                   unsigned bits, const float low[LANES], const float high[LANES]) {
     for (unsigned rest = bits; rest; rest &= rest - 1) {
         float end = high[__builtin_ctz(rest)];
         f->reach = end < f->reach ? end : f->reach;
@@ -229,61 +229,62 @@ static void take_certain(ray_row *row, flight *f, const wide_leaf *leaf, unsigne
     f->candidate_count = kept;
 }
 
-/* Triangles of a leaf that may be hit; those whose bits are in `certain` are. */
-static __attribute__((noinline)) void take_hits(walk *w, flight *f, const wide_leaf *leaf,
-                                                unsigned may, unsigned certain, wide low_,
-                                                wide high_) {
+/* Adds the triangles of a leaf that may be hit; those whose bits are in `certain` are. */
+static __attribute__((noinline)) void add_hits(ray_walk *w, active_ray *f, const wide_leaf *leaf,
+                                               unsigned may, unsigned certain, wide low_,
+                                               wide high_) {
     ray_row *row = w->row;
     float low[LANES], high[LANES];
     store(low, low_);
     store(high, high_);
-    for (unsigned rest = certain; rest; rest &= rest - 1) { /* before the ray, or past the limit */
+    for (unsigned rest = certain; rest;
+         rest &= rest - 1) { /* before the ray, or beyond the limit */
         unsigned lane = (unsigned)__builtin_ctz(rest);
-        if (!(low[lane] > 0 && high[lane] <= f->sure))
+        if (!(low[lane] > 0 && high[lane] <= f->certain_within))
             certain &= ~(1u << lane);
     }
     if (row->what == RAY_ANY && certain) {
-        f->met = true;
+        f->has_hit = true;
         f->used = 0;
         return;
     }
     if (row->what == RAY_FIRST && certain)
-        take_certain(row, f, leaf, certain, low, high);
+        add_certain_candidates(row, f, leaf, certain, low, high);
     for (unsigned rest = row->what == RAY_ALL ? certain : 0; rest; rest &= rest - 1)
-        note_found(row, f, leaf->triangle[__builtin_ctz(rest)], true);
+        record_hit(row, f, leaf->triangle[__builtin_ctz(rest)], true);
     for (unsigned rest = may & ~certain; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
         if (low[lane] <= f->reach)
             test_triangle_exactly(row, f, leaf->triangle[lane]);
     }
-    if (row->what == RAY_ANY && f->met)
+    if (row->what == RAY_ANY && f->has_hit)
         f->used = 0;
     else if (row->what == RAY_FIRST)
-        drop_far(f);
+        prune_candidates(f);
 }
 
 /* ---- steps ---- */
 
-static inline void node_step(const wide_node *node, flight *f) {
+static inline void node_step(const wide_node *node, active_ray *f) {
     wide enter = all(0), leave = all(f->reach);
     for (int axis = 0; axis < 3; axis++) {
         wide inverse = all(f->inverse[axis]);
-        wide in = fused(load(node->planes[f->first[axis]]), inverse, all(f->near[axis]));
-        wide out = fused(load(node->planes[f->last[axis]]), inverse, all(f->far[axis]));
+        wide in = fused(load(node->planes[f->first[axis]]), inverse, all(f->entry_offset[axis]));
+        wide out = fused(load(node->planes[f->last[axis]]), inverse, all(f->exit_offset[axis]));
         enter = most(enter, in);
         leave = least(leave, out);
     }
-    f->used +=
-        fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
-                        node->order[f->octant], is_less_equal(enter, mul(leave, all(SLACK))));
+    f->used += fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
+                               node->order[f->octant],
+                               is_less_equal(enter, mul(leave, all(ROUNDING_FACTOR))));
 }
 
 /* The side of the line on which an edge passes, for u, v and w of pierce_cl.h. */
-static inline wide side(wide ax, wide ay, wide bx, wide by) {
+static inline wide edge_side(wide ax, wide ay, wide bx, wide by) {
     return fused_less(ay, bx, mul(ax, by));
 }
 
-static inline void leaf_step(walk *w, const wide_leaf *leaf, flight *f) {
+static inline void leaf_step(ray_walk *w, const wide_leaf *leaf, active_ray *f) {
     wide x[3], y[3], z[3], size[3], m = all(f->margin), zero = all(0);
     for (int k = 0; k < 3; k++) {
         wide cx = load(leaf->corner[k][f->x]), cy = load(leaf->corner[k][f->y]),
@@ -293,21 +294,22 @@ static inline void leaf_step(walk *w, const wide_leaf *leaf, flight *f) {
         z[k] = fused(all(f->per_z), cz, all(f->add_z));
         size[k] = add(add(magnitude(x[k]), magnitude(y[k])), m);
     }
-    wide u = side(x[1], y[1], x[2], y[2]), v = side(x[2], y[2], x[0], y[0]),
-         s = side(x[0], y[0], x[1], y[1]), twice = add(m, m);
+    wide u = edge_side(x[1], y[1], x[2], y[2]), v = edge_side(x[2], y[2], x[0], y[0]),
+         s = edge_side(x[0], y[0], x[1], y[1]), twice = add(m, m);
     wide eu = mul(twice, add(size[1], size[2])), ev = mul(twice, add(size[2], size[0])),
          es = mul(twice, add(size[0], size[1]));
     wide d = add(add(u, v), s), e = add(add(eu, ev), es);
     wide left = most(most(sub(u, eu), sub(v, ev)), sub(s, es));
     wide right = least(least(add(u, eu), add(v, ev)), add(s, es));
-    wide sure = least(least(sub(magnitude(u), eu), sub(magnitude(v), ev)), sub(magnitude(s), es));
+    wide certain_within =
+        least(least(sub(magnitude(u), eu), sub(magnitude(v), ev)), sub(magnitude(s), es));
     unsigned both = mask_bits(is_less(zero, left)) & mask_bits(is_less(right, zero));
     wide low = least(least(z[0], z[1]), z[2]), high = most(most(z[0], z[1]), z[2]);
     unsigned may = mask_bits(is_less_equal(zero, add(high, m))) &
                    mask_bits(is_less_equal(sub(low, m), all(f->reach))) & ~both;
     if (!may)
         return;
-    mask certain = mw_and(is_less(zero, sure), is_less(add(e, e), magnitude(d)));
+    mask certain = mw_and(is_less(zero, certain_within), is_less(add(e, e), magnitude(d)));
     wide per_d = fw_quotient(all(1), choose(certain, d, all(1)));
     wide wrong = fused(mul(mul(all(4), e), magnitude(per_d)), sub(high, low), twice);
     wide t = mul(fused(u, z[0], fused(v, z[1], mul(s, z[2]))), per_d);
@@ -317,13 +319,13 @@ static inline void leaf_step(walk *w, const wide_leaf *leaf, flight *f) {
     high = choose(certain, least(high, add(t, wrong)), high);
     may &= mask_bits(is_less_equal(zero, high)) & mask_bits(is_less_equal(low, all(f->reach)));
     if (may)
-        take_hits(w, f, leaf, may, may & mask_bits(certain), low, high);
+        add_hits(w, f, leaf, may, may & mask_bits(certain), low, high);
 }
 
-/* ---- a ray is done ---- */
+/* ---- end of a ray ---- */
 
-/* Brings what is on top of a stack near. */
-static inline void fetch_top(const walk *w, const flight *f) {
+/* Prefetches the top of a stack. */
+static inline void prefetch_top(const ray_walk *w, const active_ray *f) {
     const uint32_t top = f->child[f->used - 1];
     const char *from =
         top & BVH_LEAF ? (const char *)&w->leaves[top & ~BVH_LEAF] : (const char *)&w->nodes[top];
@@ -331,28 +333,28 @@ static inline void fetch_top(const walk *w, const flight *f) {
         ABUTI_PREFETCH(from + i);
 }
 
-static void pierce_waiting(walk *w) {
-    BY_LANES(abuti_ray_pierce)(w->row->bvh->mesh, w->waiting, w->waiting_count);
-    w->waiting_count = 0;
+static void compute_pending_hits(ray_walk *w) {
+    BY_LANES(abuti_ray_pierce)(w->row->bvh->mesh, w->pending, w->pending_count);
+    w->pending_count = 0;
 }
 
-static void arrive(walk *w, flight *f) {
+static void finish_ray(ray_walk *w, active_ray *f) {
     ray_row *row = w->row;
     if (row->what != RAY_FIRST) {
         if (row->what == RAY_ANY)
-            row->any[f->ray] = f->met;
+            row->any[f->ray] = f->has_hit;
         return;
     }
-    if (f->candidate_count == 1 && !f->met) {
-        w->waiting[w->waiting_count++] =
+    if (f->candidate_count == 1 && !f->has_hit) {
+        w->pending[w->pending_count++] =
             (ray_pierce){&row->rays[f->ray], f->candidate[0], &row->hits[f->ray]};
-        if (w->waiting_count == RAY_PIERCES)
-            pierce_waiting(w);
+        if (w->pending_count == RAY_PIERCES)
+            compute_pending_hits(w);
         return;
     }
     for (uint32_t i = 0; i < f->candidate_count; i++)
         test_triangle_exactly(row, f, f->candidate[i]);
-    if (f->met) {
+    if (f->has_hit) {
         row->hits[f->ray] = f->best;
         return;
     }
@@ -361,44 +363,44 @@ static void arrive(walk *w, flight *f) {
     row->hits[f->ray].triangle = ABUT_NONE;
 }
 
-/* Sends out the next ray that has far to go; false where there is none. */
-static bool next_ray(walk *w, flight *f, uint32_t *next) {
+/* Starts the next ray that needs a traversal. Returns false if there is none. */
+static bool start_next_ray(ray_walk *w, active_ray *f, uint32_t *next) {
     ray_row *row = w->row;
     while (*next < row->count) {
         uint32_t index = (*next)++;
-        launch how = set_out(f, row, index);
-        if (how == LAUNCH_FLIES && f->used)
+        start_result how = start_ray(f, row, index);
+        if (how == START_SEARCH && f->used)
             return true;
-        if (how == LAUNCH_LEFT) {
-            row->left[row->left_count++] = index;
+        if (how == START_UNSUPPORTED) {
+            row->unfinished[row->unfinished_count++] = index;
             continue;
         }
         f->ray = index;
-        f->met = false;
+        f->has_hit = false;
         f->candidate_count = 0;
-        arrive(w, f);
+        finish_ray(w, f);
     }
     return false;
 }
 
 void BY_LANES(abuti_ray_walk)(ray_row *row) {
 
-    walk w;
-    flight *on_way[FLIGHTS], *at_node[FLIGHTS], *at_leaf[FLIGHTS];
+    ray_walk w;
+    active_ray *on_way[ACTIVE_RAYS], *at_node[ACTIVE_RAYS], *at_leaf[ACTIVE_RAYS];
     uint32_t count = 0, next = 0;
     w.row = row;
     w.nodes = row->tree->nodes;
     w.leaves = row->tree->leaves;
-    w.waiting_count = 0;
-    row->left_count = 0;
-    while (count < FLIGHTS && next_ray(&w, &w.flights[count], &next)) {
-        on_way[count] = &w.flights[count];
+    w.pending_count = 0;
+    row->unfinished_count = 0;
+    while (count < ACTIVE_RAYS && start_next_ray(&w, &w.rays[count], &next)) {
+        on_way[count] = &w.rays[count];
         count++;
     }
     while (count) {
         uint32_t nodes = 0, leaves = 0, kept = 0;
         for (uint32_t i = 0; i < count; i++) {
-            flight *f = on_way[i];
+            active_ray *f = on_way[i];
             uint32_t top = f->child[--f->used];
             at_node[nodes] = at_leaf[leaves] = f;
             leaves += top >> 31;
@@ -409,20 +411,20 @@ void BY_LANES(abuti_ray_walk)(ray_row *row) {
         for (uint32_t i = 0; i < leaves; i++)
             leaf_step(&w, &w.leaves[at_leaf[i]->child[at_leaf[i]->used] & ~BVH_LEAF], at_leaf[i]);
         for (uint32_t i = 0; i < count; i++) {
-            flight *f = on_way[i];
+            active_ray *f = on_way[i];
             on_way[kept] = f;
             if (f->used && f->used <= STACK - LANES) {
                 kept++;
-                fetch_top(&w, f);
+                prefetch_top(&w, f);
                 continue;
             }
             if (f->used)
-                row->left[row->left_count++] = f->ray;
+                row->unfinished[row->unfinished_count++] = f->ray;
             else
-                arrive(&w, f);
-            kept += next_ray(&w, f, &next);
+                finish_ray(&w, f);
+            kept += start_next_ray(&w, f, &next);
         }
         count = kept;
     }
-    pierce_waiting(&w);
+    compute_pending_hits(&w);
 }

@@ -1,11 +1,11 @@
-/* A second tree for batches of rays on the CPU: as many children a node, and triangles a leaf, as
- * the processor has lanes. It is made of that of the hierarchy and kept with it as a part, for each
- * number of lanes its own. See walk_lanes.c for how it is asked.
+/* A second tree for batches of rays on the CPU: as many children per node, and triangles per leaf,
+ * as the processor has lanes. It is built from the BVH and kept as its attachment, one for each
+ * number of lanes. walk_lanes.c describes the traversal.
  *
- * Boxes are those of the hierarchy. Corners are floats in its frame, rounded to the nearest: good
- * for bounds, never for an answer. In each node stands for every octant of directions in which
- * order its children are pushed, the farthest first (Fuetterling and others 2017, "Accelerated
- * single ray tracing for wide vector units").
+ * Boxes are those of the BVH. Corners are floats in its frame, rounded to nearest: sufficient for
+ * bounds, never for results. Each node has for every octant of directions the order in which its
+ * children are pushed, the furthest first (Fuetterling and others 2017, "Accelerated single ray
+ * tracing for wide vector units").
  */
 #ifndef ABUTI_RAY_WIDE_H
 #define ABUTI_RAY_WIDE_H
@@ -15,7 +15,7 @@
 #include <abut/ray.h>
 
 typedef struct ray_wide {
-    bvh_part part;
+    bvh_attachment attachment;
     uint32_t node_count, leaf_count;
     void *nodes, *leaves;
 } ray_wide;
@@ -29,22 +29,22 @@ typedef struct wide_node {
 } wide_node;
 
 typedef struct wide_leaf {
-    float corner[3][3][LANES]; /* corner, axis; no numbers where there is no triangle */
+    float corner[3][3][LANES]; /* corner, axis; NaN if there is no triangle */
     uint32_t triangle[LANES];
 } wide_leaf;
 
 #endif
 
-extern const bvh_part_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
+extern const bvh_attachment_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
 
-/* What is asked of a row of rays. */
-typedef enum ray_quest { RAY_FIRST, RAY_ANY, RAY_ALL } ray_quest;
+/* The query of a row of rays. */
+typedef enum ray_query_kind { RAY_FIRST, RAY_ANY, RAY_ALL } ray_query_kind;
 
-enum { RAYS_A_TASK = 256 };
+enum { RAYS_PER_TASK = 256 };
 
-/* One of all hits: a ray of the row, and its triangle. Where it is, is not known yet. */
+/* One of all hits: a ray of the row, and its triangle, without the hit point. */
 typedef struct ray_found {
-    uint32_t ray : 16, certain : 1; /* certain: the line pierces the triangle properly */
+    uint32_t ray : 16, certain : 1; /* certain: the line intersects the interior of the triangle */
     uint32_t triangle;
 } ray_found;
 
@@ -52,31 +52,31 @@ typedef struct ray_row {
     const abut_bvh *bvh;
     const ray_wide *tree;
     const abut_ray *rays;
-    uint32_t count; /* at most RAYS_A_TASK */
-    ray_quest what;
-    double limit;       /* of RAY_ALL infinite */
+    uint32_t count; /* at most RAYS_PER_TASK */
+    ray_query_kind what;
+    double limit;       /* infinite for RAY_ALL */
     abut_ray_hit *hits; /* of RAY_FIRST */
     bool *any;          /* of RAY_ANY */
-    /* of RAY_ALL: how many each ray hits, and the first so many of them all */
-    uint32_t *counts, found_most, found_count;
+    /* of RAY_ALL: the number of hits of each ray, and the first found_max of all */
+    uint32_t *counts, found_max, found_count;
     ray_found *found;
-    /* rays that have not been answered, for whatever reason */
-    uint32_t left_count, left[RAYS_A_TASK];
+    /* rays without a result, for any reason */
+    uint32_t unfinished_count, unfinished[RAYS_PER_TASK];
 } ray_row;
 
-/* Answers a row of rays that are legal, but for some. */
+/* Searches a row of valid rays, except for the unfinished ones. */
 void abuti_ray_walk_4(ray_row *row);
 void abuti_ray_walk_8(ray_row *row);
 void abuti_ray_walk_16(ray_row *row);
 
-/* One hit that is certain to be; where, is not known yet. */
+/* A certain hit whose point has not been computed yet. */
 typedef struct ray_pierce {
     const abut_ray *ray;
     uint32_t triangle;
     abut_ray_hit *hit;
 } ray_pierce;
 
-/* Where hits are, to the bits of path_pierce() in geom/path_shared.h. */
+/* Computes hit points, with the bits of path_pierce() in geom/path_shared.h. */
 enum { RAY_PIERCES = 8 };
 void abuti_ray_pierce_4(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
 void abuti_ray_pierce_8(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
@@ -84,12 +84,12 @@ void abuti_ray_pierce_16(const abut_mesh *mesh, const ray_pierce *hits, uint32_t
 
 /* ---- all.c ---- */
 
-/* All hits of many rays by way of the tree; arguments have been checked. */
+/* All hits of many rays with the tree; arguments have been validated. */
 abut_status abuti_ray_all_run(const bvh_gather *gather, const ray_wide *tree, const abut_ray *rays);
 
 /* ---- ray.c ---- */
 
-/* Gives how many triangles a ray hits; writes the hits, sorted, unless null. */
+/* Returns the number of triangles that a ray hits; writes the hits, sorted, unless null. */
 uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits);
 /* Whether one hit comes after another. */
 bool abuti_ray_hit_after(const void *one, const void *other);
@@ -97,7 +97,7 @@ bool abuti_ray_hit_after(const void *one, const void *other);
 /* Whether a ray hits a triangle, and where. */
 bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,
                     abut_ray_hit *hit);
-/* Where it does, if that is known. */
+/* Computes the hit point of a certain hit. */
 void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *hit);
 
 #endif

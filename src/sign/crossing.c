@@ -40,7 +40,7 @@ typedef struct walk {
     abuti_motion motion;
     axis_ray ray;
     bvh_region region;
-    bvh_slab slab; /* where posed */
+    bvh_ray_slabs slab; /* where posed */
     int64_t winding;
     bool on_surface;
     bool goes_on;      /* where the point is on the surface, whose triangles there count nothing */
@@ -83,7 +83,7 @@ static void cross_all(walk *w) {
         }
         const bvh_node *node = &w->bvh->nodes[next];
         unsigned met = !w->posed       ? bvh_region_boxes(&w->region, node)
-                       : w->slab.culls ? bvh_slab_boxes(&w->slab, node, INFINITY, entry)
+                       : w->slab.is_usable ? bvh_ray_overlap_mask(&w->slab, node, INFINITY, entry)
                                        : 15;
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
             if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
@@ -165,8 +165,8 @@ static bool start_posed(walk *w, const abut_pose *motion) {
     vec3 from = m3_apply(&back, v3_sub(w->ray.from, t));
     choose_direction(w, &mesh->bounds, from, &rows);
     vec3 origin = v3_scale(v3_sub(from, mesh->origin), w->bvh->scale);
-    w->slab =
-        bvh_slab_of(origin, v3_scale(rows.row[w->ray.axis], w->ray.sense), wrong * w->bvh->scale);
+    w->slab = bvh_ray_slabs_of(origin, v3_scale(rows.row[w->ray.axis], w->ray.sense),
+                               wrong * w->bvh->scale);
     return true;
 }
 

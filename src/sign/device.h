@@ -12,7 +12,7 @@ enum {
 };
 
 typedef struct sign_there {
-    bvh_part part;
+    bvh_attachment part;
     bvh_on_device *there;
     bool known; /* what follows is that of the hierarchy */
     bool closed, by_normals;

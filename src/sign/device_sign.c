@@ -28,25 +28,25 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = SIGN_BUFFERS};
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     sign_there *sign = (sign_there *)part;
     sign->there = owner;
-    return abuti_there_kit(owner, &table, &sign->kit);
+    return abuti_on_device_kit(owner, &table, &sign->kit);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     ((sign_there *)part)->known = ((sign_there *)part)->has_far = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     abuti_kit_close(&((sign_there *)part)->kit);
 }
 
-static const bvh_part_kind there_kind = {sizeof(sign_there), create, refit, destroy};
+static const bvh_attachment_kind there_kind = {sizeof(sign_there), create, refit, destroy};
 
 void abuti_sign_there_forget(bvh_on_device *there) {
-    bvh_part *part = abuti_bvh_part(&there->parts, &there_kind);
+    bvh_attachment *part = abuti_bvh_find_attachment(&there->parts, &there_kind);
     if (part)
         refit(part);
 }
@@ -100,9 +100,9 @@ abut_status abuti_sign_check_there(const char *function, const bvh_on_device *th
 
 abut_status abuti_sign_there(const char *function, bvh_on_device *there, sign_there **sign) {
     const struct bvh_sign *from = bvh_sign_of(there->bvh);
-    bvh_part *part = NULL;
+    bvh_attachment *part = NULL;
     abut_status status = abuti_sign_check_there(function, there, from);
-    status = status ? status : abuti_there_part(there, &there_kind, &part);
+    status = status ? status : abuti_on_device_attachment(there, &there_kind, &part);
     if (status)
         return status;
     sign_there *to = (sign_there *)part;
@@ -155,8 +155,8 @@ typedef struct sign_quest {
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void queue_closed(const point_quest *q, nearest_there *n, uint32_t count, uint32_t first,
-                         const abuti_buffer *answers) {
+static void queue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
+                         uint32_t first, const abuti_buffer *answers) {
     const sign_quest *asked = q->user;
     sign_there *sign = asked->sign;
     const bvh_on_device *there = sign->there;
@@ -184,7 +184,7 @@ static void queue_closed(const point_quest *q, nearest_there *n, uint32_t count,
 
 /* ---- with a border ---- */
 
-static void queue_open(const point_quest *q, nearest_there *n, uint32_t count, uint32_t first,
+static void queue_open(const point_query *q, nearest_attachment *n, uint32_t count, uint32_t first,
                        const abuti_buffer *answers) {
     const sign_quest *asked = q->user;
     sign_there *sign = asked->sign;
@@ -207,42 +207,42 @@ static void queue_open(const point_quest *q, nearest_there *n, uint32_t count, u
 /* ---- questions ---- */
 
 static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
-                                  point_quest *quest) {
+                                  point_query *quest) {
     sign_quest asked = {NULL, what};
     abut_status status = abuti_sign_there(quest->function, there, &asked.sign);
     status = status ? status : put_far(asked.sign);
     if (status)
         return status;
     quest->user = &asked;
-    quest->queue = asked.sign->closed ? queue_closed : queue_open;
+    quest->enqueue = asked.sign->closed ? queue_closed : queue_open;
     return abuti_nearest_points(there, points, quest);
 }
 
 abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
                                     const bvh_points *points, abut_array inside) {
-    point_quest quest = {.function = function,
+    point_query quest = {.function = function,
                          .stage = "inside",
-                         .answers = inside,
-                         .answer_bytes = sizeof(bool)};
+                         .results = inside,
+                         .result_bytes = sizeof(bool)};
     return run_sign_query(there, points, QUEST_INSIDE, &quest);
 }
 
 abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
                                      const bvh_points *points, abut_array winding) {
-    point_quest quest = {.function = function,
+    point_query quest = {.function = function,
                          .stage = "winding",
-                         .answers = winding,
-                         .answer_bytes = sizeof(double)};
+                         .results = winding,
+                         .result_bytes = sizeof(double)};
     return run_sign_query(there, points, QUEST_WINDING, &quest);
 }
 
 abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
                                      const bvh_points *points, double radius, abut_array nearest) {
-    point_quest quest = {.function = function,
+    point_query quest = {.function = function,
                          .stage = "nearest",
                          .radius = radius,
                          .nearest = true,
-                         .answers = nearest,
-                         .answer_bytes = sizeof(abut_nearest)};
+                         .results = nearest,
+                         .result_bytes = sizeof(abut_nearest)};
     return run_sign_query(there, points, QUEST_SIGN, &quest);
 }

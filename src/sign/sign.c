@@ -122,7 +122,7 @@ static double facing_by_normals(const struct bvh_sign *sign) {
 
 /* ---- life ---- */
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     ABUTI_RELEASE(part->context, sign->names, atomic_load(&sign->far));
     abut_topology_destroy(sign->topology);
@@ -131,14 +131,14 @@ static void destroy(bvh_part *part) {
 
 /* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the
  * CPU needs of it for normals; expansions of such a one wait until they are wanted. */
-static abut_status fit(bvh_part *part) {
+static abut_status fit(bvh_attachment *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     const abut_bvh *bvh = sign->bvh;
     if (sign->names)
-        sign->closed = abuti_bvh_names_hold(bvh->mesh, sign->names);
+        sign->closed = abuti_bvh_merged_vertices_coincide(bvh->mesh, sign->names);
     sign->facing = 1;
     if (sign->method == ABUT_SIGN_NORMAL) {
-        abut_status status = abuti_bvh_host(bvh);
+        abut_status status = abuti_bvh_ensure_host(bvh);
         if (status)
             return status;
     }
@@ -192,7 +192,7 @@ typedef struct asked {
     abut_sign_method method;
 } asked;
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     const asked *a = owner;
     abut_status status = ABUT_OK;
@@ -211,7 +211,7 @@ static abut_status create(bvh_part *part, void *owner) {
     return status ? status : fit(part);
 }
 
-const bvh_part_kind abuti_sign_kind = {sizeof(struct bvh_sign), create, fit, destroy};
+const bvh_attachment_kind abuti_sign_kind = {sizeof(struct bvh_sign), create, fit, destroy};
 
 abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     abut_sign_options ours = abut_sign_options_default();
@@ -223,11 +223,12 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
                             "abut_sign_prepare: options->method is %u, which is no method",
                             (unsigned)ours.method);
     asked a = {bvh, ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method};
-    bvh_part *part;
-    status = status ? status : abuti_bvh_part_make(bvh->context, &abuti_sign_kind, &a, &part);
+    bvh_attachment *part;
+    status =
+        status ? status : abuti_bvh_create_attachment(bvh->context, &abuti_sign_kind, &a, &part);
     if (status)
         return status;
-    abuti_bvh_part_put(&bvh->parts, part);
+    abuti_bvh_replace_attachment(&bvh->parts, part);
     if (bvh->there)
         abuti_sign_there_forget(bvh->there);
     return ABUT_OK;

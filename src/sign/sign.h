@@ -9,7 +9,7 @@
 
 /* A part of a hierarchy on the CPU; see bvh_sign_of(). */
 struct bvh_sign {
-    bvh_part part;
+    bvh_attachment part;
     abut_bvh *bvh;
     abut_sign_method method; /* never AUTO */
     bool closed;             /* no border */
@@ -27,16 +27,15 @@ struct bvh_sign {
     double *angles; /* around each vertex, in all */
 };
 
-extern const bvh_part_kind abuti_sign_kind;
+extern const bvh_attachment_kind abuti_sign_kind;
 
 /* What signs by a method are worth on a surface: see abut_sign_info. */
 abut_reliability abuti_sign_promise(abut_sign_method method, bool closed, bool flipped);
 
 /* What abut_sign_prepare() has made, or null. */
 static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {
-    return (
-        const struct bvh_sign *)(const void *)abuti_bvh_part(&(bvh->base ? bvh->base : bvh)->parts,
-                                                             &abuti_sign_kind);
+    return (const struct bvh_sign *)(const void *)
+        abuti_bvh_find_attachment(&(bvh->base ? bvh->base : bvh)->parts, &abuti_sign_kind);
 }
 
 /* ---- signed.c ---- */

@@ -137,20 +137,20 @@ typedef struct sign_batch {
 
 enum { LOOK = 16 }; /* points between two looks at whether to stop */
 
-static void inside_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+static void inside_visit(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     sign_batch *b = data;
     for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_place_of(places, i);
+        size_t point = bvh_point_index(places, i);
         if (i % LOOK == 0 && abuti_stop(b->bvh->context, "inside"))
             return;
         b->inside[point] = is_inside(b->bvh, bvh_point_at(&b->points, point));
     }
 }
 
-static void winding_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+static void winding_visit(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     sign_batch *b = data;
     for (size_t i = begin; i < end; i++) {
-        size_t point = bvh_place_of(places, i);
+        size_t point = bvh_point_index(places, i);
         if (i % LOOK == 0 && abuti_stop(b->bvh->context, "winding"))
             return;
         b->winding[point] = winding_of(b->bvh, bvh_point_at(&b->points, point));
@@ -211,6 +211,6 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *poin
                          .points = b.points,
                          .radius = radius,
                          .nearest = nearest.host,
-                         .finish = abuti_sign_set};
+                         .complete = abuti_sign_set};
     return abuti_batch_nearest(&run, &b.bounds);
 }

@@ -278,7 +278,7 @@ abut_status abuti_sign_far(const abut_bvh *bvh) {
     bvh_far_node *none = NULL;
     if (sign->closed || atomic_load(&sign->far))
         return ABUT_OK;
-    abut_status status = abuti_bvh_host(owner);
+    abut_status status = abuti_bvh_ensure_host(owner);
     if (status)
         return status;
     bvh_far_node *made = abuti_allocate(owner->context, owner->node_count, sizeof *made);

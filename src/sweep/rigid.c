@@ -317,7 +317,7 @@ static void find_pairs(rigid_search *s) {
         posed[side] = (abut_posed){s->body[side].bvh, pose_at(s, side, s->from + 0.5 * length)};
         s->middle[side] = abuti_motion_of(&posed[side].pose);
     }
-    abuti_pair_start(&posed[0], &posed[1], &frame);
+    abuti_pair_frame_init(&posed[0], &posed[1], &frame);
     if (moves * frame.scale > REACH) { /* too far for floats */
         s->count = s->limit + 1;
         return;
@@ -498,7 +498,7 @@ static abut_status touch_at_start(rigid_search *s) {
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(&posed[0], &posed[1], false, NULL, &relation, &doubt);
-    s->touch->reliability = abuti_pair_doubt(doubt);
+    s->touch->reliability = abuti_pair_reliability_of(doubt);
     if (status || relation == ABUT_PAIR_APART)
         return status;
     status = abuti_pair_distance(&posed[0], &posed[1], false, NULL, &separation);

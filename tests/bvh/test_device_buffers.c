@@ -179,7 +179,7 @@ static both make_ready(abut_mesh *mesh, bool built_there) {
         assert_ok(build_there(mesh, &b.there));
         assert_ok(abut_sign_prepare(b.there, NULL));
     } else {
-        assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+        assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     }
     radius = 0.15 * largest_extent(mesh);
     return b;
@@ -223,7 +223,7 @@ static uint64_t check_overflow(const door *d, const both *b, const void *questio
             room r = ask(d, on_device ? b->there : b->bvh, there, questions, count,
                          little ? total - 1 : 0);
             assert_int_equal(ABUT_ERROR_BUFFER, r.status);
-            assert_non_null(strstr(abut_last_error(), "room for"));
+            assert_non_null(strstr(abut_last_error(), "the capacity is"));
             assert_int_equal(total, r.total);
             r.total = UNTOUCHED;
             assert_untouched(&r);
@@ -383,7 +383,7 @@ static void check_refusals(const door *d, const both *b, const void *questions, 
     const abut_array good = r.array[which];
     abut_buffer *small;
     r.array[which].host = r.host[which];
-    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "a buffer as well");
+    check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "both a host pointer and a buffer");
     r.array[which] = abut_array_buffer(foreign);
     check_refused(d, b->there, &r, questions, ABUT_ERROR_ARGUMENT, "is not on the device");
     r.array[which] = abut_array_buffer(NULL);
@@ -489,7 +489,7 @@ TEST(no_doubles) {
     bool doubles = device->info.has_doubles;
     abut_bvh_destroy(b.there);
     device->info.has_doubles = false;
-    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     for (const door *d = doors; d < doors + DOORS; d++) {
         void *questions = make_questions(d, b.mesh, REFUSED, 7);
         room r = make_room(d, ALL, questions, REFUSED, 2 * REFUSED);

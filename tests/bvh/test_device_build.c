@@ -422,7 +422,7 @@ static abut_status create(abut_context *context, void *data) {
     status = status ? status : abut_bvh_create(mesh, &options, &bvh);
     assert_true(!status == (bvh != NULL));
     if (!status) { /* the tree comes back only now, and may come later */
-        status = abuti_bvh_host(bvh);
+        status = abuti_bvh_ensure_host(bvh);
         assert_true(!status == (bvh->nodes != NULL));
     }
     if (!status)

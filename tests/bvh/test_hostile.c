@@ -50,7 +50,7 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_ray ray) 
     if (expected) {
         assert_int_equal(hits[0].triangle, first.triangle);
         abut_ray_hit kept = hits[0];
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
                      abut_ray_all(bvh, &ray, expected - 1, hits, &count));
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &hits[0], sizeof kept);
@@ -74,8 +74,7 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_box box) 
     for (uint64_t i = 1; i < count; i++)
         assert_true(list[i - 1] < list[i]);
     if (expected) {
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
-                     abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is", abut_bvh_find_in_box(bvh, &box, 0, NULL, &count));
         assert_int_equal(count, expected);
     }
     free(list);
@@ -149,7 +148,7 @@ static void check_pair(const abut_bvh *bvh, abut_mesh *mesh, abut_vec3 by) {
     assert_int_equal(count, expected);
     if (expected) {
         kept = meetings[0];
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
                      abut_pair_intersections(&a, &b, expected - 1, meetings, &count));
         assert_int_equal(count, expected);
         assert_memory_equal(&kept, &meetings[0], sizeof kept);

@@ -26,7 +26,7 @@ static inline abut_status build_there(abut_mesh *mesh, abut_bvh **bvh) {
 static inline both make_both(abut_mesh *mesh) {
     both b = {mesh, NULL, NULL};
     assert_ok(abut_bvh_create(mesh, NULL, &b.bvh));
-    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     return b;
 }
 
@@ -216,7 +216,7 @@ static inline void check_failing(const abut_bvh *bvh, bool from_scratch,
         assert_true(n < 10000);
         abut_bvh *there = NULL;
         abuti_opencl_fail_at(from_scratch ? n : 0);
-        status = abuti_bvh_copy(bvh, device, &there);
+        status = abuti_bvh_copy_to_device(bvh, device, &there);
         assert_true(!status == (there != NULL));
         assert_true(!status || from_scratch);
         if (!from_scratch)

@@ -157,7 +157,7 @@ static void check_features(const abut_bvh *there) {
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_bvh *there;
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
     check_features(there);
     check_grid(bvh, there, &grid, 0);
@@ -257,7 +257,7 @@ TEST(siblings) {
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 36, 0.1);
     grid.count[2] = 20; /* some have no eight */
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_ok(abuti_field_parts(there->there, &parts));
     parts->short_share = 1e9;
     parts->slices_most = 1;
@@ -276,7 +276,7 @@ TEST(other_ways) {
     abut_bvh *there;
     field_parts *parts;
     abut_grid grid = grid_about(mesh, 16, 0.1), far = grid;
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     field_account usual = check_grid(bvh, there, &grid, 0);
     assert_true(!usual.searched && usual.entries > 0);
     assert_ok(abuti_field_parts(there->there, &parts));
@@ -294,7 +294,7 @@ TEST(other_ways) {
     /* pseudo-normals ask the search */
     abut_mesh *closed = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     bvh = prepare(closed, ABUT_SIGN_NORMAL);
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     grid = grid_about(closed, 6, 0.1);
     assert_true(check_grid(bvh, there, &grid, 0).searched);
     abut_bvh_destroy(there);
@@ -556,14 +556,14 @@ TEST(failing_device) {
         abut_bvh *there = NULL;
         uint64_t step = warm ? 11 : 23;
         bool done = false;
-        assert_ok(abuti_bvh_copy(bvh, device, &there));
+        assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
         check_grid(bvh, there, &f.options.grid, 0); /* programs are there from now on */
         if (!warm)
             abut_bvh_destroy(there);
         uint64_t live = abuti_opencl_live(), tries = 0;
         for (uint64_t n = 1; !done; n += step, tries++) {
             if (!warm)
-                assert_ok(abuti_bvh_copy(bvh, device, &there));
+                assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
             abuti_opencl_fail_at(n);
             abut_status status = build(there, &f);
             done = abuti_opencl_calls() < n;
@@ -624,7 +624,7 @@ static abut_status from_nothing(abut_context *context, void *data) {
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
-    status = status ? status : abuti_bvh_copy(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy_to_device(bvh, device, &there);
     status = status ? status : build(there, f);
     abut_bvh_destroy(there);
     abut_bvh_destroy(bvh);
@@ -668,7 +668,7 @@ TEST(wrong_arguments) {
     options.cells = 4;
     other = make_shape(NULL, ABUT_SHAPE_BOX, 2);
     assert_ok(abut_bvh_create(other, NULL, &stranger));
-    assert_ok(abuti_bvh_copy(bvh, device, &there));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_refused("bvh is null", abut_field_create_from(NULL, &options, &field));
     assert_refused("field is null", abut_field_create_from(there, &options, NULL));
     bad = options;

@@ -17,7 +17,7 @@ static bool start_somewhere(search *s, const abut_bvh *bvh, const abut_mesh *mes
                : round % 4 == 1 ? point_near(mesh, random, 0)
                : round % 4 == 2 ? point_near(mesh, random, 1e-4 * size)
                                 : point_around(mesh, random, 40);
-    return start_near(s, NULL);
+    return init_float_search(s, NULL);
 }
 
 /* The largest error of the distances of a leaf's triangles, beyond what the steps of blocks and

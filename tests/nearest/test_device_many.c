@@ -401,7 +401,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_bvh *there = NULL;
     abut_status status = abut_shape_create(context, &box, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abuti_bvh_copy(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy_to_device(bvh, device, &there);
     status = status ? status : ask_many(there, data);
     status = status ? status : ask_within(there, data);
     status = status ? status : ask_rays(there, data);
@@ -525,7 +525,7 @@ TEST(no_doubles) {
     abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abuti_bvh_copy(b.bvh, device, &b.there));
+    assert_ok(abuti_bvh_copy_to_device(b.bvh, device, &b.there));
     assert_fails(ABUT_ERROR_DEVICE, "abut_nearest_k_batch",
                  abut_nearest_k_batch(b.there, &points, 1, 2, abut_array_host(nearest),
                                       abut_array_host(counts)));

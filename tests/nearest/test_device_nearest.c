@@ -6,9 +6,9 @@
 
 /* Batches of so many points go by features from now on. */
 static void features_from(const abut_bvh *bvh, size_t least) {
-    nearest_there *nearest;
-    assert_ok(abuti_nearest_part(bvh->there, &nearest));
-    nearest->features_least = least;
+    nearest_attachment *nearest;
+    assert_ok(abuti_nearest_get_attachment(bvh->there, &nearest));
+    nearest->features_points_min = least;
 }
 
 /* As doubles, as floats with a stride, with a radius. */
@@ -84,7 +84,7 @@ static void check_mesh(abut_mesh *mesh, size_t count, uint64_t seed) {
     bool doubles = device->info.has_doubles;
     for (int with = 0; with < 3; with++) { /* without doubles; with them; by features */
         device->info.has_doubles = doubles && with;
-        assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+        assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
         if (doubles && with == 2)
             features_from(on_device, 1);
         check_points(bvh, on_device, points, count);
@@ -144,7 +144,7 @@ TEST(built_there) {
     abut_bvh *bvh;
     abut_bvh *copy;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abuti_bvh_copy(bvh, device, &copy));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &copy));
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_bvh_set_mesh(copy, mesh));
     assert_non_null(strstr(abut_last_error(), "a copy"));
     abut_bvh_destroy(copy);
@@ -192,7 +192,7 @@ TEST(bad_arguments) {
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *on_device = NULL;
     abut_bvh *bvh = hierarchy(mesh);
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     abut_vec3 list[2] = {{0, 0, 0}, {0, NAN, 0}};
     abut_nearest got[2], kept[2];
     memset(kept, 0x5a, sizeof kept);

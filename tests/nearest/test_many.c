@@ -57,7 +57,7 @@ static void check_point(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 po
         memset(got, 0x5a, sizeof *got);
         abut_nearest before = got[0];
         count = 0;
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
                      abut_nearest_within(bvh, point, radius, expected - 1, got, &count));
         assert_int_equal(expected, count);
         assert_memory_equal(&got[0], &before, sizeof before);
@@ -118,7 +118,7 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
     memset(got, 0x5a, (total + 1) * sizeof *got);
     memset(one, 0x5a, (total + 1) * sizeof *one);
     if (total)
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
                      abut_nearest_within_batch(bvh, points, radius, total - 1,
                                                abut_array_host(offsets), abut_array_host(got),
                                                &total));

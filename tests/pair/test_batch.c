@@ -197,7 +197,7 @@ TEST(refusals) {
     assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1e90, good.pose, &vast));
     beyond.bvh = hierarchy(vast);
     beyond.pose.translation.z = 9e89;
-    assert_refused("the pose of b moves its box beyond 1e+90",
+    assert_refused("the pose of b moves its bounding box beyond 1e+90",
                    abut_pair_distance(&good, &beyond, NULL, NULL, &separation));
     abut_bvh_destroy((abut_bvh *)(uintptr_t)beyond.bvh);
     beyond.bvh = bvh;
@@ -205,7 +205,7 @@ TEST(refusals) {
     assert_refused("margin is nan", abut_pair_within(&good, &good, NAN, NULL, NULL, &within, NULL));
     assert_refused("margin is -1", abut_pair_within(&good, &good, -1, NULL, NULL, &within, NULL));
     assert_refused("within is null", abut_pair_within(&good, &good, 1, NULL, NULL, NULL, NULL));
-    assert_refused("meetings is null", abut_pair_intersections(&good, &good, 1, NULL, &count));
+    assert_refused("intersections is null", abut_pair_intersections(&good, &good, 1, NULL, &count));
     assert_refused("count is null", abut_pair_intersections(&good, &good, 1, &meeting, NULL));
     abut_pair_options options = abut_pair_options_default();
     options.size = 0;

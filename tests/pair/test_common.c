@@ -510,7 +510,7 @@ TEST(odd_meshes) {
         assert_near(plain.area_b, found.area_b, 1e-14);
         assert_near(0, v3_length(v3_sub(plain.area_vector, found.area_vector)), 1e-14);
         assert_int_equal(plain.kind, found.kind);
-        assert_non_null(strstr(found.reliability.reason, "B faces inwards"));
+        assert_non_null(strstr(found.reliability.reason, "Mesh b faces inwards"));
         found = common_of(&b, &a);
         assert_near(plain.volume, found.volume, 1e-15);
         b.bvh = soup;

@@ -116,8 +116,8 @@ static two_bodies make_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
     two_bodies two;
     assert_ok(abut_bvh_create(mesh_a, NULL, &two.a));
     assert_ok(abut_bvh_create(mesh_b, NULL, &two.b));
-    assert_ok(abuti_bvh_copy(two.a, device, &two.there_a));
-    assert_ok(abuti_bvh_copy(two.b, device, &two.there_b));
+    assert_ok(abuti_bvh_copy_to_device(two.a, device, &two.there_a));
+    assert_ok(abuti_bvh_copy_to_device(two.b, device, &two.there_b));
     abut_mesh_destroy(mesh_a);
     abut_mesh_destroy(mesh_b);
     return two;
@@ -378,7 +378,7 @@ TEST(other_trees) {
         assert_ok(abut_bvh_create(mesh, &options, &two.there_a));
         assert_ok(abut_bvh_create(mesh, NULL, &two.a));
         assert_ok(abut_bvh_create(mesh, NULL, &two.b));
-        assert_ok(abuti_bvh_copy(two.b, device, &two.there_b));
+        assert_ok(abuti_bvh_copy_to_device(two.b, device, &two.there_b));
         abut_pair_poses poses = abut_pair_poses_default();
         poses.a = two.a;
         poses.b = two.b;
@@ -513,7 +513,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_pair_poses poses = abut_pair_poses_default();
     abut_status status = abut_shape_create(context, &box, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abuti_bvh_copy(bvh, device, &there);
+    status = status ? status : abuti_bvh_copy_to_device(bvh, device, &there);
     poses.a = poses.b = there;
     poses.poses_b = data;
     poses.count = ASKED;

@@ -54,7 +54,7 @@ static double check_bounds(const abut_bvh *a, abut_pose at_a, const abut_bvh *b,
     const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
     pair_frame frame;
     double least = 1;
-    assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
+    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
     for (uint32_t place = 0; place < BVH_WIDTH * a->node_count; place++) {
         uint32_t leaf_a = pair_child(&frame.side[0], place);
         if (leaf_a == ABUT_NONE || !(leaf_a & BVH_LEAF))
@@ -67,8 +67,8 @@ static double check_bounds(const abut_bvh *a, abut_pose at_a, const abut_bvh *b,
             pair_gaps gaps;
             f4 offset[3], half[3];
             pair_gaps_own(&frame.side[1], &view, &b->nodes[node], &gaps, offset, half);
-            f4_store(lower_sq,
-                     discs_lower_sq(&frame.side[1], &disc, &discs[1][node], offset, frame.pad));
+            f4_store(lower_sq, discs_lower_bound_sq(&frame.side[1], &disc, &discs[1][node], offset,
+                                                    frame.pad));
             for (uint32_t i = 0; i < BVH_WIDTH * BVH_WIDTH * BVH_WIDTH; i++) {
                 uint32_t slot = i % BVH_WIDTH, leaf_b = b->nodes[node].child[slot];
                 if (leaf_b == ABUT_NONE || !(leaf_b & BVH_LEAF))
@@ -109,9 +109,9 @@ TEST(discs) {
 /* Lets the next allocation fail, which is not one of containment. */
 static void fail_next(const abut_bvh *bvh, test_memory *memory) {
     const bvh_interior *interior;
-    const bvh_solid_parts *parts;
+    const bvh_components *parts;
     assert_ok(abuti_bvh_interior(bvh, &interior));
-    assert_ok(abuti_bvh_solid_parts(bvh, &parts));
+    assert_ok(abuti_bvh_components(bvh, &parts));
     memory->fail_at = memory->calls + 1;
 }
 

@@ -297,12 +297,12 @@ TEST(refusals) {
     assert_refused("object 2 in configuration 7", abut_pair_group_any(g, any, NULL));
     s->poses[7][2].translation.y = 0;
     s->objects[4].bvh = NULL;
-    assert_refused("the hierarchy of object 4 is null", abut_pair_group_any(g, any, NULL));
+    assert_refused("objects[4].bvh is null", abut_pair_group_any(g, any, NULL));
     s->objects[4].bvh = s->bvh[0];
     for (int i = 0; i < CONFIGURATIONS; i++)
         assert_true(any[i]);
     assert_true(count == 77);
-    assert_fails(ABUT_ERROR_BUFFER, "pairs touch, but there is room for 0",
+    assert_fails(ABUT_ERROR_BUFFER, "pairs touch, but the capacity is 0",
                  abut_pair_group_list(g, 0, NULL, &count, NULL));
     assert_true(count > 0 && count != 77);
     free_scene(s);

@@ -41,9 +41,9 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
     const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
     uint32_t list[2][TRIANGLES];
     pair_frame frame;
-    pair_line line;
+    witness_bound line;
     closest_pair closest = {0, {0, 0, 0}, {0, 0, 0}}, least = {INFINITY, {0, 0, 0}, {0, 0, 0}};
-    assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
+    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
     for (uint32_t i = 0; i < a->triangle_count; i++)
         for (uint32_t j = 0; j < b->triangle_count; j++) {
             abut_triangle s = pair_triangle(&frame.side[0], i);
@@ -58,13 +58,13 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
         }
     if (!(least.distance > 0))
         return;
-    abuti_pair_line_start(&line, &frame, discs, &least);
+    abuti_witness_bound_start(&line, &frame, discs, &least);
     for (int turn = 0; turn < 3; turn++) {
         double most =
             (turn < 2 ? least : closest).distance * (1 + turn * test_random_real(random, 0, 1)) +
-            4 * frame.doubt;
+            4 * frame.position_error;
         if (turn == 2 && closest.distance > 0)
-            abuti_pair_line_change(&line, &closest);
+            abuti_witness_bound_update(&line, &closest);
         for (uint32_t i = 0; i < BVH_WIDTH * a->node_count; i++)
             for (uint32_t j = 0; j < BVH_WIDTH * b->node_count; j++) {
                 const uint32_t place[2] = {i, j};
@@ -74,8 +74,8 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
                     nearest = fmin(nearest, distance[list[0][k / count[1]]][list[1][k % count[1]]]);
                 if (!count[0] || !count[1])
                     continue;
-                bool told = abuti_pair_line_beyond(&line, place, most);
-                assert_false(told && nearest < most - 4 * frame.doubt);
+                bool told = abuti_witness_bound_excludes(&line, place, most);
+                assert_false(told && nearest < most - 4 * frame.position_error);
                 seen->beyond += turn < 2 && nearest > most;
                 seen->told += turn < 2 && told;
             }
@@ -91,10 +91,10 @@ static double check_corners(const abut_bvh *a, const abut_bvh *b, abut_pose at) 
     uint32_t list[2][TRIANGLES];
     double worst = 0;
     pair_frame frame;
-    pair_line line;
-    assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
-    abuti_pair_line_start(&line, &frame, discs,
-                          &(closest_pair){1, {0, 0, 0}, {1, 0, 0}}); /* any will do */
+    witness_bound line;
+    assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+    abuti_witness_bound_start(&line, &frame, discs,
+                              &(closest_pair){1, {0, 0, 0}, {1, 0, 0}}); /* any will do */
     for (uint32_t i = 0; i < BVH_WIDTH * a->node_count; i++)
         for (uint32_t j = 0; j < BVH_WIDTH * b->node_count; j++) {
             const uint32_t place[2] = {i, j};
@@ -116,12 +116,12 @@ static double check_corners(const abut_bvh *a, const abut_bvh *b, abut_pose at) 
                 continue;
             for (int k = 0; k < 2; k++)
                 count[k] = list_below(bvh[k], place[k], list[k]);
-            float about = abuti_pair_line_corners(&line, place, corner, four.corner);
+            float about = abuti_witness_bound_corners(&line, place, corner, four.corner);
             triangle_prepare(&four);
             for (uint32_t m = 0; m < count[0]; m++) {
-                spread4(corner, m, one.corner);
+                broadcast_triangle(corner, m, one.corner);
                 triangle_prepare(&one);
-                f4_store(got, f4_sqrt(triangles_sq(&one, &four)));
+                f4_store(got, f4_sqrt(triangle_distance_sq(&one, &four)));
                 for (uint32_t n = 0; n < count[1]; n++) {
                     abut_triangle s = pair_triangle(&frame.side[0], list[0][m]);
                     abut_triangle t = pair_triangle(&frame.side[1], list[1][n]);
@@ -176,11 +176,11 @@ TEST(middles_on_the_line) {
         const vec3 way = v3_normalise(random_vec(&random, 1));
         const abut_posed posed[2] = {{bvh, still}, {bvh, {still.rotation, v3_scale(way, 2.5)}}};
         pair_frame frame;
-        pair_line line;
-        assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
-        abuti_pair_line_start(&line, &frame, discs,
-                              &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
-        assert_false(abuti_pair_line_beyond(&line, place, 3));
+        witness_bound line;
+        assert_true(abuti_pair_frame_init(&posed[0], &posed[1], &frame));
+        abuti_witness_bound_start(&line, &frame, discs,
+                                  &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
+        assert_false(abuti_witness_bound_excludes(&line, place, 3));
     }
     abut_bvh_destroy(bvh);
 }

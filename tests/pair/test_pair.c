@@ -24,13 +24,13 @@ static abut_mesh *transformed(const abut_bvh *bvh, abut_pose at) {
 static double tie_of(const abut_posed *a, const abut_posed *b, abut_mesh *moved_a,
                      abut_mesh *moved_b) {
     pair_frame frame;
-    if (!abuti_pair_start(a, b, &frame)) {
+    if (!abuti_pair_frame_init(a, b, &frame)) {
         abut_posed copy[2] = {*a, *b};
         memset(&copy[0].pose, 0, sizeof copy[0].pose);
         memset(&copy[1].pose, 0, sizeof copy[1].pose);
         copy[0].bvh = hierarchy(abut_mesh_retain(moved_a));
         copy[1].bvh = hierarchy(abut_mesh_retain(moved_b));
-        assert_true(abuti_pair_start(&copy[0], &copy[1], &frame));
+        assert_true(abuti_pair_frame_init(&copy[0], &copy[1], &frame));
         abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[0].bvh);
         abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[1].bvh);
     }
@@ -179,7 +179,7 @@ static void check_meetings(const abut_posed *a, const abut_posed *b, const slow_
     uint64_t count = 77;
     if (slow->meeting_count) {
         got[0].triangle_a = 99;
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "but the capacity is",
                      abut_pair_intersections(a, b, slow->meeting_count - 1, got, &count));
         assert_true(count == slow->meeting_count && got[0].triangle_a == 99);
     }

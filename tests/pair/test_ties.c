@@ -6,20 +6,20 @@
 
 static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
 
-static const pair_wall *walls_of(const abut_bvh *bvh) {
-    const pair_wall *walls = abuti_pair_walls(bvh, UINT32_MAX);
+static const pair_slab *walls_of(const abut_bvh *bvh) {
+    const pair_slab *walls = abuti_pair_slabs(bvh, UINT32_MAX);
     assert_non_null(walls);
     return walls;
 }
 
 /* All triangles below a place are in its wall; gives how many, and calls itself for those further
  * down. */
-static uint32_t check_walls(const abut_bvh *bvh, const pair_wall *walls, uint32_t node,
+static uint32_t check_walls(const abut_bvh *bvh, const pair_slab *walls, uint32_t node,
                             uint32_t *list) {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
         uint32_t child = bvh->nodes[node].child[slot], begin = count, first = ABUT_NONE;
-        const pair_wall *wall = &walls[node * BVH_WIDTH + slot];
+        const pair_slab *wall = &walls[node * BVH_WIDTH + slot];
         if (child == ABUT_NONE)
             continue;
         if (child & BVH_LEAF)
@@ -28,7 +28,7 @@ static uint32_t check_walls(const abut_bvh *bvh, const pair_wall *walls, uint32_
         else
             count += check_walls(bvh, walls, child, list + count);
         vec3 m = v3(wall->m[0], wall->m[1], wall->m[2]);
-        vec3 middle = pair_middle(bvh, node * BVH_WIDTH + slot);
+        vec3 middle = pair_box_centre(bvh, node * BVH_WIDTH + slot);
         assert_true(fabs(v3_dot(m, m) - 1) < 1e-15);
         for (uint32_t i = begin; i < count; i++)
             first = list[i] < first ? list[i] : first;
@@ -42,7 +42,7 @@ static uint32_t check_walls(const abut_bvh *bvh, const pair_wall *walls, uint32_
             assert_true(v3_length(v3_sub(from, v3_scale(m, along))) <= wall->r);
             vec3 n = random_vec(&random, 1);
             n = v3_scale(n, 1 / v3_length(n));
-            assert_true(v3_dot(n, from) <= wall_reach(wall, n) + 1e-15);
+            assert_true(v3_dot(n, from) <= slab_reach(wall, n) + 1e-15);
         }
     }
     return count;
@@ -63,7 +63,7 @@ TEST(walls) {
     abut_mesh *sheet = make_shape(NULL, ABUT_SHAPE_SHEET, 40), *moved = NULL;
     assert_ok(abut_mesh_transform(sheet, 1, turned, &moved));
     abut_bvh *bvh = hierarchy(moved);
-    const pair_wall *walls = walls_of(bvh);
+    const pair_slab *walls = walls_of(bvh);
     for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
         if (bvh->nodes[0].child[slot] != ABUT_NONE)
             assert_true(walls[slot].hi - walls[slot].lo < 1e-13);
@@ -80,7 +80,7 @@ static abut_separation slowly(const abut_posed *a, const abut_posed *b) {
     double least = INFINITY;
     memset(&slow, 0, sizeof slow);
     slow.distance = INFINITY;
-    assert_true(abuti_pair_start(a, b, &frame));
+    assert_true(abuti_pair_frame_init(a, b, &frame));
     const uint32_t count[2] = {a->bvh->triangle_count, b->bvh->triangle_count};
     double *distance = malloc((size_t)count[0] * count[1] * sizeof *distance);
     assert_non_null(distance);
@@ -260,9 +260,9 @@ TEST(large_walls) {
         assert_ok(abut_pair_distance(&a, &b, &options, NULL, &next));
         assert_memory_equal(&first, &next, sizeof first);
     }
-    assert_non_null(abuti_pair_walls(bvh, 0));
+    assert_non_null(abuti_pair_slabs(bvh, 0));
     assert_ok(abut_bvh_set_mesh(bvh, box));
-    assert_null(abuti_pair_walls(bvh, 0));
+    assert_null(abuti_pair_slabs(bvh, 0));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(box);
     abut_context_destroy(context);

@@ -128,20 +128,20 @@ TEST(inside_decides) {
         surfaces.surface_only = true;
         assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &one));
         assert_reliability(level,
-                           f == MOEBIUS ? "B is a sheet"
-                           : exact      ? "exact"
-                           : f == BOWL  ? "B is not closed"
-                                        : "of B face",
-                           one.reliability);
+                      f == MOEBIUS ? "Mesh b is a sheet"
+                      : exact      ? "exact"
+                      : f == BOWL  ? "Mesh b is not closed"
+                                   : "of mesh b face",
+                      one.reliability);
         if (level != ABUT_RELIABILITY_UNRELIABLE)
             assert_int_equal(f == MOEBIUS ? ABUT_PAIR_APART : ABUT_PAIR_A_INSIDE, one.relation);
         assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &other));
         assert_reliability(level,
-                           f == MOEBIUS ? "A is a sheet"
-                           : exact      ? "exact"
-                           : f == BOWL  ? "A is not closed"
-                                        : "of A face",
-                           other.reliability);
+                      f == MOEBIUS ? "Mesh a is a sheet"
+                      : exact      ? "exact"
+                      : f == BOWL  ? "Mesh a is not closed"
+                                   : "of mesh a face",
+                      other.reliability);
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
         assert_int_equal(one.relation, apart.relation);
         assert_ptr_equal(one.reliability.reason, apart.reliability.reason);
@@ -229,7 +229,7 @@ TEST(both_in_doubt) {
     abut_bvh *small = hierarchy_of(shrunk);
     a.bvh = small;
     assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
-    assert_reliability(ABUT_RELIABILITY_UNRELIABLE, "of B face", overlap.reliability);
+    assert_reliability(ABUT_RELIABILITY_UNRELIABLE, "of mesh b face", overlap.reliability);
     abut_bvh_destroy(small);
     abut_bvh_destroy(bowl);
     abut_bvh_destroy(flipped);

@@ -83,9 +83,13 @@ REWRITTEN = [
     "mpi/include/abut/mpi.h",
     "python/src/abut/*.py",
     "src/base/*",
+    "src/bvh/*",
     "src/device/*",
     "src/geom/*",
     "src/mesh/*",
+    "src/nearest/*",
+    "src/pair/*",
+    "src/ray/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -165,7 +165,7 @@ TEST(bad_buffers) {
                         {{0, 0, 0}, {0, 0, 0}},
                         {{0, 0, INFINITY}, {1, 0, 0}}};
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_ok(abut_buffer_create(device, sizeof rays, &in));
     assert_ok(abut_buffer_create(device, 3 * sizeof(abut_ray_hit), &out));
     assert_ok(abut_buffer_write(in, 0, rays, sizeof rays));
@@ -212,7 +212,7 @@ TEST(bad_arguments) {
     memset(kept, 0x5a, sizeof kept);
     memcpy(got, kept, sizeof got);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_refused("ray 1", abut_ray_first_batch(on_device, abut_array_host(rays), 2, 1,
                                                  abut_array_host(got)));
     rays[1].direction = vec(0, 0, 0);
@@ -238,7 +238,7 @@ TEST(bad_arguments) {
     abut_bvh_destroy(on_device);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "abut_ray_first_batch",
                  abut_ray_first_batch(on_device, abut_array_host(rays), 1, 1,
                                       abut_array_host(got)));

@@ -84,7 +84,7 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     }
     memset(got, 0x5a, sizeof *got);
     abut_ray_hit before = *got;
-    assert_fails(ABUT_ERROR_BUFFER, "room for", abut_ray_all(bvh, &ray, wanted - 1, got, &count));
+    assert_fails(ABUT_ERROR_BUFFER, "the capacity is", abut_ray_all(bvh, &ray, wanted - 1, got, &count));
     assert_int_equal(count, wanted);
     assert_memory_equal(got, &before, sizeof before);
 }
@@ -115,7 +115,7 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
     assert_memory_equal(got, expected, wanted * sizeof *got);
     if (wanted) {
         got[0] = 77;
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is",
                      abut_bvh_find_in_box(bvh, &box, wanted - 1, got, &count));
         assert_true(count == wanted && got[0] == 77);
     }
@@ -408,7 +408,7 @@ TEST_THREADS(lists_are_single) {
             rays[i].direction = random_vec(&random, 1);
             boxes[i] = box_of(&rays[i]);
         }
-        assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is 0",
                      abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, 0,
                                         abut_array_host(offsets), abut_array_host(NULL), &total));
         abut_ray_hit *hits = malloc(total * sizeof *hits);
@@ -432,7 +432,7 @@ TEST_THREADS(lists_are_single) {
         free(hits);
         assert_int_equal(total, offsets[COUNT]);
         memset(offsets, 0x5a, (COUNT + 1) * sizeof *offsets);
-        assert_fails(ABUT_ERROR_BUFFER, "room for 0 only",
+        assert_fails(ABUT_ERROR_BUFFER, "the capacity is 0",
                      abut_bvh_find_in_box_batch(bvh, abut_array_host(boxes), COUNT, 0,
                                                 abut_array_host(offsets), abut_array_host(NULL),
                                                 &total));
@@ -600,7 +600,7 @@ TEST(refusals) {
     assert_refused("hits is null", abut_ray_all(bvh, &good, 1, NULL, &count));
     assert_refused("count is null", abut_ray_all(bvh, &good, 1, &hit, NULL));
     assert_refused("bvh is null", abut_ray_all(NULL, &good, 1, &hit, &count));
-    assert_fails(ABUT_ERROR_BUFFER, "room for 0", abut_ray_all(bvh, &good, 0, NULL, &count));
+    assert_fails(ABUT_ERROR_BUFFER, "the capacity is 0", abut_ray_all(bvh, &good, 0, NULL, &count));
     assert_true(count == 1 || count == 2); /* the diagonal of the side */
     abut_box box = {{0, 0, 0}, {1, 1, 1}}, wrong = {{0, 2, 0}, {1, 1, 1}},
              odd = {{NAN, 0, 0}, {1, 1, 1}};

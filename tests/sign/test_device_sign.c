@@ -86,15 +86,15 @@ static void check_mesh(abut_mesh *mesh, abut_sign_method method, size_t count, u
         list[i] = make_point(mesh, i, &random);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, &options));
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     abut_points points = points_of(list, count);
     check_points(bvh, on_device, &points);
     if (seed == 1) {
         points.count = 1;
         check_points(bvh, on_device, &points);
-        nearest_there *engine;
-        assert_ok(abuti_nearest_part(on_device->there, &engine));
-        engine->features_least = 1; /* as large batches on a GPU are measured */
+        nearest_attachment *engine;
+        assert_ok(abuti_nearest_get_attachment(on_device->there, &engine));
+        engine->features_points_min = 1; /* as large batches on a GPU are measured */
         points.count = count;
         check_points(bvh, on_device, &points);
     }
@@ -260,7 +260,7 @@ TEST(parts) {
         test_random random = {5};
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_sign_prepare(bvh, NULL));
-        assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+        assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
         abut_vec3 *list = malloc(COUNT * sizeof *list);
         double *winding = malloc(COUNT * sizeof *winding);
         assert_true(list && winding);
@@ -297,7 +297,7 @@ static abut_status make_and_ask(abut_context *context, void *data) {
     abut_status status = abut_shape_create(context, &box, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, &options);
-    status = status ? status : abuti_bvh_copy(bvh, device, &on_device);
+    status = status ? status : abuti_bvh_copy_to_device(bvh, device, &on_device);
     if (!status)
         status = abut_sign_nearest_batch(on_device, points, HUGE_VAL, abut_array_host(got));
     abut_bvh_destroy(on_device);
@@ -325,12 +325,12 @@ TEST(bad_arguments) {
     memcpy(&got, &kept, sizeof got);
     abut_points points = abut_points_doubles(list, 2);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_refused("abut_sign_prepare",
                    abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
     abut_bvh_destroy(on_device);
     assert_ok(abut_sign_prepare(bvh, NULL));
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_refused("point 1", abut_sign_inside_batch(on_device, &points, abut_array_host(&inside)));
     points.count = 1;
     assert_refused("inside is null",
@@ -352,7 +352,7 @@ TEST(bad_arguments) {
     points.count = 1;
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     assert_fails(ABUT_ERROR_DEVICE, "no doubles",
                  abut_sign_winding_batch(on_device, &points, abut_array_host(&winding)));
     device->info.has_doubles = doubles;
@@ -362,7 +362,7 @@ TEST(bad_arguments) {
     mesh = make_kind(NULL, SOUP_RANDOM, 5, 1);
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_sign_prepare(bvh, NULL));
-    assert_ok(abuti_bvh_copy(bvh, device, &on_device));
+    assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     bool same = device->info.same_bits;
     device->info.same_bits = false;
     assert_fails(ABUT_ERROR_DEVICE, "border",

@@ -39,9 +39,9 @@ awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.
 awk '/^f/ && ++n == 1 { next } { print }' fine.obj >open.obj
 awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
 try 1 "$tool" overlap flipped.obj ball.ply
-complains "abut overlap: unreliable: Neighbouring triangles of A face opposite ways"
+complains "abut overlap: unreliable: Neighbouring triangles of mesh a face opposite ways"
 try 3 "$tool" overlap ball.ply open.obj --json
-is "[it['relation'], it['reliability'], it['reason'][:15]]" "['a-inside', 'limited', 'B is not closed']"
+is "[it['relation'], it['reliability'], it['reason'][:20]]" "['a-inside', 'limited', 'Mesh b is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
 mute err
 says "yes: B, or a part of it, is inside A"
@@ -93,7 +93,7 @@ is "[[a['level'] for a in f['reliability'] if a['method'] in ('winding', 'contai
 awk '/^f/ && ++n <= 2 { next } { print }' box.obj >room.obj
 try 0 "$tool" overlap room.obj ball.ply
 says "overlap   no"
-complains "abut overlap: guaranteed: Exact. A is a sheet"
+complains "abut overlap: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap ball.ply room.obj --json
 is "[it['overlap'], it['relation'], it['reliability'], it['reason'][7:19]]" "[False, 'apart', 'guaranteed', 'B is a sheet']"
 try 0 "$tool" overlap room.obj ball.ply --quiet
@@ -103,7 +103,7 @@ try 0 "$tool" distance room.obj ball.ply --json
 is "[0.74 < it['distance'] < 0.76, it['relation'], it['reliability']]" "[True, 'apart', 'guaranteed']"
 try 0 "$tool" distance room.obj ball.ply --margin 0.5
 says "within   no"
-complains "abut distance: guaranteed: Exact. A is a sheet"
+complains "abut distance: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap room.obj ball.ply --poses two.txt --json
 is "[it['overlapping'], it['reliability']]" "[0, 'guaranteed']"
 try 1 "$tool" overlap room.obj ball.ply --volume --json

@@ -21,18 +21,18 @@ enum {
 /* The hierarchy's own, or a copy on another device than it is on. */
 static abut_status open_there(const abut_bvh *bvh, abut_device *device, bvh_on_device **there) {
     if (!bvh->there || bvh->there->queue.device != device)
-        return abuti_bvh_there_copy(bvh, device, there);
+        return abuti_bvh_upload_device_side(bvh, device, there);
     *there = bvh->there;
-    return abuti_bvh_there_check("abut_field_create", bvh);
+    return abuti_bvh_check_on_device("abut_field_create", bvh);
 }
 
 static void close_there(const abut_bvh *bvh, bvh_on_device *there) {
     if (there != bvh->there)
-        abuti_bvh_there_destroy(there);
+        abuti_bvh_destroy_on_device(there);
 }
 
 bool abuti_field_fits_there(const abut_bvh *bvh) {
-    return bvh->there && there_has_doubles(bvh->there) &&
+    return bvh->there && on_device_has_doubles(bvh->there) &&
            (bvh_sign_of(bvh)->closed || bvh->there->queue.device->info.same_bits);
 }
 
@@ -40,7 +40,7 @@ bool abuti_field_fits_there(const abut_bvh *bvh) {
 static abut_status check(const bvh_on_device *there, const abut_grid *grid) {
     const abut_device_info *info = &there->queue.device->info;
     double cells = (double)grid->count[0] * grid->count[1] * grid->count[2];
-    if (!there_has_doubles(there))
+    if (!on_device_has_doubles(there))
         return abuti_fail(ABUT_ERROR_DEVICE,
                           "abut_field_create: %s has no doubles, which exact values need; leave "
                           "options->device null",

@@ -103,7 +103,7 @@ static void prepare(bvh_on_device *there, const char *options) {
     abuti_kit_prepare(there->queue.device, plans, count);
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create(bvh_attachment *part, void *owner) {
     field_parts *p = (field_parts *)part;
     bvh_on_device *there = owner;
     char options[ABUTI_OPTIONS_BYTES];
@@ -118,25 +118,25 @@ static abut_status create(bvh_part *part, void *owner) {
     return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit(bvh_attachment *part) {
     ((field_parts *)part)->is_ready = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_part *part) {
+static void destroy(bvh_attachment *part) {
     field_parts *p = (field_parts *)part;
     abuti_kit_close(&p->aside);
     abuti_queue_close(&p->beside); /* waits for what it does with the memory of the other */
     abuti_kit_retire(&p->kit);
 }
 
-static const bvh_part_kind field_kind = {sizeof(field_parts), create, refit, destroy};
+static const bvh_attachment_kind field_kind = {sizeof(field_parts), create, refit, destroy};
 
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
-    bvh_part *part = NULL;
+    bvh_attachment *part = NULL;
     sign_there *sign = NULL;
     abut_status status = abuti_sign_there("abut_field_create", bvh, &sign);
-    status = status ? status : abuti_there_part(bvh, &field_kind, &part);
+    status = status ? status : abuti_on_device_attachment(bvh, &field_kind, &part);
     if (status)
         return status;
     field_parts *p = (field_parts *)part;

@@ -204,7 +204,7 @@ class OpenSurfaces(unittest.TestCase):
         poses = np.array([[9, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1.0]])
         overlap, words = self.said(abut.overlap, self.holed, self.robot, pose_b=poses)
         self.assertEqual((overlap.tolist(), len(words)), ([False, True], 1))
-        self.assertTrue(words[0].startswith("limited: A is not closed"), words)
+        self.assertTrue(words[0].startswith("limited: Mesh a is not closed"), words)
         self.assertEqual(self.said(abut.overlap, self.holed, self.robot, pose_b=poses[0]), (False, []))
         self.assertEqual(self.said(abut.overlap, self.holed, self.robot, surface_only=True), (False, []))
         for call, given in ((abut.within, [0.1]), (abut.distance, []), (abut.sweep, []), (abut.relation, [])):

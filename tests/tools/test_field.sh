@@ -183,7 +183,7 @@ for file in kept/fields/*.fields; do
 done
 try 1 "$tool" cache verify
 says "damaged"
-says "values are not as they were written"
+says "the checksum or the compression of a block is wrong"
 try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
 complains "warning: the field is built"
 checks=$((checks + 1))

@@ -290,7 +290,7 @@ TEST(fields_on_devices) {
             assert_ok(abut_world_add(world, &items[i], &id));
         }
         for (int i = 0; i < 2; i++) {
-            abuti_field_forget(built[i].field);
+            abuti_field_invalidate_host(built[i].field);
             assert_true(abut_field_values(built[i].field) && !on_host(&built[i]));
         }
         assert_ok(abut_world_contacts(world, &to));
@@ -365,7 +365,8 @@ TEST(records_are_the_contacts) {
     assert_refused("world is null", abut_world_get_device_contacts(NULL, &records));
     abut_world_destroy(world);
     options.device = device;
-    for (options.max_patch_contacts = 0; options.max_patch_contacts < 3; options.max_patch_contacts += 2) {
+    for (options.max_patch_contacts = 0; options.max_patch_contacts < 3;
+         options.max_patch_contacts += 2) {
         assert_ok(abut_world_create(serial, &options, &world));
         assert_refused("records is null", abut_world_get_device_contacts(world, NULL));
         assert_ok(abut_world_get_device_contacts(world, &records)); /* of an empty world */
@@ -594,7 +595,8 @@ TEST(poses_in_buffers) {
                  abut_world_set_poses(world, NULL, abut_array_buffer(short_buffer), 3));
     id = ITEMS;
     assert_refused("no item", abut_world_set_poses(world, &id, abut_array_buffer(buffer), 1));
-    assert_refused("33 poses for 32", abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
+    assert_refused("33 poses for 32",
+                   abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
     assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 0));
     abut_world_destroy(world);
     assert_ok(abut_world_create(serial, NULL, &on_cpu));

@@ -74,6 +74,7 @@ REWRITTEN = [
     "mpi/include/abut/mpi.h",
     "src/field/*",
     "src/field/build/*",
+    "src/map/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -672,7 +672,7 @@ TEST(wrong_arguments) {
     assert_refused("field is null", abut_field_create_from(there, &options, NULL));
     bad = options;
     bad.sign = ABUT_SIGN_NORMAL;
-    assert_refused("other signs", abut_field_create_from(there, &bad, &field));
+    assert_refused("another sign method", abut_field_create_from(there, &bad, &field));
     bad = options;
     bad.cells = 0;
     bad.grid = grid_about(mesh, 4, 0.1);

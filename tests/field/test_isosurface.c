@@ -88,8 +88,8 @@ TEST(surfaces_are_where_they_should_be) {
             }
             abut_mesh_destroy(surface);
         }
-        assert_refused("beyond the band", abut_field_isosurface(field, 9, &surface));
-        assert_refused("beyond the band", abut_field_isosurface(field, -0.2, &surface));
+        assert_refused("outside the band", abut_field_isosurface(field, 9, &surface));
+        assert_refused("outside the band", abut_field_isosurface(field, -0.2, &surface));
         assert_refused("distance", abut_field_isosurface(field, NAN, &surface));
         assert_refused("null", abut_field_isosurface(field, 0, NULL));
         assert_refused("null", abut_field_isosurface(NULL, 0, &surface));

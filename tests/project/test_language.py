@@ -74,6 +74,7 @@ REWRITTEN = [
     "mpi/include/abut/mpi.h",
     "src/field/*",
     "src/field/build/*",
+    "src/layers/*",
     "src/map/*",
 ]
 

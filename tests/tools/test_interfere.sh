@@ -180,7 +180,7 @@ try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
 complains "closed by --cap: open.obj"
 try 1 "$tool" demo snow --model open.obj --bodies 3 --frames 1
-complains "open.obj: the mesh is open: "
+complains "open.obj: the mesh has "
 complains "close it"
 demand "an option of programs" "$(grep -c 'options->' err)" = 0
 

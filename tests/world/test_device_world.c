@@ -320,7 +320,7 @@ TEST(lost_fields) {
         assert_ok(abut_world_add(world, &item, &id));
     }
     built[1].field->broken = true;
-    assert_fails(ABUT_ERROR_DEVICE, "values of the field are lost",
+    assert_fails(ABUT_ERROR_DEVICE, "values of the field are invalid",
                  abut_world_contacts(world, &to));
     assert_int_equal(77, to.count);
     built[1].field->broken = false;

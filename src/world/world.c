@@ -368,7 +368,7 @@ static abut_status check_item(const abut_world_item *item) {
     if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
         return check_by_asking(item);
     if (item->kind == ABUT_WORLD_CHARACTER)
-        return item->shape.character ? abuti_radial_here(item->shape.character)
+        return item->shape.character ? abuti_radial_download(item->shape.character)
                                      : abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
@@ -552,8 +552,8 @@ static abut_status move_one(const moves *m, size_t i) {
         return status;
     const world_item *item = &world_items(m->world)[id];
     if (!is_still(item, &m->poses[i]))
-        return abuti_world_place("abut_world_set_poses", item, &m->poses[i], m->world->options.margin,
-                                 to);
+        return abuti_world_place("abut_world_set_poses", item, &m->poses[i],
+                                 m->world->options.margin, to);
     *to = item->at;
     return ABUT_OK;
 }
@@ -592,12 +592,12 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
 }
 
 abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_array poses,
-                            size_t count) {
+                                 size_t count) {
     if (!world || (!poses.host && !poses.buffer && count))
         return abuti_null(__func__, world ? "poses" : "world");
     if (!ids && count > world->items.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: %zu poses for %zu items", count,
-                          world->items.count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: %zu poses for %zu items",
+                          count, world->items.count);
     abut_context *before;
     abut_status status = abuti_world_enter("abut_world_set_poses", world, &before);
     if (status)
@@ -634,12 +634,12 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
     item->bvh = item->is.shape.body.bvh = item->asset->bvh;
     item->local = item->bvh->mesh->bounds;
     item->layer_is_old = true;
-    return abuti_world_place("abut_world_set_positions", item, &item->at.pose, world->options.margin,
-                             &item->at);
+    return abuti_world_place("abut_world_set_positions", item, &item->at.pose,
+                             world->options.margin, &item->at);
 }
 
-abut_status abut_world_set_positions(abut_world *world, uint32_t id, const abut_character_matrix *bones,
-                              abut_array positions) {
+abut_status abut_world_set_positions(abut_world *world, uint32_t id,
+                                     const abut_character_matrix *bones, abut_array positions) {
     static const char function[] = "abut_world_set_positions";
     if (!world)
         return abuti_null(function, "world");
@@ -666,7 +666,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id, const abut_
         return status;
     if (character) {
         status = abut_radial_set_positions(item->is.shape.character, bones, positions);
-        status = status ? status : abuti_radial_here(item->is.shape.character);
+        status = status ? status : abuti_radial_download(item->is.shape.character);
         if (!status)
             status =
                 abuti_world_place(function, item, &item->at.pose, world->options.margin, &item->at);

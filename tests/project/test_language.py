@@ -76,6 +76,7 @@ REWRITTEN = [
     "src/field/build/*",
     "src/layers/*",
     "src/map/*",
+    "src/radial/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

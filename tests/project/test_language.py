@@ -77,6 +77,7 @@ REWRITTEN = [
     "src/layers/*",
     "src/map/*",
     "src/radial/*",
+    "src/self/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

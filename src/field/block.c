@@ -40,10 +40,10 @@ static void split_planes_4(const unsigned char *from, size_t count, unsigned cha
 /* Works in chunks that fit into the L1 cache: first a loop that compilers vectorise, then the
  * prefix sums. */
 static void join_planes_4(const unsigned char *from, size_t count, unsigned char *to) {
-    enum { PIECE = 1024 };
-    uint32_t before = 0, piece[PIECE];
-    for (size_t begin = 0; begin < count; begin += PIECE) {
-        size_t some = count - begin < PIECE ? count - begin : PIECE;
+    enum { CHUNK_VALUES = 1024 };
+    uint32_t before = 0, piece[CHUNK_VALUES];
+    for (size_t begin = 0; begin < count; begin += CHUNK_VALUES) {
+        size_t some = count - begin < CHUNK_VALUES ? count - begin : CHUNK_VALUES;
         const unsigned char *a = from + begin, *b = a + count, *c = b + count, *d = c + count;
         for (size_t i = 0; i < some; i++) {
             uint32_t z =

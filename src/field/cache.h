@@ -14,8 +14,7 @@ enum { CACHE_PATH_BYTES = 1024, CACHE_NAME_BYTES = ABUTI_HEX_BYTES + 16 };
 /* ---- cache_file.c: one file ---- */
 
 typedef struct cache_item {
-    unsigned char
-        key[ABUTI_DIGEST_BYTES]; /* digest of everything that determines the values of the field */
+    unsigned char key[ABUTI_DIGEST_BYTES]; /* of everything that determines the values */
     uint64_t offset, bytes;
 } cache_item;
 

@@ -11,8 +11,7 @@ enum {
     BAND_CELLS = 3,   /* of a sparse field by default */
     MARGIN_CELLS = 2, /* minimum around the mesh */
 };
-#define CELLS_MAX \
-    ((uint64_t)1 << 40) /* Limit on the cells of a grid. Memory limits the stored values. */
+#define CELLS_MAX ((uint64_t)1 << 40) /* of a grid; memory limits the stored values */
 /* Far within the range of floats (1e-38 to 3e38), so that distances and the reciprocal of a cell
  * neither overflow nor underflow. */
 #define COORDINATE_MAX 1e30

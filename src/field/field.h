@@ -27,8 +27,7 @@
 struct abut_field {
     abut_context *context; /* retained */
     atomic_uint holds;     /* reference count: the caller's references and those of worlds */
-    abut_mesh
-        *mesh; /* retained; null if the field was created from a file, values or other fields */
+    abut_mesh *mesh;       /* retained; null unless the field was built from a mesh */
     bool has_digest; /* `digest` is that of the mesh: the mesh is not retained, or the cache needed
                         the digest */
     unsigned char digest[ABUTI_DIGEST_BYTES];
@@ -50,11 +49,9 @@ struct abut_field {
     size_t value_count;
     /* Sparse fields only. */
     uint32_t bricks[3], brick_count;
-    uint32_t first_brick; /* first brick whose values are stored; 0 except in distributed.c, where a
-                             process has some */
-    uint32_t
-        *index;    /* for each brick its number below brick_count; ABUT_NONE if it is not stored */
-    float *coarse; /* values at the corners of bricks, bricks[k] + 1 along axis k */
+    uint32_t first_brick; /* first stored brick; 0 except in distributed.c */
+    uint32_t *index;      /* number of each brick; ABUT_NONE if it is not stored */
+    float *coarse;        /* values at the corners of bricks, bricks[k] + 1 along axis k */
     field_view view; /* pointers into this field for interpolation; set by abuti_field_finish() */
 };
 
@@ -171,8 +168,7 @@ typedef struct field_job {
     const unsigned char *known;
     void (*load)(const void *known_data, const uint32_t begin[3], float *distances);
     const void *known_data;
-    const struct regions_table
-        *table;        /* of the BVH (nearest/regions.h); null = created for this job */
+    const struct regions_table *table; /* of the BVH; null = created for this job */
     bool always_lists; /* for tests: use feature lists also for grids with few cells */
     double from, to;   /* part of the reported progress that this job covers */
 } field_job;

@@ -58,8 +58,7 @@ struct layers_device {
     bool has_solids;
     uint64_t changes;                      /* version of the solids on the device */
     abuti_vector bodies, position_changes; /* layers_body, uint64_t */
-    abuti_vector
-        first_own; /* uint32_t: offset of the own positions of a solid, or LAYERS_NOTHING */
+    abuti_vector first_own; /* uint32_t: offset of own positions, or LAYERS_NOTHING */
     uint32_t chunk_count;
     size_t clean_heads;   /* pixel list heads that are cleared */
     uint32_t slots;       /* table slots per view */

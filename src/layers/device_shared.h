@@ -8,18 +8,16 @@
 #define LAYERS_PROJECT_ITEMS 32 /* work-items of a group that projects one solid */
 #define LAYERS_ITEMS 64         /* work-items of other groups */
 #define LAYERS_CHUNK 64         /* triangles and work-items of a group that draws small triangles */
-#define LAYERS_SMALL \
-    64 /* pixels: shapes with larger bounding rectangles are drawn by whole work-groups, */
-#define LAYERS_PARTS 32      /* at most this many per shape, */
-#define LAYERS_PART_TILES 4  /* each with at least this many tiles */
-#define LAYERS_RAYS 64       /* work-items of a group that traces rays */
-#define LAYERS_STRIPS 4      /* work-groups per tile */
-#define LAYERS_SHORT 64      /* maximum crossings of a ray that is traced on the device */
-#define LAYERS_INSERTED 12   /* crossings that are sorted by insertion */
-#define LAYERS_PIECES 192    /* overlaps of LAYERS_RAYS rays that fit into local memory */
-#define LAYERS_OWN_PIECES 32 /* overlaps of one ray */
-#define LAYERS_FIRSTS \
-    256 /* hash slots for pairs in local memory: a power of two, not below LAYERS_PIECES */
+#define LAYERS_SMALL 64         /* pixels: larger shapes are drawn by work-groups, */
+#define LAYERS_PARTS 32         /* at most this many per shape, */
+#define LAYERS_PART_TILES 4     /* each with at least this many tiles */
+#define LAYERS_RAYS 64          /* work-items of a group that traces rays */
+#define LAYERS_STRIPS 4         /* work-groups per tile */
+#define LAYERS_SHORT 64         /* maximum crossings of a ray that is traced on the device */
+#define LAYERS_INSERTED 12      /* crossings that are sorted by insertion */
+#define LAYERS_PIECES 192       /* overlaps of LAYERS_RAYS rays that fit into local memory */
+#define LAYERS_OWN_PIECES 32    /* overlaps of one ray */
+#define LAYERS_FIRSTS 256       /* slots for pairs: a power of two >= LAYERS_PIECES */
 #define LAYERS_LAST 0xffff
 #define LAYERS_OWNERS 8 /* sums that are added to the table at once */
 #define LAYERS_NOTHING 0xffffffffu

@@ -224,8 +224,7 @@ static void make_triangle_shapes(draw_work *w, uint32_t triangle) {
 typedef struct block_tiles {
     uint32_t block_count, count;
     size_t fragment_count;
-    uint16_t block[RASTER_BLOCKS],
-        of[RASTER_BLOCKS]; /* index of the block, and index of its tile in `tile` */
+    uint16_t block[RASTER_BLOCKS], of[RASTER_BLOCKS]; /* the block, and its index in `tile` */
     uint32_t tile[RASTER_BLOCKS], fragments[RASTER_BLOCKS];
 } block_tiles;
 

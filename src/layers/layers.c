@@ -323,8 +323,7 @@ static abut_status find_or_add_mesh(abut_layers *layers, const abut_mesh *source
     }
     bool reused = layers->first_free_mesh != ABUT_NONE;
     *number = reused ? layers->first_free_mesh : (uint32_t)layers->meshes.count++;
-    layers->first_free_mesh =
-        ABUT_NONE; /* further free entries are found when the table is rebuilt */
+    layers->first_free_mesh = ABUT_NONE; /* others are found when the table is rebuilt */
     meshes[*number] = made;
     insert_mesh(layers, *number);
     return ABUT_OK;

@@ -33,8 +33,7 @@ static double wide_to_double(const layers_wide *w) {
 /* A view with precomputed reciprocals. */
 typedef struct view_units {
     const layers_pass *pass;
-    double pixel, depth,
-        volume; /* parallel views: size of a pixel, of a step of depth, and of a unit of volume */
+    double pixel, depth, volume; /* sizes of units in parallel views */
 } view_units;
 
 static view_units compute_units(const layers_pass *pass) {

@@ -319,8 +319,7 @@ typedef struct patch_order {
     uint32_t begin, count; /* of its members */
     uint32_t first;        /* of its contacts */
     uint32_t other;        /* index of the body */
-    double
-        share; /* weight for the division of the intersection volume: sum of depths times areas */
+    double share;          /* of the intersection volume: sum of depths times areas */
 } patch_order;
 
 static bool patch_after(const void *a, const void *b) {

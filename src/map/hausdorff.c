@@ -36,6 +36,8 @@
 
 #include "geom/closest_shared.h"
 
+#include <assert.h>
+
 enum {
     ADAPTIVE_SPLITS_MAX = 24,
     LEVELS = ADAPTIVE_SPLITS_MAX + 88,   /* 2^-43 of a triangle */
@@ -69,8 +71,8 @@ static double distance_to(const hausdorff *h, vec3 point, uint32_t triangle) {
 
 /* The same for all candidates of a piece. */
 static void distances_to_candidates(const hausdorff *h, const piece *p, vec3 point,
-                                    double d[TRIED]) {
-    for (int c = 0; c < TRIED; c++) {
+                                    double d[HAUSDORFF_CANDIDATES]) {
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++) {
         int same = 0;
         while (p->candidate[same] != p->candidate[c])
             same++;
@@ -84,7 +86,7 @@ static double greatest_of(const double d[3]) {
 
 static double least_at(const piece *p, int corner) {
     double least = p->d[0][corner];
-    for (int c = 1; c < TRIED; c++)
+    for (int c = 1; c < HAUSDORFF_CANDIDATES; c++)
         least = real_min(least, p->d[c][corner]);
     return least;
 }
@@ -92,7 +94,7 @@ static double least_at(const piece *p, int corner) {
 /* An upper bound of the distance of all points of the piece from b. */
 static double bound_of(const hausdorff *h, const piece *p) {
     double bound = INFINITY, side[3];
-    for (int c = 0; c < TRIED; c++)
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
         bound = real_min(bound, greatest_of(p->d[c]));
     for (int i = 0; i < 3; i++)
         side[i] = v3_length(v3_sub(p->corner[(i + 1) % 3], p->corner[i]));
@@ -123,7 +125,7 @@ static piece whole_triangle(const hausdorff *h, uint32_t triangle) {
         p.candidate[i] = h->nearest[index[i]].triangle;
     }
     p.candidate[MIDDLE] = p.candidate[0];
-    for (int c = 0; c < TRIED; c++)
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
         for (int i = 0; i < 3; i++)
             p.d[c][i] = c == i ? h->nearest[index[i]].distance + h->rounding : INFINITY;
     return p;
@@ -131,9 +133,9 @@ static piece whole_triangle(const hausdorff *h, uint32_t triangle) {
 
 static void measure_whole_triangle(const hausdorff *h, piece *p) {
     for (int i = 0; i < 3; i++) {
-        double d[TRIED];
+        double d[HAUSDORFF_CANDIDATES];
         distances_to_candidates(h, p, p->corner[i], d);
-        for (int c = 0; c < TRIED; c++)
+        for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
             p->d[c][i] = d[c];
     }
 }
@@ -186,10 +188,11 @@ static void find_candidate_triangle(const hausdorff *h, finding *found, uint32_t
     raise_lower_bound(h, found, triangle, point, p->level + (c == MIDDLE), &nearest);
     double d[3];
     int same = 0;
-    while (same < TRIED && p->candidate[same] != nearest.triangle)
+    while (same < HAUSDORFF_CANDIDATES && p->candidate[same] != nearest.triangle)
         same++;
     for (int i = 0; i < 3; i++)
-        d[i] = same < TRIED ? p->d[same][i] : distance_to(h, p->corner[i], nearest.triangle);
+        d[i] = same < HAUSDORFF_CANDIDATES ? p->d[same][i]
+                                           : distance_to(h, p->corner[i], nearest.triangle);
     if (c < MIDDLE && greatest_of(p->d[c]) < greatest_of(p->d[MIDDLE])) {
         p->candidate[MIDDLE] = p->candidate[c];
         memcpy(p->d[MIDDLE], p->d[c], sizeof d);
@@ -201,13 +204,13 @@ static void find_candidate_triangle(const hausdorff *h, finding *found, uint32_t
 /* ---- splits ---- */
 
 /* The piece with a new point instead of corner i; `d` are its distances to the candidates. */
-static piece part_of(const piece *p, int i, vec3 point, const double d[TRIED]) {
+static piece part_of(const piece *p, int i, vec3 point, const double d[HAUSDORFF_CANDIDATES]) {
     piece part = *p;
     part.level = p->level + 1;
     part.asked[i] = false;
     part.asked[MIDDLE] = true;
     part.corner[i] = point;
-    for (int c = 0; c < TRIED; c++)
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
         part.d[c][i] = d[c];
     return part;
 }
@@ -267,7 +270,7 @@ static double candidate_change(const piece *p, int i, int j) {
 
 /* Splits a piece into two or three. Returns their number. */
 static uint32_t split_piece(const hausdorff *h, const piece *p, bool is_adaptive, piece parts[3]) {
-    double d[TRIED], most = h->fine, longest = -1, at = 0.5;
+    double d[HAUSDORFF_CANDIDATES], most = h->fine, longest = -1, at = 0.5;
     is_adaptive = is_adaptive && p->level < ADAPTIVE_SPLITS_MAX;
     int edge = -1, long_edge = 0;
     vec3 point;
@@ -321,7 +324,7 @@ static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, pi
     double bound = bound_of(h, p), height;
     vec3 point;
     *covered = COVER_NONE;
-    for (int c = 0; c < TRIED && bound > found->lower + h->tolerance; c++) {
+    for (int c = 0; c < HAUSDORFF_CANDIDATES && bound > found->lower + h->tolerance; c++) {
         if (p->asked[c] || (c == MIDDLE && !is_on_vertices(p)))
             continue;
         find_candidate_triangle(h, found, triangle, p, c, c < MIDDLE ? p->corner[c] : middle_of(p),
@@ -356,6 +359,7 @@ static void refine_triangle(const hausdorff *h, finding *found, uint32_t triangl
             continue;
         if (found->pieces++ % 16 == 0 && abuti_stop(h->context, stage))
             return;
+        assert(used + 3 <= PENDING_PIECES_MAX);
         used += split_piece(h, &p, covered != COVER_TOO_MANY, pending + used);
     }
 }

@@ -5,16 +5,16 @@
 #include "map/map.h"
 
 /* Candidates: one for each of the three corners, and one more. */
-enum { MIDDLE = 3, TRIED };
+enum { MIDDLE = 3, HAUSDORFF_CANDIDATES };
 
 /* A part of a triangle of a. d[c][i] is an upper bound of the distance from corner i to candidate
  * c. Candidate i is the nearest triangle of corner i once it has been queried. */
 typedef struct piece {
     vec3 corner[3];
-    uint32_t candidate[TRIED];
+    uint32_t candidate[HAUSDORFF_CANDIDATES];
     uint32_t level;
-    bool asked[TRIED];
-    double d[TRIED][3];
+    bool asked[HAUSDORFF_CANDIDATES];
+    double d[HAUSDORFF_CANDIDATES][3];
 } piece;
 
 /* Bounds and witness points found so far. */

@@ -116,9 +116,8 @@ struct abut_map {
     abut_map_texel *results; /* of samples */
     const map_backend *backend;
     struct map_device *device; /* of a map on a device */
-    abut_topology
-        *topology;     /* of some state of the mesh; created by the first query for contacts */
-    map_other *others; /* of the last query */
+    abut_topology *topology;   /* of some state of the mesh; created for contacts */
+    map_other *others;         /* of the last query */
     uint32_t other_count;
     abut_reliability reliability;
     double limit;    /* of the last query */

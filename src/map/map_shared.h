@@ -28,8 +28,7 @@ typedef struct map_place {
     word32 corner;         /* 0 to 2 */
     word32 down;           /* 1: the base is on the last row, y = row + height, the apex on `row` */
     float shear;           /* texels along x per texel along y */
-    float reach_x,
-        reach_y; /* half extents of the cell of a sample with this shear, in texels: see atlas.c */
+    float reach_x, reach_y; /* in texels, with this shear: see atlas.c */
 } map_place;
 
 /* The texels of row `row + j`: from *begin up to but not including *end. */

@@ -13,6 +13,7 @@
  */
 #include "map/search.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -37,11 +38,9 @@ typedef struct self_search {
     const abut_bvh *bvh;
     double limit, geodesic;
     uint32_t rings;
-    const uint32_t
-        *parts;      /* of triangles, if those of the same component are excluded; otherwise null */
-    uint32_t *names; /* for each vertex the lowest one with equal coordinates */
-    uint32_t *begin,
-        *faces; /* triangles of a merged vertex: from begin[name] up to begin[name + 1] */
+    const uint32_t *parts;   /* if the component of a sample is excluded; else null */
+    uint32_t *names;         /* for each vertex the lowest one with equal coordinates */
+    uint32_t *begin, *faces; /* triangles of each merged vertex */
     worker *workers;
     uint32_t worker_count;
     size_t from, to; /* ranks of the round */
@@ -198,6 +197,7 @@ static void search_nearest(const worker *w, vec3 point, map_found *found) {
             const bvh_node *node = &bvh->nodes[child];
             f4 distance_sq = map_boxes(&p, node);
             m4 near = f4_less_equal(distance_sq, f4_all(reach_sq));
+            assert(used <= BVH_STACK);
             used += f4_sort(distance_sq, near, node->child, stack + used);
         }
         while (used && !(stack[used - 1].key <= reach_sq))

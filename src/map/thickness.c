@@ -26,6 +26,7 @@
 #include "map/search.h"
 #include "ray/ray.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { TRIANGLES_PER_TASK = 16, TASKS_PER_REPORT = 512, SHRINK_STEPS_MAX = 64 };
@@ -170,6 +171,7 @@ static void shrink_by_traversal(ball *b) {
             const bvh_node *node = &bvh->nodes[child];
             f4 distance_sq = map_boxes(&b->at, node);
             m4 near = f4_less_equal(distance_sq, f4_all(b->reach_sq));
+            assert(used <= BVH_STACK);
             used += f4_sort(distance_sq, near, node->child, stack + used);
         }
         if (!used)

@@ -33,6 +33,8 @@
 
 #include "geom/neighbour_shared.h"
 
+#include <assert.h>
+
 /* The number of pairs with overlapping bounds above which the scheme is not cheaper: some per
  * triangle. A task may find, and compare, an eighth of that. */
 enum { PAIRS_MIN = 1 << 16, PAIRS_PER_TRIANGLE = 16, TASK_DIVISOR = 8 };
@@ -159,6 +161,7 @@ static void find_pairs_below(const pair_search *p, task_share *out, uint32_t nod
         bool open_a =
             !(child_a & TREE_LEAF) &&
             (child_b & TREE_LEAF || longest_side(view, tree, a) >= longest_side(view, ghosts, b));
+        assert(used + 2 <= TREE_STACK);
         for (uint32_t k = 0; k < 2; k++, used++) {
             stack[used][0] = open_a ? child_a + k : a;
             stack[used][1] = open_a ? b : child_b + k;

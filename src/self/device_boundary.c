@@ -8,6 +8,8 @@
 #include "self/boundary_shared.h"
 #include "self/device.h"
 
+#include <assert.h>
+
 enum {
     LISTED_GROUPS = 264,    /* for lists of unknown length: two per compute unit of an H200 suffice,
                                and are not too many on other devices */
@@ -92,6 +94,7 @@ static void list_leaf_order(const view_tree *tree, uint32_t *order) {
             order[count++] = child & ~TREE_LEAF;
             continue;
         }
+        assert(used + 2 <= TREE_STACK);
         stack[used++] = child + 1;
         stack[used++] = child;
     }

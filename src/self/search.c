@@ -23,6 +23,8 @@
  */
 #include "self/self.h"
 
+#include <assert.h>
+
 enum {
     TASK_COUNT = 32,
     PORTIONS_PER_TASK = 32, /* of a task */
@@ -161,6 +163,7 @@ static void traverse_task(void *data, size_t chunk, size_t begin, size_t end) {
                     (node_pair){child[pair.a] & ~TREE_LEAF, child[pair.b] & ~TREE_LEAF};
             else
                 used = open_pair(s, out, pair, out->pending, used);
+            assert(used <= TREE_STACK);
         }
     }
     out->pending_count = used;

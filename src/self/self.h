@@ -271,9 +271,8 @@ abut_status abuti_view_search(abut_self *view, bool complete, const view_limits 
 typedef struct view_step {
     abut_self *view;
     view_limits limits;
-    view_limits
-        of_ghosts; /* the same without a separation, since ghosts are not part of the surface */
-    double extent; /* longest side of the start box, or of the whole step if that is 0 */
+    view_limits of_ghosts; /* the same without a separation */
+    double extent;         /* longest side of the start box, or of the whole step if that is 0 */
     bool start_is_free, follows; /* follows: the start is the end of the previous step */
     bool carries;                /* sets and ghosts remain valid for the next step */
     uint64_t budget;             /* maximum cost of the search by sets; UINT64_MAX = unlimited */

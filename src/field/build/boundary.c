@@ -19,6 +19,7 @@
 #include "field/build/cells.h"
 #include "sign/sign.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define PI 3.14159265358979323846
@@ -247,8 +248,10 @@ double abuti_sign_boundary_change(const sign_boundary *border, vec3 p, double rh
         for (uint32_t i = 0; i < WIDTH; i++)
             if (counted >> i & 1)
                 sum += lane[i];
-            else
+            else {
+                assert(used < STACK_MAX);
                 stack[used++] = (boundary_step){at.level - 1, WIDTH * at.group + i};
+            }
     }
     return factor * sum;
 }
@@ -265,8 +268,10 @@ bool abuti_sign_boundary_intersects(const sign_boundary *border, vec3 lo, vec3 h
                        g->hi[0][i] >= lo.y && g->hi[1][i] >= lo.z;
             if (met && at.level == 0)
                 return true;
-            if (met)
+            if (met) {
+                assert(used < STACK_MAX);
                 stack[used++] = (boundary_step){at.level - 1, WIDTH * at.group + i};
+            }
         }
     }
     return false;

@@ -131,8 +131,7 @@ typedef struct boundary_group {
 typedef struct sign_boundary {
     const bvh_solid *solid;
     boundary_group *groups;
-    uint32_t levels,
-        first[BOUNDARY_LEVELS]; /* level 0 has the edges; the last level is one group */
+    uint32_t levels, first[BOUNDARY_LEVELS]; /* edges first; the last level is one group */
 } sign_boundary;
 
 /* Builds the groups of a mesh with boundary edges. */

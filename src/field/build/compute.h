@@ -43,8 +43,7 @@ typedef struct worker {
     /* the block */
     float values[BLOCK_CELLS];
     regions_winners winners; /* of the sixteen cells that were measured last */
-    uint32_t touching[BLOCK_CELLS],
-        touching_count; /* cells on the surface or within the error bound of it */
+    uint32_t touching[BLOCK_CELLS], touching_count; /* cells that may be on the surface */
     float touching_value[BLOCK_CELLS];
     uint32_t origin[3];
     bvh_hint hint; /* warm start from the previous query in the same cube */

@@ -120,8 +120,7 @@ static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abu
 /* Updates in place, since device memory may not suffice for old and new values. */
 static abut_status update_in_place(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
     bvh_on_device *there = NULL;
-    field_parts
-        *parts; /* created first, so that less can fail after the old values are discarded */
+    field_parts *parts; /* created while the old values are still valid */
     abut_status status = open_device_bvh(bvh, field->there->memory.device, &there);
     status = status ? status : check_device_and_grid(there, &field->grid);
     status = status ? status : abuti_field_parts(there, &parts);

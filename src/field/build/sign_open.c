@@ -32,6 +32,7 @@
 #include "sign/sign.h"
 #include "sign/strips_shared.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define FAST_ERROR 0.021 /* two fast numbers, and rounding */
@@ -192,8 +193,10 @@ static void link_rows(const open_sign_job *o, row_jumps *rows, uint32_t first) {
                 side % 2 ? 1 : UINT32_MAX; /* UINT32_MAX = -1: wraps to a value above the count */
             const uint32_t next = to[0] + rows->count[0] * to[1];
             if (to[0] < rows->count[0] && to[1] < rows->count[1] && !rows->is_known[next] &&
-                link_row(o, rows, row, next))
+                link_row(o, rows, row, next)) {
+                assert(used < ROWS_MAX);
                 stack[used++] = next;
+            }
         }
     }
 }

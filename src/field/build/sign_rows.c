@@ -14,6 +14,7 @@
 #include "bvh/cull.h"
 #include "sign/crossing_shared.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Bound of the rounding error of a few operations on absolute coordinates, relative to the largest.
@@ -184,8 +185,10 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
         const bvh_node *node = &bvh->nodes[next];
         unsigned met = bvh_region_boxes(&region, node);
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-            if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
+            if (met >> slot & 1 && node->child[slot] != ABUT_NONE) {
+                assert(used < BVH_STACK);
                 stack[used++] = node->child[slot];
+            }
     }
     sum_rows(rows);
 }

@@ -1,9 +1,10 @@
-/* Pieces of field files, pressed and expanded.
+/* Lossless compression of the blocks of field files.
  *
- * Neighbours differ little, but the last bits of a float are noise to a compressor that sees bytes.
- * So values are taken as whole numbers, each replaced by its difference from the one before (with
- * the sign in the lowest bit), and then all lowest bytes are written first, then all second ones,
- * and so on: the upper planes are nearly all zeros. Lossless.
+ * Neighbouring values differ little, but the low bits of floats are noise to a compressor that sees
+ * bytes. So values are treated as integers. Each is replaced by its difference from the previous
+ * one, with the sign in the lowest bit. Then the lowest bytes of all values are written first, then
+ * all second bytes, and so on. The upper byte planes are nearly all zeros, which zstd compresses
+ * well.
  */
 #include "field/field.h"
 
@@ -11,9 +12,9 @@
 #include <zstd.h>
 #endif
 
-enum { LEVEL = 1 }; /* 3 gains 1% on a teapot at 128^3 and takes twice as long */
+enum { ZSTD_LEVEL = 1 }; /* zstd level: 3 gains 1% on a teapot at 128^3 and takes twice as long */
 
-bool abuti_block_can_press(void) {
+bool abuti_block_can_compress(void) {
 #ifdef ABUT_HAS_ZSTD
     return true;
 #else
@@ -23,7 +24,7 @@ bool abuti_block_can_press(void) {
 
 #ifdef ABUT_HAS_ZSTD
 
-static void spread4(const unsigned char *from, size_t count, unsigned char *to) {
+static void split_planes_4(const unsigned char *from, size_t count, unsigned char *to) {
     uint32_t before = 0, value;
     for (size_t i = 0; i < count; i++) {
         memcpy(&value, from + 4 * i, sizeof value);
@@ -36,12 +37,13 @@ static void spread4(const unsigned char *from, size_t count, unsigned char *to) 
     }
 }
 
-/* In pieces that stay in the first cache: what compilers turn into vectors, and then the sums. */
-static void gather4(const unsigned char *from, size_t count, unsigned char *to) {
-    enum { PIECE = 1024 };
-    uint32_t before = 0, piece[PIECE];
-    for (size_t begin = 0; begin < count; begin += PIECE) {
-        size_t some = count - begin < PIECE ? count - begin : PIECE;
+/* Works in chunks that fit into the L1 cache: first a loop that compilers vectorise, then the
+ * prefix sums. */
+static void join_planes_4(const unsigned char *from, size_t count, unsigned char *to) {
+    enum { CHUNK_VALUES = 1024 };
+    uint32_t before = 0, piece[CHUNK_VALUES];
+    for (size_t begin = 0; begin < count; begin += CHUNK_VALUES) {
+        size_t some = count - begin < CHUNK_VALUES ? count - begin : CHUNK_VALUES;
         const unsigned char *a = from + begin, *b = a + count, *c = b + count, *d = c + count;
         for (size_t i = 0; i < some; i++) {
             uint32_t z =
@@ -54,7 +56,7 @@ static void gather4(const unsigned char *from, size_t count, unsigned char *to) 
     }
 }
 
-static void spread2(const unsigned char *from, size_t count, unsigned char *to) {
+static void split_planes_2(const unsigned char *from, size_t count, unsigned char *to) {
     uint32_t before = 0;
     uint16_t value;
     for (size_t i = 0; i < count; i++) {
@@ -66,7 +68,7 @@ static void spread2(const unsigned char *from, size_t count, unsigned char *to) 
     }
 }
 
-static void gather2(const unsigned char *from, size_t count, unsigned char *to) {
+static void join_planes_2(const unsigned char *from, size_t count, unsigned char *to) {
     uint32_t before = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t z = (uint32_t)from[i] | (uint32_t)from[count + i] << 8;
@@ -76,13 +78,13 @@ static void gather2(const unsigned char *from, size_t count, unsigned char *to) 
     }
 }
 
-size_t abuti_block_press(const void *from, size_t bytes, size_t element_bytes, void *scratch,
-                         void *to) {
+size_t abuti_block_compress(const void *from, size_t bytes, size_t element_bytes, void *scratch,
+                            void *to) {
     if (element_bytes == 4)
-        spread4(from, bytes / 4, scratch);
+        split_planes_4(from, bytes / 4, scratch);
     else
-        spread2(from, bytes / 2, scratch);
-    size_t got = ZSTD_compress(to, bytes, scratch, bytes, LEVEL);
+        split_planes_2(from, bytes / 2, scratch);
+    size_t got = ZSTD_compress(to, bytes, scratch, bytes, ZSTD_LEVEL);
     return ZSTD_isError(got) || got >= bytes ? 0 : got;
 }
 
@@ -92,16 +94,16 @@ bool abuti_block_expand(const void *from, size_t from_bytes, size_t element_byte
     if (ZSTD_isError(got) || got != bytes)
         return false;
     if (element_bytes == 4)
-        gather4(scratch, bytes / 4, to);
+        join_planes_4(scratch, bytes / 4, to);
     else
-        gather2(scratch, bytes / 2, to);
+        join_planes_2(scratch, bytes / 2, to);
     return true;
 }
 
 #else
 
-size_t abuti_block_press(const void *from, size_t bytes, size_t element_bytes, void *scratch,
-                         void *to) {
+size_t abuti_block_compress(const void *from, size_t bytes, size_t element_bytes, void *scratch,
+                            void *to) {
     (void)from;
     (void)bytes;
     (void)element_bytes;

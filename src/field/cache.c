@@ -1,10 +1,10 @@
-/* Fields that were built before, from disk.
+/* A disk cache of fields.
  *
- * A field is found by what was asked for: the digest of the mesh names the file, and a digest of
- * all that changes values (the grid and the band as they were worked out, so that two ways to ask
- * for the same field find the same one) the field in it. It is then held against the question once
- * more. A cache only ever saves time: what cannot be found, read or believed is told and built, and
- * what cannot be kept is told and given to the caller all the same.
+ * The digest of the mesh names the file. A second digest of everything that determines values
+ * selects the field in it. That digest covers the computed grid and band, so that different options
+ * for the same field find the same entry. A loaded field is compared with the options once more. A
+ * cache only saves time: a field that cannot be found, read or verified is logged and built, and a
+ * field that cannot be stored is logged and returned to the caller.
  */
 #include "field/cache.h"
 
@@ -24,10 +24,11 @@ bool abuti_cache_folder(const char *given, char *folder, size_t bytes) {
     return length > 0 && (size_t)length < bytes - used;
 }
 
-/* ---- where ---- */
+/* ---- location ---- */
 
-static void key_of(const abut_mesh *mesh, const abut_field_options *o, const abut_grid *grid,
-                   double band, unsigned char key[ABUTI_DIGEST_BYTES]) {
+static void compute_field_key(const abut_mesh *mesh, const abut_field_options *o,
+                              const abut_grid *grid, double band,
+                              unsigned char key[ABUTI_DIGEST_BYTES]) {
     const vec3 from = mesh->origin; /* values are rounded relative to it */
     const double lengths[] = {grid->origin.x, grid->origin.y, grid->origin.z, grid->cell,
                               band,           from.x,         from.y,         from.z};
@@ -35,7 +36,7 @@ static void key_of(const abut_mesh *mesh, const abut_field_options *o, const abu
                                 o->layout,      (uint32_t)o->type, (uint32_t)o->sign};
     abuti_digest sum;
     abuti_digest_begin(&sum);
-    abuti_digest_text(&sum, abut_version()); /* another one may round in another way */
+    abuti_digest_text(&sum, abut_version()); /* another version may round differently */
     abuti_digest_add(&sum, lengths, sizeof lengths);
     abuti_digest_add(&sum, numbers, sizeof numbers);
     abuti_digest_end(&sum, key);
@@ -58,15 +59,15 @@ void abuti_cache_file_path(abut_context *context, const char *folder, const unsi
     path[0] = 0;
     if (there || folder[0])
         abuti_log(context, ABUT_LOG_WARNING,
-                  "the folder of the cache has too long a name; nothing is kept");
+                  "the path of the cache folder is too long, so nothing is cached");
 }
 
-/* ---- in ---- */
+/* ---- load ---- */
 
-/* Whether a field is the one that was asked for. The method of signs was chosen by the mesh where
- * it was left open. */
-static bool is_wanted(const abut_field *field, const abut_field_options *o, const abut_grid *grid,
-                      double band) {
+/* Whether a field matches the options. If the options leave the sign method open, the mesh
+ * determines it. */
+static bool matches_options(const abut_field *field, const abut_field_options *o,
+                            const abut_grid *grid, double band) {
     const abut_grid *g = &field->grid;
     return field->layout == o->layout && field->type == o->type &&
            (o->sign == ABUT_SIGN_AUTO || field->sign == o->sign) && field->band == band &&
@@ -85,11 +86,11 @@ static abut_status read_cached_field(const cache_place *place, abut_mesh *mesh,
         return status;
     const cache_item *item = abuti_cache_file_find(&file, place->key);
     if (memcmp(file.mesh, place->mesh, sizeof file.mesh) != 0)
-        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: is that of another mesh", place->path);
+        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: belongs to another mesh", place->path);
     else if (item)
         status = abuti_cache_file_load(&file, item, &made);
-    if (!status && made && !is_wanted(made, o, grid, band))
-        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: has another field in the place of this one",
+    if (!status && made && !matches_options(made, o, grid, band))
+        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: contains a field that does not match its key",
                             place->path);
     abuti_cache_file_close(&file);
     if (status)
@@ -101,15 +102,15 @@ static abut_status read_cached_field(const cache_place *place, abut_mesh *mesh,
     return status;
 }
 
-abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *o, cache_place *place,
-                               abut_field **field) {
+abut_status abuti_cache_load(abut_mesh *mesh, const abut_field_options *o, cache_place *place,
+                             abut_field **field) {
     abut_grid grid;
     double band;
     abut_status status = abuti_field_plan(mesh, o, &grid, &band);
     if (status)
         return status;
     abuti_mesh_digest(mesh, place->mesh);
-    key_of(mesh, o, &grid, band, place->key);
+    compute_field_key(mesh, o, &grid, band, place->key);
     abuti_cache_file_path(mesh->context, o->cache, place->mesh, CACHE_ENDING, place->path);
     if (!place->path[0] || (access(place->path, F_OK) != 0 && errno == ENOENT))
         return ABUT_OK;
@@ -117,19 +118,19 @@ abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *o, cac
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
         return status;
     if (status)
-        abuti_log(mesh->context, ABUT_LOG_WARNING, "the field is built, since the cache is bad: %s",
-                  abut_last_error());
+        abuti_log(mesh->context, ABUT_LOG_WARNING,
+                  "the field is built, since the cache cannot be used: %s", abut_last_error());
     else
-        abuti_system_touch(place->path); /* used now */
+        abuti_system_touch(place->path); /* marks the time of the last use */
     return ABUT_OK;
 }
 
-/* ---- out ---- */
+/* ---- store ---- */
 
-void abuti_cache_keep(const cache_place *place, const abut_field *field) {
+void abuti_cache_store(const cache_place *place, const abut_field *field) {
     if (!place->path[0])
         return;
     if (abuti_cache_file_add(field->context, place->path, place->mesh, place->key, field))
-        abuti_log(field->context, ABUT_LOG_WARNING, "the field is not kept in the cache: %s",
+        abuti_log(field->context, ABUT_LOG_WARNING, "the field is not stored in the cache: %s",
                   abut_last_error());
 }

@@ -1,12 +1,12 @@
-/* A file of the cache: a head with the digest of the mesh, fields one after the other as .abutf
- * files are, and a table of them at the end, which is checked before any of it is believed. What a
- * table points to is checked as every .abutf file is when it is read.
+/* A cache file: a head with the digest of the mesh, fields in the .abutf format one after the
+ * other, and a table of fields at the end. The checksum of the table is verified before it is used.
+ * Each field is verified like an .abutf file when it is read.
  *
- * A file is never changed: a new field means a new file, written beside the old one from all that
- * this holds, and renamed. So readers see the old one or the new one. Writers take turns by a lock
- * on a byte of a file beside it, so that none forgets what another has just added; where a file
- * system has no locks that may happen, and the field is built once more. Only processes of the user
- * can open that file, so that nobody else can keep it locked.
+ * A file is never modified. To add a field, a new file is written beside the old one and renamed,
+ * so readers see the old file or the new one. Writers are serialised by a lock on one byte of a
+ * separate lock file, so that no writer drops a field that another has just added. On a file system
+ * without locks a field may be dropped; it is then built again. Only processes of the same user can
+ * open the lock file, so other users cannot block it.
  */
 #include "field/cache.h"
 
@@ -24,66 +24,68 @@ typedef struct cache_head {
     unsigned char magic[8];
     uint32_t order, version;
     unsigned char mesh[ABUTI_DIGEST_BYTES];
-    uint64_t checksum; /* of all before */
+    uint64_t checksum; /* of all preceding members */
 } cache_head;
 
-/* After the table, at the very end. */
+/* At the end of the file, after the table. */
 typedef struct cache_tail {
     uint64_t count;
-    uint64_t bytes;    /* of the file */
-    uint64_t checksum; /* of the table and all before */
+    uint64_t bytes;    /* size of the file */
+    uint64_t checksum; /* of the table and all preceding members */
 } cache_tail;
 
 _Static_assert(sizeof(cache_head) == 56 && sizeof(cache_item) == 48 && sizeof(cache_tail) == 24,
-               "as in files");
+               "layout of cache files");
 
-/* ---- in ---- */
+/* ---- read ---- */
 
-static abut_status damaged(const abuti_source *source, const char *what) {
+static abut_status fail_damaged(const abuti_source *source, const char *what) {
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: %s", source->name, what);
 }
 
-static abut_status read_at(abuti_source *source, uint64_t offset, void *to, size_t bytes) {
+static abut_status read_bytes_at(abuti_source *source, uint64_t offset, void *to, size_t bytes) {
     abut_status status = abuti_source_seek(source, offset, bytes);
     if (!status && abuti_source_read(source, to, bytes) != bytes)
         status = source->failed ? abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read", source->name)
-                                : damaged(source, "is damaged: it ends too early");
+                                : fail_damaged(source, "is damaged: it ends too early");
     return status;
 }
 
-static abut_status get_head(cache_file *file) {
+static abut_status read_cache_head(cache_file *file) {
     cache_head head;
-    abut_status status = read_at(&file->source, 0, &head, sizeof head);
+    abut_status status = read_bytes_at(&file->source, 0, &head, sizeof head);
     if (status)
         return status;
     if (memcmp(head.magic, MAGIC, sizeof head.magic) != 0)
-        return damaged(&file->source, "is no cache of fields");
+        return fail_damaged(&file->source, "is not a cache file of fields");
     if (head.order != ORDER)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: comes from a machine of the other byte order", file->source.name);
+                          "%s: was written on a machine with the other byte order; remove it",
+                          file->source.name);
     if (head.version > VERSION)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: was written by a newer version of abut (its format is %u, this "
-                          "version knows %d)",
+                          "%s: was written by a newer version of abut (format %u; this version "
+                          "supports up to %d)",
                           file->source.name, head.version, VERSION);
     if (head.version != VERSION ||
         head.checksum != abuti_checksum(&head, offsetof(cache_head, checksum)))
-        return damaged(&file->source, "is damaged: its head is not as it was written");
+        return fail_damaged(&file->source, "is damaged: the checksum of its head does not match");
     memcpy(file->mesh, head.mesh, sizeof file->mesh);
     return ABUT_OK;
 }
 
-/* The table and the tail in one piece. */
-static abut_status get_table(cache_file *file, uint64_t total) {
+/* Reads and verifies the table and the tail. */
+static abut_status read_cache_table(cache_file *file, uint64_t total) {
     cache_tail tail;
     if (total < sizeof(cache_head) + sizeof tail)
-        return damaged(&file->source, "is damaged: it ends too early");
-    abut_status status = read_at(&file->source, total - sizeof tail, &tail, sizeof tail);
+        return fail_damaged(&file->source, "is damaged: it ends too early");
+    abut_status status = read_bytes_at(&file->source, total - sizeof tail, &tail, sizeof tail);
     if (status)
         return status;
     uint64_t room = total - sizeof(cache_head) - sizeof tail;
     if (tail.bytes != total || tail.count > room / sizeof(cache_item))
-        return damaged(&file->source, "is damaged: its end is not as it was written");
+        return fail_damaged(&file->source,
+                            "is damaged: its tail does not match the size of the file");
     size_t bytes = (size_t)tail.count * sizeof(cache_item),
            checked = offsetof(cache_tail, checksum);
     uint64_t end = total - sizeof tail - bytes;
@@ -92,14 +94,16 @@ static abut_status get_table(cache_file *file, uint64_t total) {
         return ABUT_ERROR_MEMORY;
     file->items = (cache_item *)(void *)table;
     file->count = (size_t)tail.count;
-    status = read_at(&file->source, end, table, bytes + checked);
+    status = read_bytes_at(&file->source, end, table, bytes + checked);
     if (!status && abuti_checksum(table, bytes + checked) != tail.checksum)
-        status = damaged(&file->source, "is damaged: its table is not as it was written");
+        status =
+            fail_damaged(&file->source, "is damaged: the checksum of its table does not match");
     for (size_t i = 0; !status && i < file->count; i++) {
         const cache_item *item = &file->items[i];
         if (item->offset < sizeof(cache_head) || item->offset > end ||
             item->bytes > end - item->offset)
-            status = damaged(&file->source, "is damaged: a field is not within it");
+            status = fail_damaged(&file->source,
+                                  "is damaged: its table refers to bytes outside the file");
     }
     return status;
 }
@@ -110,8 +114,8 @@ abut_status abuti_cache_file_open(cache_file *file, abut_context *context, const
     if (status)
         return status;
     uint64_t total = file->source.total;
-    status = get_head(file);
-    status = status ? status : get_table(file, total);
+    status = read_cache_head(file);
+    status = status ? status : read_cache_table(file, total);
     if (status)
         abuti_cache_file_close(file);
     return status;
@@ -136,7 +140,7 @@ abut_status abuti_cache_file_load(cache_file *file, const cache_item *item, abut
     abut_status status = abuti_source_seek(&file->source, item->offset, item->bytes);
     status = status ? status : abuti_field_restore(&file->source, file->source.name, &made);
     if (!status && (!abuti_field_digest(made, mesh) || memcmp(mesh, file->mesh, sizeof mesh) != 0))
-        status = damaged(&file->source, "is damaged: it has a field of another mesh");
+        status = fail_damaged(&file->source, "is damaged: it contains a field of another mesh");
     if (status)
         abut_field_destroy(made);
     else
@@ -144,22 +148,24 @@ abut_status abuti_cache_file_load(cache_file *file, const cache_item *item, abut
     return status;
 }
 
-abut_status abuti_cache_file_peek(cache_file *file, const cache_item *item, abut_field_info *info) {
+abut_status abuti_cache_file_load_info(cache_file *file, const cache_item *item,
+                                       abut_field_info *info) {
     abut_status status = abuti_source_seek(&file->source, item->offset, item->bytes);
-    return status ? status : abuti_field_peek(&file->source, file->source.name, info);
+    return status ? status : abuti_field_restore_info(&file->source, file->source.name, info);
 }
 
-/* ---- out ---- */
+/* ---- write ---- */
 
-/* The lock of a mesh is one byte of a file for all. A process does not shut out itself, and closing
- * the file once gives up all its locks: so its threads take turns by a flag. */
-typedef struct turn {
+/* Serialises writers. The lock of a mesh is one byte of a lock file that all meshes share. POSIX
+ * locks do not exclude threads of the same process, and closing the file once releases all locks of
+ * the process, so threads are serialised by a flag. */
+typedef struct writer_lock {
     int descriptor;
-} turn;
+} writer_lock;
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-static void turn_begin(turn *t, const char *path, const unsigned char *mesh) {
+static void writer_lock_acquire(writer_lock *t, const char *path, const unsigned char *mesh) {
     char name[CACHE_PATH_BYTES + 16];
     const char *slash = strrchr(path, '/');
     const struct timespec moment = {0, 1000000};
@@ -172,15 +178,15 @@ static void turn_begin(turn *t, const char *path, const unsigned char *mesh) {
     abuti_system_lock(t->descriptor, (uint64_t)mesh[0] << 16 | (uint64_t)mesh[1] << 8 | mesh[2]);
 }
 
-static void turn_end(turn *t) {
+static void writer_lock_release(writer_lock *t) {
     if (t->descriptor >= 0)
         close(t->descriptor);
     atomic_flag_clear(&busy);
 }
 
-/* Copies a field of the old file; false where that cannot be read any more, and what was written of
- * it is of no use. */
-static bool copy(cache_file *from, const cache_item *item, abuti_sink *sink) {
+/* Copies a field of the old file. Returns false if it can no longer be read; the bytes written for
+ * it are then unused. */
+static bool copy_stored_field(cache_file *from, const cache_item *item, abuti_sink *sink) {
     uint64_t left = item->bytes;
     if (abuti_source_seek(&from->source, item->offset, item->bytes))
         return false;
@@ -195,30 +201,31 @@ static bool copy(cache_file *from, const cache_item *item, abuti_sink *sink) {
     return true;
 }
 
-static uint64_t offset_of(abuti_sink *sink) {
+static uint64_t current_offset(abuti_sink *sink) {
     off_t at = sink->error ? 0 : ftello(sink->file);
     return at > 0 ? (uint64_t)at : 0;
 }
 
-/* All but the head; `items` has room for one more than the old file has. */
-static abut_status put_fields(abuti_sink *sink, cache_file *old, const unsigned char *key,
-                              const abut_field *field, cache_item *items) {
+/* Writes everything after the head. `items` has space for two more than the old file has: the new
+ * field and the tail. */
+static abut_status write_fields(abuti_sink *sink, cache_file *old, const unsigned char *key,
+                                const abut_field *field, cache_item *items) {
     size_t count = 0;
     for (size_t i = 0; i < old->count; i++) {
-        uint64_t at = offset_of(sink);
+        uint64_t at = current_offset(sink);
         if (memcmp(old->items[i].key, key, ABUTI_DIGEST_BYTES) == 0 ||
-            !copy(old, &old->items[i], sink))
+            !copy_stored_field(old, &old->items[i], sink))
             continue;
         items[count] = old->items[i];
         items[count++].offset = at;
     }
     cache_item *last = &items[count++];
     memcpy(last->key, key, sizeof last->key);
-    last->offset = offset_of(sink);
+    last->offset = current_offset(sink);
     abut_status status = abuti_field_save(field, sink, false);
     if (status)
         return status;
-    uint64_t end = offset_of(sink);
+    uint64_t end = current_offset(sink);
     last->bytes = end - last->offset;
     cache_tail tail = {.count = count, .bytes = end + count * sizeof *items + sizeof(cache_tail)};
     memcpy(items + count, &tail, offsetof(cache_tail, checksum));
@@ -228,10 +235,12 @@ static abut_status put_fields(abuti_sink *sink, cache_file *old, const unsigned 
     return ABUT_OK;
 }
 
-static abut_status put_file(abut_context *context, const char *path, const unsigned char *mesh,
-                            const unsigned char *key, const abut_field *field, cache_file *old) {
+static abut_status write_cache_file(abut_context *context, const char *path,
+                                    const unsigned char *mesh, const unsigned char *key,
+                                    const abut_field *field, cache_file *old) {
     abuti_sink sink;
-    cache_item *items = abuti_allocate(context, old->count + 2, sizeof *items); /* and the tail */
+    cache_item *items =
+        abuti_allocate(context, old->count + 2, sizeof *items); /* the new field and the tail */
     abut_status status = items ? abuti_sink_open_own(&sink, context, path) : ABUT_ERROR_MEMORY;
     if (!status) {
         cache_head head = {.order = ORDER, .version = VERSION};
@@ -239,7 +248,7 @@ static abut_status put_file(abut_context *context, const char *path, const unsig
         memcpy(head.mesh, mesh, sizeof head.mesh);
         head.checksum = abuti_checksum(&head, offsetof(cache_head, checksum));
         abuti_sink_write(&sink, &head, sizeof head);
-        status = put_fields(&sink, old, key, field, items);
+        status = write_fields(&sink, old, key, field, items);
         if (status)
             abuti_sink_discard(&sink);
         else
@@ -252,14 +261,14 @@ static abut_status put_file(abut_context *context, const char *path, const unsig
 abut_status abuti_cache_file_add(abut_context *context, const char *path, const unsigned char *mesh,
                                  const unsigned char *key, const abut_field *field) {
     cache_file old = {.count = 0};
-    turn t;
-    turn_begin(&t, path, mesh);
+    writer_lock t;
+    writer_lock_acquire(&t, path, mesh);
     bool open = access(path, F_OK) == 0 && !abuti_cache_file_open(&old, context, path);
     if (!open || memcmp(old.mesh, mesh, sizeof old.mesh) != 0)
         old.count = 0;
-    abut_status status = put_file(context, path, mesh, key, field, &old);
+    abut_status status = write_cache_file(context, path, mesh, key, field, &old);
     if (open)
         abuti_cache_file_close(&old);
-    turn_end(&t);
+    writer_lock_release(&t);
     return status;
 }

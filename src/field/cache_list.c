@@ -1,4 +1,4 @@
-/* What a folder of the cache holds, for people who look after it. */
+/* Listing, verifying and clearing the files of a cache folder. */
 #include "field/cache.h"
 
 #include "base/system.h"
@@ -8,7 +8,7 @@
 
 typedef struct listing {
     abut_context *context;
-    bool verify, ended; /* `ended` by the visitor */
+    bool verify, ended; /* `ended`: the visitor has stopped the listing */
     abut_field_cache_visit *visit;
     void *user;
 } listing;
@@ -17,12 +17,13 @@ static abut_status open_folder(const char *function, const char *given, char *fo
                                DIR **opened) {
     *opened = NULL;
     if (!given)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: folder is null; \"\" is the user's own",
-                          function);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: folder is null; use \"\" for the user's own cache folder", function);
     if (!abuti_cache_folder(given, folder, CACHE_PATH_BYTES)) {
         if (!given[0])
-            return ABUT_OK; /* there is no cache */
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the name of the folder is too long", function);
+            return ABUT_OK; /* without a folder there is no cache */
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: folder is too long; use a shorter path",
+                          function);
     }
     *opened = opendir(folder);
     if (!*opened && errno != ENOENT)
@@ -32,12 +33,12 @@ static abut_status open_folder(const char *function, const char *given, char *fo
 
 /* ---- list and verify ---- */
 
-static int by_name(const void *a, const void *b) {
+static int compare_names(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
-/* Names first, since files may come and go meanwhile. */
-static abut_status collect(cache_names *n, DIR *folder, const char *ending) {
+/* Collects all names before files are opened, since files may be added or removed meanwhile. */
+static abut_status collect_names(cache_names *n, DIR *folder, const char *ending) {
     size_t room = 0;
     for (struct dirent *entry; (entry = readdir(folder));)
         room += abuti_folder_is_name(entry->d_name, ending);
@@ -48,7 +49,7 @@ static abut_status collect(cache_names *n, DIR *folder, const char *ending) {
     for (struct dirent *entry; n->count < room && (entry = readdir(folder));)
         if (abuti_folder_is_name(entry->d_name, ending))
             strcpy(n->names[n->count++], entry->d_name);
-    qsort(n->names, n->count, sizeof *n->names, by_name);
+    qsort(n->names, n->count, sizeof *n->names, compare_names);
     return ABUT_OK;
 }
 
@@ -61,18 +62,18 @@ abut_status abuti_cache_names(const char *function, abut_context *context, const
     abut_status status = open_folder(function, folder, names->folder, &opened);
     if (status || !opened)
         return status;
-    status = collect(names, opened, ending);
+    status = collect_names(names, opened, ending);
     closedir(opened);
     return status;
 }
 
-/* A field of a file. */
+/* Visits a field of a file. */
 static abut_status list_item(listing *l, cache_file *file, const cache_item *item,
                              abut_field_cache_entry *entry) {
     char problem[1024];
     abut_field *field = NULL;
     entry->info = abut_field_info_default();
-    abut_status status = abuti_cache_file_peek(file, item, &entry->info);
+    abut_status status = abuti_cache_file_load_info(file, item, &entry->info);
     if (!status && l->verify)
         status = abuti_cache_file_load(file, item, &field);
     if (status == ABUT_ERROR_MEMORY || status == ABUT_ERROR_CANCELLED)
@@ -93,7 +94,7 @@ static abut_status list_file(listing *l, const char *folder, const char *name) {
     struct stat about;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (abuti_system_stat(ABUTI_NO_FOLDER, path, &about) != 0)
-        return ABUT_OK; /* removed meanwhile */
+        return ABUT_OK; /* was removed meanwhile */
     abut_field_cache_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.path = path;
@@ -115,7 +116,7 @@ static abut_status list_file(listing *l, const char *folder, const char *name) {
     return status;
 }
 
-static abut_status list(const char *function, const char *folder, listing *l) {
+static abut_status list_folder(const char *function, const char *folder, listing *l) {
     cache_names files;
     if (!l->visit)
         return abuti_null(function, "visit");
@@ -129,7 +130,7 @@ static abut_status list(const char *function, const char *folder, listing *l) {
 abut_status abut_field_cache_list(abut_context *context, const char *folder,
                                   abut_field_cache_visit *visit, void *user) {
     listing l = {.context = abuti_context_of(context), .visit = visit, .user = user};
-    return list("abut_field_cache_list", folder, &l);
+    return list_folder("abut_field_cache_list", folder, &l);
 }
 
 abut_status abut_field_cache_verify(abut_context *context, const char *folder,
@@ -138,7 +139,7 @@ abut_status abut_field_cache_verify(abut_context *context, const char *folder,
                  .visit = visit,
                  .user = user,
                  .verify = true};
-    return list("abut_field_cache_verify", folder, &l);
+    return list_folder("abut_field_cache_verify", folder, &l);
 }
 
 /* ---- clear ---- */

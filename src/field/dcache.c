@@ -1,10 +1,9 @@
-/* The text of distance fields that Sundholm's implementation keeps (.dcache; "Distance Fields
- * Accelerated with OpenCL", 2010, section 6.2.6), read.
+/* Reader for the text format of distance fields of Sundholm (2010, section 6.2.6), .dcache.
  *
- * DISTCACHE, the number of cells, those along each axis, field and grid thickness, the distances,
- * the number of sampling points, and a point and its normal for each; once for every field. Where
- * the grid lies is not in there, so the caller tells. Distances are taken with x fastest. Sampling
- * points are read over.
+ * For each field: DISTCACHE, the number of cells, the cells along each axis, field thickness and
+ * grid thickness, the distances, the number of sampling points, and a point and its normal for
+ * each. The file has no position and size of the grid, so the caller gives them. Distances are read
+ * with x fastest. Sampling points are skipped.
  */
 #include "field/field.h"
 
@@ -12,27 +11,27 @@
 
 typedef struct dcache_head {
     int64_t cells, count[3];
-    double thickness[2]; /* of the field, of the grid */
+    double thickness[2]; /* of the field and of the grid */
 } dcache_head;
 
-static abut_status next_word(abuti_reader *reader, const char *where) {
+static abut_status skip_to_word(abuti_reader *reader, const char *where) {
     return abuti_text_space(reader) ? ABUT_OK : abuti_read_fail_end(reader, where);
 }
 
-static abut_status whole(abuti_reader *reader, const char *what, int64_t *value) {
-    abut_status status = next_word(reader, "in the head of a field");
-    status = status ? status : abuti_text_integer(reader, what, value);
+static abut_status read_count(abuti_reader *reader, const char *what, int64_t *value) {
+    abut_status status = skip_to_word(reader, "in the head of a field");
+    status = status ? status : abuti_text_whole(reader, what, value);
     if (!status && *value < 0)
-        status = abuti_read_fail(reader, "%s is below 0", what);
+        status = abuti_read_fail(reader, "%s is negative", what);
     return status;
 }
 
-static abut_status number(abuti_reader *reader, const char *what, double *value) {
-    abut_status status = next_word(reader, what);
+static abut_status read_number(abuti_reader *reader, const char *what, double *value) {
+    abut_status status = skip_to_word(reader, what);
     return status ? status : abuti_text_number(reader, what, value);
 }
 
-static abut_status read_head(abuti_reader *reader, dcache_head *h) {
+static abut_status read_dcache_head(abuti_reader *reader, dcache_head *h) {
     static const char *const sides[] = {"the width of the grid", "the height of the grid",
                                         "the depth of the grid"};
     const char *word;
@@ -41,11 +40,11 @@ static abut_status read_head(abuti_reader *reader, dcache_head *h) {
         return abuti_read_fail(reader, "a field must begin with DISTCACHE");
     if (abuti_text_blanks(reader, false) && abuti_text_peek(reader) == '%')
         abuti_text_skip_line(reader);
-    abut_status status = whole(reader, "the number of cells", &h->cells);
+    abut_status status = read_count(reader, "the number of cells", &h->cells);
     for (int axis = 0; axis < 3 && !status; axis++)
-        status = whole(reader, sides[axis], &h->count[axis]);
-    status = status ? status : number(reader, "the field thickness", &h->thickness[0]);
-    status = status ? status : number(reader, "the grid thickness", &h->thickness[1]);
+        status = read_count(reader, sides[axis], &h->count[axis]);
+    status = status ? status : read_number(reader, "the field thickness", &h->thickness[0]);
+    status = status ? status : read_number(reader, "the grid thickness", &h->thickness[1]);
     if (status)
         return status;
     for (int axis = 0; axis < 3; axis++)
@@ -57,20 +56,21 @@ static abut_status read_head(abuti_reader *reader, dcache_head *h) {
     double all = (double)h->count[0] * (double)h->count[1] * (double)h->count[2];
     if ((double)h->cells != all)
         return abuti_read_fail(reader,
-                               "%lld cells of %.0f have a value; fields that leave cells out do "
-                               "not tell which, and cannot be read",
+                               "%lld of %.0f cells have a value; the format does not say which, so "
+                               "only complete fields can be read",
                                (long long)h->cells, all);
-    if (all > (double)(abuti_read_left(reader) / 2 + 1)) /* a digit and a blank each */
-        return abuti_read_fail_end(reader, "before all cells could have a value");
+    if (all > (double)(abuti_read_left(reader) / 2 +
+                       1)) /* each value needs at least a digit and a blank */
+        return abuti_read_fail_end(reader, "before the values of all cells");
     return ABUT_OK;
 }
 
-/* `values` null: read over them. */
+/* If `values` is null, skips them. */
 static abut_status read_values(abuti_reader *reader, const dcache_head *h, float *values) {
     abut_status status = ABUT_OK;
     for (int64_t i = 0; i < h->cells && !status; i++) {
         double value;
-        status = number(reader, "a distance", &value);
+        status = read_number(reader, "a distance", &value);
         if (!status && !(value >= -(double)FLT_MAX && value <= (double)FLT_MAX))
             status = abuti_read_fail(reader, "a distance must be finite");
         if (!status && values)
@@ -82,11 +82,11 @@ static abut_status read_values(abuti_reader *reader, const dcache_head *h, float
 
 static abut_status skip_samples(abuti_reader *reader) {
     int64_t count = 0;
-    abut_status status = whole(reader, "the number of sampling points", &count);
+    abut_status status = read_count(reader, "the number of sampling points", &count);
     for (int64_t i = 0; i < count && !status; i++)
         for (int k = 0; k < 6 && !status; k++) {
             double value;
-            status = number(reader, "a coordinate of a sampling point", &value);
+            status = read_number(reader, "a coordinate of a sampling point", &value);
         }
     return status;
 }
@@ -96,15 +96,15 @@ static abut_status read_field(abuti_reader *reader, const abut_field_read_option
     dcache_head h;
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < options->number && !status; i++) {
-        status = read_head(reader, &h);
+        status = read_dcache_head(reader, &h);
         status = status ? status : read_values(reader, &h, NULL);
         status = status ? status : skip_samples(reader);
         if (!status && !abuti_text_space(reader))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: has %u fields; there is none of number %u, counted from 0",
+                                "%s: has %u fields; options->number is %u, counted from 0",
                                 reader->name, i + 1, options->number);
     }
-    status = status ? status : read_head(reader, &h);
+    status = status ? status : read_dcache_head(reader, &h);
     if (status)
         return status;
     field->grid.origin = options->origin;

@@ -1,11 +1,11 @@
-/* Fields whose values are on a device: how they come to the CPU, and how others get there. */
+/* Transfer of field values between a device and the CPU. */
 #include "field/field.h"
 
 #include <sched.h>
 
-/* ---- to the CPU ---- */
+/* ---- download ---- */
 
-static abut_status fetch(const abut_field *field, float **values) {
+static abut_status download_values(const abut_field *field, float **values) {
     float *made = abuti_allocate(field->context, field->value_count, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
@@ -18,29 +18,29 @@ static abut_status fetch(const abut_field *field, float **values) {
     return status;
 }
 
-abut_status abuti_field_check(const abut_field *field) {
+abut_status abuti_field_check_valid(const abut_field *field) {
     return field->broken ? abuti_fail(ABUT_ERROR_DEVICE,
-                                      "the values of the field are lost, since an update of them "
-                                      "on %s broke off; update it again",
+                                      "the values of the field are invalid, since an update on %s "
+                                      "failed; update the field again",
                                       field->there->memory.device->info.name)
                          : ABUT_OK;
 }
 
-abut_status abuti_field_bring(const abut_field *field) {
+abut_status abuti_field_download(const abut_field *field) {
     abut_field *to = (abut_field *)(uintptr_t)field;
     float *values;
-    abut_status status = abuti_field_check(field);
+    abut_status status = abuti_field_check_valid(field);
     if (status)
         return status;
     for (;;) {
         int none = FIELD_HOST_NONE;
-        if (atomic_compare_exchange_weak(&to->host, &none, FIELD_HOST_COMING))
+        if (atomic_compare_exchange_weak(&to->host, &none, FIELD_HOST_DOWNLOADING))
             break;
-        if (none == FIELD_HOST_READY) /* another thread was faster */
+        if (none == FIELD_HOST_READY) /* another thread has downloaded the values */
             return ABUT_OK;
         sched_yield();
     }
-    status = fetch(field, &values);
+    status = download_values(field, &values);
     if (!status) {
         to->values = values;
         to->view.floats = values;
@@ -49,18 +49,18 @@ abut_status abuti_field_bring(const abut_field *field) {
     return status;
 }
 
-void abuti_field_forget(abut_field *field) {
+void abuti_field_invalidate_host(abut_field *field) {
     abuti_release(field->context, field->values);
     field->values = NULL;
     field->view.floats = NULL;
     atomic_store(&field->host, FIELD_HOST_NONE);
 }
 
-/* ---- to a device ---- */
+/* ---- upload ---- */
 
-abut_status abuti_field_send(abut_field *field, abut_device *device) {
+abut_status abuti_field_upload(abut_field *field, abut_device *device) {
     size_t bytes = field->value_count * sizeof(float);
-    if (!field_can_stay(field))
+    if (!field_can_stay_on_device(field))
         return ABUT_OK;
     abut_status status = abut_buffer_create(device, bytes, &field->there);
     status = status ? status : abut_buffer_write(field->there, 0, field->values, bytes);

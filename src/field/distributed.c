@@ -1,31 +1,33 @@
-/* One sparse field by several processes that write one file.
+/* One sparse field, built by several processes that write one file.
  *
- * Problem: a field that takes one machine too long, as the very bytes that one process would write.
- * Method: values are floats of exact distances, so it does not matter who computes what; all that
- * is left is to divide the work and to know where in the file each part stands.
- *  1. Corners of bricks: blocks of 8 x 8 x 8 corners, a run of blocks a process; all get all.
- *  2. Bricks: each process numbers all of them, which takes little.
- *  3. Values: the file has them in blocks of 256 KiB, in the order of the bricks. A process owns a
- *     run of blocks, and computes all bricks that have a part there: at its two ends some that
- *     another has as well. Runs are equally long, so that all have as many bricks to compute.
- *  4. Blocks get smaller by compression, so lengths are told to all, and each adds up what stands
- *     before its own.
- * Each process holds the mesh, its hierarchy and features, the index and all corners (8 bytes for
- * each place of a brick), and its part of the values.
- * Guarantee: the bytes of abut_field_write(), for any number of processes. What fails in one fails
- * in all: before each exchange all tell how they fared.
+ * Problem: a field that is too large for one machine, with the same bytes in the file as from one
+ * process. Method: values are floats of exact distances, so they do not depend on the process. The
+ * work is divided, and each process computes the position of its part in the file.
+ *   1. Corners of bricks: blocks of 8 x 8 x 8 corners, a range of blocks for each process. All
+ *      processes receive all corners.
+ *   2. Bricks: each process numbers all of them, which is fast.
+ *   3. Values: the file stores them in blocks of 256 KiB, in the order of bricks. A process owns
+ *      a range of blocks and computes all bricks that have a part in them. Bricks at the two ends
+ *      are computed by two processes. Ranges have equal lengths, and so equal numbers of bricks.
+ *   4. Compressed blocks have different sizes. All processes exchange them, and each sums up the
+ *      sizes before its own.
+ *
+ * Each process holds the mesh, its BVH and features, the index and all corners (8 bytes for each
+ * brick of the grid), and its part of the values. Guarantee: the bytes of abut_field_write(), for
+ * any number of processes. A failure of one process fails all: before each exchange they exchange
+ * their status.
  */
 #include "field/field.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { WORDS = 252, PIECE = 64 << 20, TEAM_MAX = 1 << 20 };
+enum { MESSAGE_BYTES = 252, CHUNK_BYTES = 64 << 20, TEAM_MAX = 1 << 20 };
 
-/* How a process fared. */
+/* Status and error message of a process. */
 typedef struct outcome {
     int32_t status;
-    char words[WORDS];
+    char message[MESSAGE_BYTES];
 } outcome;
 
 typedef struct team {
@@ -34,37 +36,36 @@ typedef struct team {
     abut_bvh *bvh;
     abut_field *field;
     void *work;
-    uint64_t *sizes;                      /* room for a number a process */
-    outcome *outcomes;                    /* one a process */
+    uint64_t *sizes;                      /* one per process */
+    outcome *outcomes;                    /* one per process */
     unsigned char *stored[SECTION_COUNT]; /* blocks of this process as they are in the file */
     uint64_t stored_bytes[SECTION_COUNT];
 } team;
 
-/* Where the share of a process begins, of things in a row. */
+/* The first of the `count` elements that belong to a process; elements are divided evenly. */
 static uint64_t share_begin(const abut_field_team *with, uint64_t count, uint32_t rank) {
     return count / with->count * rank + count % with->count * rank / with->count;
 }
 
 /* ---- exchange ---- */
 
-static abut_status lost(void) {
-    return abuti_fail(ABUT_ERROR_FILE,
-                      "abut_field_write_distributed: the processes of the team could not "
-                      "exchange what they have; the field is not complete");
+static abut_status fail_exchange(void) {
+    return abuti_fail(ABUT_ERROR_FILE, "abut_field_write_distributed: the exchange of data between "
+                                       "the processes failed, so the field is incomplete");
 }
 
-/* Gives as many bytes of each process to all. */
+/* Gathers the same number of bytes from each process in all processes. */
 static abut_status gather_equal(team *t, const void *own, size_t bytes, void *all) {
     for (uint32_t i = 0; i < t->with->count; i++)
         t->sizes[i] = bytes;
-    return t->with->gather(t->with->user, own, t->sizes, all) ? ABUT_OK : lost();
+    return t->with->gather(t->with->user, own, t->sizes, all) ? ABUT_OK : fail_exchange();
 }
 
-/* The first failure of any process, in all of them. Everyone comes here equally often. */
-static abut_status agree(team *t, abut_status status) {
+/* Returns the first failure of any process, in all of them. Collective. */
+static abut_status exchange_status(team *t, abut_status status) {
     outcome own = {.status = (int32_t)status};
     if (status)
-        snprintf(own.words, sizeof own.words, "%s", abut_last_error());
+        snprintf(own.message, sizeof own.message, "%s", abut_last_error());
     abut_status sent = gather_equal(t, &own, sizeof own, t->outcomes);
     if (sent)
         return status ? status : sent;
@@ -74,14 +75,15 @@ static abut_status agree(team *t, abut_status status) {
             return status;
         if (o->status)
             return abuti_fail((abut_status)o->status, "process %u of %u: %.*s", i, t->with->count,
-                              WORDS, o->words);
+                              MESSAGE_BYTES, o->message);
     }
     return ABUT_OK;
 }
 
 /* ---- corners ---- */
 
-static void put_packed(void *data, size_t at, const uint32_t begin[3], const float *values) {
+static void store_packed_block(void *data, size_t at, const uint32_t begin[3],
+                               const float *values) {
     (void)begin;
     memcpy((float *)data + at * BLOCK_CELLS, values, BLOCK_CELLS * sizeof *values);
 }
@@ -101,7 +103,7 @@ static abut_status compute_corners(team *t, const uint32_t blocks[3], uint32_t f
                      .wanted = wanted,
                      .wanted_count = count,
                      .table = t->work,
-                     .put = put_packed,
+                     .store = store_packed_block,
                      .data = packed,
                      .to = 0.2};
     abut_status status = count ? abuti_field_compute(&job) : ABUT_OK;
@@ -109,8 +111,9 @@ static abut_status compute_corners(team *t, const uint32_t blocks[3], uint32_t f
     return status;
 }
 
-/* Cells of blocks beyond the grid are whatever, also in what is sent. */
-static abut_status find_corners(team *t, abut_status status) {
+/* Computes the corners of all processes. Values of cells beyond the grid are undefined, also in
+ * exchanged data. */
+static abut_status compute_all_corners(team *t, abut_status status) {
     uint32_t blocks[3];
     for (int k = 0; k < 3; k++)
         blocks[k] = (t->field->bricks[k] + 1 + FIELD_BRICK - 1) / FIELD_BRICK;
@@ -126,17 +129,17 @@ static abut_status find_corners(team *t, abut_status status) {
         status = own && packed ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     status = status ? status : compute_corners(t, blocks, (uint32_t)first, (uint32_t)count, own);
-    status = agree(t, status);
+    status = exchange_status(t, status);
     for (uint32_t i = 0; i < t->with->count && !status; i++)
         t->sizes[i] =
             (share_begin(t->with, all, i + 1) - share_begin(t->with, all, i)) * (uint64_t)bytes;
     if (!status && !t->with->gather(t->with->user, own, t->sizes, packed))
-        status = lost();
+        status = fail_exchange();
     for (uint64_t i = 0; i < all && !status; i++) {
         const uint32_t begin[3] = {(uint32_t)(i % blocks[0]) * FIELD_BRICK,
                                    (uint32_t)(i / blocks[0] % blocks[1]) * FIELD_BRICK,
                                    (uint32_t)(i / blocks[0] / blocks[1]) * FIELD_BRICK};
-        abuti_field_put_corners(t->field, begin, packed + i * BLOCK_CELLS);
+        abuti_field_store_corners(t->field, begin, packed + i * BLOCK_CELLS);
     }
     ABUTI_RELEASE(t->context, own, packed);
     return status;
@@ -144,8 +147,8 @@ static abut_status find_corners(team *t, abut_status status) {
 
 /* ---- values ---- */
 
-/* The run of blocks of a section that a process owns. */
-static void run_of(const team *t, field_section section, uint64_t *begin, uint64_t *end) {
+/* The range of blocks of a section that a process owns. */
+static void range_of_blocks(const team *t, field_section section, uint64_t *begin, uint64_t *end) {
     const uint64_t bytes = abuti_field_section_bytes(t->field, section),
                    blocks = bytes / FIELD_FILE_BLOCK + (bytes % FIELD_FILE_BLOCK != 0);
     *begin = share_begin(t->with, blocks, t->with->rank);
@@ -153,7 +156,7 @@ static void run_of(const team *t, field_section section, uint64_t *begin, uint64
 }
 
 /* Computes the bricks that have a part in the blocks of this process. */
-static abut_status find_values(team *t) {
+static abut_status compute_own_bricks(team *t) {
     abut_field *field = t->field;
     const uint64_t brick = FIELD_VALUES * field_value_bytes(field);
     double reach = 0;
@@ -161,12 +164,12 @@ static abut_status find_values(team *t) {
     abut_status status = abuti_field_number_bricks(field, &reach);
     if (status)
         return status;
-    run_of(t, SECTION_VALUES, &begin, &end);
+    range_of_blocks(t, SECTION_VALUES, &begin, &end);
     uint64_t first = begin * FIELD_FILE_BLOCK / brick,
              last = (end * FIELD_FILE_BLOCK + brick - 1) / brick;
     last = last < field->brick_count ? last : field->brick_count;
     first = begin < end ? first : last;
-    status = abuti_field_hold_bricks(field, (uint32_t)first, (uint32_t)(last - first));
+    status = abuti_field_reserve_bricks(field, (uint32_t)first, (uint32_t)(last - first));
     if (!status && last > first)
         status = abuti_field_on_cpu.bricks(field, t->bvh, t->work, reach);
     if (!status)
@@ -174,12 +177,12 @@ static abut_status find_values(team *t) {
     return status;
 }
 
-static abut_status store(team *t, bool plain) {
+static abut_status compress_own_blocks(team *t, bool plain) {
     abut_status status = ABUT_OK;
     for (int s = 0; s < SECTION_COUNT && !status; s++) {
         uint64_t begin, end;
         size_t used = 0;
-        run_of(t, (field_section)s, &begin, &end);
+        range_of_blocks(t, (field_section)s, &begin, &end);
         t->stored[s] = abuti_allocate(t->context, (size_t)(end - begin),
                                       FIELD_FILE_BLOCK_HEAD + FIELD_FILE_BLOCK);
         status = t->stored[s] ? abuti_field_save_blocks(t->field, (field_section)s, plain, begin,
@@ -192,12 +195,12 @@ static abut_status store(team *t, bool plain) {
 
 /* ---- the file ---- */
 
-/* Writes in pieces, of which all processes have as many. */
-static bool write_all(team *t, uint64_t offset, const unsigned char *data, uint64_t bytes,
-                      uint64_t most) {
+/* Writes in chunks. All processes write the same number of chunks, since writing is collective. */
+static bool write_collectively(team *t, uint64_t offset, const unsigned char *data, uint64_t bytes,
+                               uint64_t most) {
     bool fine = true;
-    for (uint64_t at = 0; at < most; at += PIECE) {
-        uint64_t left = at < bytes ? bytes - at : 0, some = left < PIECE ? left : PIECE;
+    for (uint64_t at = 0; at < most; at += CHUNK_BYTES) {
+        uint64_t left = at < bytes ? bytes - at : 0, some = left < CHUNK_BYTES ? left : CHUNK_BYTES;
         fine = t->with->write(t->with->user, offset + (some ? at : 0), some ? data + at : data,
                               (size_t)some) &&
                fine;
@@ -207,7 +210,7 @@ static bool write_all(team *t, uint64_t offset, const unsigned char *data, uint6
 
 static abut_status write_file(team *t) {
     uint64_t(*all)[SECTION_COUNT] = abuti_allocate(t->context, t->with->count, sizeof *all);
-    abut_status status = agree(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
+    abut_status status = exchange_status(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
     status = status ? status : gather_equal(t, t->stored_bytes, sizeof t->stored_bytes, all);
     if (!status) {
         unsigned char head[FIELD_FILE_HEAD] = {0};
@@ -215,7 +218,7 @@ static abut_status write_file(team *t) {
         const bool first = t->with->rank == 0;
         if (first)
             abuti_field_save_head(t->field, head);
-        bool fine = write_all(t, 0, head, first ? FIELD_FILE_HEAD : 0, FIELD_FILE_HEAD);
+        bool fine = write_collectively(t, 0, head, first ? FIELD_FILE_HEAD : 0, FIELD_FILE_HEAD);
         for (int s = 0; s < SECTION_COUNT; s++) {
             uint64_t before = 0, whole = 0, most = 0;
             for (uint32_t i = 0; i < t->with->count; i++) {
@@ -223,26 +226,28 @@ static abut_status write_file(team *t) {
                 whole += all[i][s];
                 most = all[i][s] > most ? all[i][s] : most;
             }
-            fine = write_all(t, offset + before, t->stored[s], t->stored_bytes[s], most) && fine;
+            fine = write_collectively(t, offset + before, t->stored[s], t->stored_bytes[s], most) &&
+                   fine;
             offset += whole;
         }
-        status = fine ? ABUT_OK
-                      : abuti_fail(ABUT_ERROR_FILE,
-                                   "abut_field_write_distributed: the file could not be "
-                                   "written");
-        status = agree(t, status);
+        status =
+            fine
+                ? ABUT_OK
+                : abuti_fail(ABUT_ERROR_FILE,
+                             "abut_field_write_distributed: the write function of the team failed");
+        status = exchange_status(t, status);
     }
     abuti_release(t->context, all);
     return status;
 }
 
-/* The range of all values, of which each process has seen some. */
+/* The range of all values, reduced over processes. */
 static abut_status reduce_value_range(team *t, abut_field_info *info) {
     abut_field_info made = abut_field_info_default();
     abut_field_get_info(t->field, &made);
     const double own[2] = {made.lowest, made.highest};
     double(*all)[2] = abuti_allocate(t->context, t->with->count, sizeof *all);
-    abut_status status = agree(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
+    abut_status status = exchange_status(t, all ? ABUT_OK : ABUT_ERROR_MEMORY);
     status = status ? status : gather_equal(t, own, sizeof own, all);
     for (uint32_t i = 0; i < t->with->count && !status; i++) {
         made.lowest = all[i][0] < made.lowest ? all[i][0] : made.lowest;
@@ -254,17 +259,17 @@ static abut_status reduce_value_range(team *t, abut_field_info *info) {
     return status;
 }
 
-/* ---- all ---- */
+/* ---- entry point ---- */
 
-static abut_status prepare(team *t, abut_mesh *mesh, const abut_field_options *options) {
+static abut_status prepare_team(team *t, abut_mesh *mesh, const abut_field_options *options) {
     abut_field_options o;
     abut_sign_options sign = abut_sign_options_default();
     abut_status status = abuti_field_read_options(options, &o);
     if (!status && (o.layout != ABUT_FIELD_SPARSE || o.device || o.cache))
         status = abuti_fail(
             ABUT_ERROR_UNSUPPORTED,
-            "abut_field_write_distributed: a team builds sparse fields on CPUs, without a "
-            "cache; set options->layout to sparse, device and cache to null");
+            "abut_field_write_distributed: only sparse fields on CPUs without a cache are "
+            "supported; set options->layout to ABUT_FIELD_SPARSE, device and cache to null");
     sign.method = o.sign;
     status = status ? status : abut_bvh_create(mesh, NULL, &t->bvh);
     status = status ? status : abut_sign_prepare(t->bvh, &sign);
@@ -272,29 +277,28 @@ static abut_status prepare(team *t, abut_mesh *mesh, const abut_field_options *o
     if (status)
         return status;
     t->field->mesh = abut_mesh_retain(mesh);
-    status = abuti_field_shape(t->bvh, &o, t->field);
+    status = abuti_field_set_up(t->bvh, &o, t->field);
     t->field->step = status ? 0 : abuti_field_step(t->field);
     status = status ? status : abuti_field_reserve_index(t->field);
     return status ? status : abuti_field_on_cpu.begin(t->field, t->bvh, &t->work);
 }
 
-static abut_status check(const abut_mesh *mesh, const abut_field_team *with) {
+static abut_status check_team(const abut_mesh *mesh, const abut_field_team *with) {
     if (!mesh || !with)
         return abuti_null("abut_field_write_distributed", mesh ? "team" : "mesh");
     if (!with->gather || !with->write || with->size != sizeof *with || !with->count ||
         with->count > TEAM_MAX || with->rank >= with->count)
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_field_write_distributed: the team is %u of %u processes and must have its "
-            "size, gather and write",
-            with->rank, with->count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_field_write_distributed: the team has rank %u of %u processes; it "
+                          "must have its size, a rank below the count, gather and write",
+                          with->rank, with->count);
     return ABUT_OK;
 }
 
 abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_options *options,
                                          bool plain, const abut_field_team *with,
                                          abut_field_info *info) {
-    abut_status status = check(mesh, with);
+    abut_status status = check_team(mesh, with);
     if (status)
         return status;
     team t = {.with = with, .context = mesh->context};
@@ -302,13 +306,13 @@ abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_optio
     t.outcomes = abuti_allocate(t.context, with->count, sizeof *t.outcomes);
     if (t.sizes && t.outcomes) {
         status = info ? abuti_info_check(info, sizeof *info, __func__) : ABUT_OK;
-        status = status ? status : prepare(&t, mesh, options);
-        status = agree(&t, status);
-        status = status ? status : find_corners(&t, status);
+        status = status ? status : prepare_team(&t, mesh, options);
+        status = exchange_status(&t, status);
+        status = status ? status : build_corners(&t, status);
         if (!status) {
-            status = find_values(&t);
-            status = status ? status : store(&t, plain);
-            status = agree(&t, status);
+            status = compute_own_bricks(&t);
+            status = status ? status : compress_own_blocks(&t, plain);
+            status = exchange_status(&t, status);
         }
         status = status ? status : write_file(&t);
         status = status ? status : reduce_value_range(&t, info);

@@ -1,5 +1,5 @@
-/* Fields for other programs: all cells as floats, layer by layer, so that no second field is needed
- * in memory. */
+/* Export of fields to other programs: all cells as floats, one layer of the grid at a time, so that
+ * no second copy of the field is needed. */
 #include "field/field.h"
 
 #include "mesh/files.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static bool little_endian(void) {
+static bool is_little_endian(void) {
     const uint16_t one = 1;
     unsigned char first;
     memcpy(&first, &one, 1);
@@ -20,11 +20,11 @@ typedef struct exporter {
     const abut_field *field;
     abuti_sink *sink;
     float *layer;
-    char *text; /* of a row, for text formats */
+    char *text; /* of a row, in text formats */
     locale_t locale;
 } exporter;
 
-static void put_text(exporter *e, size_t count) {
+static void write_text_layer(exporter *e, size_t count) {
     for (size_t first = 0; first < count; first += e->field->grid.count[0]) {
         size_t used = 0;
         for (size_t i = 0; i < e->field->grid.count[0]; i++) {
@@ -35,7 +35,7 @@ static void put_text(exporter *e, size_t count) {
     }
 }
 
-static abut_status put_layers(exporter *e) {
+static abut_status write_layers(exporter *e) {
     const uint32_t *n = e->field->grid.count, count[3] = {n[0], n[1], 1};
     size_t cells = (size_t)n[0] * n[1];
     abut_context *context = e->field->context;
@@ -45,7 +45,7 @@ static abut_status put_layers(exporter *e) {
         const uint32_t begin[3] = {0, 0, k};
         status = abut_field_copy(e->field, begin, count, e->layer);
         if (!status && e->text)
-            put_text(e, cells);
+            write_text_layer(e, cells);
         else if (!status)
             abuti_sink_write(e->sink, e->layer, cells * sizeof *e->layer);
         status = status ? status : abuti_progress(context, "writing the field", (k + 1.0) / n[2]);
@@ -56,9 +56,9 @@ static abut_status put_layers(exporter *e) {
 
 /* ---- formats ---- */
 
-/* VTK file formats, "XML File Formats": one piece of image data with its array appended as it is,
- * the number of its bytes before it. */
-static abut_status put_vti(exporter *e) {
+/* VTK file formats, "XML File Formats": one piece of image data. Its array is appended in binary,
+ * preceded by its size in bytes. */
+static abut_status write_vti(exporter *e) {
     const abut_grid *g = &e->field->grid;
     const uint32_t *n = g->count;
     char whole[80];
@@ -66,7 +66,7 @@ static abut_status put_vti(exporter *e) {
     abuti_sink_print(e->sink,
                      "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"1.0\" "
                      "byte_order=\"%s\" header_type=\"UInt64\">\n",
-                     little_endian() ? "LittleEndian" : "BigEndian");
+                     is_little_endian() ? "LittleEndian" : "BigEndian");
     abuti_sink_print(e->sink,
                      "  <ImageData WholeExtent=\"%s\" Origin=\"%.17g %.17g %.17g\" "
                      "Spacing=\"%.17g %.17g %.17g\">\n    <Piece Extent=\"%s\">\n",
@@ -78,18 +78,18 @@ static abut_status put_vti(exporter *e) {
                      "    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n_");
     uint64_t bytes = sizeof(float) * (uint64_t)grid_cells(g);
     abuti_sink_write(e->sink, &bytes, sizeof bytes);
-    abut_status status = put_layers(e);
+    abut_status status = write_layers(e);
     abuti_sink_print(e->sink, "\n  </AppendedData>\n</VTKFile>\n");
     return status;
 }
 
-/* NumPy's format version 1.0: the head is padded so that values begin at a multiple of 64. */
-static abut_status put_npy(exporter *e) {
+/* NumPy format version 1.0: the head is padded so that values begin at a multiple of 64 bytes. */
+static abut_status write_npy(exporter *e) {
     const uint32_t *n = e->field->grid.count;
     char head[192];
     int used = snprintf(head, sizeof head,
                         "{'descr': '%sf4', 'fortran_order': False, 'shape': (%u, %u, %u), }",
-                        little_endian() ? "<" : ">", n[2], n[1], n[0]);
+                        is_little_endian() ? "<" : ">", n[2], n[1], n[0]);
     unsigned length = ((10u + (unsigned)used + 1 + 63) & ~63u) - 10;
     unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
     start[8] = (unsigned char)length;
@@ -98,11 +98,11 @@ static abut_status put_npy(exporter *e) {
     memset(head + used, ' ', sizeof head - (size_t)used);
     head[length - 1] = '\n';
     abuti_sink_write(e->sink, head, length);
-    return put_layers(e);
+    return write_layers(e);
 }
 
-/* The grid beside a .raw file, under the same name with the ending .json. */
-static abut_status put_json(const abut_field *field, const char *path) {
+/* Writes the grid of a .raw file to a file with the same name and the extension .json. */
+static abut_status write_raw_header(const abut_field *field, const char *path) {
     const abut_grid *g = &field->grid;
     size_t length = strlen(path);
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
@@ -119,7 +119,8 @@ static abut_status put_json(const abut_field *field, const char *path) {
         abuti_sink_print(&sink,
                          "{\n  \"type\": \"float32\",\n  \"byte_order\": \"%s\",\n"
                          "  \"count\": [%u, %u, %u],\n  \"fastest\": \"x\",\n",
-                         little_endian() ? "little" : "big", g->count[0], g->count[1], g->count[2]);
+                         is_little_endian() ? "little" : "big", g->count[0], g->count[1],
+                         g->count[2]);
         abuti_sink_print(&sink,
                          "  \"origin\": [%.17g, %.17g, %.17g],\n  \"cell\": %.17g,\n"
                          "  \"lowest\": %.9g,\n  \"highest\": %.9g\n}\n",
@@ -132,7 +133,7 @@ static abut_status put_json(const abut_field *field, const char *path) {
 }
 
 /* See dcache.c. Thicknesses of 0 mean that there is no limit; there are no sampling points. */
-static abut_status put_dcache(exporter *e) {
+static abut_status write_dcache(exporter *e) {
     const abut_grid *g = &e->field->grid;
     abut_context *context = e->field->context;
     e->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -144,7 +145,7 @@ static abut_status put_dcache(exporter *e) {
         abuti_sink_print(e->sink, "DISTCACHE\n%zu %u %u %u ", grid_cells(g), g->count[0],
                          g->count[1], g->count[2]);
         abuti_sink_print(e->sink, "%.9g 0\n", e->field->band < HUGE_VAL ? e->field->band : 0);
-        status = put_layers(e);
+        status = write_layers(e);
         abuti_sink_print(e->sink, "0\n");
     }
     abuti_release(context, e->text);
@@ -157,14 +158,14 @@ abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const 
     exporter e = {.field = field, .sink = sink};
     switch (format) {
     case ABUT_FIELD_FORMAT_VTI:
-        return put_vti(&e);
+        return write_vti(&e);
     case ABUT_FIELD_FORMAT_NPY:
-        return put_npy(&e);
+        return write_npy(&e);
     case ABUT_FIELD_FORMAT_DCACHE:
-        return put_dcache(&e);
+        return write_dcache(&e);
     default: {
-        abut_status status = put_layers(&e);
-        return status ? status : put_json(field, path);
+        abut_status status = write_layers(&e);
+        return status ? status : write_raw_header(field, path);
     }
     }
 }

@@ -1,4 +1,4 @@
-/* Making a field: its grid from the options, its memory, and what it tells of itself. */
+/* Creation of fields: validation of options, choice of the grid, and information about a field. */
 #include "field/build/device.h"
 #include "field/cache.h"
 
@@ -8,12 +8,13 @@
 
 enum {
     CELLS_DEFAULT = 64,
-    BAND_CELLS = 3,   /* of a sparse field */
-    MARGIN_CELLS = 2, /* around the mesh, at least */
+    BAND_CELLS = 3,   /* of a sparse field by default */
+    MARGIN_CELLS = 2, /* minimum around the mesh */
 };
-#define MAX_CELLS ((uint64_t)1 << 40) /* of a grid; what is stored is limited by memory */
-/* Squares of what a float holds: distances and slopes of all fields are far within. */
-#define MAX_COORDINATE 1e30
+#define CELLS_MAX ((uint64_t)1 << 40) /* of a grid; memory limits the stored values */
+/* Far within the range of floats (1e-38 to 3e38), so that distances and the reciprocal of a cell
+ * neither overflow nor underflow. */
+#define COORDINATE_MAX 1e30
 #define CELL_MIN 1e-30
 
 /* ---- options ---- */
@@ -22,8 +23,8 @@ static abut_status check_length(const char *name, double length) {
     if (length >= 0 && length <= ABUT_COORDINATE_MAX)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_field_create: options->%s is %g; it must be a length, or 0 for our "
-                      "choice",
+                      "abut_field_create: options->%s is %g; it must be a length from 0 to 1e90, "
+                      "where 0 selects the default",
                       name, length);
 }
 
@@ -32,36 +33,38 @@ static abut_status check_options(const abut_field_options *o) {
     status = status ? status : check_length("margin", o->margin);
     status = status ? status : check_length("band", o->band);
     if (!status && (unsigned)o->layout > ABUT_FIELD_SPARSE)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_field_create: options->layout is %u, which is no layout",
-                            (unsigned)o->layout);
-    if (!status && (unsigned)o->type > ABUT_FIELD_INT16)
         status =
-            abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->type is %u, which is none",
-                       (unsigned)o->type);
+            abuti_fail(ABUT_ERROR_ARGUMENT,
+                       "abut_field_create: options->layout is %u; it must be an abut_field_layout",
+                       (unsigned)o->layout);
+    if (!status && (unsigned)o->type > ABUT_FIELD_INT16)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_field_create: options->type is %u; it must be an abut_field_type",
+                            (unsigned)o->type);
     if (!status && o->cells && o->cell > 0)
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_field_create: options->cells is %u and options->cell %g; give "
-                            "one of them",
+                            "abut_field_create: options->cells is %u and options->cell is %g; only "
+                            "one of them may be set",
                             o->cells, o->cell);
     if (!status && o->cells == 1)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: options->cells is 1; a grid "
-                                                 "has at least 2 cells along each axis");
+        status = abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_field_create: options->cells is 1; it must be 0 (default) or at least 2");
     return status;
 }
 
-static bool is_near(vec3 p) {
-    return p.x == p.x && p.y == p.y && p.z == p.z && v3_max_abs(p) <= MAX_COORDINATE;
+static bool is_in_coordinate_range(vec3 p) {
+    return p.x == p.x && p.y == p.y && p.z == p.z && v3_max_abs(p) <= COORDINATE_MAX;
 }
 
 abut_status abuti_field_check_grid(const char *name, const abut_grid *g) {
     vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
-    if (!(g->cell >= CELL_MIN && is_near(g->origin) && is_near(end)))
+    if (!(g->cell >= CELL_MIN && is_in_coordinate_range(g->origin) && is_in_coordinate_range(end)))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the grid has cells of %g from (%g, %g, %g) on; cells must be at "
                           "least %g and all within %g of the origin, since values are floats",
                           name, g->cell, g->origin.x, g->origin.y, g->origin.z, CELL_MIN,
-                          MAX_COORDINATE);
+                          COORDINATE_MAX);
     for (int axis = 0; axis < 3; axis++)
         if (g->count[axis] < 2 || g->count[axis] > INT32_MAX)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -84,8 +87,9 @@ typedef struct spacing {
     double cell, margin;
 } spacing;
 
-/* Where cells are counted and the margin is ours, it is a number of cells, or the band and a cell:
- * that gives the size of a cell. Of few cells at least one is left for the mesh. */
+/* Default cell size and margin. If the number of cells is given and the margin is not, the margin
+ * is a number of cells, or the band and one cell. This determines the cell size. With few cells at
+ * least one remains for the mesh. */
 static spacing choose_spacing(const abut_field_options *o, double longest) {
     double cells = o->cells ? o->cells : CELLS_DEFAULT;
     double around =
@@ -107,29 +111,30 @@ static spacing choose_spacing(const abut_field_options *o, double longest) {
     return s;
 }
 
-/* Centres are where the box, made wider by the margin, is cut into cubes about its middle. */
+/* Divides the bounding box, extended by the margin, into cubes around its centre; `origin` is the
+ * centre of the first one. */
 static abut_status choose_grid(const abut_mesh *mesh, const abut_field_options *o,
                                abut_grid *grid) {
     vec3 lo = mesh->bounds.lo, extent = v3_sub(mesh->bounds.hi, lo);
     double longest = real_max(extent.x, real_max(extent.y, extent.z));
     if (!(longest > 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: the mesh is a single point, "
-                                               "which has no size to divide; give options->grid");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_create: the mesh is a single point, so "
+                                               "no cell size follows from it; set options->grid");
     spacing chosen = choose_spacing(o, longest);
     double cell = chosen.cell, margin = chosen.margin;
     if (!(cell > 0x1p-40 * (v3_max_abs(v3_max(v3_abs(lo), v3_abs(mesh->bounds.hi))) + margin)))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_create: cells of %g are too small for coordinates of this "
-                          "mesh; take larger ones",
+                          "abut_field_create: cells of %g are too small for the coordinates of "
+                          "this mesh; use larger cells",
                           cell);
     grid->cell = cell;
     for (int axis = 0; axis < 3; axis++) {
         double wide = v3_get(extent, axis) + 2 * margin, cells = ceil(wide / cell * (1 - 1e-12));
         if (!(cells <= INT32_MAX))
-            return abuti_fail(ABUT_ERROR_LIMIT,
-                              "abut_field_create: %g cells along an axis are too many; take larger "
-                              "cells than %g",
-                              cells, cell);
+            return abuti_fail(
+                ABUT_ERROR_LIMIT,
+                "abut_field_create: %g cells along an axis are too many; use cells larger than %g",
+                cells, cell);
         grid->count[axis] = (uint32_t)real_max(cells, 2);
         double middle = v3_get(lo, axis) + 0.5 * v3_get(extent, axis);
         double first = middle - 0.5 * cell * (grid->count[axis] - 1);
@@ -138,20 +143,19 @@ static abut_status choose_grid(const abut_mesh *mesh, const abut_field_options *
     return ABUT_OK;
 }
 
-/* Names the memory that a grid takes where it is beyond all reason. */
+/* Fails if the number of cells is beyond any memory. The message states the memory. */
 static abut_status check_cells(const abut_grid *g, abut_field_type type, abut_field_layout layout) {
     double cells = (double)g->count[0] * g->count[1] * g->count[2];
     double bytes = cells * (type == ABUT_FIELD_FLOAT ? 4 : 2);
-    double most = layout == ABUT_FIELD_SPARSE ? (double)MAX_CELLS * 512 : (double)MAX_CELLS;
-    double blocks = 1; /* they have numbers */
+    double most = layout == ABUT_FIELD_SPARSE ? (double)CELLS_MAX * 512 : (double)CELLS_MAX;
+    double blocks = 1; /* block indices are 32 bits */
     for (int axis = 0; axis < 3; axis++)
         blocks *= g->count[axis] / 8.0 + 2;
     if (cells <= most && blocks < (double)UINT32_MAX)
         return ABUT_OK;
-    return abuti_fail(
-        ABUT_ERROR_LIMIT,
-        "abut_field_create: %u x %u x %u cells would take %.3g GiB; take larger cells", g->count[0],
-        g->count[1], g->count[2], bytes / 0x1p30);
+    return abuti_fail(ABUT_ERROR_LIMIT,
+                      "abut_field_create: %u x %u x %u cells would need %.3g GiB; use larger cells",
+                      g->count[0], g->count[1], g->count[2], bytes / 0x1p30);
 }
 
 /* ---- create and destroy ---- */
@@ -166,23 +170,25 @@ abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o,
         status = choose_grid(mesh, o, grid);
         status = status ? status : abuti_field_check_grid("abut_field_create", grid);
     }
-    if (!status && !(is_near(mesh->bounds.lo) && is_near(mesh->bounds.hi)))
+    if (!status &&
+        !(is_in_coordinate_range(mesh->bounds.lo) && is_in_coordinate_range(mesh->bounds.hi)))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_field_create: the mesh reaches beyond %g, too far for the floats "
-                            "of a field; make it smaller first",
-                            MAX_COORDINATE);
+                            "abut_field_create: the mesh has coordinates beyond %g, which the "
+                            "floats of a field do not support; scale the mesh down",
+                            COORDINATE_MAX);
     *band = o->band > 0                      ? o->band
             : o->layout == ABUT_FIELD_SPARSE ? BAND_CELLS * grid->cell
                                              : INFINITY;
     return status ? status : check_cells(grid, o->type, o->layout);
 }
 
-/* Where it is asked for, else where the hierarchy is, if that device can. */
-static abut_device *device_of(const abut_bvh *bvh, const abut_field_options *o) {
-    return o->device || !abuti_field_fits_there(bvh) ? o->device : bvh->there->queue.device;
+/* The device of the options, otherwise that of the BVH if the builder supports it there. */
+static abut_device *choose_device(const abut_bvh *bvh, const abut_field_options *o) {
+    return o->device || !abuti_field_fits_on_device(bvh) ? o->device : bvh->there->queue.device;
 }
 
-abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
+abut_status abuti_field_set_up(const abut_bvh *bvh, const abut_field_options *o,
+                               abut_field *field) {
     abut_sign_info sign = abut_sign_info_default();
     abut_sign_get_info(bvh, &sign);
     field->layout = o->layout;
@@ -190,7 +196,7 @@ abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, 
     field->sign = sign.method;
     field->closed = sign.is_closed;
     field->reliability = sign.reliability;
-    field->device = device_of(bvh, o);
+    field->device = choose_device(bvh, o);
     abut_status status = abuti_field_plan(bvh->mesh, o, &field->grid, &field->band);
     if (status)
         return status;
@@ -199,7 +205,7 @@ abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, 
     return ABUT_OK;
 }
 
-static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
+static abut_status build_field(const abut_bvh *bvh, const abut_field_options *o,
                                const cache_place *place, abut_field **field) {
     abut_field *made;
     if (abuti_field_new(bvh->context, &made))
@@ -209,24 +215,25 @@ static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
         made->has_digest = true;
         memcpy(made->digest, place->mesh, sizeof made->digest);
     }
-    abut_status status = abuti_field_shape(bvh, o, made);
+    abut_status status = abuti_field_set_up(bvh, o, made);
     status = status ? status : abuti_field_build(made, bvh, NULL, NULL);
     if (status) {
         abut_field_destroy(made);
         return status;
     }
     if (o->cache)
-        abuti_cache_keep(place, made);
+        abuti_cache_store(place, made);
     *field = made;
     return ABUT_OK;
 }
 
-/* Looks into the cache, if there is one; `found` is null where it is not there. */
-static abut_status recall(abut_mesh *mesh, const abut_field_options *o, abut_device *device,
-                          cache_place *place, abut_field **found) {
-    abut_status status = o->cache ? abuti_cache_recall(mesh, o, place, found) : ABUT_OK;
+/* Loads the field from the cache, if the options name one. `found` stays null if it is not cached.
+ */
+static abut_status load_from_cache(abut_mesh *mesh, const abut_field_options *o,
+                                   abut_device *device, cache_place *place, abut_field **found) {
+    abut_status status = o->cache ? abuti_cache_load(mesh, o, place, found) : ABUT_OK;
     if (!status && *found && device)
-        status = abuti_field_send(*found, device);
+        status = abuti_field_upload(*found, device);
     if (status) {
         abut_field_destroy(*found);
         *found = NULL;
@@ -240,7 +247,8 @@ abut_status abuti_field_read_options(const abut_field_options *options, abut_fie
     return status ? status : check_options(ours);
 }
 
-abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_method method) {
+abut_status abuti_field_prepare_signs(const char *function, abut_bvh *bvh,
+                                      abut_sign_method method) {
     abut_sign_options sign = abut_sign_options_default();
     sign.method = method;
     if (!bvh_sign_of(bvh))
@@ -248,7 +256,7 @@ abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_met
     if (method == ABUT_SIGN_AUTO || method == bvh_sign_of(bvh)->method)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: the hierarchy was prepared for other signs; call abut_sign_prepare() "
+                      "%s: the BVH was prepared for another sign method; call abut_sign_prepare() "
                       "with the method of the field first",
                       function);
 }
@@ -259,16 +267,16 @@ abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *opti
     if (!bvh || !field)
         return abuti_null(__func__, bvh ? "field" : "bvh");
     abut_status status = abuti_field_read_options(options, &ours);
-    status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
+    status = status ? status : abuti_field_prepare_signs(__func__, bvh, ours.sign);
     if (status)
         return status;
     ours.sign = bvh_sign_of(bvh)->method;
     cache_place place;
     abut_field *found = NULL;
-    status = recall(bvh->mesh, &ours, device_of(bvh, &ours), &place, &found);
+    status = load_from_cache(bvh->mesh, &ours, choose_device(bvh, &ours), &place, &found);
     if (found)
         *field = found;
-    return status || found ? status : create_from(bvh, &ours, &place, field);
+    return status || found ? status : build_field(bvh, &ours, &place, field);
 }
 
 abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
@@ -282,7 +290,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     abut_status status = abuti_field_read_options(options, &ours);
     cache_place place;
     abut_field *found = NULL;
-    status = status ? status : recall(mesh, &ours, ours.device, &place, &found);
+    status = status ? status : load_from_cache(mesh, &ours, ours.device, &place, &found);
     if (status)
         return status;
     if (found) {
@@ -295,7 +303,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
         abuti_field_prepare(ours.device, mesh->triangle_count);
     status = abut_bvh_create(mesh, &tree, &bvh);
     status = status ? status : abut_sign_prepare(bvh, &sign);
-    status = status ? status : create_from(bvh, &ours, &place, field);
+    status = status ? status : build_field(bvh, &ours, &place, field);
     abut_bvh_destroy(bvh);
     return status;
 }
@@ -317,7 +325,7 @@ void abut_field_destroy(abut_field *field) {
     abut_context_destroy(context);
 }
 
-/* ---- what it is ---- */
+/* ---- info ---- */
 
 abut_status abut_field_get_info(const abut_field *field, abut_field_info *info) {
     if (!field || !info)

@@ -1,13 +1,15 @@
-/* Values between cells, for C and OpenCL C alike: the same field and place give the same bits.
+/* Interpolation of field values, for C and OpenCL C: the same field and position give the same
+ * bits.
  *
- * A place is a cell and the fractions of the way to the next one along each axis. They are found in
- * `real`, since a coordinate may be large beside a cell; from there on all is in floats, which hold
- * no more of a value than the field does.
+ * A position is a cell index and a fraction towards the next cell along each axis. Both are
+ * computed in `real`, since coordinates may be large compared with a cell. All further arithmetic
+ * is in floats, the precision of the stored values.
  *
- * Linear: the value is linear along each axis, and the gradient is that of this very function.
- * Cubic: along each axis the curve through four values whose slope at a value is half the
- * difference of its neighbours (Catmull & Rom 1974), so that the gradient is continuous; the error
- * falls with the third power of the cell, that of the gradient with the second (Keys 1981).
+ * Linear: trilinear interpolation. The gradient is the exact gradient of the interpolant. Cubic:
+ * along each axis the Catmull-Rom spline through four values, whose slope at a value is half the
+ * difference of its neighbours (Catmull and Rom 1974). Its gradient is continuous. The error
+ * decreases with the third power of the cell size, that of the gradient with the second (Keys
+ * 1981).
  */
 #ifndef ABUTI_FIELD_FIELD_SHARED_H
 #define ABUTI_FIELD_FIELD_SHARED_H
@@ -20,24 +22,24 @@ typedef short field_short;
 typedef int16_t field_short;
 #endif
 
-#define FIELD_BRICK 8                /* cells from brick to brick */
-#define FIELD_SIDE (FIELD_BRICK + 1) /* values along a side of a brick */
+#define FIELD_BRICK 8                /* distance of neighbouring bricks in cells */
+#define FIELD_SIDE (FIELD_BRICK + 1) /* values along an edge of a brick */
 #define FIELD_VALUES (FIELD_SIDE * FIELD_SIDE * FIELD_SIDE)
-/* Of a cube, in sides: rounded up, with room for a few roundings. */
+/* The diagonal of a unit cube, rounded up by more than a few rounding errors. */
 #define FIELD_DIAGONAL 1.7321f
 
-/* What interpolation needs of a field; made anew where it is needed, since it only points. */
+/* What interpolation needs of a field. It holds pointers only, so it is recreated as needed. */
 typedef struct field_view {
-    ABUTI_GLOBAL const float *floats;       /* or null: */
-    ABUTI_GLOBAL const field_short *shorts; /* times `scale` */
-    ABUTI_GLOBAL const word32 *index;       /* of bricks; null for dense fields */
-    ABUTI_GLOBAL const float *coarse;       /* the corners of all bricks */
+    ABUTI_GLOBAL const float *floats;       /* null for 16-bit values */
+    ABUTI_GLOBAL const field_short *shorts; /* to be multiplied by `scale`; null for floats */
+    ABUTI_GLOBAL const word32 *index;       /* brick index; null for dense fields */
+    ABUTI_GLOBAL const float *coarse;       /* values at the corners of bricks */
     word32 count[3], bricks[3];
     float cell, scale; /* scale: 1 for floats */
 } field_view;
 
 typedef struct field_place {
-    word32 cell[3];    /* the lower one; never the last along an axis */
+    word32 cell[3];    /* lower cell; never the last one along an axis */
     float fraction[3]; /* 0 to 1 */
 } field_place;
 
@@ -46,7 +48,7 @@ typedef struct field_sample {
     float x, y, z; /* gradient */
 } field_sample;
 
-/* The place of a coordinate in cells from the first centre on, which is within the grid: from 0 to
+/* Splits a coordinate into a cell and a fraction. `at` is in cells from the first centre, from 0 to
  * count - 1. */
 static inline float field_fraction(real at, word32 count, word32 *cell) {
     word32 whole = (word32)at;
@@ -56,9 +58,9 @@ static inline float field_fraction(real at, word32 count, word32 *cell) {
 
 /* ---- linear ---- */
 
-/* Eight values, x fastest. The gradient is for steps of one cell. */
+/* Interpolates between eight values, x fastest. The gradient is per cell. */
 static inline field_sample field_linear(const float *v, float x, float y, float z) {
-    /* along x, on the four edges; then along y, on two faces; then along z */
+    /* along x on four edges, then along y on two faces, then along z */
     float s0 = v[1] - v[0], s1 = v[3] - v[2], s2 = v[5] - v[4], s3 = v[7] - v[6];
     float e0 = v[0] + x * s0, e1 = v[2] + x * s1, e2 = v[4] + x * s2, e3 = v[6] + x * s3;
     float r0 = e1 - e0, r1 = e3 - e2;
@@ -105,7 +107,7 @@ static inline void field_eight_shorts(ABUTI_GLOBAL const field_short *at, size_t
     v[7] = (float)at[layer + row + 1];
 }
 
-/* From the value of number `first` on. */
+/* Interpolates between the eight values that start at index `first`. */
 static inline field_sample field_linear_at(const field_view *f, size_t first, size_t row,
                                            size_t layer, const float *fraction) {
     float v[8];
@@ -116,7 +118,7 @@ static inline field_sample field_linear_at(const field_view *f, size_t first, si
     return field_scaled(field_linear(v, fraction[0], fraction[1], fraction[2]), f->scale, f->cell);
 }
 
-/* Between the corners of a brick that is not stored. */
+/* Interpolates between the corners of a brick that is not stored. */
 static inline field_sample field_linear_coarse(const field_view *f, const field_place *place) {
     float fraction[3], v[8];
     size_t row = (size_t)f->bricks[0] + 1, layer = row * ((size_t)f->bricks[1] + 1);
@@ -131,7 +133,7 @@ static inline field_sample field_linear_coarse(const field_view *f, const field_
                         f->cell * (float)FIELD_BRICK);
 }
 
-/* The number of the brick of a place, or ABUT_NONE; only for fields that have bricks. */
+/* The number of the brick that contains a position, or ABUT_NONE. Only for sparse fields. */
 static inline word32 field_brick_of(const field_view *f, const field_place *place) {
     return f->index[place->cell[0] / FIELD_BRICK +
                     (size_t)f->bricks[0] * (place->cell[1] / FIELD_BRICK +
@@ -154,7 +156,7 @@ static inline field_sample field_at_linear(const field_view *f, const field_plac
 
 /* ---- cubic ---- */
 
-/* Weights of four values for the value at t between the middle two, and for the slope there. */
+/* Weights of four values for the value at t between the middle two, and for the slope at t. */
 static inline void field_weights(float t, float *w, float *d) {
     float t2 = t * t, t3 = t2 * t;
     w[0] = -0.5f * t + t2 - 0.5f * t3;
@@ -167,8 +169,8 @@ static inline void field_weights(float t, float *w, float *d) {
     d[3] = -t + 1.5f * t2;
 }
 
-/* Whether there are values enough around a place: not in the cells at the border of the grid, and
- * in dense fields only. */
+/* Whether cubic interpolation is possible: only in dense fields, and not in the outermost cells of
+ * the grid. */
 static inline int field_has_cubic(const field_view *f, const field_place *place) {
     for (int axis = 0; axis < 3; axis++)
         if (place->cell[axis] < 1 || place->cell[axis] + 3 > f->count[axis])
@@ -176,7 +178,7 @@ static inline int field_has_cubic(const field_view *f, const field_place *place)
     return !f->index;
 }
 
-/* Four sums at once of what stands side by side: compilers make one instruction of each line. */
+/* Fixed loops of four, which compilers vectorise. */
 static inline void field_add_four(float *to, float w, const float *v) {
     for (int i = 0; i < 4; i++)
         to[i] = to[i] + w * v[i];
@@ -192,7 +194,7 @@ static inline field_sample field_at_cubic(const field_view *f, const field_place
     size_t first = place->cell[0] - 1 + row * (place->cell[1] - 1) + layer * (place->cell[2] - 1);
     for (int axis = 0; axis < 3; axis++)
         field_weights(place->fraction[axis], w[axis], d[axis]);
-    /* first along z and y, with rows as they are in memory; x last */
+    /* first along z and y, on rows that are contiguous in memory; x last */
     float value[4] = {0}, along_y[4] = {0}, along_z[4] = {0};
     for (int j = 0; j < 4; j++) {
         float column[4] = {0}, slope[4] = {0};

@@ -1,13 +1,13 @@
-/* Our own files of fields (.abutf): everything that a field is, and the means to notice damage.
+/* The file format of fields (.abutf): all data of a field, with checksums.
  *
- * A head with its own checksum; then the index and the corners of bricks (sparse fields) and the
- * values, each cut into blocks of 256 KiB that are checked, and compressed where zstd is there and
- * gains something. Blocks go through all threads, some at a time, so that neither reading nor
- * writing needs much memory beside the field. Numbers are as the machine has them; one of the other
- * byte order is told by `order` and refused.
+ * The head has its own checksum. It is followed by the brick index and the corner values of sparse
+ * fields, and the values. Each of these sections is divided into blocks of 256 KiB. A block has a
+ * checksum, and is compressed if zstd is available and makes it smaller. Threads process a batch of
+ * blocks at a time, so reading and writing need little memory beside the field. Numbers are in
+ * native byte order; files of the other byte order are detected by `order` and rejected.
  *
- * Nothing in a file is trusted: counts are held against its size before memory is taken, and values
- * against what a field promises.
+ * No data of a file is trusted: counts are compared with the file size before memory is allocated,
+ * and values are validated.
  */
 #include "field/field.h"
 
@@ -20,13 +20,13 @@ enum {
     VERSION = 1,
     ORDER = 0x01020304,
     BLOCK = FIELD_FILE_BLOCK,
-    BATCH = 32, /* blocks at a time */
+    BATCH = 32, /* blocks processed at a time */
     PLAIN = 0,
-    PRESSED = 1,
-    LEAST_PRESSED = 9, /* bytes that zstd needs for anything at all */
+    COMPRESSED = 1,
+    COMPRESSED_BYTES_MIN = 9, /* smallest possible size of a zstd frame in bytes */
 };
 
-/* What the border of the mesh is: none, holes, neighbours that face opposite ways. */
+/* Boundary of the mesh: open, closed, or closed with flipped neighbours. */
 enum { OPEN = 0, CLOSED = 1, FLIPPED = 2 };
 
 typedef struct file_head {
@@ -37,24 +37,25 @@ typedef struct file_head {
     uint32_t count[3], brick_count;
     uint32_t has_digest, reserved;
     unsigned char digest[ABUTI_DIGEST_BYTES];
-    uint64_t checksum; /* of all before */
+    uint64_t checksum; /* of all preceding members */
 } file_head;
 
 typedef struct block_head {
     uint32_t bytes, method;
-    uint64_t checksum; /* of the bytes as they are in the file */
+    uint64_t checksum; /* of the stored bytes */
 } block_head;
 
 _Static_assert(sizeof(file_head) == FIELD_FILE_HEAD && sizeof(block_head) == FIELD_FILE_BLOCK_HEAD,
-               "as in files");
+               "layout of field files");
 
 /* ---- blocks ---- */
 
-/* A part of the field that lies in one piece. */
+/* A contiguous array of the field. */
 typedef struct section {
     unsigned char *data;
     size_t bytes, element_bytes;
-    size_t skipped; /* bytes before the first that is here: of values, in a part of a field */
+    size_t skipped; /* bytes before `data`: values of bricks that another process has
+                       (distributed.c) */
 } section;
 
 typedef struct block {
@@ -63,16 +64,16 @@ typedef struct block {
     int section;
 } block;
 
-/* Room for a batch. */
+/* A batch of blocks with its buffers. */
 typedef struct batch {
     const abut_field *field;
     section sections[SECTION_COUNT];
     size_t block_count;
-    size_t first, count;   /* of this batch */
-    unsigned char *stored; /* a BLOCK for each of a batch, as the next */
+    size_t first, count;   /* first block and number of blocks of this batch */
+    unsigned char *stored; /* BLOCK bytes for each block of a batch; so is scratch */
     unsigned char *scratch;
     block_head heads[BATCH];
-    const char *wrong[BATCH]; /* null = nothing */
+    const char *problem[BATCH]; /* problem of each block; null = none */
     float lowest[BATCH], highest[BATCH];
 } batch;
 
@@ -111,7 +112,7 @@ static block block_at(const batch *b, size_t number) {
                    s->element_bytes, which};
 }
 
-static abut_status batch_room(abut_context *context, batch *b) {
+static abut_status batch_reserve(abut_context *context, batch *b) {
     size_t most = b->block_count < BATCH ? b->block_count : BATCH;
     b->stored = abuti_allocate(context, most, BLOCK);
     b->scratch = abuti_allocate(context, most, BLOCK);
@@ -122,24 +123,24 @@ static void batch_release(abut_context *context, batch *b) {
     ABUTI_RELEASE(context, b->stored, b->scratch);
 }
 
-/* ---- out ---- */
+/* ---- write ---- */
 
-static void press_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void compress_task(void *data, size_t chunk, size_t begin, size_t end) {
     batch *b = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         block from = block_at(b, b->first + i);
         unsigned char *to = b->stored + i * BLOCK;
-        size_t got = abuti_block_press(from.data, from.bytes, from.element_bytes,
-                                       b->scratch + i * BLOCK, to);
-        b->heads[i] = (block_head){(uint32_t)got, PRESSED, abuti_checksum(to, got)};
+        size_t got = abuti_block_compress(from.data, from.bytes, from.element_bytes,
+                                          b->scratch + i * BLOCK, to);
+        b->heads[i] = (block_head){(uint32_t)got, COMPRESSED, abuti_checksum(to, got)};
         if (!got)
             b->heads[i] =
                 (block_head){(uint32_t)from.bytes, PLAIN, abuti_checksum(from.data, from.bytes)};
     }
 }
 
-static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void checksum_task(void *data, size_t chunk, size_t begin, size_t end) {
     batch *b = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -171,14 +172,14 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
     memcpy(to, &head, sizeof head);
 }
 
-/* The bytes of a block of the batch, after its head. */
+/* The stored bytes of a block of the batch, which follow its head. */
 static const unsigned char *stored_block(const batch *b, size_t i) {
     return b->heads[i].method == PLAIN ? block_at(b, b->first + i).data : b->stored + i * BLOCK;
 }
 
-static void make_batch(batch *b, size_t end, bool plain) {
+static void encode_batch(batch *b, size_t end, bool plain) {
     b->count = end - b->first < BATCH ? end - b->first : BATCH;
-    abuti_parallel_for(b->field->context, b->count, 1, plain ? check_task : press_task, b);
+    abuti_parallel_for(b->field->context, b->count, 1, plain ? checksum_task : compress_task, b);
 }
 
 uint64_t abuti_field_section_bytes(const abut_field *field, field_section which) {
@@ -191,15 +192,15 @@ abut_status abuti_field_save_blocks(const abut_field *field, field_section which
                                     uint64_t begin, uint64_t end, unsigned char *to, size_t *used) {
     batch b = {0};
     list_sections(field, &b);
-    for (int i = 0; i < (int)which; i++) { /* blocks are counted through all sections */
+    for (int i = 0; i < (int)which; i++) { /* block indices run through all sections */
         begin += blocks_of(&b.sections[i]);
         end += blocks_of(&b.sections[i]);
     }
-    plain = plain || !abuti_block_can_press();
-    abut_status status = plain ? ABUT_OK : batch_room(field->context, &b);
+    plain = plain || !abuti_block_can_compress();
+    abut_status status = plain ? ABUT_OK : batch_reserve(field->context, &b);
     *used = 0;
     for (b.first = begin; !status && b.first < end; b.first += BATCH) {
-        make_batch(&b, end, plain);
+        encode_batch(&b, end, plain);
         for (size_t i = 0; i < b.count; i++) {
             memcpy(to + *used, &b.heads[i], sizeof b.heads[i]);
             memcpy(to + *used + sizeof b.heads[i], stored_block(&b, i), b.heads[i].bytes);
@@ -221,10 +222,10 @@ abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool pla
     list_sections(field, &b);
     abuti_field_save_head(field, head);
     abuti_sink_write(sink, head, sizeof head);
-    plain = plain || !abuti_block_can_press();
-    status = plain ? ABUT_OK : batch_room(field->context, &b);
+    plain = plain || !abuti_block_can_compress();
+    status = plain ? ABUT_OK : batch_reserve(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
-        make_batch(&b, b.block_count, plain);
+        encode_batch(&b, b.block_count, plain);
         for (size_t i = 0; i < b.count; i++) {
             abuti_sink_write(sink, &b.heads[i], sizeof b.heads[i]);
             abuti_sink_write(sink, stored_block(&b, i), b.heads[i].bytes);
@@ -236,16 +237,16 @@ abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool pla
     return status;
 }
 
-/* ---- in ---- */
+/* ---- read ---- */
 
-static abut_status damaged(const char *name, const char *what) {
+static abut_status fail_damaged(const char *name, const char *what) {
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: is damaged: %s; build the field again", name, what);
 }
 
-static abut_status cut_off(const abuti_source *source, const char *name) {
+static abut_status fail_truncated(const abuti_source *source, const char *name) {
     if (source->failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read to its end", name);
-    return damaged(name, "it ends too early");
+    return fail_damaged(name, "it ends too early");
 }
 
 static abut_grid grid_of(const file_head *h) {
@@ -260,46 +261,46 @@ static abut_reliability reliability_of(const file_head *h) {
     return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
 }
 
-/* Everything that the head says, since a checksum can be forged. */
-static const char *wrong_in(const file_head *h) {
+/* Validates all members of the head, since a checksum can be forged. Returns a problem or null. */
+static const char *find_head_problem(const file_head *h) {
     if (h->layout > ABUT_FIELD_SPARSE || h->type > ABUT_FIELD_INT16 || h->closed > FLIPPED ||
         h->sign > ABUT_SIGN_NORMAL || h->has_digest > 1 || h->reserved)
-        return "its head has values that there are not";
+        return "its head has unknown enumerators";
     const abut_grid grid = grid_of(h);
     if (abuti_field_check_grid("", &grid) || !(h->band > 0))
-        return "its grid cannot be";
+        return "its grid or its band is invalid";
     if (h->type == ABUT_FIELD_FLOAT
             ? h->step != 0
             : !(h->step > 0 && h->step < (double)INFINITY && h->step == (double)(float)h->step))
-        return "its step cannot be";
+        return "its step is invalid";
     if (h->layout == ABUT_FIELD_DENSE && h->brick_count)
         return "it is dense and has bricks";
     return NULL;
 }
 
-static abut_status get_head(abuti_source *source, const char *name, file_head *head) {
+static abut_status read_file_head(abuti_source *source, const char *name, file_head *head) {
     if (abuti_source_read(source, head, sizeof *head) != sizeof *head)
-        return cut_off(source, name);
+        return fail_truncated(source, name);
     if (memcmp(head->magic, FIELD_MAGIC, sizeof head->magic) != 0)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is no field", name);
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a field file", name);
     if (head->order != ORDER)
-        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: comes from a machine of the other byte order; build the field again",
-                          name);
+        return abuti_fail(
+            ABUT_ERROR_UNSUPPORTED,
+            "%s: was written on a machine with the other byte order; build the field again", name);
     if (head->version > VERSION)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: was written by a newer version of abut (its format is %u, this "
-                          "version knows %d); update abut, or build the field again",
+                          "%s: was written by a newer version of abut (format %u; this version "
+                          "supports up to %d); update abut, or build the field again",
                           name, head->version, VERSION);
     if (head->version != VERSION ||
         head->checksum != abuti_checksum(head, offsetof(file_head, checksum)))
-        return damaged(name, "its head is not as it was written");
-    const char *wrong = wrong_in(head);
-    return wrong ? damaged(name, wrong) : ABUT_OK;
+        return fail_damaged(name, "the checksum of its head does not match");
+    const char *problem = find_head_problem(head);
+    return problem ? fail_damaged(name, problem) : ABUT_OK;
 }
 
-/* Holds what the head asks for against the size of the file, so that a few bytes cannot ask for
- * much memory. */
+/* Compares the memory that the head requires with the size of the file, so that a small file cannot
+ * cause a large allocation. */
 static abut_status check_size(const abuti_source *source, const char *name, const file_head *h) {
     double values = 1, bricks = 1, corners = 1;
     for (int axis = 0; axis < 3; axis++) {
@@ -309,7 +310,7 @@ static abut_status check_size(const abuti_source *source, const char *name, cons
         corners *= along + 1;
     }
     if (h->layout == ABUT_FIELD_SPARSE && h->brick_count > bricks)
-        return damaged(name, "it has more bricks than places for them");
+        return fail_damaged(name, "it has more bricks than its grid");
     double bytes = 0, each = h->type == ABUT_FIELD_FLOAT ? sizeof(float) : sizeof(int16_t);
     if (h->layout == ABUT_FIELD_SPARSE) {
         bytes = bricks * sizeof(uint32_t) + corners * sizeof(float);
@@ -317,17 +318,18 @@ static abut_status check_size(const abuti_source *source, const char *name, cons
     }
     bytes += values * each;
     if (bytes > 0x1p46)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: its %u x %u x %u cells are too many", name,
-                          h->count[0], h->count[1], h->count[2]);
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: its %u x %u x %u cells exceed the address space",
+                          name, h->count[0], h->count[1], h->count[2]);
     if (source->total &&
-        bytes / BLOCK * (sizeof(block_head) + LEAST_PRESSED) > (double)source->total)
-        return cut_off(source, name);
+        bytes / BLOCK * (sizeof(block_head) + COMPRESSED_BYTES_MIN) > (double)source->total)
+        return fail_truncated(source, name);
     return ABUT_OK;
 }
 
-abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_info *info) {
+abut_status abuti_field_restore_info(abuti_source *source, const char *name,
+                                     abut_field_info *info) {
     file_head h;
-    abut_status status = get_head(source, name, &h);
+    abut_status status = read_file_head(source, name, &h);
     status = status ? status : check_size(source, name, &h);
     if (status)
         return status;
@@ -345,8 +347,8 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
     return abut_field_get_info(&field, info);
 }
 
-/* Whether a block holds what a field can hold; widens the range of values. */
-static bool is_sound(const abut_field *field, const block *b, float *lowest, float *highest) {
+/* Whether a block has valid values. Extends the range of values. */
+static bool is_valid_block(const abut_field *field, const block *b, float *lowest, float *highest) {
     size_t count = b->bytes / b->element_bytes;
     if (b->section == SECTION_COARSE)
         return abuti_field_range((const float *)(const void *)b->data, count, lowest, highest);
@@ -359,7 +361,7 @@ static bool is_sound(const abut_field *field, const block *b, float *lowest, flo
     return true;
 }
 
-/* All that is to be done with a block while it is in the cache of a processor. */
+/* Verifies, expands and validates each block while it is in the CPU cache. */
 static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
     batch *b = data;
     (void)chunk;
@@ -369,52 +371,53 @@ static void expand_task(void *data, size_t chunk, size_t begin, size_t end) {
         const unsigned char *from = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
         b->lowest[i] = INFINITY;
         b->highest[i] = -INFINITY;
-        b->wrong[i] = NULL;
+        b->problem[i] = NULL;
         if (abuti_checksum(from, head->bytes) != head->checksum ||
-            (head->method == PRESSED &&
+            (head->method == COMPRESSED &&
              !abuti_block_expand(from, head->bytes, to.element_bytes, b->scratch + i * BLOCK,
                                  to.data, to.bytes)))
-            b->wrong[i] = "values are not as they were written";
-        else if (!is_sound(b->field, &to, &b->lowest[i], &b->highest[i]))
-            b->wrong[i] = "a value is no distance";
+            b->problem[i] = "the checksum or the compression of a block is wrong";
+        else if (!is_valid_block(b->field, &to, &b->lowest[i], &b->highest[i]))
+            b->problem[i] = "a value is not a valid distance";
     }
 }
 
-static abut_status get_block(abuti_source *source, const char *name, batch *b, size_t i) {
+static abut_status read_block(abuti_source *source, const char *name, batch *b, size_t i) {
     block_head *head = &b->heads[i];
     block to = block_at(b, b->first + i);
     if (abuti_source_read(source, head, sizeof *head) != sizeof *head)
-        return cut_off(source, name);
-    if (head->method > PRESSED || !head->bytes || head->bytes > BLOCK ||
+        return fail_truncated(source, name);
+    if (head->method > COMPRESSED || !head->bytes || head->bytes > BLOCK ||
         (head->method == PLAIN && head->bytes != to.bytes))
-        return damaged(name, "a block cannot be as long as it says");
-    if (head->method == PRESSED && !abuti_block_can_press())
+        return fail_damaged(name, "the size of a block is invalid");
+    if (head->method == COMPRESSED && !abuti_block_can_compress())
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: is compressed, and this build has no zstd; build abut with it, or "
                           "build the field again",
                           name);
     unsigned char *room = head->method == PLAIN ? to.data : b->stored + i * BLOCK;
-    return abuti_source_read(source, room, head->bytes) == head->bytes ? ABUT_OK
-                                                                       : cut_off(source, name);
+    return abuti_source_read(source, room, head->bytes) == head->bytes
+               ? ABUT_OK
+               : fail_truncated(source, name);
 }
 
-static abut_status get_blocks(abuti_source *source, const char *name, abut_field *field) {
+static abut_status read_blocks(abuti_source *source, const char *name, abut_field *field) {
     batch b = {0};
     float lowest = INFINITY, highest = -INFINITY;
     list_sections(field, &b);
-    abut_status status = batch_room(field->context, &b);
+    abut_status status = batch_reserve(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
         b.count = b.block_count - b.first < BATCH ? b.block_count - b.first : BATCH;
         for (size_t i = 0; i < b.count && !status; i++)
-            status = get_block(source, name, &b, i);
+            status = read_block(source, name, &b, i);
         if (status)
             break;
         abuti_parallel_for(field->context, b.count, 1, expand_task, &b);
         for (size_t i = 0; i < b.count && !status; i++) {
             lowest = b.lowest[i] < lowest ? b.lowest[i] : lowest;
             highest = b.highest[i] > highest ? b.highest[i] : highest;
-            if (b.wrong[i])
-                status = damaged(name, b.wrong[i]);
+            if (b.problem[i])
+                status = fail_damaged(name, b.problem[i]);
         }
         if (!status)
             status = abuti_progress(field->context, "reading the field",
@@ -423,14 +426,14 @@ static abut_status get_blocks(abuti_source *source, const char *name, abut_field
     batch_release(field->context, &b);
     unsigned char more;
     if (!status && abuti_source_read(source, &more, 1))
-        status = damaged(name, "it goes on after its end");
+        status = fail_damaged(name, "it has extra bytes at its end");
     if (!status)
         abuti_field_finish_with(field, lowest, highest);
     return status;
 }
 
-static abut_status fill(abuti_source *source, const char *name, const file_head *h,
-                        abut_field *field) {
+static abut_status fill_from_file(abuti_source *source, const char *name, const file_head *h,
+                                  abut_field *field) {
     field->layout = (abut_field_layout)h->layout;
     field->type = (abut_field_type)h->type;
     field->sign = (abut_sign_method)h->sign;
@@ -443,18 +446,18 @@ static abut_status fill(abuti_source *source, const char *name, const file_head 
     field->has_digest = h->has_digest;
     memcpy(field->digest, h->digest, sizeof field->digest);
     abut_status status = abuti_field_reserve(field);
-    return status ? status : get_blocks(source, name, field);
+    return status ? status : read_blocks(source, name, field);
 }
 
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field) {
     file_head head;
     abut_field *made;
-    abut_status status = get_head(source, name, &head);
+    abut_status status = read_file_head(source, name, &head);
     status = status ? status : check_size(source, name, &head);
     status = status ? status : abuti_field_new(source->context, &made);
     if (status)
         return status;
-    status = fill(source, name, &head, made);
+    status = fill_from_file(source, name, &head, made);
     if (status)
         abut_field_destroy(made);
     else

@@ -1,19 +1,19 @@
-/* Getting a field ready to be asked: the range of its values, and the view for interpolation. */
+/* Preparation of a field for queries: the range of its values, and the view for interpolation. */
 #include "field/field.h"
 
 #include "base/simd.h"
 
 #include <math.h>
 
-enum { VALUES_A_TASK = 1 << 18, TASKS_MAX = 256 };
+enum { VALUES_PER_TASK = 1 << 18, TASKS_MAX = 256 };
 
 bool abuti_field_range(const float *values, size_t count, float *lowest, float *highest) {
-    enum { CHAINS = 4 }; /* one waits for itself; four keep all units busy */
-    f4 lo[CHAINS], hi[CHAINS], odd[CHAINS];
+    enum { CHAINS = 4 }; /* independent chains hide the latency of one */
+    f4 lo[CHAINS], hi[CHAINS], not_finite[CHAINS];
     for (int c = 0; c < CHAINS; c++) {
         lo[c] = f4_all(*lowest);
         hi[c] = f4_all(*highest);
-        odd[c] = f4_all(0);
+        not_finite[c] = f4_all(0);
     }
     for (size_t i = 0; i < count; i += 4 * CHAINS) {
         float last[4 * CHAINS];
@@ -27,7 +27,8 @@ bool abuti_field_range(const float *values, size_t count, float *lowest, float *
             f4 v = f4_load(from + 4 * c);
             lo[c] = f4_min(v, lo[c]);
             hi[c] = f4_max(v, hi[c]);
-            odd[c] = f4_add(odd[c], f4_mul(v, f4_all(0))); /* NaN once a value is not finite */
+            not_finite[c] = f4_add(not_finite[c],
+                                   f4_mul(v, f4_all(0))); /* NaN after a value that is not finite */
         }
     }
     bool finite = true;
@@ -35,7 +36,7 @@ bool abuti_field_range(const float *values, size_t count, float *lowest, float *
         float each[3][4];
         f4_store(each[0], lo[c]);
         f4_store(each[1], hi[c]);
-        f4_store(each[2], odd[c]);
+        f4_store(each[2], not_finite[c]);
         for (int l = 0; l < 4; l++) {
             *lowest = each[0][l] < *lowest ? each[0][l] : *lowest;
             *highest = each[1][l] > *highest ? each[1][l] : *highest;
@@ -98,7 +99,7 @@ void abuti_field_finish(abut_field *field) {
     ranges r = {.field = field};
     size_t count = field->value_count, grain = count / TASKS_MAX + 1;
     float lowest = INFINITY, highest = -INFINITY;
-    grain = grain < VALUES_A_TASK ? VALUES_A_TASK : grain;
+    grain = grain < VALUES_PER_TASK ? VALUES_PER_TASK : grain;
     abuti_parallel_for(field->context, count, grain, range_task, &r);
     for (size_t i = 0; i < abuti_chunk_count(count, grain); i++) {
         lowest = r.lowest[i] < lowest ? r.lowest[i] : lowest;

@@ -1,10 +1,10 @@
-/* The doors to files of fields: which format it is, and the file around it. */
+/* Public functions that read and write field files: choice of the format, opening and closing. */
 #include "base/system.h"
 #include "field/field.h"
 
-/* ---- out ---- */
+/* ---- write ---- */
 
-static abut_field_format format_of(const char *path) {
+static abut_field_format format_by_extension(const char *path) {
     static const struct {
         const char *ending;
         abut_field_format format;
@@ -29,14 +29,16 @@ abut_status abut_field_write(const abut_field *field, const char *path,
     if (status)
         return status;
     if ((unsigned)ours.format > ABUT_FIELD_FORMAT_DCACHE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_write: unknown format %u",
-                          (unsigned)ours.format);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_field_write: options->format is %u; it must be an abut_field_format",
+            (unsigned)ours.format);
     if (ours.format == ABUT_FIELD_FORMAT_AUTO)
-        ours.format = format_of(path);
+        ours.format = format_by_extension(path);
     if (ours.format == ABUT_FIELD_FORMAT_AUTO)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: its ending tells no format of fields; use .abutf, .vti, .npy, .raw "
-                          "or .dcache, or give the format",
+                          "%s: the extension selects no field format; use .abutf, .vti, .npy, .raw "
+                          "or .dcache, or set options->format",
                           path);
     abuti_sink sink;
     status = abuti_sink_open(&sink, field->context, path);
@@ -51,7 +53,7 @@ abut_status abut_field_write(const abut_field *field, const char *path,
     return status;
 }
 
-/* ---- in ---- */
+/* ---- read ---- */
 
 static abut_status check_options(const char *function, const abut_field_read_options *options,
                                  abut_field_read_options *ours) {
@@ -59,8 +61,8 @@ static abut_status check_options(const char *function, const abut_field_read_opt
     abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
     if (!status && !(ours->cell >= 0 && ours->cell <= ABUT_COORDINATE_MAX))
         status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: options->cell is %g; it must be a length, or 0 for 1", function,
-                            ours->cell);
+                            "%s: options->cell is %g; it must be a length, or 0, which selects 1",
+                            function, ours->cell);
     return status;
 }
 
@@ -77,10 +79,10 @@ static abut_status load_and_close(abuti_source *source, const char *path,
     else if (seen >= 8 && !strncasecmp((const char *)source->at, "DISTCACH", 8))
         status = abuti_field_read_dcache(source, name, options, field);
     else
-        status = abuti_fail(ABUT_ERROR_FORMAT,
-                            "%s: is no field: neither the beginning of an .abutf file nor that of "
-                            "a .dcache file",
-                            name);
+        status = abuti_fail(
+            ABUT_ERROR_FORMAT,
+            "%s: is not a field: it begins neither like an .abutf file nor like a .dcache file",
+            name);
     abuti_source_close(source);
     return status;
 }

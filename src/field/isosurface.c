@@ -1,20 +1,20 @@
-/* Fields back to meshes, and fields of fields. */
+/* Isosurfaces and offset surfaces of fields, and Boolean combinations of fields. */
 #include "mesh/isosurface.h"
 
 #include "field/field.h"
 
 #include <math.h>
 
-/* ---- surface ---- */
+/* ---- isosurface ---- */
 
-static abut_status give_layer(void *data, uint32_t k, float *values) {
+static abut_status copy_isosurface_layer(void *data, uint32_t k, float *values) {
     const abut_field *field = data;
     const uint32_t begin[3] = {0, 0, k}, count[3] = {field->grid.count[0], field->grid.count[1], 1};
     return abut_field_copy(field, begin, count, values);
 }
 
-/* Whether a value on a face of the grid is below the level: then the isosurface would be cut open
- * there, or a part of it would be missing. */
+/* Whether a value on a face of the grid is below the level. Then the isosurface would have a
+ * boundary there, or a part would be missing. */
 static abut_status find_boundary_below(const abut_field *field, double level, bool *below) {
     const uint32_t *n = field->grid.count;
     *below = false;
@@ -40,7 +40,7 @@ static abut_status find_boundary_below(const abut_field *field, double level, bo
     return ABUT_OK;
 }
 
-/* The least distance between the box of the mesh and the outermost centres of cells. */
+/* The smallest distance between the bounding box of the mesh and the outermost cell centres. */
 static double inner_margin(const abut_field *field) {
     const abut_grid *g = &field->grid;
     double least = INFINITY;
@@ -55,11 +55,11 @@ static double inner_margin(const abut_field *field) {
 static abut_status check_level(const abut_field *field, double level) {
     static const char function[] = "abut_field_isosurface";
     if (!(fabs(level) <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: level is %g; it must be a distance", function,
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: level is %g; it must be finite", function,
                           level);
     if (!(fabs(level) < field->band))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: level %g is beyond the band of the field, which is %g; create the "
+                          "%s: level %g is outside the band of the field, which is %g; create the "
                           "field with a band of at least %g",
                           function, level, field->band, fabs(level) + field->grid.cell);
     bool below;
@@ -68,14 +68,14 @@ static abut_status check_level(const abut_field *field, double level) {
         return status;
     if (!field->mesh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: level %g reaches the boundary of the grid, where values are below "
-                          "it; a larger grid is needed, on whose faces all values are above",
+                          "%s: level %g exceeds values on the boundary of the grid; use a larger "
+                          "grid, on whose faces all values are above the level",
                           function, level);
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: level %g reaches beyond the grid, whose outermost cells are %g from the "
-                      "mesh; create the field with a margin of at least %g, or see "
-                      "abut_field_offset()",
-                      function, level, inner_margin(field), level + 2 * field->grid.cell);
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "%s: the isosurface of level %g would leave the grid, whose outermost cells are %g from "
+        "the mesh; create the field with a margin of at least %g, or call abut_field_offset()",
+        function, level, inner_margin(field), level + 2 * field->grid.cell);
 }
 
 abut_status abut_field_isosurface(const abut_field *field, double level, abut_mesh **mesh) {
@@ -84,18 +84,18 @@ abut_status abut_field_isosurface(const abut_field *field, double level, abut_me
     abut_status status = check_level(field, level);
     if (status)
         return status;
-    const abuti_isosurface_grid levels = {.count = {field->grid.count[0], field->grid.count[1],
-                                                    field->grid.count[2]},
-                                          .origin = field->grid.origin,
-                                          .cell = field->grid.cell,
-                                          .level = level,
-                                          .layer = give_layer,
-                                          .data = (void *)field};
-    return abuti_isosurface_extract(field->context, "abut_field_isosurface", &levels, mesh);
+    const abuti_levels levels = {.count = {field->grid.count[0], field->grid.count[1],
+                                           field->grid.count[2]},
+                                 .origin = field->grid.origin,
+                                 .cell = field->grid.cell,
+                                 .level = level,
+                                 .layer = copy_isosurface_layer,
+                                 .data = (void *)field};
+    return abuti_surface_extract(field->context, "abut_field_isosurface", &levels, mesh);
 }
 
-/* The margin holds the distance and OFFSET_CELLS: half a cell lies outside the outermost centres,
- * and sparse fields have bricks within three cells of the mesh. */
+/* The margin is the distance and OFFSET_CELLS cells. Half a cell lies outside the outermost
+ * centres, and sparse fields have bricks within three cells of the mesh. */
 #define OFFSET_CELLS 2.5
 enum { OFFSET_CELLS_DEFAULT = 64 };
 
@@ -112,15 +112,17 @@ abut_status abut_field_offset(abut_mesh *mesh, double distance, const abut_field
     if (status)
         return status;
     if (ours.margin > 0 || ours.grid.count[0] || ours.grid.count[1] || ours.grid.count[2])
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: options->margin and options->grid must be 0, since the distance "
-                          "decides; see abut_field_create() and abut_field_isosurface()",
-                          __func__);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: options->margin and options->grid must be 0, since they follow from the distance; "
+            "for other grids call abut_field_create() and abut_field_isosurface()",
+            __func__);
     const vec3 extent = v3_sub(mesh->bounds.hi, mesh->bounds.lo);
     const double out = real_max(distance, 0),
                  cells = ours.cells ? ours.cells : OFFSET_CELLS_DEFAULT;
     if (!(ours.cell > 0) && !(cells > 2 * OFFSET_CELLS + 1))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->cells is %u; at least 7 are needed",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->cells is %u; it must be 0 (default) or at least 7",
                           __func__, ours.cells);
     const double cell =
         ours.cell > 0 ? ours.cell : (v3_max_abs(extent) + 2 * out) / (cells - 2 * OFFSET_CELLS);
@@ -135,7 +137,7 @@ abut_status abut_field_offset(abut_mesh *mesh, double distance, const abut_field
 
 /* ---- combinations ---- */
 
-static float combined(float a, float b, abut_combination how) {
+static float combine_values(float a, float b, abut_combination how) {
     switch (how) {
     case ABUT_COMBINATION_UNION:
         return b < a ? b : a;
@@ -146,8 +148,8 @@ static float combined(float a, float b, abut_combination how) {
     }
 }
 
-static abut_status fill(const abut_field *a, const abut_field *b, abut_combination how,
-                        abut_field *result) {
+static abut_status fill_combination(const abut_field *a, const abut_field *b, abut_combination how,
+                                    abut_field *result) {
     const uint32_t *n = a->grid.count, count[3] = {n[0], n[1], 1};
     size_t cells = (size_t)n[0] * n[1];
     float *other = abuti_allocate(a->context, cells, sizeof *other);
@@ -158,7 +160,7 @@ static abut_status fill(const abut_field *a, const abut_field *b, abut_combinati
         status = abut_field_copy(a, begin, count, to);
         status = status ? status : abut_field_copy(b, begin, count, other);
         for (size_t i = 0; i < cells && !status; i++)
-            to[i] = combined(to[i], other[i], how);
+            to[i] = combine_values(to[i], other[i], how);
         status = status ? status : abuti_progress(a->context, "field", (k + 1.0) / n[2]);
     }
     abuti_release(a->context, other);
@@ -171,14 +173,15 @@ abut_status abut_field_combine(const abut_field *a, const abut_field *b, abut_co
     if (!a || !b || !result)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_combine: an argument is null");
     if ((unsigned)how > ABUT_COMBINATION_DIFFERENCE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_field_combine: combination %u is none",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_field_combine: combination is %u; it must be an abut_combination",
                           (unsigned)how);
     const abut_grid *p = &a->grid, *q = &b->grid;
     if (p->cell != q->cell || p->origin.x != q->origin.x || p->origin.y != q->origin.y ||
         p->origin.z != q->origin.z || memcmp(p->count, q->count, sizeof p->count) != 0)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_combine: the grids differ; build both fields with the same "
-                          "options.grid");
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_field_combine: the grids differ; build both fields with the same options->grid");
     abut_status status = abuti_field_new(a->context, &made);
     if (status)
         return status;
@@ -188,7 +191,7 @@ abut_status abut_field_combine(const abut_field *a, const abut_field *b, abut_co
     made->reliability =
         a->reliability.level >= b->reliability.level ? a->reliability : b->reliability;
     made->sign = a->sign == b->sign ? a->sign : ABUT_SIGN_AUTO;
-    status = fill(a, b, how, made);
+    status = fill_combination(a, b, how, made);
     if (status) {
         abut_field_destroy(made);
         return status;

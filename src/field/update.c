@@ -1,13 +1,13 @@
-/* Fields of meshes that move.
+/* Update of a field after its mesh has moved.
  *
- * Problem: a mesh bends here or there, and most of its field stays as it is.
- * Method: a distance can change only where a triangle that has moved was nearest, or is now: where
- * it was or is no farther than the old distance. For each block of cells the nearest of all such
- * triangles, at their old places and their new ones, is searched for from its middle, as far as the
- * largest distance in the block can matter. Signs may change anywhere, since a far part of the
- * surface may have moved across everything, so all blocks get theirs anew; that is quick.
- * Guarantee: values that stay are the floats that a new field would have, since the triangles that
- * are nearest have the same corners.
+ * Problem: when a mesh deforms locally, most distances stay unchanged. Method: a distance can
+ * change only if a triangle that moved was the nearest one or is now, that is if its old or new
+ * position is no farther than the old distance. All moved triangles at their old and new positions
+ * form a BVH. For each block of cells, a closest-point query from its centre searches this BVH
+ * within the largest relevant distance of the block. Signs may change anywhere, since a distant
+ * part of the surface may have moved across any cell. So all blocks are signed again, which is
+ * fast. Guarantee: unchanged values are the floats that a new field would have, since the nearest
+ * triangles have the same corners.
  */
 #include "field/field.h"
 
@@ -15,17 +15,17 @@
 
 #include <math.h>
 
-enum { BLOCKS_A_TASK = 64 };
+enum { BLOCKS_PER_TASK = 64 };
 
-typedef struct updating {
+typedef struct update_state {
     const abut_field *field;
-    const abut_bvh *moved; /* old and new places of triangles that have moved */
-    double error;          /* distances that may be 0 are not above this */
+    const abut_bvh *moved; /* old and new positions of triangles that have moved */
+    double error;          /* distances up to this value may be 0 */
     uint32_t blocks[3];
-    unsigned char *known; /* of each block */
-} updating;
+    unsigned char *known; /* for each block, whether its distances stay */
+} update_state;
 
-/* ---- what has moved ---- */
+/* ---- moved triangles ---- */
 
 static bool has_moved(const abut_mesh *old, const abut_mesh *mesh, size_t triangle) {
     for (size_t k = 0; k < 3; k++) {
@@ -37,7 +37,7 @@ static bool has_moved(const abut_mesh *old, const abut_mesh *mesh, size_t triang
     return false;
 }
 
-/* The old and new places of all triangles that have moved, as one mesh; null where none has. */
+/* The old and new positions of all moved triangles, as one mesh; null if none has moved. */
 static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abut_mesh **moved) {
     abut_context *context = old->context;
     size_t count = 0;
@@ -68,8 +68,8 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
 
 /* ---- blocks ---- */
 
-/* Whether all distances of a block stay. */
-static bool stays(const updating *u, const uint32_t begin[3]) {
+/* Whether all distances of a block stay unchanged. */
+static bool keeps_distances(const update_state *u, const uint32_t begin[3]) {
     const abut_field *f = u->field;
     double lowest = INFINITY, highest = 0;
     uint32_t end[3];
@@ -85,7 +85,7 @@ static bool stays(const updating *u, const uint32_t begin[3]) {
                 highest = real_max(highest, d);
             }
     if (!(lowest - f->step > u->error && highest < FLT_MAX))
-        return false; /* a cell may be on the surface, or too far for floats */
+        return false; /* a cell may be on the surface, or too far away for floats */
     vec3 lo = grid_centre(&f->grid, begin[0], begin[1], begin[2]);
     vec3 hi = grid_centre(&f->grid, end[0] - 1, end[1] - 1, end[2] - 1),
          middle = v3_lerp(lo, hi, 0.5);
@@ -97,18 +97,18 @@ static bool stays(const updating *u, const uint32_t begin[3]) {
 }
 
 static void blocks_task(void *data, size_t chunk, size_t begin, size_t end) {
-    updating *u = data;
+    update_state *u = data;
     (void)chunk;
     for (size_t b = begin; b < end; b++) {
         const uint32_t first[3] = {FIELD_BRICK * (uint32_t)(b % u->blocks[0]),
                                    FIELD_BRICK * (uint32_t)(b / u->blocks[0] % u->blocks[1]),
                                    FIELD_BRICK * (uint32_t)(b / u->blocks[0] / u->blocks[1])};
-        u->known[b] = stays(u, first);
+        u->known[b] = keeps_distances(u, first);
     }
 }
 
-/* Coordinates are no larger than this. */
-static double largest_of(const abut_field *f, const abut_bvh *bvh) {
+/* An upper bound of the coordinates of grid, old mesh and new mesh. */
+static double bound_coordinates(const abut_field *f, const abut_bvh *bvh) {
     const abut_grid *g = &f->grid;
     vec3 end = grid_centre(g, g->count[0], g->count[1], g->count[2]);
     double grid = real_max(v3_max_abs(g->origin), v3_max_abs(end));
@@ -116,10 +116,11 @@ static double largest_of(const abut_field *f, const abut_bvh *bvh) {
            v3_max_abs(f->mesh->bounds.lo) + v3_max_abs(f->mesh->bounds.hi);
 }
 
-/* Finds which blocks of a dense field stay, unless all must be computed; gives how many do not. */
-static abut_status find_known(const abut_field *field, const abut_bvh *bvh, bool all,
-                              unsigned char **known, uint64_t *changed) {
-    updating u = {.field = field, .error = 0x1p-44 * largest_of(field, bvh)};
+/* Finds the blocks of a dense field whose distances stay, unless `all` must be computed. Sets
+ * *changed to the number of the other blocks. */
+static abut_status find_unchanged_blocks(const abut_field *field, const abut_bvh *bvh, bool all,
+                                         unsigned char **known, uint64_t *changed) {
+    update_state u = {.field = field, .error = 0x1p-44 * bound_coordinates(field, bvh)};
     abut_mesh *moved;
     abut_bvh *hierarchy = NULL;
     size_t count = 1;
@@ -143,7 +144,7 @@ static abut_status find_known(const abut_field *field, const abut_bvh *bvh, bool
         u.moved = hierarchy;
         u.known = *known;
         if (!status)
-            abuti_parallel_for(field->context, count, BLOCKS_A_TASK, blocks_task, &u);
+            abuti_parallel_for(field->context, count, BLOCKS_PER_TASK, blocks_task, &u);
     }
     for (size_t i = 0; !status && i < count; i++)
         *changed -= (*known)[i];
@@ -154,9 +155,9 @@ static abut_status find_known(const abut_field *field, const abut_bvh *bvh, bool
 
 /* ---- the field ---- */
 
-/* Makes a field like another for the mesh of a hierarchy. */
-static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_field **next,
-                             uint64_t *changed) {
+/* Builds the successor of a field for the mesh of a BVH. */
+static abut_status build_successor(const abut_field *field, const abut_bvh *bvh, abut_field **next,
+                                   uint64_t *changed) {
     unsigned char *known = NULL;
     abut_field *made = abuti_allocate_zeroed(field->context, 1, sizeof *made);
     if (!made)
@@ -165,7 +166,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     made->context = abuti_context_retain(field->context);
     atomic_init(&made->holds, 1);
     made->mesh = abut_mesh_retain(bvh->mesh);
-    made->has_digest = false; /* was that of the old one */
+    made->has_digest = false; /* it was that of the old mesh */
     made->values = NULL;
     made->index = NULL;
     made->coarse = NULL;
@@ -176,7 +177,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     made->reliability = sign.reliability;
     bool all = field->layout == ABUT_FIELD_SPARSE || field->sign == ABUT_SIGN_NORMAL ||
                abuti_field_step(made) != field->step;
-    abut_status status = find_known(field, bvh, all, &known, changed);
+    abut_status status = find_unchanged_blocks(field, bvh, all, &known, changed);
     status = status ? status : abuti_field_build(made, bvh, field, known);
     abuti_release(field->context, known);
     if (status)
@@ -186,13 +187,14 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
     return status;
 }
 
-abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
+abut_status abuti_field_update_on_cpu(abut_field *field, const abut_bvh *bvh,
+                                      uint64_t *recomputed) {
     abut_field *next = NULL;
-    abut_status status = abuti_bvh_ensure_host(bvh);
-    status = status ? status : make_next(field, bvh, &next, recomputed);
+    abut_status status = abuti_bvh_host(bvh);
+    status = status ? status : build_successor(field, bvh, &next, recomputed);
     if (status)
         return status;
-    /* The handle and its references stay, the contents are exchanged. */
+    /* The field pointer and its references stay valid; the contents are exchanged. */
     const unsigned holds = atomic_load_explicit(&field->holds, memory_order_relaxed);
     abut_field old = *field;
     *field = *next;
@@ -205,29 +207,29 @@ abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint
     return ABUT_OK;
 }
 
-static abut_status check(const char *function, const abut_field *field, const void *by,
-                         const char *name) {
+static abut_status check_update(const char *function, const abut_field *field, const void *by,
+                                const char *name) {
     if (!field || !by)
         return abuti_null(function, field ? name : "field");
     if (!field->mesh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the field keeps no mesh, since it was not built from one here; "
-                          "build a new field",
+                          "%s: the field has no mesh to compare with, since it was not built from "
+                          "one in this process; build a new field",
                           function);
     return ABUT_OK;
 }
 
 abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *recomputed) {
     uint64_t changed = 0;
-    abut_status status = check(__func__, field, bvh, "bvh");
+    abut_status status = check_update(__func__, field, bvh, "bvh");
     if (!status && field->mesh != bvh->mesh)
         status = abuti_bvh_check_refit(__func__, field->mesh, bvh->mesh);
-    status = status ? status : abuti_field_signs(__func__, bvh, field->sign);
+    status = status ? status : abuti_field_prepare_signs(__func__, bvh, field->sign);
     if (status)
         return status;
     const uint64_t updates = field->updates;
     status = field_builder_of(field_device(field))->update(field, bvh, &changed);
-    field->updates = updates + 1; /* the builder may have replaced all of the field */
+    field->updates = updates + 1; /* the builder may have replaced all members of the field */
     if (!status && recomputed)
         *recomputed = changed;
     return status;
@@ -236,7 +238,7 @@ abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *r
 abut_status abut_field_set_mesh(abut_field *field, abut_mesh *mesh, uint64_t *recomputed) {
     abut_bvh *bvh = NULL;
     abut_bvh_options tree = abut_bvh_options_default();
-    abut_status status = check(__func__, field, mesh, "mesh");
+    abut_status status = check_update(__func__, field, mesh, "mesh");
     status = status ? status : abuti_bvh_check_refit(__func__, field->mesh, mesh);
     if (status)
         return status;

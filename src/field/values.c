@@ -1,4 +1,4 @@
-/* Fields whose values come from elsewhere: their memory, what they must be, and of which mesh. */
+/* Fields from given values: allocation, validation, and comparison of the mesh by its digest. */
 #include "field/field.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 /* ---- memory ---- */
 
 abut_reliability abuti_field_values_reliability(void) {
-    return abuti_guaranteed("Signs are those that the values came with.");
+    return abuti_guaranteed("Signs are those of the values that the field was created from.");
 }
 
 abut_status abuti_field_new(abut_context *context, abut_field **field) {
@@ -61,11 +61,13 @@ abut_status abut_field_create_values(abut_context *context, const abut_grid *gri
     abut_status status = abuti_field_check_grid("abut_field_create_values", grid);
     if (!status && (double)grid->count[0] * grid->count[1] * grid->count[2] > 0x1p44)
         status = abuti_fail(ABUT_ERROR_LIMIT,
-                            "abut_field_create_values: %u x %u x %u cells are too many",
+                            "abut_field_create_values: %u x %u x %u cells exceed the address "
+                            "space; use fewer cells",
                             grid->count[0], grid->count[1], grid->count[2]);
     if (!status && !all_finite(values, grid_cells(grid)))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_field_create_values: a value is not finite; all must be");
+        status = abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_field_create_values: a value is not finite; all values must be finite");
     status = status ? status : abuti_field_new(context, &made);
     if (status)
         return status;
@@ -81,7 +83,7 @@ abut_status abut_field_create_values(abut_context *context, const abut_grid *gri
     return ABUT_OK;
 }
 
-/* ---- of which mesh ---- */
+/* ---- mesh digest ---- */
 
 void abuti_mesh_digest(const abut_mesh *mesh, unsigned char digest[ABUTI_DIGEST_BYTES]) {
     abuti_digest sum;

@@ -1,8 +1,8 @@
-/* Layers on a device: what is uploaded when solids change, what each time, and six launches.
+/* Layers on a device: uploads when solids change and for each query, and six launches.
  *
- * Vertices and triangles of meshes are there once, and those of solids that have positions of their
- * own beside them; where these came from a buffer the host has them only once it needs them. Each
- * query sends poses and views; sums of pairs come back, partly added up, and the host adds the
+ * Vertices and triangles of each mesh are stored once, followed by those of solids with their own
+ * positions. If these came from a buffer, the host downloads them only when needed. Each query
+ * uploads poses and views. Sums of pairs are downloaded, partly added up, and the host adds the
  * rest. Rays that are too long for the device (see layers_rays.cl) are traced by the host, from the
  * same fragments.
  */
@@ -12,16 +12,16 @@
 
 #include <string.h>
 
-enum { SPOTS, WINDOWS, SMALL, REST, LARGE, BEND, RAYS, GATHER, CLEAR, KERNELS };
+enum { PROJECT, WINDOWS, SMALL, REST, LARGE, SET_POSITIONS, RAYS, GATHER, CLEAR, KERNELS };
 enum {
-    SIGHTS,
+    VIEWS,
     BODIES,
-    MEETS,
+    GROUP_MASKS,
     MOTIONS,
     VERTICES,
     INDICES,
     CHUNKS,
-    SOLID_SPOTS,
+    PROJECTIONS,
     TILES,
     NODES,
     HEADS,
@@ -34,17 +34,17 @@ enum {
     LONGS,
     CROSSINGS,
     COUNTS,
-    BENT,
+    POSITION_BOUNDS,
     BUFFERS
 };
 
 static const abuti_kernel_source sources[KERNELS] = {
-    [SPOTS] = {"layers_draw", "layers_spots", NULL},
+    [PROJECT] = {"layers_draw", "layers_project", NULL},
     [WINDOWS] = {"layers_draw", "layers_windows", NULL},
     [SMALL] = {"layers_draw", "layers_small", NULL},
     [REST] = {"layers_draw", "layers_rest", NULL},
     [LARGE] = {"layers_draw", "layers_large_parts", NULL},
-    [BEND] = {"layers_draw", "layers_bend", NULL},
+    [SET_POSITIONS] = {"layers_draw", "layers_set_positions", NULL},
     [RAYS] = {"layers_rays", "layers_rays", NULL},
     [GATHER] = {"layers_rays", "layers_gather", NULL},
     [CLEAR] = {"layers_rays", "layers_clear", NULL}};
@@ -52,29 +52,29 @@ static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 struct layers_device {
     abuti_queue queue;
-    abuti_staging up, down; /* of poses and positions, and of sums */
+    abuti_staging up, down; /* for poses and positions, and for sums */
     abuti_kit kit;
-    abuti_kit_list lists[LAYERS_LISTS]; /* by what is counted */
+    abuti_kit_list lists[LAYERS_LISTS]; /* by counter */
     bool has_solids;
-    uint64_t changes;           /* of solids, as they are there */
-    abuti_vector bodies, bends; /* layers_body, uint64_t */
-    abuti_vector first_own;     /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
+    uint64_t changes;                      /* version of the solids on the device */
+    abuti_vector bodies, position_changes; /* layers_body, uint64_t */
+    abuti_vector first_own; /* uint32_t: offset of own positions, or LAYERS_NOTHING */
     uint32_t chunk_count;
-    size_t clean;         /* heads that hold nothing */
-    uint32_t slots;       /* of the table of a view */
-    uint32_t clean_slots; /* of all views that hold nothing */
-    uint32_t expected;    /* sums that come back with the counts */
-    abuti_vector sights, longs, crossings, ray;
+    size_t clean_heads;   /* pixel list heads that are cleared */
+    uint32_t slots;       /* table slots per view */
+    uint32_t clean_slots; /* cleared slots of all views */
+    uint32_t expected;    /* sums that are downloaded together with the counters */
+    abuti_vector view_list, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 #define PIXELS_MAX ((uint64_t)1 << 28)
-enum { FIRST_SLOTS = 1024, COUNTS_BYTES = 64 /* in front of sums */ };
-_Static_assert(LAYERS_COUNTS * sizeof(uint32_t) <= COUNTS_BYTES, "counts have room");
+enum { SLOTS_INITIAL = 1024, COUNTS_BYTES = 64 /* before the sums */ };
+_Static_assert(LAYERS_COUNTS * sizeof(uint32_t) <= COUNTS_BYTES, "counters fit before the sums");
 
 /* ---- create ---- */
 
-static abut_status create(abut_layers *layers) {
+static abut_status create_device_layers(abut_layers *layers) {
     abut_device *device = layers->options.device;
     abut_status status = abuti_device_check_bits("abut_layers_create", device);
     if (status)
@@ -107,12 +107,12 @@ static abut_status create(abut_layers *layers) {
     return abuti_queue_report(&d->queue);
 }
 
-static void destroy(abut_layers *layers) {
+static void destroy_device_layers(abut_layers *layers) {
     layers_device *d = layers->device;
     if (!d)
         return;
-    ABUTI_RELEASE(layers->context, d->bodies.data, d->bends.data, d->first_own.data, d->sights.data,
-                  d->longs.data, d->crossings.data, d->ray.data);
+    ABUTI_RELEASE(layers->context, d->bodies.data, d->position_changes.data, d->first_own.data,
+                  d->view_list.data, d->longs.data, d->crossings.data, d->ray.data);
     abuti_kit_close(&d->kit);
     abuti_staging_destroy(&d->queue, &d->up);
     abuti_staging_destroy(&d->queue, &d->down);
@@ -121,7 +121,8 @@ static void destroy(abut_layers *layers) {
     layers->device = NULL;
 }
 
-static abut_status resize(abut_layers *layers, abuti_vector *list, size_t count, size_t bytes) {
+static abut_status resize_list(abut_layers *layers, abuti_vector *list, size_t count,
+                               size_t bytes) {
     list->count = 0;
     abut_status status = abuti_vector_reserve(layers->context, list, count, bytes);
     list->count = status ? 0 : count;
@@ -130,7 +131,7 @@ static abut_status resize(abut_layers *layers, abuti_vector *list, size_t count,
 
 /* ---- solids ---- */
 
-static layers_body body_of(const abut_layers *layers, const layers_solid *solid) {
+static layers_body make_body(const abut_layers *layers, const layers_solid *solid) {
     if (!solid->used)
         return (layers_body){0};
     const layers_mesh *mesh = layers_mesh_of(layers, solid);
@@ -145,13 +146,13 @@ static layers_body body_of(const abut_layers *layers, const layers_solid *solid)
                          .triangle_count = mesh->mesh->triangle_count};
 }
 
-/* Where the vertices and triangles of meshes go. */
-typedef struct placement {
+/* Offsets of the vertices and triangles of meshes. */
+typedef struct mesh_offsets {
     uint64_t vertices, triangles, chunks;
     uint32_t *vertex, *triangle; /* of each mesh */
-} placement;
+} mesh_offsets;
 
-static abut_status place_all(abut_layers *layers, placement *p) {
+static abut_status compute_offsets(abut_layers *layers, mesh_offsets *p) {
     layers_device *d = layers->device;
     const layers_mesh *meshes = layers->meshes.data;
     for (size_t m = 0; m < layers->meshes.count; m++)
@@ -165,9 +166,9 @@ static abut_status place_all(abut_layers *layers, placement *p) {
     uint32_t *own = d->first_own.data;
     for (size_t i = 0; i < layers->solids.count; i++) {
         const layers_solid *solid = &layers_solids(layers)[i];
-        bodies[i] = body_of(layers, solid);
+        bodies[i] = make_body(layers, solid);
         own[i] = LAYERS_NOTHING;
-        ((uint64_t *)d->bends.data)[i] = solid->bends;
+        ((uint64_t *)d->position_changes.data)[i] = solid->position_changes;
         if (!solid->used)
             continue;
         bodies[i].first_vertex = p->vertex[solid->mesh];
@@ -179,18 +180,20 @@ static abut_status place_all(abut_layers *layers, placement *p) {
         p->chunks += abuti_chunk_count(bodies[i].triangle_count, LAYERS_CHUNK);
     }
     if (p->vertices > UINT32_MAX / 2 || p->triangles > UINT32_MAX / 8 || p->chunks > UINT32_MAX / 8)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers: too many triangles for the device");
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_layers: the items have too many vertices or triangles for 32-bit "
+                          "indices on the device; use fewer items, or no device");
     return ABUT_OK;
 }
 
-static abut_status upload_all(abut_layers *layers, const placement *p) {
+static abut_status upload_solids(abut_layers *layers, const mesh_offsets *p) {
     layers_device *d = layers->device;
     const layers_mesh *meshes = layers->meshes.data;
     size_t solids = layers->solids.count;
     uint32_t(*chunks)[2] = abuti_allocate(layers->context, p->chunks, sizeof *chunks);
-    uint32_t(*meets)[2] = abuti_allocate(layers->context, solids, sizeof *meets);
-    if (!chunks || !meets) {
-        ABUTI_RELEASE(layers->context, chunks, meets);
+    uint32_t(*group_masks)[2] = abuti_allocate(layers->context, solids, sizeof *group_masks);
+    if (!chunks || !group_masks) {
+        ABUTI_RELEASE(layers->context, chunks, group_masks);
         return ABUT_ERROR_MEMORY;
     }
     abuti_kit_reserve(&d->kit, VERTICES, p->vertices, sizeof(vec3));
@@ -207,8 +210,8 @@ static abut_status upload_all(abut_layers *layers, const placement *p) {
     d->chunk_count = 0;
     for (size_t i = 0; i < solids; i++) {
         const layers_solid *solid = &layers_solids(layers)[i];
-        meets[i][0] = bodies[i].group;
-        meets[i][1] = bodies[i].mask;
+        group_masks[i][0] = bodies[i].group;
+        group_masks[i][1] = bodies[i].mask;
         for (uint32_t t = 0; t < bodies[i].triangle_count; t += LAYERS_CHUNK) {
             chunks[d->chunk_count][0] = (uint32_t)i;
             chunks[d->chunk_count++][1] = t;
@@ -219,33 +222,33 @@ static abut_status upload_all(abut_layers *layers, const placement *p) {
     }
     abuti_kit_put(&d->kit, CHUNKS, chunks, d->chunk_count, sizeof *chunks);
     abuti_kit_put(&d->kit, BODIES, bodies, solids, sizeof *bodies);
-    abuti_kit_put(&d->kit, MEETS, meets, solids, sizeof *meets);
+    abuti_kit_put(&d->kit, GROUP_MASKS, group_masks, solids, sizeof *group_masks);
     abut_status status = abuti_kit_finish(&d->kit);
-    ABUTI_RELEASE(layers->context, chunks, meets);
+    ABUTI_RELEASE(layers->context, chunks, group_masks);
     return status;
 }
 
-static abut_status make_solids(abut_layers *layers) {
+static abut_status rebuild_solids(abut_layers *layers) {
     layers_device *d = layers->device;
     size_t solids = layers->solids.count, meshes = layers->meshes.count;
-    placement p = {.vertex = abuti_allocate(layers->context, meshes, sizeof *p.vertex),
-                   .triangle = abuti_allocate(layers->context, meshes, sizeof *p.triangle)};
+    mesh_offsets p = {.vertex = abuti_allocate(layers->context, meshes, sizeof *p.vertex),
+                      .triangle = abuti_allocate(layers->context, meshes, sizeof *p.triangle)};
     abut_status status = p.vertex && p.triangle ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_layers_fetch(layers); /* before places change */
+    status = status ? status : abuti_layers_download_positions(layers); /* before offsets change */
     d->has_solids = false;
-    status = status ? status : resize(layers, &d->bodies, solids, sizeof(layers_body));
-    status = status ? status : resize(layers, &d->bends, solids, sizeof(uint64_t));
-    status = status ? status : resize(layers, &d->first_own, solids, sizeof(uint32_t));
-    status = status ? status : place_all(layers, &p);
-    status = status ? status : upload_all(layers, &p);
+    status = status ? status : resize_list(layers, &d->bodies, solids, sizeof(layers_body));
+    status = status ? status : resize_list(layers, &d->position_changes, solids, sizeof(uint64_t));
+    status = status ? status : resize_list(layers, &d->first_own, solids, sizeof(uint32_t));
+    status = status ? status : compute_offsets(layers, &p);
+    status = status ? status : upload_solids(layers, &p);
     ABUTI_RELEASE(layers->context, p.vertex, p.triangle);
     d->has_solids = !status;
     d->changes = layers->changes;
     return status;
 }
 
-/* Whether solids that have positions of their own have them there too. */
-static bool fits(const abut_layers *layers) {
+/* Whether all solids with their own positions have memory for them on the device. */
+static bool has_memory_for_positions(const abut_layers *layers) {
     const layers_device *d = layers->device;
     if (!d->has_solids || d->changes != layers->changes)
         return false;
@@ -258,28 +261,30 @@ static bool fits(const abut_layers *layers) {
     return true;
 }
 
-static abut_status fetch_positions(abut_layers *layers, uint32_t id) {
+static abut_status download_positions(abut_layers *layers, uint32_t id) {
     const layers_body *body = (const layers_body *)layers->device->bodies.data + id;
     const layers_solid *solid = &layers_solids(layers)[id];
     return abuti_kit_read(&layers->device->kit, VERTICES, body->first_vertex, solid->positions,
                           layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
 }
 
-/* Looks at positions in a buffer, and with `writes` takes them over. */
-static abut_status measure_positions(layers_device *d, const abut_buffer *from,
-                                     const abut_mesh *mesh, vec3 centre, uint32_t writes,
-                                     uint32_t first, layers_bent *all) {
+/* Validates positions in a buffer; with `writes` copies them to the solid. */
+static abut_status validate_positions(layers_device *d, const abut_buffer *from,
+                                      const abut_mesh *mesh, vec3 centre, uint32_t writes,
+                                      uint32_t first, layers_position_bounds *all) {
     const uint32_t count = mesh->vertex_count;
     const double most = ABUT_COORDINATE_MAX;
-    layers_bent parts[LAYERS_BEND_GROUPS];
-    abuti_kit_reserve(&d->kit, BENT, LAYERS_BEND_GROUPS, sizeof *parts);
-    ABUTI_KIT_GROUPS(&d->kit, BEND, LAYERS_BEND_GROUPS, LAYERS_ITEMS, ABUTI_BUFFER(&from->memory),
-                     ABUTI_VALUE(count), ABUTI_VALUE(most), ABUTI_VALUE(mesh->origin),
-                     ABUTI_VALUE(centre), ABUTI_VALUE(writes), ABUTI_VALUE(first), MEMORY(VERTICES),
-                     MEMORY(BENT), ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * sizeof *parts));
-    abut_status status = abuti_kit_get(&d->kit, BENT, parts, LAYERS_BEND_GROUPS, sizeof *parts);
-    *all = (layers_bent){.box = box_empty(), .bad = LAYERS_NOTHING};
-    for (uint32_t i = 0; i < LAYERS_BEND_GROUPS && !status; i++) {
+    layers_position_bounds parts[LAYERS_POSITION_GROUPS];
+    abuti_kit_reserve(&d->kit, POSITION_BOUNDS, LAYERS_POSITION_GROUPS, sizeof *parts);
+    ABUTI_KIT_GROUPS(&d->kit, SET_POSITIONS, LAYERS_POSITION_GROUPS, LAYERS_ITEMS,
+                     ABUTI_BUFFER(&from->memory), ABUTI_VALUE(count), ABUTI_VALUE(most),
+                     ABUTI_VALUE(mesh->origin), ABUTI_VALUE(centre), ABUTI_VALUE(writes),
+                     ABUTI_VALUE(first), MEMORY(VERTICES), MEMORY(POSITION_BOUNDS),
+                     ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * sizeof *parts));
+    abut_status status =
+        abuti_kit_get(&d->kit, POSITION_BOUNDS, parts, LAYERS_POSITION_GROUPS, sizeof *parts);
+    *all = (layers_position_bounds){.box = box_empty(), .bad = LAYERS_NOTHING};
+    for (uint32_t i = 0; i < LAYERS_POSITION_GROUPS && !status; i++) {
         all->box = box_join(all->box, parts[i].box);
         all->farthest = real_max(all->farthest, parts[i].farthest);
         all->bad = parts[i].bad < all->bad ? parts[i].bad : all->bad;
@@ -287,24 +292,26 @@ static abut_status measure_positions(layers_device *d, const abut_buffer *from,
     return status;
 }
 
-static abut_status bend(abut_layers *layers, uint32_t id, abut_buffer *from, bool *done) {
+static abut_status set_positions_on_device(abut_layers *layers, uint32_t id, abut_buffer *from,
+                                           bool *done) {
     layers_device *d = layers->device;
     layers_solid *solid = &layers_solids(layers)[id];
     const abut_mesh *mesh = layers_mesh_of(layers, solid)->mesh;
-    if (!solid->positions || !fits(layers))
+    if (!solid->positions || !has_memory_for_positions(layers))
         return ABUT_OK;
     layers_body *bodies = d->bodies.data, body = bodies[id];
-    layers_bent all;
+    layers_position_bounds all;
     abut_status status =
-        measure_positions(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
+        validate_positions(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
     if (!status && all.bad != LAYERS_NOTHING)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_set_positions: position %u is not finite or too large",
-                          all.bad);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_layers_set_positions: positions[%u] is not finite or exceeds ABUT_COORDINATE_MAX",
+            all.bad);
     status = status ? status : abuti_mesh_check_size("abut_layers_set_positions", all.box);
     if (!status)
         status =
-            measure_positions(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
+            validate_positions(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
     if (status)
         return status;
     layers_hull hull = abuti_layers_hull(all.box, all.farthest, mesh->origin);
@@ -315,36 +322,38 @@ static abut_status bend(abut_layers *layers, uint32_t id, abut_buffer *from, boo
     if ((status = abuti_queue_report(&d->queue)))
         return status;
     bodies[id] = body;
-    ((uint64_t *)d->bends.data)[id] = solid->bends;
+    ((uint64_t *)d->position_changes.data)[id] = solid->position_changes;
     solid->hull = hull;
-    solid->there = *done = true;
+    solid->on_device = *done = true;
     return ABUT_OK;
 }
 
-/* Makes sure that staging memory has so many bytes. */
-static abut_status stage(layers_device *d, abuti_staging *staging, size_t bytes) {
+/* Ensures that a staging buffer has at least `bytes` bytes. */
+static abut_status reserve_staging(layers_device *d, abuti_staging *staging, size_t bytes) {
     if (staging->at && staging->bytes >= bytes)
         return ABUT_OK;
     abuti_staging_destroy(&d->queue, staging);
     return abuti_staging_create(&d->queue, bytes + bytes / 4 + 1024, 1, staging);
 }
 
-static bool is_bent(const abut_layers *layers, size_t i) {
+static bool has_new_positions(const abut_layers *layers, size_t i) {
     const layers_solid *solid = &layers_solids(layers)[i];
-    return solid->used && ((const uint64_t *)layers->device->bends.data)[i] != solid->bends;
+    return solid->used &&
+           ((const uint64_t *)layers->device->position_changes.data)[i] != solid->position_changes;
 }
 
-/* Sends what has changed of solids, and their poses. */
-static abut_status send_solids(abut_layers *layers) {
+/* Uploads changed positions and bodies, and all poses. */
+static abut_status upload_changes(abut_layers *layers) {
     layers_device *d = layers->device;
     size_t solids = layers->solids.count, vertices = 0;
-    abut_status status = fits(layers) ? ABUT_OK : make_solids(layers);
+    abut_status status = has_memory_for_positions(layers) ? ABUT_OK : rebuild_solids(layers);
     for (size_t i = 0; i < solids && !status; i++)
-        vertices += is_bent(layers, i)
+        vertices += has_new_positions(layers, i)
                         ? layers_mesh_of(layers, &layers_solids(layers)[i])->mesh->vertex_count
                         : 0;
     if (!status)
-        status = stage(d, &d->up, solids * sizeof(raster_motion) + vertices * sizeof(vec3));
+        status =
+            reserve_staging(d, &d->up, solids * sizeof(raster_motion) + vertices * sizeof(vec3));
     if (status)
         return status;
     raster_motion *motions = d->up.at;
@@ -353,17 +362,17 @@ static abut_status send_solids(abut_layers *layers) {
     for (size_t i = 0; i < solids; i++) {
         const layers_solid *solid = &layers_solids(layers)[i];
         motions[i] = solid->motion;
-        if (!is_bent(layers, i))
+        if (!has_new_positions(layers, i))
             continue;
         size_t count = layers_mesh_of(layers, solid)->mesh->vertex_count;
         uint32_t first = bodies[i].first_vertex, triangle = bodies[i].first_triangle;
-        bodies[i] = body_of(layers, solid);
+        bodies[i] = make_body(layers, solid);
         bodies[i].first_vertex = first;
         bodies[i].first_triangle = triangle;
         memcpy(positions, solid->positions, count * sizeof *positions);
         abuti_kit_send(&d->kit, VERTICES, first, positions, count, sizeof(vec3));
         abuti_kit_send(&d->kit, BODIES, i, &bodies[i], 1, sizeof *bodies);
-        ((uint64_t *)d->bends.data)[i] = solid->bends;
+        ((uint64_t *)d->position_changes.data)[i] = solid->position_changes;
         positions += count;
     }
     abuti_kit_reserve(&d->kit, MOTIONS, solids, sizeof *motions);
@@ -373,16 +382,17 @@ static abut_status send_solids(abut_layers *layers) {
 
 /* ---- launches ---- */
 
-/* All views: how many tiles and pixels they have. False: more than a device should hold. */
-static bool make_sights(const abut_layers *layers, const layers_pass *passes, uint32_t count,
-                        uint32_t *tiles, uint32_t *pixels) {
-    layers_sight *sights = layers->device->sights.data;
+/* Prepares all views, and counts their tiles and pixels. Returns false if they exceed the limit of
+ * a device. */
+static bool prepare_views(const abut_layers *layers, const layers_pass *passes, uint32_t count,
+                          uint32_t *tiles, uint32_t *pixels) {
+    layers_listed_view *view_list = layers->device->view_list.data;
     uint64_t all_tiles = 0, all_pixels = 0;
     for (uint32_t v = 0; v < count; v++) {
         const layers_view *view = &passes[v].view;
-        sights[v] = (layers_sight){.view = *view,
-                                   .first_tile = (uint32_t)all_tiles,
-                                   .first_pixel = (uint32_t)all_pixels};
+        view_list[v] = (layers_listed_view){.view = *view,
+                                            .first_tile = (uint32_t)all_tiles,
+                                            .first_pixel = (uint32_t)all_pixels};
         all_tiles += (uint64_t)view->columns * view->rows;
         all_pixels += (uint64_t)view->camera.lens.width * view->camera.lens.height;
         if (all_pixels > PIXELS_MAX || all_tiles > PIXELS_MAX)
@@ -393,8 +403,8 @@ static bool make_sights(const abut_layers *layers, const layers_pass *passes, ui
     return true;
 }
 
-static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted,
-                   bool cuts) {
+static void launch_kernels(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted,
+                           bool clips) {
     layers_device *d = layers->device;
     const uint32_t solids = (uint32_t)layers->solids.count;
     uint32_t room[LAYERS_LISTS];
@@ -404,36 +414,36 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
     const size_t chunks = (size_t)views * d->chunk_count;
     abuti_kit_fill(&d->kit, TILES, LAYERS_NOTHING, tiles * sizeof(uint32_t));
     abuti_kit_fill(&d->kit, COUNTS, 0, LAYERS_COUNTS * sizeof(uint32_t));
-    ABUTI_KIT_GROUPS(&d->kit, SPOTS, (size_t)views * solids, LAYERS_SPOT_ITEMS, MEMORY(SIGHTS),
-                     MEMORY(BODIES), MEMORY(MOTIONS), ABUTI_VALUE(solids), MEMORY(SOLID_SPOTS),
+    ABUTI_KIT_GROUPS(&d->kit, PROJECT, (size_t)views * solids, LAYERS_PROJECT_ITEMS, MEMORY(VIEWS),
+                     MEMORY(BODIES), MEMORY(MOTIONS), ABUTI_VALUE(solids), MEMORY(PROJECTIONS),
                      MEMORY(TILES), MEMORY(NODES), ABUTI_VALUE(room[LAYERS_COUNT_NODES]),
                      MEMORY(COUNTS));
-    ABUTI_KIT_GROUPS(&d->kit, WINDOWS, tiles, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(views),
-                     MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(SOLID_SPOTS), MEMORY(TILES),
+    ABUTI_KIT_GROUPS(&d->kit, WINDOWS, tiles, LAYERS_ITEMS, MEMORY(VIEWS), ABUTI_VALUE(views),
+                     MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(PROJECTIONS), MEMORY(TILES),
                      MEMORY(NODES), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * LAYERS_NEAR_BYTES),
                      ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, SMALL, chunks, LAYERS_CHUNK, MEMORY(SIGHTS), MEMORY(BODIES),
+    ABUTI_KIT_GROUPS(&d->kit, SMALL, chunks, LAYERS_CHUNK, MEMORY(VIEWS), MEMORY(BODIES),
                      ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
-                     ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(HEADS),
+                     ABUTI_VALUE(d->chunk_count), MEMORY(PROJECTIONS), MEMORY(NODES), MEMORY(HEADS),
                      MEMORY(FRAGMENTS), ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
                      ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    if (cuts || (wanted & LAYERS_EDGES))
-        ABUTI_KIT_GROUPS(&d->kit, REST, chunks, LAYERS_CHUNK, MEMORY(SIGHTS), MEMORY(BODIES),
+    if (clips || (wanted & LAYERS_EDGES))
+        ABUTI_KIT_GROUPS(&d->kit, REST, chunks, LAYERS_CHUNK, MEMORY(VIEWS), MEMORY(BODIES),
                          ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
-                         ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS), MEMORY(NODES),
+                         ABUTI_VALUE(d->chunk_count), MEMORY(PROJECTIONS), MEMORY(NODES),
                          MEMORY(HEADS), MEMORY(FRAGMENTS),
                          ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
                          ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                          ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, LARGE, groups, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(solids),
-                     MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES),
+    ABUTI_KIT_GROUPS(&d->kit, LARGE, groups, LAYERS_ITEMS, MEMORY(VIEWS), ABUTI_VALUE(solids),
+                     MEMORY(PROJECTIONS), MEMORY(NODES), MEMORY(LARGES),
                      ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(HEADS), MEMORY(FRAGMENTS),
                      ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, RAYS, (size_t)LAYERS_STRIPS * tiles, LAYERS_RAYS, MEMORY(SIGHTS),
-                     ABUTI_VALUE(views), MEMORY(MEETS), MEMORY(TILES), MEMORY(HEADS),
+    ABUTI_KIT_GROUPS(&d->kit, RAYS, (size_t)LAYERS_STRIPS * tiles, LAYERS_RAYS, MEMORY(VIEWS),
+                     ABUTI_VALUE(views), MEMORY(GROUP_MASKS), MEMORY(TILES), MEMORY(HEADS),
                      MEMORY(FRAGMENTS), MEMORY(TABLE), ABUTI_VALUE(d->slots), MEMORY(USED),
                      ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(TOUCHES),
                      ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
@@ -449,11 +459,11 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      MEMORY(COUNTS));
 }
 
-/* Makes what the rays leave behind hold nothing, unless it does. */
-static void clean(abut_layers *layers, uint32_t views, uint32_t pixels) {
+/* Clears the buffers that ray kernels expect to be empty, unless they are. */
+static void clear_buffers(abut_layers *layers, uint32_t views, uint32_t pixels) {
     layers_device *d = layers->device;
     const uint32_t slots = views * d->slots;
-    if (d->clean < pixels) {
+    if (d->clean_heads < pixels) {
         abuti_kit_reserve(&d->kit, HEADS, pixels, sizeof(uint32_t));
         abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
     }
@@ -462,11 +472,11 @@ static void clean(abut_layers *layers, uint32_t views, uint32_t pixels) {
         ABUTI_KIT_RUN(&d->kit, CLEAR, slots, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(slots));
     }
     abuti_kit_reserve(&d->kit, USED, d->lists[LAYERS_COUNT_SUMS].room, sizeof(uint32_t));
-    d->clean = d->clean_slots = 0; /* until the rays have cleared what they used */
+    d->clean_heads = d->clean_slots = 0; /* until the ray kernels have cleared what they used */
 }
 
-/* Brings counts to the host, and with them as many sums as are expected. */
-static abut_status receive(layers_device *d, uint32_t counts[LAYERS_COUNTS]) {
+/* Downloads the counters, and with them the expected number of sums. */
+static abut_status download_counts(layers_device *d, uint32_t counts[LAYERS_COUNTS]) {
     const uint32_t room = d->lists[LAYERS_COUNT_SUMS].room;
     d->expected = d->expected < room ? d->expected : room;
     abuti_kit_receive(&d->kit, COUNTS, 0, d->down.at, LAYERS_COUNTS, sizeof *counts);
@@ -479,9 +489,10 @@ static abut_status receive(layers_device *d, uint32_t counts[LAYERS_COUNTS]) {
     return status;
 }
 
-/* Launches until all lists were long enough. */
-static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t pixels,
-                              uint32_t wanted, bool cuts, uint32_t counts[LAYERS_COUNTS]) {
+/* Launches all kernels; repeats until all lists were long enough. */
+static abut_status launch_until_complete(abut_layers *layers, uint32_t views, uint32_t tiles,
+                                         uint32_t pixels, uint32_t wanted, bool clips,
+                                         uint32_t counts[LAYERS_COUNTS]) {
     layers_device *d = layers->device;
     const size_t first[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
                                         [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
@@ -493,18 +504,18 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
     for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         if (!d->lists[i].room)
             abuti_kit_grow(&d->kit, &d->lists[i], first[i]);
-    d->slots = d->slots ? d->slots : FIRST_SLOTS;
-    abuti_kit_reserve(&d->kit, SIGHTS, views, sizeof(layers_sight));
-    abuti_kit_send(&d->kit, SIGHTS, 0, d->sights.data, views, sizeof(layers_sight));
-    abuti_kit_reserve(&d->kit, SOLID_SPOTS, (size_t)views * layers->solids.count,
-                      sizeof(layers_spot));
+    d->slots = d->slots ? d->slots : SLOTS_INITIAL;
+    abuti_kit_reserve(&d->kit, VIEWS, views, sizeof(layers_listed_view));
+    abuti_kit_send(&d->kit, VIEWS, 0, d->view_list.data, views, sizeof(layers_listed_view));
+    abuti_kit_reserve(&d->kit, PROJECTIONS, (size_t)views * layers->solids.count,
+                      sizeof(layers_projection));
     abuti_kit_reserve(&d->kit, TILES, tiles, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, COUNTS, LAYERS_COUNTS, sizeof(uint32_t));
     bool again;
     do {
-        clean(layers, views, pixels);
-        launch(layers, views, tiles, wanted, cuts);
-        abut_status status = receive(d, counts);
+        clear_buffers(layers, views, pixels);
+        launch_kernels(layers, views, tiles, wanted, clips);
+        abut_status status = download_counts(d, counts);
         if (status)
             return status;
         again = counts[LAYERS_COUNT_LOST] > 0;
@@ -513,24 +524,24 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
         for (uint32_t i = 0; i < LAYERS_LISTS; i++)
             again = abuti_kit_grow(&d->kit, &d->lists[i], counts[i]) || again;
         if (!again) {
-            d->clean = pixels;
+            d->clean_heads = pixels;
             d->clean_slots = views * d->slots;
         }
     } while (again && !abuti_kit_failed(&d->kit));
     return abuti_queue_report(&d->queue);
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
-/* Rays that the device left to the host: their sums go to the first chunk. */
-static abut_status trace_long(abut_layers *layers, layers_pass *passes, uint32_t count,
-                              uint32_t view) {
+/* Traces the rays that the device left to the host. Their sums are added to the first chunk. */
+static abut_status trace_long_rays(abut_layers *layers, layers_pass *passes, uint32_t count,
+                                   uint32_t view) {
     layers_device *d = layers->device;
-    const layers_sight *sights = d->sights.data;
+    const layers_listed_view *view_list = d->view_list.data;
     const layers_long *longs = d->longs.data;
     layers_chunk *chunk = &layers->chunks[0];
-    uint32_t begin = sights[view].first_pixel, width = passes[view].view.camera.lens.width;
-    uint32_t end = view + 1 < count ? sights[view + 1].first_pixel : UINT32_MAX;
+    uint32_t begin = view_list[view].first_pixel, width = passes[view].view.camera.lens.width;
+    uint32_t end = view + 1 < count ? view_list[view + 1].first_pixel : UINT32_MAX;
     chunk->touches.count = 0;
     abuti_layers_table_clear(&chunk->table);
     chunk->status = ABUT_OK;
@@ -539,23 +550,23 @@ static abut_status trace_long(abut_layers *layers, layers_pass *passes, uint32_t
             continue;
         const layers_crossing *crossings =
             (const layers_crossing *)d->crossings.data + longs[i].first;
-        if ((chunk->status = resize(layers, &d->ray, longs[i].count, sizeof(layers_fragment))))
+        if ((chunk->status = resize_list(layers, &d->ray, longs[i].count, sizeof(layers_fragment))))
             break;
         layers_fragment *ray = d->ray.data;
         for (uint32_t k = 0; k < longs[i].count; k++)
             ray[k] = (layers_fragment){.key = layers_key(crossings[k].depth, crossings[k].owner),
                                        .part = crossings[k].part};
         uint32_t at = longs[i].pixel - begin;
-        abuti_layers_sort(&passes[view], chunk, ray, d->ray.count);
+        abuti_layers_sort_crossings(&passes[view], chunk, ray, d->ray.count);
         if (!chunk->status)
-            abuti_layers_ray(&passes[view], chunk, at % width, at / width, ray, d->ray.count);
+            abuti_layers_trace_ray(&passes[view], chunk, at % width, at / width, ray, d->ray.count);
     }
     return chunk->status;
 }
 
-/* Brings what was found to the host. */
-static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNTS],
-                         layers_answer *to) {
+/* Downloads the results. */
+static abut_status download_results(abut_layers *layers, const uint32_t counts[LAYERS_COUNTS],
+                                    layers_output *to) {
     layers_device *d = layers->device;
     const struct {
         uint32_t count, buffer;
@@ -567,7 +578,7 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
                   sizeof(layers_crossing)}};
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
-        status = resize(layers, lists[i].to, lists[i].count, lists[i].bytes);
+        status = resize_list(layers, lists[i].to, lists[i].count, lists[i].bytes);
         if (!status && lists[i].count)
             status = abuti_kit_get(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
                                    lists[i].bytes);
@@ -575,7 +586,7 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
     const uint32_t sums = counts[LAYERS_COUNT_SUMS];
     if (!status && sums > d->expected) {
         d->expected = 0;
-        status = stage(d, &d->down, COUNTS_BYTES + (size_t)sums * sizeof(layers_sum));
+        status = reserve_staging(d, &d->down, COUNTS_BYTES + (size_t)sums * sizeof(layers_sum));
         if (status)
             return status;
         abuti_kit_receive(&d->kit, SUMS, 0, (char *)d->down.at + COUNTS_BYTES, sums,
@@ -590,17 +601,17 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
     return ABUT_OK;
 }
 
-/* What the host has to add: rays that were left to it. */
-static abut_status add_long(abut_layers *layers, layers_pass *passes, uint32_t count,
-                            layers_answer *to) {
+/* Adds the rays that the device left to the host. */
+static abut_status add_long_rays(abut_layers *layers, layers_pass *passes, uint32_t count,
+                                 layers_output *to) {
     abut_context *context = layers->context;
     abut_status status = ABUT_OK;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         abuti_layers_table_clear(&layers->chunks[c].table);
     for (uint32_t v = 0; v < count && !status; v++) {
         const abuti_vector *touches = &layers->chunks[0].touches;
-        status = trace_long(layers, passes, count, v);
-        status = status ? status : abuti_layers_gather(layers, v, &to->more);
+        status = trace_long_rays(layers, passes, count, v);
+        status = status ? status : abuti_layers_collect_sums(layers, v, &to->more);
         status =
             status ? status
                    : abuti_vector_reserve(context, &to->touches, to->touches.count + touches->count,
@@ -613,40 +624,44 @@ static abut_status add_long(abut_layers *layers, layers_pass *passes, uint32_t c
     return status;
 }
 
-static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
-                       layers_answer *answer) {
+static abut_status run_on_device(abut_layers *layers, layers_pass *passes, uint32_t count,
+                                 layers_output *output) {
     layers_device *d = layers->device;
     uint32_t tiles, pixels, counts[LAYERS_COUNTS];
     if (!layers->solids.count)
         return ABUT_OK;
-    abut_status status = resize(layers, &d->sights, count, sizeof(layers_sight));
+    abut_status status = resize_list(layers, &d->view_list, count, sizeof(layers_listed_view));
     if (status)
         return status;
-    if (!make_sights(layers, passes, count, &tiles, &pixels)) { /* tile by tile instead */
-        status = abuti_layers_fetch(layers);
-        return status ? status : abuti_layers_on_cpu.run(layers, passes, count, answer);
+    if (!prepare_views(layers, passes, count, &tiles,
+                       &pixels)) { /* processes the view tile by tile on the CPU instead */
+        status = abuti_layers_download_positions(layers);
+        return status ? status : abuti_layers_on_cpu.run(layers, passes, count, output);
     }
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
-    /* Views of all solids have nothing to cut. */
-    bool cuts = false;
+    /* Views of all solids clip nothing. */
+    bool clips = false;
     for (uint32_t v = 0; v < count; v++)
-        cuts = cuts || !passes[v].fitted;
-    status = stage(d, &d->down, COUNTS_BYTES + (size_t)d->expected * sizeof(layers_sum));
+        clips = clips || !passes[v].fitted;
+    status = reserve_staging(d, &d->down, COUNTS_BYTES + (size_t)d->expected * sizeof(layers_sum));
     if (status)
         return status;
-    if ((status = send_solids(layers))) {
+    if ((status = upload_changes(layers))) {
         abuti_queue_report(&d->queue);
         return status;
     }
-    status = launch_all(layers, count, tiles, pixels, wanted, cuts, counts);
-    status = status ? status : fetch(layers, counts, answer);
+    status = launch_until_complete(layers, count, tiles, pixels, wanted, clips, counts);
+    status = status ? status : download_results(layers, counts, output);
     if (!status && d->longs.count)
-        status = add_long(layers, passes, count, answer);
+        status = add_long_rays(layers, passes, count, output);
     passes[0].fragments = status ? 0 : counts[LAYERS_COUNT_FRAGMENTS];
     return status;
 }
 
-const layers_backend abuti_layers_on_device = {
-    .create = create, .destroy = destroy, .run = run, .bend = bend, .fetch = fetch_positions};
+const layers_backend abuti_layers_on_device = {.create = create_device_layers,
+                                               .destroy = destroy_device_layers,
+                                               .run = run_on_device,
+                                               .set_positions = set_positions_on_device,
+                                               .download_positions = download_positions};

@@ -1,24 +1,24 @@
-/* Solids to fragments, tile by tile.
+/* Rasterisation of solids into fragments, tile by tile.
  *
- * Vertices of solids that have a window somewhere go to the image. A triangle is drawn at once
- * where it has no more than two blocks of 4 x 4 pixels in the window of a tile: many blocks are
- * covered at a time (raster/cover_lanes.c), and their fragments go into the order of tiles. All
- * else is kept as a shape, to be drawn when its tile is: memory does not grow with the pixels of
- * large triangles.
+ * Vertices of solids that have a window are projected. A triangle is drawn at once if it has at
+ * most two blocks of 4 x 4 pixels in the window of a tile. Many blocks are covered at a time
+ * (raster/cover_lanes.c), and their fragments are sorted by tile. All other triangles are stored as
+ * shapes and drawn when their tile is processed. So memory does not grow with the pixels of large
+ * triangles.
  */
 #include "layers/layers.h"
 
 #include <string.h>
 
 enum {
-    POINTS_A_TASK = 2048,
-    TRIANGLES_A_TASK = 1024,
-    FEW_POINTS = 4096 /* a mesh of no more has its vertices moved by each task that draws it */
+    POINTS_PER_TASK = 2048,
+    TRIANGLES_PER_TASK = 1024,
+    TASK_POINTS_MAX = 4096 /* smaller meshes are projected by each task that draws them */
 };
 
 /* ---- shapes ---- */
 
-/* Which solids are drawn, and where their vertices and triangles begin among all of them. */
+/* Lists the solids that are drawn, and the offsets of their vertices and triangles. */
 static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangles) {
     abut_layers *layers = pass->layers;
     size_t count = 0;
@@ -41,7 +41,7 @@ static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangl
             point_begin[count] = *points;
             triangle_begin[count] = *triangles;
             drawn[count++] = (uint32_t)i;
-            *points += mesh->vertex_count > FEW_POINTS ? mesh->vertex_count : 0;
+            *points += mesh->vertex_count > TASK_POINTS_MAX ? mesh->vertex_count : 0;
             *triangles += mesh->triangle_count;
         }
     point_begin[count] = *points;
@@ -49,8 +49,8 @@ static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangl
     return abuti_layers_reserve(pass, &layers->points, *points, sizeof(layers_point));
 }
 
-/* Which range of a list of begins a place is in. */
-static size_t range_of(const abuti_vector *begins, size_t place) {
+/* The index of the range that contains `place`, in a list of begins. */
+static size_t range_index_of(const abuti_vector *begins, size_t place) {
     const size_t *begin = begins->data;
     size_t lo = 0, hi = begins->count - 1;
     while (hi - lo > 1) {
@@ -63,9 +63,9 @@ static size_t range_of(const abuti_vector *begins, size_t place) {
     return lo;
 }
 
-/* Some vertices of a solid on the image. */
-static void move_points(const layers_pass *pass, const layers_solid *solid, size_t first,
-                        size_t count, layers_point *to) {
+/* Projects some vertices of a solid. */
+static void project_points(const layers_pass *pass, const layers_solid *solid, size_t first,
+                           size_t count, layers_point *to) {
     const raster_lens *lens = &pass->view.camera.lens;
     const vec3 *positions = layers_positions(pass->layers, solid) + first;
     raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion,
@@ -81,22 +81,22 @@ static void move_points(const layers_pass *pass, const layers_solid *solid, size
     }
 }
 
-/* Those of solids that have many. */
-static void find_points(void *data, size_t chunk, size_t begin, size_t end) {
+/* Projects the vertices of solids that have many. */
+static void project_points_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     abut_layers *layers = pass->layers;
     const size_t *first = layers->point_begin.data;
     const uint32_t *drawn = layers->drawn.data;
     (void)chunk;
-    for (size_t d = range_of(&layers->point_begin, begin), at = begin; at < end; d++) {
+    for (size_t d = range_index_of(&layers->point_begin, begin), at = begin; at < end; d++) {
         size_t next = end < first[d + 1] ? end : first[d + 1];
-        move_points(pass, &layers_solids(layers)[drawn[d]], at - first[d], next - at,
-                    (layers_point *)layers->points.data + at);
+        project_points(pass, &layers_solids(layers)[drawn[d]], at - first[d], next - at,
+                       (layers_point *)layers->points.data + at);
         at = next;
     }
 }
 
-/* Triangles of a solid on their way to tiles. */
+/* State while the triangles of a solid are assigned to tiles. */
 typedef struct draw_work {
     layers_pass *pass;
     layers_chunk *chunk;
@@ -110,7 +110,7 @@ typedef struct draw_work {
     const layers_point *points;
     const vec3 *positions;
     raster_boxes triangles;
-    raster_blocks blocks; /* and for each of them: */
+    raster_blocks blocks; /* and for each block: */
     uint32_t tile[RASTER_BLOCKS], triangle[RASTER_BLOCKS];
     uint32_t enters[RASTER_BLOCKS];
 } draw_work;
@@ -126,7 +126,7 @@ static void add_place(draw_work *w, uint32_t tile, size_t first, uint32_t count)
                        count};
 }
 
-/* What a rectangle has in a tile, within the window of the solid there. */
+/* The intersection of a rectangle with the window of the solid in a tile. */
 static raster_rect cut_to_window(const draw_work *w, raster_rect r, uint32_t x, uint32_t y) {
     const layers_window *in = &layers_windows(
         w->pass)[w->at->windows + (size_t)(y - w->at->row) * w->at->columns + (x - w->at->column)];
@@ -135,8 +135,8 @@ static raster_rect cut_to_window(const draw_work *w, raster_rect r, uint32_t x, 
                            (raster_rect){left + in->x0, top + in->y0, left + in->x1, top + in->y1});
 }
 
-/* Puts the shape that comes next into the tiles in whose windows it may have pixels, which are
- * within `r`. False: it has none. */
+/* Assigns the next shape to the tiles within `r` in whose windows it may have pixels. Returns false
+ * if there are none. */
 static bool place_shape(draw_work *w, raster_rect r) {
     bool placed = false;
     r = raster_rect_cut(r, w->at->hull);
@@ -152,7 +152,7 @@ static bool place_shape(draw_work *w, raster_rect r) {
     return placed && !w->chunk->status;
 }
 
-static bool make_room_for_shapes(draw_work *w, size_t more) {
+static bool reserve_shapes(draw_work *w, size_t more) {
     abuti_vector *shapes = &w->chunk->shapes;
     if (shapes->room - shapes->count < more)
         w->chunk->status = abuti_vector_reserve(w->pass->layers->context, shapes,
@@ -160,12 +160,13 @@ static bool make_room_for_shapes(draw_work *w, size_t more) {
     return !w->chunk->status;
 }
 
-/* Keeps a triangle that is not cut as a shape. False: it covers nothing, or there is no memory. */
-static bool keep_shape(draw_work *w, uint32_t triangle) {
+/* Stores an unclipped triangle as a shape. Returns false if it covers no pixel, or memory is
+ * exhausted. */
+static bool store_shape(draw_work *w, uint32_t triangle) {
     const uint32_t *corner = w->indices + 3 * (size_t)triangle;
     const layers_point *a = &w->points[corner[0]], *b = &w->points[corner[1]],
                        *c = &w->points[corner[2]];
-    if (!make_room_for_shapes(w, 1))
+    if (!reserve_shapes(w, 1))
         return false;
     raster_shape *to = (raster_shape *)w->chunk->shapes.data + w->chunk->shapes.count;
     raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, w->solid, triangle, to);
@@ -177,14 +178,14 @@ static bool keep_shape(draw_work *w, uint32_t triangle) {
     return true;
 }
 
-/* ---- triangles that may be cut, and edges ---- */
+/* ---- triangles that may be clipped, and edges ---- */
 
 static bool comes_first(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
 
-/* Makes ready the shapes of a triangle unless they are drawn otherwise, and of its edges. */
-static void shape_triangle(draw_work *w, uint32_t triangle) {
+/* Creates the shapes of a triangle, unless it is drawn otherwise, and of its edges. */
+static void make_triangle_shapes(draw_work *w, uint32_t triangle) {
     const layers_pass *pass = w->pass;
     const raster_lens *lens = &pass->view.camera.lens;
     const uint32_t *corner = w->indices + 3 * (size_t)triangle;
@@ -198,7 +199,7 @@ static void shape_triangle(draw_work *w, uint32_t triangle) {
         for (int k = 0; w->inward && k < made; k++)
             shapes[k].owner ^= (shapes[k].owner & 2) ? 0 : 1;
     }
-    /* Each edge once: of its two triangles the one that runs along it upwards. */
+    /* Each edge once: by that of its two triangles in which it runs upwards. */
     for (uint32_t k = 0; pass->edges && k < 3; k++) {
         uint32_t next = k == 2 ? 0 : k + 1, part = triangle << 2 | k;
         if (!comes_first(w->positions[corner[k]], w->positions[corner[next]]))
@@ -208,7 +209,7 @@ static void shape_triangle(draw_work *w, uint32_t triangle) {
         else
             made += raster_edges(lens, p[k], p[next], w->solid, part, &shapes[made]);
     }
-    if (!make_room_for_shapes(w, (size_t)made))
+    if (!reserve_shapes(w, (size_t)made))
         return;
     for (int k = 0; k < made && !w->chunk->status; k++) {
         bool wide = (shapes[k].owner & 3) == RASTER_EDGE;
@@ -217,17 +218,17 @@ static void shape_triangle(draw_work *w, uint32_t triangle) {
     }
 }
 
-/* ---- triangles that are not cut ---- */
+/* ---- triangles that are not clipped ---- */
 
 /* Blocks that have fragments, and their tiles. */
 typedef struct block_tiles {
     uint32_t block_count, count;
     size_t fragment_count;
-    uint16_t block[RASTER_BLOCKS], of[RASTER_BLOCKS]; /* which, and in which of these tiles */
+    uint16_t block[RASTER_BLOCKS], of[RASTER_BLOCKS]; /* the block, and its index in `tile` */
     uint32_t tile[RASTER_BLOCKS], fragments[RASTER_BLOCKS];
 } block_tiles;
 
-/* Neighbours are mostly in one tile, so the last one is looked at first. */
+/* Neighbouring blocks are usually in one tile, so the last tile is tested first. */
 static void list_block_tiles(const draw_work *w, block_tiles *to) {
     uint32_t last = 0;
     to->block_count = to->count = 0;
@@ -252,7 +253,7 @@ static void list_block_tiles(const draw_work *w, block_tiles *to) {
     }
 }
 
-/* The fragments of a block. */
+/* Writes the fragments of a block. */
 static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
     const uint32_t *corner = w->indices + 3 * (size_t)w->triangle[i];
     const uint32_t inside = (1u << w->bits) - 1, x0 = (uint32_t)w->blocks.x0[i],
@@ -267,7 +268,7 @@ static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
     }
 }
 
-/* Draws the blocks: each tile gets its fragments one after the other. */
+/* Draws the blocks; the fragments of each tile are consecutive. */
 static void draw_blocks(draw_work *w) {
     layers_chunk *chunk = w->chunk;
     block_tiles tiles;
@@ -296,8 +297,8 @@ static void draw_blocks(draw_work *w) {
     chunk->drawn.count = end;
 }
 
-/* Adds what triangle i of those at hand has in a tile: up to 4 x 4 pixels, or where `r` is empty
- * nothing. */
+/* Adds the block of triangle i of the current group in a tile: up to 4 x 4 pixels, nothing if `r`
+ * is empty. */
 static void add_block(draw_work *w, int i, uint32_t triangle, uint32_t tile, raster_rect r) {
     static const uint32_t columns[] = {0x1111, 0x3333, 0x7777, 0xffff};
     static const uint32_t rows[] = {0xf, 0xff, 0xfff, 0xffff};
@@ -319,7 +320,7 @@ static void add_block(draw_work *w, int i, uint32_t triangle, uint32_t tile, ras
         draw_blocks(w);
 }
 
-/* What a triangle has in a tile, as one or two blocks or else as a shape. */
+/* Draws the part of a triangle in a tile as one or two blocks, or stores a shape. */
 static bool draw_in_tile(draw_work *w, int i, uint32_t triangle, uint32_t x, uint32_t y,
                          raster_rect r, bool kept) {
     uint32_t tile = y * w->pass->view.columns + x;
@@ -332,7 +333,7 @@ static bool draw_in_tile(draw_work *w, int i, uint32_t triangle, uint32_t x, uin
                           raster_rect_cut(r, (raster_rect){x0, y0, x0 + 3, y0 + 3}));
         return kept;
     }
-    if (kept || keep_shape(w, triangle)) {
+    if (kept || store_shape(w, triangle)) {
         add_place(w, tile, w->chunk->shapes.count - 1, 0);
         return true;
     }
@@ -345,7 +346,8 @@ static void draw_triangle(draw_work *w, int i, uint32_t triangle) {
     uint32_t x0 = (uint32_t)r.x0 >> w->bits, y0 = (uint32_t)r.y0 >> w->bits;
     uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
     bool kept = false;
-    if (x0 == x1 && y0 == y1 && r.x1 - r.x0 < 4 && r.y1 - r.y0 < 4 && t->near[i]) { /* mostly */
+    if (x0 == x1 && y0 == y1 && r.x1 - r.x0 < 4 && r.y1 - r.y0 < 4 &&
+        t->near[i]) { /* the most frequent case */
         add_block(w, i, triangle, y0 * w->pass->view.columns + x0, cut_to_window(w, r, x0, y0));
         return;
     }
@@ -380,23 +382,24 @@ static void draw_triangles(draw_work *w, uint32_t begin, uint32_t end) {
 
 /* ---- all triangles ---- */
 
-/* All vertices of a solid on the image. No memory: the chunk's status. */
-static const layers_point *points_of(const layers_pass *pass, layers_chunk *chunk, size_t drawn) {
+/* All projected vertices of a solid. If memory is exhausted, sets the status of the chunk. */
+static const layers_point *projected_points_of(const layers_pass *pass, layers_chunk *chunk,
+                                               size_t drawn) {
     abut_layers *layers = pass->layers;
     const layers_solid *solid =
         &layers_solids(layers)[((const uint32_t *)layers->drawn.data)[drawn]];
     size_t count = layers_mesh_of(layers, solid)->mesh->vertex_count;
-    if (count > FEW_POINTS)
+    if (count > TASK_POINTS_MAX)
         return (const layers_point *)layers->points.data +
                ((const size_t *)layers->point_begin.data)[drawn];
     if ((chunk->status =
              abuti_vector_reserve(layers->context, &chunk->points, count, sizeof(layers_point))))
         return NULL;
-    move_points(pass, solid, 0, count, chunk->points.data);
+    project_points(pass, solid, 0, count, chunk->points.data);
     return chunk->points.data;
 }
 
-static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
+static void draw_solids_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     abut_layers *layers = pass->layers;
     layers_chunk *own = &layers->chunks[chunk];
@@ -408,7 +411,7 @@ static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
     w.bits = abuti_lowest_bit(pass->view.tile);
     memset(&w.triangles, 0, sizeof w.triangles);
     memset(&w.blocks, 0, sizeof w.blocks);
-    for (size_t d = range_of(&layers->triangle_begin, begin), at = begin, next;
+    for (size_t d = range_index_of(&layers->triangle_begin, begin), at = begin, next;
          at < end && !own->status; d++, at = next) {
         next = end < first[d + 1] ? end : first[d + 1];
         w.solid = ((const uint32_t *)layers->drawn.data)[d];
@@ -418,7 +421,7 @@ static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
         w.at = &layers_ats(pass)[w.solid];
         w.indices = mesh->mesh->indices;
         w.windows = &layers_windows(pass)[w.at->windows];
-        w.points = points_of(pass, own, d);
+        w.points = projected_points_of(pass, own, d);
         w.positions = layers_positions(layers, solid);
         if (own->status)
             return;
@@ -426,12 +429,11 @@ static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
         if (pass->fitted)
             draw_triangles(&w, from, to);
         for (uint32_t t = from; (!pass->fitted || pass->edges) && t < to && !own->status; t++)
-            shape_triangle(&w, t);
+            make_triangle_shapes(&w, t);
     }
 }
 
-/* Brings all places into the order of tiles: tile_begin and tile_places, and lists the
- * tiles that have any. */
+/* Sorts all places by tile: tile_begin and tile_places. Lists the tiles that have any. */
 static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     abut_layers *layers = pass->layers;
     size_t tiles = (size_t)pass->view.columns * pass->view.rows, total = 0, busy = 0;
@@ -472,16 +474,16 @@ abut_status abuti_layers_draw(layers_pass *pass) {
     size_t points, triangles;
     abut_status status = list_drawn(pass, &points, &triangles);
     if (!status)
-        status = abuti_layers_step(pass, points, POINTS_A_TASK, find_points);
+        status = abuti_layers_run_step(pass, points, POINTS_PER_TASK, project_points_task);
     if (!status)
-        status = abuti_layers_step(pass, triangles, TRIANGLES_A_TASK, draw_solids);
+        status = abuti_layers_run_step(pass, triangles, TRIANGLES_PER_TASK, draw_solids_task);
     return status ? status : sort_places(pass, LAYERS_CHUNKS);
 }
 
 /* ---- fragments ---- */
 
-/* Makes room for as many fragments as a rectangle has pixels. False: no memory. */
-static bool make_room(layers_pass *pass, layers_chunk *chunk, raster_rect r) {
+/* Reserves as many fragments as a rectangle has pixels. Returns false if memory is exhausted. */
+static bool reserve_fragments(layers_pass *pass, layers_chunk *chunk, raster_rect r) {
     abuti_vector *list = &chunk->fragments;
     size_t most = (size_t)(r.x1 - r.x0 + 1) * (size_t)(r.y1 - r.y0 + 1);
     if (list->room - list->count < most)
@@ -496,7 +498,7 @@ static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_s
     const raster_side a = raster_side_of(lens, s, 0), b = raster_side_of(lens, s, 1),
                       c = raster_side_of(lens, s, 2);
     const uint32_t side = pass->view.tile, part = s->part;
-    if (raster_rect_empty(r) || !make_room(pass, chunk, r))
+    if (raster_rect_empty(r) || !reserve_fragments(pass, chunk, r))
         return;
     layers_fragment *to = (layers_fragment *)chunk->fragments.data + chunk->fragments.count;
     for (int y = r.y0; y <= r.y1; y++) {
@@ -517,7 +519,7 @@ static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape
     int lo = line.wide ? r.x0 : r.y0, hi = line.wide ? r.x1 : r.y1;
     lo = line.first > lo ? line.first : lo;
     hi = line.last < hi ? line.last : hi;
-    if (raster_rect_empty(r) || !make_room(pass, chunk, r))
+    if (raster_rect_empty(r) || !reserve_fragments(pass, chunk, r))
         return;
     layers_fragment *list = chunk->fragments.data;
     for (int i = lo; i <= hi; i++) {
@@ -545,7 +547,7 @@ static void fill_shape(layers_pass *pass, layers_chunk *chunk, size_t tile, rast
         fill_triangle(pass, chunk, s, r, in);
 }
 
-void abuti_layers_fill(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in) {
+void abuti_layers_fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in) {
     abut_layers *layers = pass->layers;
     const size_t *begin = layers->tile_begin.data;
     const layers_place *places = layers->tile_places.data;

@@ -1,4 +1,4 @@
-/* Images of a view: what there is along the ray of each pixel. */
+/* Images of a view: a value for the ray of each pixel. */
 #include "layers/layers.h"
 
 #include <math.h>
@@ -15,13 +15,14 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
     if (!layers || !width || !height || (capacity && !pixels))
         return abuti_null(__func__, !layers ? "layers" : !width || !height ? "width" : "pixels");
     if (!abut_layers_show_name(show))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_image: there is no image %u",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_layers_image: show is %u; it must be an abut_layers_show",
                           (uint32_t)show);
     abut_layers_query query = abut_layers_query_default();
     query.every_pixel = true;
     query.count_edges = show == ABUT_LAYERS_EDGES || show == ABUT_LAYERS_INSIDE;
     layers_pass pass;
-    abut_status status = abuti_layers_begin(__func__, layers, view, &query, &pass);
+    abut_status status = abuti_layers_begin_pass(__func__, layers, view, &query, &pass);
     bool far = show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES;
     if (!status && (far || show == ABUT_LAYERS_LENGTH))
         status = abuti_raster_check_depths(__func__, &pass.view.camera);
@@ -32,14 +33,13 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
     size_t count = (size_t)*width * *height;
     if (capacity < count)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_layers_image: the image has %u x %u pixels, and there is room for "
-                          "%llu",
+                          "abut_layers_image: the image has %u x %u pixels; capacity is %llu",
                           *width, *height, (unsigned long long)capacity);
     bool ids = show == ABUT_LAYERS_FIRST || show == ABUT_LAYERS_SECOND;
     for (size_t i = 0; i < count; i++)
         pixels[i] = far ? INFINITY : ids ? -1.0f : 0;
     pass.pixels = pixels;
     pass.show = show;
-    status = abuti_layers_fetch(layers);
+    status = abuti_layers_download_positions(layers);
     return status ? status : abuti_layers_pass(&pass);
 }

@@ -1,4 +1,5 @@
-/* Solids: checked at the door, so that nothing fails later but for memory. */
+/* Creation, items, poses and positions of layers. Input is validated on entry, so that later only
+ * memory can fail. */
 #include "layers/layers.h"
 
 #include "device/device.h"
@@ -6,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERTICES_A_TASK = 32768, MOVES_A_TASK = 1024 };
+enum { VERTICES_PER_TASK = 32768, POSES_PER_TASK = 1024 };
 
 /* ---- create ---- */
 
@@ -35,7 +36,7 @@ abut_status abut_layers_create(abut_context *context, const abut_layers_options 
     return ABUT_OK;
 }
 
-static void give_back_mesh(abut_layers *layers, layers_mesh *mesh) {
+static void release_mesh(abut_layers *layers, layers_mesh *mesh) {
     if (--mesh->users)
         return;
     abut_bvh_destroy(mesh->bvh);
@@ -48,7 +49,7 @@ static void give_back_mesh(abut_layers *layers, layers_mesh *mesh) {
 static void clear_solid(abut_layers *layers, layers_solid *solid) {
     abuti_release(layers->context, solid->positions);
     abut_bvh_destroy(solid->bvh);
-    give_back_mesh(layers, layers_mesh_of(layers, solid));
+    release_mesh(layers, layers_mesh_of(layers, solid));
 }
 
 void abut_layers_destroy(abut_layers *layers) {
@@ -76,9 +77,10 @@ void abut_layers_destroy(abut_layers *layers) {
     abut_context_destroy(context);
 }
 
-/* ---- meshes made fit ---- */
+/* ---- closed meshes ---- */
 
-/* The fans that close the holes of a mesh: one apex for each connected part of its border. */
+/* Triangle fans that close the holes of a mesh: one apex for each connected part of its boundary.
+ */
 typedef struct cap_work {
     uint32_t (*edges)[2];
     uint32_t *parent, *apex;
@@ -86,8 +88,8 @@ typedef struct cap_work {
     uint32_t *indices;
 } cap_work;
 
-static abut_status fill_caps(abut_layers *layers, const abut_mesh *source, uint32_t edge_count,
-                             cap_work *w, layers_mesh *to) {
+static abut_status build_caps(abut_layers *layers, const abut_mesh *source, uint32_t edge_count,
+                              cap_work *w, layers_mesh *to) {
     uint32_t vertices = source->vertex_count, triangles = source->triangle_count;
     for (uint32_t v = 0; v < vertices; v++) {
         w->parent[v] = v;
@@ -104,7 +106,7 @@ static abut_status fill_caps(abut_layers *layers, const abut_mesh *source, uint3
     to->cap = abuti_allocate(layers->context, edge_count, sizeof(uint32_t));
     if (!to->cap_begin || !to->cap)
         return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < edge_count; i++) /* each border vertex is once the tail of an edge */
+    for (uint32_t i = 0; i < edge_count; i++) /* each boundary vertex is the tail of one edge */
         to->cap_begin[w->apex[abuti_root(w->parent, w->edges[i][0])] + 2]++;
     for (uint32_t k = 0; k < to->cap_count; k++)
         to->cap_begin[k + 2] += to->cap_begin[k + 1];
@@ -120,8 +122,8 @@ static abut_status fill_caps(abut_layers *layers, const abut_mesh *source, uint3
     return ABUT_OK;
 }
 
-/* Puts the apexes of caps behind the positions of vertices. */
-static void place_caps(const layers_mesh *mesh, uint32_t vertices, vec3 *positions) {
+/* Appends the apexes of caps to the positions of vertices. */
+static void compute_cap_apexes(const layers_mesh *mesh, uint32_t vertices, vec3 *positions) {
     for (uint32_t k = 0; k < mesh->cap_count; k++) {
         uint32_t begin = mesh->cap_begin[k], end = mesh->cap_begin[k + 1];
         vec3 sum = v3(0, 0, 0);
@@ -131,8 +133,8 @@ static void place_caps(const layers_mesh *mesh, uint32_t vertices, vec3 *positio
     }
 }
 
-static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti_boundary *border,
-                       layers_mesh *to) {
+static abut_status cap_holes(abut_layers *layers, const abut_mesh *source,
+                             const abuti_border *border, layers_mesh *to) {
     abut_context *context = layers->context;
     size_t vertices = source->vertex_count, triangles = source->triangle_count;
     cap_work w = {.edges = abuti_allocate(context, border->count, sizeof *w.edges),
@@ -142,8 +144,8 @@ static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti
                       abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
     abut_status status = w.edges && w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_boundary_list(border, w.edges, NULL);
-        status = fill_caps(layers, source, border->count, &w, to);
+        abuti_border_list(border, w.edges, NULL);
+        status = build_caps(layers, source, border->count, &w, to);
     }
     if (!status) {
         w.positions = abuti_allocate(context, vertices + to->cap_count, sizeof *w.positions);
@@ -152,7 +154,7 @@ static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti
     if (!status) {
         for (uint32_t v = 0; v < vertices; v++)
             w.positions[v] = abuti_mesh_position(source, v);
-        place_caps(to, (uint32_t)vertices, w.positions);
+        compute_cap_apexes(to, (uint32_t)vertices, w.positions);
         status = abuti_mesh_adopt(context, "abut_layers_add", w.positions, vertices + to->cap_count,
                                   w.indices, triangles + border->count, &to->mesh);
         w.positions = NULL;
@@ -165,24 +167,23 @@ static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti
 static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
                               const abuti_boundary *border, layers_mesh *to) {
     if (border->flipped)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_add: neighbouring triangles of the mesh are wound against "
-                          "each other; orient it first");
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_add: neighbouring triangles of the "
+                                               "mesh face opposite ways; orient the mesh first");
     if (!border->count) {
         to->mesh = abut_mesh_retain((abut_mesh *)(uintptr_t)source);
-        to->reliability = abuti_guaranteed("Closed: what is inside is known.");
+        to->reliability = abuti_guaranteed("The mesh is closed.");
         return ABUT_OK;
     }
     if (!layers->options.cap)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_add: the mesh is open: %u edges have a face on one side "
-                          "only; close it, or set options->cap",
-                          border->count);
-    to->reliability = abuti_limited("The mesh is open, and its holes were closed by fans.");
-    return cap(layers, source, border, to);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_layers_add: the mesh has %u boundary edges; close it, or set options->cap",
+            border->count);
+    to->reliability = abuti_limited("The mesh is open; its holes were closed by triangle fans.");
+    return cap_holes(layers, source, border, to);
 }
 
-/* Boxes and balls of parts of the vertices. */
+/* Bounding boxes and balls of chunks of vertices. */
 typedef struct hull_work {
     const vec3 *positions;
     vec3 centre;
@@ -190,7 +191,7 @@ typedef struct hull_work {
     double farthest[LAYERS_CHUNKS];
 } hull_work;
 
-static void find_boxes(void *data, size_t chunk, size_t begin, size_t end) {
+static void boxes_task(void *data, size_t chunk, size_t begin, size_t end) {
     hull_work *w = data;
     box3 box = box_empty();
     for (size_t v = begin; v < end; v++)
@@ -198,9 +199,10 @@ static void find_boxes(void *data, size_t chunk, size_t begin, size_t end) {
     w->boxes[chunk] = box;
 }
 
-static void find_farthest(void *data, size_t chunk, size_t begin, size_t end) {
+static void radius_task(void *data, size_t chunk, size_t begin, size_t end) {
     hull_work *w = data;
-    double most = 0; /* squares of unused far vertices may overflow: an endless ball is one too */
+    double most = 0; /* squares of unused distant vertices may overflow to infinity, which is still
+                        a valid radius */
     for (size_t v = begin; v < end; v++)
         most = real_max(most, v3_length_sq(v3_sub(w->positions[v], w->centre)));
     w->farthest[chunk] = most;
@@ -212,23 +214,23 @@ layers_hull abuti_layers_hull(box3 box, double farthest_sq, vec3 origin) {
                          .radius = sqrt(farthest_sq) * (1 + 1e-12)};
 }
 
-static layers_hull hull_of(abut_context *context, const vec3 *positions, uint32_t count,
-                           vec3 origin) {
-    size_t grain = layers_grain(count, VERTICES_A_TASK), chunks = abuti_chunk_count(count, grain);
+static layers_hull compute_hull(abut_context *context, const vec3 *positions, uint32_t count,
+                                vec3 origin) {
+    size_t grain = layers_grain(count, VERTICES_PER_TASK), chunks = abuti_chunk_count(count, grain);
     hull_work w = {.positions = positions};
     box3 box = box_empty();
     double most = 0;
-    abuti_parallel_for(context, count, grain, find_boxes, &w);
+    abuti_parallel_for(context, count, grain, boxes_task, &w);
     for (size_t c = 0; c < chunks; c++)
         box = box_join(box, w.boxes[c]);
     w.centre = box_centre(box);
-    abuti_parallel_for(context, count, grain, find_farthest, &w);
+    abuti_parallel_for(context, count, grain, radius_task, &w);
     for (size_t c = 0; c < chunks; c++)
         most = real_max(most, w.farthest[c]);
     return abuti_layers_hull(box, most, origin);
 }
 
-static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
+static abut_status prepare_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
     abut_context *context = layers->context;
     abuti_boundary border;
     abut_status status = abuti_boundary_begin(source, &border);
@@ -236,7 +238,7 @@ static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layer
         return status;
     abuti_boundary_find(&border, NULL);
     uint32_t *names = NULL;
-    if (border.count) { /* seams: vertices in one place count as one */
+    if (border.count) { /* vertices with equal coordinates count as one, for seams */
         names = abuti_allocate(context, source->vertex_count, sizeof *names);
         status = names ? abuti_coincident_vertices(context, source->positions, source->vertex_count,
                                                    names)
@@ -251,28 +253,29 @@ static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layer
     if (!status)
         status = abuti_mesh_mass(to->mesh, false, &mass);
     if (!status)
-        to->hull = hull_of(context, to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
+        to->hull =
+            compute_hull(context, to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
     to->inward = mass.volume < 0;
     to->source = source;
     return status;
 }
 
-/* Meshes by their sources: a hash table of numbers + 1, made anew when one goes. */
-static size_t home_of(const abut_layers *layers, const abut_mesh *source) {
+/* Hash table of meshes by source: indices + 1, rebuilt after a mesh is removed. */
+static size_t mesh_slot_of(const abut_layers *layers, const abut_mesh *source) {
     uint64_t key = (uint64_t)(uintptr_t)source * 0x9e3779b97f4a7c15u;
     return (size_t)(key >> 20) & (layers->mesh_slots.count - 1);
 }
 
-static void put_mesh(abut_layers *layers, uint32_t number) {
+static void insert_mesh(abut_layers *layers, uint32_t number) {
     uint32_t *slots = layers->mesh_slots.data;
     const layers_mesh *mesh = (const layers_mesh *)layers->meshes.data + number;
-    size_t at = home_of(layers, mesh->source);
+    size_t at = mesh_slot_of(layers, mesh->source);
     while (slots[at])
         at = (at + 1) & (layers->mesh_slots.count - 1);
     slots[at] = number + 1;
 }
 
-/* Makes room for one more mesh in the list and in the table. */
+/* Reserves memory for one more mesh in the list and in the table. */
 static abut_status reserve_mesh(abut_layers *layers) {
     abut_status status = abuti_vector_reserve(layers->context, &layers->meshes,
                                               layers->meshes.count + 1, sizeof(layers_mesh));
@@ -292,40 +295,41 @@ static abut_status reserve_mesh(abut_layers *layers) {
     layers->first_free_mesh = ABUT_NONE;
     for (uint32_t i = (uint32_t)layers->meshes.count; i-- > 0;)
         if (((const layers_mesh *)layers->meshes.data)[i].users)
-            put_mesh(layers, i);
+            insert_mesh(layers, i);
         else
             layers->first_free_mesh = i;
     layers->has_mesh_slots = true;
     return ABUT_OK;
 }
 
-/* Finds or makes the mesh of an item. */
-static abut_status take_mesh(abut_layers *layers, const abut_mesh *source, uint32_t *number) {
+/* Finds or creates the mesh of an item. */
+static abut_status find_or_add_mesh(abut_layers *layers, const abut_mesh *source,
+                                    uint32_t *number) {
     abut_status status = reserve_mesh(layers);
     if (status)
         return status;
     layers_mesh *meshes = layers->meshes.data, made = {.users = 1};
     const uint32_t *slots = layers->mesh_slots.data;
-    for (size_t at = home_of(layers, source); slots[at];
+    for (size_t at = mesh_slot_of(layers, source); slots[at];
          at = (at + 1) & (layers->mesh_slots.count - 1))
         if (meshes[slots[at] - 1].source == source) {
             *number = slots[at] - 1;
             meshes[*number].users++;
             return ABUT_OK;
         }
-    if ((status = make_mesh(layers, source, &made))) {
-        give_back_mesh(layers, &made);
+    if ((status = prepare_mesh(layers, source, &made))) {
+        release_mesh(layers, &made);
         return status;
     }
     bool reused = layers->first_free_mesh != ABUT_NONE;
     *number = reused ? layers->first_free_mesh : (uint32_t)layers->meshes.count++;
-    layers->first_free_mesh = ABUT_NONE; /* others are found when the table is made anew */
+    layers->first_free_mesh = ABUT_NONE; /* others are found when the table is rebuilt */
     meshes[*number] = made;
-    put_mesh(layers, *number);
+    insert_mesh(layers, *number);
     return ABUT_OK;
 }
 
-/* ---- add, remove, move ---- */
+/* ---- add, remove, set poses, set positions ---- */
 
 abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, uint32_t *id) {
     if (!layers || !item || !item->mesh)
@@ -336,13 +340,14 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
     uint32_t at =
         layers->first_free != ABUT_NONE ? layers->first_free : (uint32_t)layers->solids.count;
     if (at >= 1u << 30)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_add: more than 2^30 solids");
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_layers_add: more than 2^30 items are not supported");
     status = abuti_vector_reserve(layers->context, &layers->solids, layers->solids.count + 1,
                                   sizeof(layers_solid));
     layers_solid solid = {.used = true, .next = ABUT_NONE, .is = *item};
     if (!status) {
         abut_context *before = abuti_context_enter(layers->context);
-        status = take_mesh(layers, item->mesh, &solid.mesh);
+        status = find_or_add_mesh(layers, item->mesh, &solid.mesh);
         abuti_context_leave(before);
     }
     if (status)
@@ -366,7 +371,7 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
 static abut_status check_id(const char *function, const abut_layers *layers, uint32_t id) {
     if (id < layers->solids.count && layers_solids(layers)[id].used)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u", function, id);
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: id %u is not an item", function, id);
 }
 
 abut_status abut_layers_remove(abut_layers *layers, uint32_t id) {
@@ -389,7 +394,7 @@ typedef struct move_work {
     const uint32_t *ids;
 } move_work;
 
-static void find_motions(void *data, size_t chunk, size_t begin, size_t end) {
+static void motions_task(void *data, size_t chunk, size_t begin, size_t end) {
     const move_work *w = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -398,21 +403,22 @@ static void find_motions(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status move(abut_layers *layers, const uint32_t *ids, const abut_pose *list,
-                        size_t count) {
+static abut_status set_poses(abut_layers *layers, const uint32_t *ids, const abut_pose *list,
+                             size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!ids && i > UINT32_MAX)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_set_poses: there are fewer items");
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_layers_set_poses: count exceeds the number of items");
         abut_status status = check_id("abut_layers_set_poses", layers, ids ? ids[i] : (uint32_t)i);
         status = status ? status : abuti_pose_check("abut_layers_set_poses", "a pose", &list[i]);
         if (status)
             return status;
     }
-    for (size_t i = 0; i < count; i++) /* of an id that comes twice the last one stays */
+    for (size_t i = 0; i < count; i++) /* if an id occurs twice, the last pose counts */
         layers_solids(layers)[ids ? ids[i] : i].is.pose = list[i];
     layers->has_bounds = false;
     move_work work = {layers, ids};
-    abuti_parallel_for(layers->context, count, ids && count ? count : MOVES_A_TASK, find_motions,
+    abuti_parallel_for(layers->context, count, ids && count ? count : POSES_PER_TASK, motions_task,
                        &work);
     return ABUT_OK;
 }
@@ -421,13 +427,13 @@ static abut_status check_buffer(const abut_layers *layers, const char *function,
                                 const abut_buffer *buffer, size_t count, size_t element_bytes) {
     if (!layers->options.device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the %s are in a buffer, and the layers have no device; see "
-                          "options->device",
+                          "%s: the %s are in a device buffer, but the layers have no device; set "
+                          "options->device in abut_layers_create()",
                           function, what);
     return abuti_buffer_check(buffer, function, what, layers->options.device, count, element_bytes);
 }
 
-/* Brings what is in a buffer of the device to memory that the caller releases. */
+/* Downloads a buffer into memory that the caller releases. */
 static abut_status download_buffer(const abut_layers *layers, abut_buffer *buffer, size_t count,
                                    size_t element_bytes, void **data) {
     *data = abuti_allocate(layers->context, count, element_bytes);
@@ -441,33 +447,34 @@ abut_status abut_layers_set_poses(abut_layers *layers, const uint32_t *ids, abut
     if (!layers || (count && !poses.host && !poses.buffer))
         return abuti_null(__func__, layers ? "poses" : "layers");
     if (!poses.buffer)
-        return move(layers, ids, poses.host, count);
+        return set_poses(layers, ids, poses.host, count);
     void *list = NULL;
     abut_status status =
         check_buffer(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose));
     status =
         status ? status : download_buffer(layers, poses.buffer, count, sizeof(abut_pose), &list);
-    status = status ? status : move(layers, ids, list, count);
+    status = status ? status : set_poses(layers, ids, list, count);
     abuti_release(layers->context, list);
     return status;
 }
 
-static void take_positions(abut_layers *layers, layers_solid *solid) {
+static void reset_positions(abut_layers *layers, layers_solid *solid) {
     abuti_release(layers->context, solid->positions);
     solid->positions = NULL;
-    solid->there = false;
+    solid->on_device = false;
     solid->hull = layers_mesh_of(layers, solid)->hull;
 }
 
-/* What was known of the positions is no longer true. */
-static void has_bent(abut_layers *layers, layers_solid *solid) {
+/* Invalidates everything that depends on positions. */
+static void invalidate_positions(abut_layers *layers, layers_solid *solid) {
     abut_bvh_destroy(solid->bvh);
     solid->bvh = NULL;
-    solid->itself = LAYERS_UNASKED;
+    solid->self_state = LAYERS_SELF_UNKNOWN;
     layers->has_bounds = false;
 }
 
-static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec3 *from) {
+static abut_status set_host_positions(abut_layers *layers, layers_solid *solid,
+                                      const abut_vec3 *from) {
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const abut_mesh *mesh = kept->mesh;
     uint32_t own = mesh->vertex_count - kept->cap_count;
@@ -476,7 +483,8 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
               fabs(from[v].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_layers_set_positions: position %u is not finite or too large",
+                              "abut_layers_set_positions: positions[%u] is not finite or exceeds "
+                              "ABUT_COORDINATE_MAX",
                               v);
         box = box_grow(box, from[v]);
     }
@@ -489,22 +497,23 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
             return ABUT_ERROR_MEMORY;
     }
     if (!from) {
-        take_positions(layers, solid);
+        reset_positions(layers, solid);
     } else {
         for (uint32_t v = 0; v < own; v++)
             solid->positions[v] = v3_sub(from[v], mesh->origin);
-        place_caps(kept, own, solid->positions);
-        solid->hull = hull_of(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
+        compute_cap_apexes(kept, own, solid->positions);
+        solid->hull =
+            compute_hull(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
     }
-    solid->there = false;
-    solid->bends++;
-    has_bent(layers, solid);
+    solid->on_device = false;
+    solid->position_changes++;
+    invalidate_positions(layers, solid);
     return ABUT_OK;
 }
 
-/* Positions in a buffer: they stay on the device, unless they are the first ones of this solid or
- * have holes to be closed. */
-static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *from) {
+/* Positions in a buffer stay on the device, unless they are the first ones of this solid or its
+ * mesh has caps. */
+static abut_status set_device_positions(abut_layers *layers, uint32_t id, abut_buffer *from) {
     layers_solid *solid = &layers_solids(layers)[id];
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const uint32_t own = kept->mesh->vertex_count - kept->cap_count;
@@ -512,20 +521,20 @@ static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *fro
     abut_status status = check_buffer(layers, "abut_layers_set_positions", "positions", from, own,
                                       sizeof(abut_vec3));
     if (!status && !kept->cap_count)
-        status = layers->backend->bend(layers, id, from, &done);
-    if (status && status != ABUT_ERROR_ARGUMENT) { /* what the device has is not known */
-        if (solid->there)
-            take_positions(layers, solid);
-        solid->bends++;
-        has_bent(layers, solid);
+        status = layers->backend->set_positions(layers, id, from, &done);
+    if (status && status != ABUT_ERROR_ARGUMENT) { /* the state of the device is unknown */
+        if (solid->on_device)
+            reset_positions(layers, solid);
+        solid->position_changes++;
+        invalidate_positions(layers, solid);
     }
     if (done)
-        has_bent(layers, solid);
+        invalidate_positions(layers, solid);
     if (status || done)
         return status;
     void *list = NULL;
     status = download_buffer(layers, from, own, sizeof(abut_vec3), &list);
-    status = status ? status : bend(layers, solid, list);
+    status = status ? status : set_host_positions(layers, solid, list);
     abuti_release(layers->context, list);
     return status;
 }
@@ -536,22 +545,25 @@ abut_status abut_layers_set_positions(abut_layers *layers, uint32_t id, abut_arr
     abut_status status = check_id(__func__, layers, id);
     if (status)
         return status;
-    return positions.buffer ? bend_there(layers, id, positions.buffer)
-                            : bend(layers, &layers_solids(layers)[id], positions.host);
+    return positions.buffer
+               ? set_device_positions(layers, id, positions.buffer)
+               : set_host_positions(layers, &layers_solids(layers)[id], positions.host);
 }
 
-abut_status abuti_layers_fetch(abut_layers *layers) {
+abut_status abuti_layers_download_positions(abut_layers *layers) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < layers->solids.count && !status; i++) {
         layers_solid *solid = &layers_solids(layers)[i];
-        if (solid->there && !(status = layers->backend->fetch(layers, (uint32_t)i)))
-            solid->there = false;
+        if (solid->on_device &&
+            !(status = layers->backend->download_positions(layers, (uint32_t)i)))
+            solid->on_device = false;
     }
     return status;
 }
 
-/* A mesh of a solid that has positions of its own. */
-static abut_status own_mesh(abut_layers *layers, const layers_solid *solid, abut_mesh **made) {
+/* Creates a mesh from the own positions of a solid. */
+static abut_status create_own_mesh(abut_layers *layers, const layers_solid *solid,
+                                   abut_mesh **made) {
     const abut_mesh *mesh = layers_mesh_of(layers, solid)->mesh;
     size_t vertices = mesh->vertex_count, triangles = mesh->triangle_count;
     vec3 *positions = abuti_allocate(layers->context, vertices, sizeof *positions);
@@ -576,8 +588,8 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
         status = abut_bvh_create(kept->mesh, NULL, to);
     else if (!*to) {
         abut_mesh *mesh = NULL;
-        status = abuti_layers_fetch(layers);
-        status = status ? status : own_mesh(layers, solid, &mesh);
+        status = abuti_layers_download_positions(layers);
+        status = status ? status : create_own_mesh(layers, solid, &mesh);
         status = status ? status : abut_bvh_create(mesh, NULL, to);
         abut_mesh_destroy(mesh);
     }
@@ -586,19 +598,19 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
     return status;
 }
 
-abut_status abuti_layers_cuts_itself(abut_layers *layers, uint32_t id, bool *cuts) {
+abut_status abuti_layers_self_intersects(abut_layers *layers, uint32_t id, bool *cuts) {
     layers_solid *solid = &layers_solids(layers)[id];
-    layers_itself *known =
-        solid->positions ? &solid->itself : &layers_mesh_of(layers, solid)->itself;
+    layers_self_state *known =
+        solid->positions ? &solid->self_state : &layers_mesh_of(layers, solid)->self_state;
     const abut_bvh *bvh = NULL;
     bool any = false;
     abut_status status = *known ? ABUT_OK : abuti_layers_bvh(layers, id, &bvh);
     if (!status && !*known) {
         status = abut_pair_self_intersects(bvh, NULL, &any);
         if (!status || status == ABUT_ERROR_LIMIT)
-            *known = any || status ? LAYERS_CUTS : LAYERS_CLEAR;
+            *known = any || status ? LAYERS_SELF_INTERSECTS : LAYERS_SELF_DISJOINT;
         status = status == ABUT_ERROR_LIMIT ? ABUT_OK : status;
     }
-    *cuts = *known == LAYERS_CUTS;
+    *cuts = *known == LAYERS_SELF_INTERSECTS;
     return status;
 }

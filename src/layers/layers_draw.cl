@@ -1,16 +1,15 @@
 /* All views of a query at once, first half: from solids to fragments.
  *
- * layers_spots        where solids are in views, and lists of those that reach into each tile
- * layers_windows      which of them come near others there: a work-group a tile
- * layers_small        triangles of solids that have windows: fragments of small ones, the others go
- *                     into a list
- * layers_rest         the same for triangles that are cut, and for edges: where there may be any
- * layers_large_parts  fragments of large triangles: a work-group some tiles
- * layers_bend         not of a query: new positions of a solid
+ *   layers_project        positions of solids in views, and lists of those that extend into each
+ * tile layers_windows        windows where they may overlap others: a work-group per tile
+ *   layers_small          triangles of solids that have windows: draws small ones, lists the others
+ *   layers_rest           the same for clipped triangles and for edges, if there may be any
+ *   layers_large_parts    draws large triangles: a work-group for some tiles
+ *   layers_set_positions  not part of a query: new positions of a solid
  *
- * Fragments are lists, one a pixel, in the order in which they came; layers_rays.cl sorts them.
- * Lists that are too short are counted all the same, and the host makes them longer and does it all
- * again. What is computed is that of pass.c, by the same functions.
+ * Fragments are linked lists, one per pixel, in the order of creation; layers_rays.cl sorts them.
+ * Lists that are too short are still counted, and the host enlarges them and starts again. Results
+ * are those of pass.c, computed by the same functions.
  */
 #include "base/math_shared.h"
 
@@ -31,16 +30,17 @@ static raster_rect window_rect(__global const layers_node *node, raster_rect til
     return r;
 }
 
-/* ---- where solids are ---- */
+/* ---- positions of solids ---- */
 
-__kernel void layers_spots(__global const layers_sight *sights, __global const layers_body *bodies,
-                           __global const raster_motion *motions, uint solids,
-                           __global layers_spot *spots, __global uint *tiles,
-                           __global layers_node *nodes, uint room, __global uint *counts) {
+__kernel void layers_project(__global const layers_listed_view *view_list,
+                             __global const layers_body *bodies,
+                             __global const raster_motion *motions, uint solids,
+                             __global layers_projection *spots, __global uint *tiles,
+                             __global layers_node *nodes, uint room, __global uint *counts) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
     const uint view = at / solids, solid = at % solids;
-    const layers_view v = sights[view].view;
-    __global layers_spot *spot = &spots[at];
+    const layers_view v = view_list[view].view;
+    __global layers_projection *spot = &spots[at];
     raster_rect rect;
     rect.x0 = rect.y0 = 0;
     rect.x1 = rect.y1 = -1;
@@ -72,19 +72,19 @@ __kernel void layers_spots(__global const layers_sight *sights, __global const l
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
     const uint first = spot->windows;
-    for (uint k = item; k < columns * rows; k += LAYERS_SPOT_ITEMS) {
+    for (uint k = item; k < columns * rows; k += LAYERS_PROJECT_ITEMS) {
         const uint node = first + k;
         if (node >= room)
             break;
         const uint tile = (row + k / columns) * v.columns + column + k % columns;
         nodes[node].solid = solid;
-        nodes[node].next = atomic_xchg(&tiles[sights[view].first_tile + tile], node);
+        nodes[node].next = atomic_xchg(&tiles[view_list[view].first_tile + tile], node);
     }
 }
 
 /* ---- windows ---- */
 
-/* What is to be known of a solid in a tile. */
+/* A solid in a tile. */
 typedef struct near_solid {
     layers_ball ball;
     raster_rect rect; /* within the tile */
@@ -92,8 +92,8 @@ typedef struct near_solid {
     uint group, mask;
 } near_solid;
 
-static near_solid solid_near(__global const layers_spot *spot, __global const layers_body *body,
-                             raster_rect tile) {
+static near_solid load_near_solid(__global const layers_projection *spot,
+                                  __global const layers_body *body, raster_rect tile) {
     near_solid n;
     n.ball = spot->ball;
     n.rect = raster_rect_cut(spot->rect, tile);
@@ -104,7 +104,7 @@ static near_solid solid_near(__global const layers_spot *spot, __global const la
     return n;
 }
 
-/* What one solid shares with another that is as deep. */
+/* Extends a window by the pixels where a solid may overlap another one. */
 static void grow_window(const layers_view *v, raster_rect *window, const near_solid *own,
                         __local const near_solid *other) {
     const uint near = max(own->depth[0], other->depth[0]),
@@ -112,8 +112,8 @@ static void grow_window(const layers_view *v, raster_rect *window, const near_so
     if (near > far || !(own->group & other->mask) || !(other->group & own->mask))
         return;
     const layers_ball ball = other->ball;
-    const raster_rect both =
-        layers_meet(v, &own->ball, &ball, near, far, 0, raster_rect_cut(own->rect, other->rect));
+    const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far, 0,
+                                                  raster_rect_cut(own->rect, other->rect));
     if (raster_rect_empty(both))
         return;
     if (window->x0 > window->x1)
@@ -124,11 +124,12 @@ static void grow_window(const layers_view *v, raster_rect *window, const near_so
     window->y1 = max(window->y1, both.y1);
 }
 
-/* Solids of a tile by LAYERS_ITEMS: an item has one of its own, and all look at all others, which
- * go by in local memory. Tiles without a window hold nothing afterwards. */
-__kernel void layers_windows(__global const layers_sight *sights, uint views,
+/* Processes the solids of a tile in groups of LAYERS_ITEMS: each work-item has one solid, and all
+ * compare it with all others, which are loaded into local memory in turn. Tiles without windows are
+ * emptied. */
+__kernel void layers_windows(__global const layers_listed_view *view_list, uint views,
                              __global const layers_body *bodies, uint solids,
-                             __global layers_spot *spots, __global uint *tiles,
+                             __global layers_projection *spots, __global uint *tiles,
                              __global layers_node *nodes, uint wanted, __local near_solid *others,
                              __local uint *shared) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
@@ -136,11 +137,11 @@ __kernel void layers_windows(__global const layers_sight *sights, uint views,
     if (head == LAYERS_NOTHING)
         return;
     uint view = 0;
-    while (view + 1 < views && at >= sights[view + 1].first_tile)
+    while (view + 1 < views && at >= view_list[view + 1].first_tile)
         view++;
-    const layers_view v = sights[view].view;
-    const raster_rect tile = tile_rect(&v, at - sights[view].first_tile);
-    __global layers_spot *seen = spots + view * solids;
+    const layers_view v = view_list[view].view;
+    const raster_rect tile = tile_rect(&v, at - view_list[view].first_tile);
+    __global layers_projection *seen = spots + view * solids;
     if (item == 0)
         shared[0] = 0;
     for (uint first = head; first != LAYERS_NOTHING;) {
@@ -154,7 +155,7 @@ __kernel void layers_windows(__global const layers_sight *sights, uint views,
         window.x1 = window.y1 = 0;
         if (mine != LAYERS_NOTHING) {
             const uint solid = nodes[mine].solid;
-            own = solid_near(&seen[solid], &bodies[solid], tile);
+            own = load_near_solid(&seen[solid], &bodies[solid], tile);
             if (wanted & LAYERS_EVERY_PIXEL)
                 window = own.rect;
         }
@@ -166,9 +167,9 @@ __kernel void layers_windows(__global const layers_sight *sights, uint views,
             barrier(CLK_LOCAL_MEM_FENCE);
             if (other != LAYERS_NOTHING)
                 others[item] =
-                    solid_near(&seen[nodes[other].solid], &bodies[nodes[other].solid], tile);
+                    load_near_solid(&seen[nodes[other].solid], &bodies[nodes[other].solid], tile);
             barrier(CLK_LOCAL_MEM_FENCE);
-            /* Where both lists are the same part of the tile's, the own one is at `item`. */
+            /* If both groups are the same part of the tile's list, the own solid is at `item`. */
             const int same = first == next;
             for (uint k = 0; k < count && mine != LAYERS_NOTHING; k++)
                 if (!(same && k == item))
@@ -193,36 +194,36 @@ __kernel void layers_windows(__global const layers_sight *sights, uint views,
 
 /* ---- fragments ---- */
 
-/* What drawing needs to know. */
-typedef struct pen {
-    __global const layers_spot *spot;
+/* State for writing fragments. */
+typedef struct fragment_writer {
+    __global const layers_projection *spot;
     __global const layers_node *nodes;
     __global uint *heads; /* of the view's pixels */
     __global uint4 *fragments;
     uint room;
     raster_lens lens;
     uint tile, columns; /* of the view */
-    uint at;            /* the next fragment */
-    uint count;         /* of fragments */
-    int writes;         /* or counts only */
-} pen;
+    uint at;            /* index of the next fragment */
+    uint count;         /* number of fragments */
+    int writes;         /* 0: only counts */
+} fragment_writer;
 
-static void begin_pen(pen *p, __global const layers_sight *sight, __global const layers_spot *spot,
-                      __global const layers_node *nodes, __global uint *heads,
-                      __global uint4 *fragments, uint room) {
+static void init_writer(fragment_writer *p, __global const layers_listed_view *listed_view,
+                        __global const layers_projection *spot, __global const layers_node *nodes,
+                        __global uint *heads, __global uint4 *fragments, uint room) {
     p->spot = spot;
     p->nodes = nodes;
-    p->heads = heads + sight->first_pixel;
+    p->heads = heads + listed_view->first_pixel;
     p->fragments = fragments;
     p->room = room;
-    p->lens = sight->view.camera.lens;
-    p->tile = sight->view.tile;
-    p->columns = sight->view.columns;
+    p->lens = listed_view->view.camera.lens;
+    p->tile = listed_view->view.tile;
+    p->columns = listed_view->view.columns;
     p->count = 0;
     p->writes = 0;
 }
 
-static void put_fragment(pen *p, const raster_shape *s, int x, int y) {
+static void write_fragment(fragment_writer *p, const raster_shape *s, int x, int y) {
     if (!p->writes) {
         p->count++;
         return;
@@ -238,8 +239,8 @@ static void put_fragment(pen *p, const raster_shape *s, int x, int y) {
     p->fragments[at] = f;
 }
 
-/* The part of a shape in a rectangle. */
-static void fill_part(pen *p, const raster_shape *s, raster_rect r) {
+/* Draws the part of a shape in a rectangle. */
+static void fill_part(fragment_writer *p, const raster_shape *s, raster_rect r) {
     const raster_lens *lens = &p->lens;
     if ((s->owner & 3) == RASTER_EDGE) {
         raster_line line = raster_line_of(lens, s);
@@ -249,7 +250,7 @@ static void fill_part(pen *p, const raster_shape *s, raster_rect r) {
             int x, y;
             raster_line_at(&line, i, &x, &y);
             if (x >= r.x0 && x <= r.x1 && y >= r.y0 && y <= r.y1)
-                put_fragment(p, s, x, y);
+                write_fragment(p, s, x, y);
         }
         return;
     }
@@ -260,22 +261,22 @@ static void fill_part(pen *p, const raster_shape *s, raster_rect r) {
              ec = c.at + c.dx * r.x0 + c.dy * y;
         for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
             if ((ea | eb | ec) >= 0)
-                put_fragment(p, s, x, y);
+                write_fragment(p, s, x, y);
     }
 }
 
-static raster_rect box_of_shape(const pen *p, const raster_shape *s) {
+static raster_rect box_of_shape(const fragment_writer *p, const raster_shape *s) {
     return raster_rect_cut(raster_rect_of(&p->lens, s, (s->owner & 3) == RASTER_EDGE),
                            p->spot->rect);
 }
 
 /* The window of the solid in a tile. */
-static __global const layers_node *node_of(const pen *p, uint column, uint row) {
+static __global const layers_node *node_of(const fragment_writer *p, uint column, uint row) {
     return &p->nodes[p->spot->windows + (row - p->spot->row) * p->spot->columns + column -
                      p->spot->column];
 }
 
-static void fill_small(pen *p, const raster_shape *s, raster_rect r) {
+static void fill_small(fragment_writer *p, const raster_shape *s, raster_rect r) {
     const uint side = p->tile;
     for (uint row = (uint)r.y0 / side; row <= (uint)r.y1 / side; row++)
         for (uint column = (uint)r.x0 / side; column <= (uint)r.x1 / side; column++) {
@@ -290,9 +291,9 @@ static int is_small(raster_rect r) {
     return (long)(r.x1 - r.x0 + 1) * (r.y1 - r.y0 + 1) <= LAYERS_SMALL;
 }
 
-/* Draws a shape, or hands it on where it is large: the first time. */
-static void draw(pen *p, const raster_shape *s, __global layers_large *large, uint large_room,
-                 __global uint *counts, uint view) {
+/* Draws a shape, or appends it to the list of large shapes in the first pass. */
+static void draw_shape(fragment_writer *p, const raster_shape *s, __global layers_large *large,
+                       uint large_room, __global uint *counts, uint view) {
     const raster_rect r = box_of_shape(p, s);
     if (raster_rect_empty(r))
         return;
@@ -313,8 +314,8 @@ static void draw(pen *p, const raster_shape *s, __global layers_large *large, ui
     }
 }
 
-/* Room for the fragments of the items of a group. */
-static void begin_writing(pen *p, __local uint *room, __global uint *counts) {
+/* Reserves the fragments of the work-items of a group. */
+static void begin_writing(fragment_writer *p, __local uint *room, __global uint *counts) {
     const uint item = (uint)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0)
@@ -329,15 +330,15 @@ static void begin_writing(pen *p, __local uint *room, __global uint *counts) {
     p->writes = 1;
 }
 
-/* A triangle that is cut by the near plane or the guard. */
-static void draw_cut(pen *p, const raster_point *corner, uint solid, uint t, uint turned,
-                     __global layers_large *large, uint large_room, __global uint *counts,
-                     uint view) {
+/* Draws a triangle that is clipped by the near plane or the guard band. */
+static void draw_clipped(fragment_writer *p, const raster_point *corner, uint solid, uint t,
+                         uint turned, __global layers_large *large, uint large_room,
+                         __global uint *counts, uint view) {
     raster_shape shapes[RASTER_CORNERS];
     const int made = raster_shapes(&p->lens, corner, solid, t, 0, shapes);
     for (int k = 0; k < made; k++) {
         shapes[k].owner ^= turned;
-        draw(p, &shapes[k], large, large_room, counts, view);
+        draw_shape(p, &shapes[k], large, large_room, counts, view);
     }
 }
 
@@ -345,8 +346,8 @@ static int comes_first(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
 
-/* The corners of a triangle as they are in its mesh, and before they are divided. */
-static void load_corners(__global const layers_body *body, __global const layers_spot *spot,
+/* The corners of a triangle in its mesh, and before the perspective division. */
+static void load_corners(__global const layers_body *body, __global const layers_projection *spot,
                          __global const double *vertices, __global const uint *indices, uint t,
                          vec3 *place, raster_point *corner) {
     const raster_frame frame = spot->frame;
@@ -358,7 +359,7 @@ static void load_corners(__global const layers_body *body, __global const layers
     }
 }
 
-/* To the image; false where the triangle has to be cut. */
+/* Projects corners. Returns false if the triangle has to be clipped. */
 static int project_corners(const raster_lens *lens, const raster_point *corner, raster_point *on) {
     int whole = 1;
     for (int k = 0; k < 3; k++) {
@@ -369,8 +370,9 @@ static int project_corners(const raster_lens *lens, const raster_point *corner, 
     return whole;
 }
 
-/* The wanted pixels that a small triangle covers, as bits: row by row of its box. */
-static ulong cover_small(const pen *p, const raster_shape *s, raster_rect box) {
+/* The pixels that a small triangle covers within the window, as bits, row by row of its rectangle.
+ */
+static ulong cover_small(const fragment_writer *p, const raster_shape *s, raster_rect box) {
     const raster_side a = raster_side_of(&p->lens, s, 0), b = raster_side_of(&p->lens, s, 1),
                       c = raster_side_of(&p->lens, s, 2);
     const uint side = p->tile;
@@ -393,23 +395,24 @@ static ulong cover_small(const pen *p, const raster_shape *s, raster_rect box) {
     return bits;
 }
 
-/* Triangles that are not cut: most of them are one small shape, and depths are wanted only where it
- * has pixels. */
-__kernel void layers_small(__global const layers_sight *sights, __global const layers_body *bodies,
-                           uint solids, __global const double *vertices,
-                           __global const uint *indices, __global const uint2 *chunks,
-                           uint chunk_count, __global const layers_spot *spots,
+/* Draws unclipped triangles: most of them are one small shape, and depths are computed only at its
+ * pixels. */
+__kernel void layers_small(__global const layers_listed_view *view_list,
+                           __global const layers_body *bodies, uint solids,
+                           __global const double *vertices, __global const uint *indices,
+                           __global const uint2 *chunks, uint chunk_count,
+                           __global const layers_projection *spots,
                            __global const layers_node *nodes, __global uint *heads,
                            __global uint4 *fragments, uint room, __global layers_large *large,
                            uint large_room, __global uint *counts, __local uint *shared) {
     const uint at = (uint)get_group_id(0);
     const uint view = at / chunk_count, solid = chunks[at % chunk_count].x;
     const uint t = chunks[at % chunk_count].y + (uint)get_local_id(0);
-    __global const layers_spot *spot = &spots[view * solids + solid];
+    __global const layers_projection *spot = &spots[view * solids + solid];
     if (!spot->drawn)
         return;
-    pen p;
-    begin_pen(&p, &sights[view], spot, nodes, heads, fragments, room);
+    fragment_writer p;
+    init_writer(&p, &view_list[view], spot, nodes, heads, fragments, room);
     raster_shape shape;
     raster_rect box;
     ulong bits = 0;
@@ -430,35 +433,34 @@ __kernel void layers_small(__global const layers_sight *sights, __global const l
             if (!empty && (!small || bits))
                 raster_depths(on[0], on[1], on[2], &shape);
             if (!empty && !small)
-                draw(&p, &shape, large, large_room, counts, view);
+                draw_shape(&p, &shape, large, large_room, counts, view);
         }
     }
     begin_writing(&p, shared, counts);
     const uint wide = bits ? (uint)(box.x1 - box.x0 + 1) : 1;
     while (bits) {
         const uint bit = 63 - (uint)clz(bits);
-        put_fragment(&p, &shape, box.x0 + (int)(bit % wide), box.y0 + (int)(bit / wide));
+        write_fragment(&p, &shape, box.x0 + (int)(bit % wide), box.y0 + (int)(bit / wide));
         bits ^= (ulong)1 << bit;
     }
 }
 
-/* What is left: triangles that are cut, and edges. */
-__kernel void layers_rest(__global const layers_sight *sights, __global const layers_body *bodies,
-                          uint solids, __global const double *vertices,
-                          __global const uint *indices, __global const uint2 *chunks,
-                          uint chunk_count, __global const layers_spot *spots,
-                          __global const layers_node *nodes, __global uint *heads,
-                          __global uint4 *fragments, uint room, __global layers_large *large,
-                          uint large_room, __global uint *counts, uint wanted,
-                          __local uint *shared) {
+/* Draws the remaining shapes: clipped triangles and edges. */
+__kernel void
+layers_rest(__global const layers_listed_view *view_list, __global const layers_body *bodies,
+            uint solids, __global const double *vertices, __global const uint *indices,
+            __global const uint2 *chunks, uint chunk_count, __global const layers_projection *spots,
+            __global const layers_node *nodes, __global uint *heads, __global uint4 *fragments,
+            uint room, __global layers_large *large, uint large_room, __global uint *counts,
+            uint wanted, __local uint *shared) {
     const uint at = (uint)get_group_id(0);
     const uint view = at / chunk_count, solid = chunks[at % chunk_count].x;
     const uint t = chunks[at % chunk_count].y + (uint)get_local_id(0);
-    __global const layers_spot *spot = &spots[view * solids + solid];
+    __global const layers_projection *spot = &spots[view * solids + solid];
     if (!spot->drawn)
         return;
-    pen p;
-    begin_pen(&p, &sights[view], spot, nodes, heads, fragments, room);
+    fragment_writer p;
+    init_writer(&p, &view_list[view], spot, nodes, heads, fragments, room);
     vec3 place[3];
     raster_point corner[3], on[3];
     const int is_there = t < bodies[solid].triangle_count;
@@ -469,13 +471,14 @@ __kernel void layers_rest(__global const layers_sight *sights, __global const la
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
         if (is_cut)
-            draw_cut(&p, corner, solid, t, bodies[solid].inward, large, large_room, counts, view);
+            draw_clipped(&p, corner, solid, t, bodies[solid].inward, large, large_room, counts,
+                         view);
         for (uint k = 0; k < 3 && is_there && (wanted & LAYERS_EDGES); k++) {
             const uint next = k == 2 ? 0 : k + 1;
             raster_shape edge;
             if (comes_first(place[k], place[next]) &&
                 raster_edges(&p.lens, corner[k], corner[next], solid, t << 2 | k, &edge))
-                draw(&p, &edge, large, large_room, counts, view);
+                draw_shape(&p, &edge, large, large_room, counts, view);
         }
         if (!pass)
             begin_writing(&p, shared, counts);
@@ -484,8 +487,8 @@ __kernel void layers_rest(__global const layers_sight *sights, __global const la
 
 /* ---- large shapes ---- */
 
-/* The part of a shape in a rectangle, by all items of a work-group. */
-static void fill_by_all(pen *p, const raster_shape *s, raster_rect r) {
+/* Draws the part of a shape in a rectangle with all work-items of a group. */
+static void fill_by_group(fragment_writer *p, const raster_shape *s, raster_rect r) {
     const uint item = (uint)get_local_id(0);
     const int wide = r.x1 - r.x0 + 1, all = wide * (r.y1 - r.y0 + 1);
     if ((s->owner & 3) == RASTER_EDGE) { /* few pixels */
@@ -499,13 +502,13 @@ static void fill_by_all(pen *p, const raster_shape *s, raster_rect r) {
         const long x = r.x0 + k % wide, y = r.y0 + k / wide;
         if (((a.at + a.dx * x + a.dy * y) | (b.at + b.dx * x + b.dy * y) |
              (c.at + c.dx * x + c.dy * y)) >= 0)
-            put_fragment(p, s, (int)x, (int)y);
+            write_fragment(p, s, (int)x, (int)y);
     }
 }
 
-/* A work-group a part of a shape: every so many tiles. */
-__kernel void layers_large_parts(__global const layers_sight *sights, uint solids,
-                                 __global const layers_spot *spots,
+/* Draws one part of a shape per work-group: every n-th tile of it. */
+__kernel void layers_large_parts(__global const layers_listed_view *view_list, uint solids,
+                                 __global const layers_projection *spots,
                                  __global const layers_node *nodes,
                                  __global const layers_large *large, uint large_room,
                                  __global uint *heads, __global uint4 *fragments, uint room,
@@ -514,9 +517,9 @@ __kernel void layers_large_parts(__global const layers_sight *sights, uint solid
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         const uint view = large[i].view, part = large[i].part & 0xffff, parts = large[i].part >> 16;
         const raster_shape shape = large[i].shape;
-        pen p;
-        begin_pen(&p, &sights[view], &spots[view * solids + (shape.owner >> 2)], nodes, heads,
-                  fragments, room);
+        fragment_writer p;
+        init_writer(&p, &view_list[view], &spots[view * solids + (shape.owner >> 2)], nodes, heads,
+                    fragments, room);
         const raster_rect box = box_of_shape(&p, &shape);
         const uint x0 = (uint)box.x0 / p.tile, x1 = (uint)box.x1 / p.tile;
         const uint y0 = (uint)box.y0 / p.tile, y1 = (uint)box.y1 / p.tile;
@@ -529,7 +532,7 @@ __kernel void layers_large_parts(__global const layers_sight *sights, uint solid
                                                 rect_of_tile(&p.lens, p.tile, column, row)),
                                     box);
                 if (!raster_rect_empty(in))
-                    fill_by_all(&p, &shape, in);
+                    fill_by_group(&p, &shape, in);
             }
             if (!pass)
                 begin_writing(&p, shared, counts);
@@ -539,13 +542,15 @@ __kernel void layers_large_parts(__global const layers_sight *sights, uint solid
 
 /* ---- new positions ---- */
 
-/* Looks at positions for a solid, none of which may be beyond `most`; with `writes` they become its
- * own. */
-__kernel void layers_bend(__global const double *from, uint count, double most, vec3 origin,
-                          vec3 centre, uint writes, uint first, __global double *vertices,
-                          __global layers_bent *found, __local layers_bent *shared) {
+/* Validates positions for a solid, which must be within `most`; with `writes` copies them to the
+ * solid. */
+__kernel void layers_set_positions(__global const double *from, uint count, double most,
+                                   vec3 origin, vec3 centre, uint writes, uint first,
+                                   __global double *vertices,
+                                   __global layers_position_bounds *found,
+                                   __local layers_position_bounds *shared) {
     const uint item = (uint)get_local_id(0);
-    layers_bent own;
+    layers_position_bounds own;
     own.box = box_empty();
     own.farthest = 0.0;
     own.bad = LAYERS_NOTHING;
@@ -568,7 +573,7 @@ __kernel void layers_bend(__global const double *from, uint count, double most, 
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0) {
         for (uint k = 1; k < LAYERS_ITEMS; k++) {
-            const layers_bent other = shared[k];
+            const layers_position_bounds other = shared[k];
             own.box = box_join(own.box, other.box);
             own.farthest = real_max(own.farthest, other.farthest);
             own.bad = min(own.bad, other.bad);

@@ -1,14 +1,13 @@
 /* All views of a query at once, second half: from fragments to sums of pairs.
  *
- * layers_rays    sorts the fragments of each pixel, traces the ray, and adds up what the rays of a
- *                strip of a tile tell of each pair, then to a table: a work-group a strip
- * layers_gather  copies what is in the table into a list
- * layers_clear   makes a table hold nothing
+ *   layers_rays    sorts the fragments of each pixel, traces the ray, and adds up the overlaps of
+ * each pair over a strip of a tile, then in a table: a work-group per strip layers_gather  copies
+ * the table into a list layers_clear   clears a table
  *
- * Sorted, fragments are always the same, and all sums are of whole numbers: so the order in which
- * work-groups run does not matter. Rays with more than LAYERS_SHORT crossings, or that tell more
- * than there is room for, are left to the host. What is computed is that of pixel.c, by the same
- * functions. No jump goes past a barrier: PoCL 3.1 does not survive that.
+ * Sorted fragments are always the same, and all sums are integers, so the order of work-groups does
+ * not matter. Rays with more than LAYERS_SHORT crossings, or with more overlaps than fit, are left
+ * to the host. Results are those of pixel.c, computed by the same functions. No branch skips a
+ * barrier: PoCL 3.1 fails on that.
  */
 #include "base/math_shared.h"
 
@@ -16,8 +15,8 @@
 
 #include "layers/tile_cl.h"
 
-/* By groups and masks. */
-static int may_meet(uint2 a, uint2 b) {
+/* Whether groups and masks allow the pair. */
+static int may_collide(uint2 a, uint2 b) {
     return (a.x & b.y) && (b.x & a.y);
 }
 
@@ -31,11 +30,11 @@ typedef struct ray_work {
     __global const layers_view *view;
     uint tolerance;
     uint x, y, pixel;
-    __global const uint2 *meets; /* group and mask of each solid */
+    __global const uint2 *group_masks; /* group and mask of each solid */
     __local layers_piece *pieces;
     __local uint *piece_count;
-    uint told;      /* pieces of this ray, */
-    uint own_count; /* those that had room, and where they are */
+    uint piece_total; /* pieces of this ray, */
+    uint own_count;   /* those that fitted, and their indices */
     uint own_at[LAYERS_OWN_PIECES];
 } ray_work;
 
@@ -43,8 +42,8 @@ static ulong ray_key(const ray_work *w, size_t i) {
     return w->keys[i];
 }
 
-/* Whether a ray has told of this pair before. */
-static int is_known(const ray_work *w, const layers_piece *piece) {
+/* Whether the ray already has a piece of this pair. */
+static int has_piece_of_pair(const ray_work *w, const layers_piece *piece) {
     for (uint k = 0; k < w->own_count; k++) {
         __local const layers_piece *p = &w->pieces[w->own_at[k]];
         if (p->a == piece->a && p->b == piece->b && (p->what & LAYERS_IS_OVERLAP))
@@ -53,14 +52,14 @@ static int is_known(const ray_work *w, const layers_piece *piece) {
     return 0;
 }
 
-static void put_piece(ray_work *w, layers_piece piece) {
-    if (w->told++ >= LAYERS_OWN_PIECES) { /* all of them are left to the host */
+static void add_ray_piece(ray_work *w, layers_piece piece) {
+    if (w->piece_total++ >= LAYERS_OWN_PIECES) { /* the whole ray is left to the host */
         for (uint k = 0; k < w->own_count; k++)
             w->pieces[w->own_at[k]].what = 0;
         w->own_count = 0;
         return;
     }
-    if ((piece.what & LAYERS_IS_OVERLAP) && !is_known(w, &piece))
+    if ((piece.what & LAYERS_IS_OVERLAP) && !has_piece_of_pair(w, &piece))
         piece.what |= LAYERS_IS_FIRST;
     const uint at = atomic_inc(w->piece_count);
     if (at >= LAYERS_PIECES)
@@ -69,8 +68,9 @@ static void put_piece(ray_work *w, layers_piece piece) {
     w->own_at[w->own_count++] = at;
 }
 
-/* A length and a volume as layers_measure() has them, which for parallel rays are the way. */
-static void measure(const ray_work *w, uint from, uint to, uint *length, uint *volume) {
+/* Length and volume of an interval as in layers_measure(). For parallel rays both are the
+ * difference of depths. */
+static void measure_interval(const ray_work *w, uint from, uint to, uint *length, uint *volume) {
     if (w->eye)
         layers_measure(w->view, w->x, w->y, from, to, length, volume);
     else
@@ -79,8 +79,9 @@ static void measure(const ray_work *w, uint from, uint to, uint *length, uint *v
 
 static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint begins, uint ends) {
     layers_piece piece;
-    measure(w, from, to, &piece.length, &piece.volume);
-    if (piece.length <= w->tolerance || (a != b && !may_meet(w->meets[a], w->meets[b])))
+    measure_interval(w, from, to, &piece.length, &piece.volume);
+    if (piece.length <= w->tolerance ||
+        (a != b && !may_collide(w->group_masks[a], w->group_masks[b])))
         return;
     piece.a = min(a, b);
     piece.b = max(a, b);
@@ -90,16 +91,16 @@ static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint be
     piece.next = LAYERS_LAST;
     piece.what = LAYERS_IS_OVERLAP | (begins == piece.a ? LAYERS_BEGINS_A : 0) |
                  (ends == piece.a ? LAYERS_ENDS_A : 0);
-    put_piece(w, piece);
+    add_ray_piece(w, piece);
 }
 
 static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint to) {
     const uint of = layers_solid_of(w->keys[place]), z = layers_depth(w->keys[place]);
     uint before, behind, volume;
-    measure(w, since, z, &before, &volume);
-    measure(w, z, to, &behind, &volume);
+    measure_interval(w, since, z, &before, &volume);
+    measure_interval(w, z, to, &behind, &volume);
     if (before <= w->tolerance || behind <= w->tolerance ||
-        !may_meet(w->meets[of], w->meets[around]))
+        !may_collide(w->group_masks[of], w->group_masks[around]))
         return;
     layers_piece piece;
     piece.a = min(of, around);
@@ -110,7 +111,7 @@ static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint t
     piece.pixel = w->pixel;
     piece.next = LAYERS_LAST;
     piece.what = of == piece.a ? LAYERS_EDGE_A : LAYERS_EDGE_B;
-    put_piece(w, piece);
+    add_ray_piece(w, piece);
 }
 
 #include "layers/trace_shared.h"
@@ -138,7 +139,7 @@ static void add_piece(layers_sum *s, __local const layers_piece *p, uint x, uint
     s->z1 = max(s->z1, p->to);
 }
 
-/* Puts a crossing among those that are `gap` apart and sorted. Parts are wanted of edges alone. */
+/* Inserts a crossing among sorted ones that are `gap` apart. Parts are only needed for edges. */
 static void insert_crossing(ray_work *w, uint at, uint gap, ulong key, uint part) {
     for (; at >= gap && w->keys[at - gap] > key; at -= gap) {
         w->keys[at] = w->keys[at - gap];
@@ -150,9 +151,9 @@ static void insert_crossing(ray_work *w, uint at, uint gap, ulong key, uint part
         w->parts[at] = part;
 }
 
-/* Sorts the crossings of a ray; gives how many there are, which may be more than are kept. The
- * first ones while others are loaded; of many, then all by Shell's method with the gaps of Ciura
- * 2001, since inserting 64 takes a thousand steps. */
+/* Sorts the crossings of a ray. Returns their number, which may exceed the capacity. The first ones
+ * are inserted while others are loaded. If there are many, all are then sorted by Shell's method
+ * with the gaps of Ciura (2001), since inserting 64 takes a thousand steps. */
 static uint sort_ray(ray_work *w, __global const uint4 *fragments, uint head) {
     uint count = 0;
     uint4 is = fragments[head];
@@ -174,7 +175,7 @@ static uint sort_ray(ray_work *w, __global const uint4 *fragments, uint head) {
     return count;
 }
 
-static int is_of_one(const ray_work *w) {
+static int is_of_one_solid(const ray_work *w) {
     for (size_t i = 1; i < w->count; i++)
         if (layers_solid_of(w->keys[i]) != layers_solid_of(w->keys[0]))
             return 0;
@@ -187,9 +188,9 @@ static int same_pair(__local const layers_piece *p, __local const layers_piece *
 
 /* ---- sums of all tiles ----
  *
- * A hash table a view, with whole numbers that any work-item may add to. A slot belongs to the pair
- * whose b was written to it after its a: both only ever go from nothing to something, so that who
- * finds another pair there goes on, and every pair has one slot. */
+ * One hash table per view, with integers that any work-item may add to. A slot belongs to the pair
+ * whose a and then b were written to it. Both change only from empty to a value. A work-item that
+ * finds another pair continues with the next slot, so every pair has exactly one slot. */
 
 static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __global uint *counts,
                     __global uint *used, uint room, uint first) {
@@ -216,7 +217,7 @@ static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __gl
     return LAYERS_NOTHING;
 }
 
-/* Adds to a number of 64 bits, and gives what it carries over. Low words come first. */
+/* Adds to a 64-bit integer and returns the carry. Low words come first. */
 static uint add_64(volatile __global word64 *sum, ulong more) {
     volatile __global uint *words = (volatile __global uint *)sum;
     const uint low = (uint)more;
@@ -246,7 +247,7 @@ __kernel void layers_clear(__global layers_sum *table, uint count) {
         table[at] = empty_sum();
 }
 
-/* Copies the slots that are used into a list, and clears them. */
+/* Copies the used slots into a list, and clears them. */
 __kernel void layers_gather(__global layers_sum *table, uint slots, __global const uint *used,
                             uint room, __global layers_sum *sums, __global const uint *counts) {
     const uint count = min(counts[LAYERS_COUNT_SUMS], room);
@@ -258,7 +259,7 @@ __kernel void layers_gather(__global layers_sum *table, uint slots, __global con
     }
 }
 
-/* One number of a sum. */
+/* Adds one member of a sum. */
 #define SUM_FIELDS 18
 static void add_field(__global layers_sum *to, __local const layers_sum *from, uint field) {
     volatile __global uint *last = (volatile __global uint *)&to->longest;
@@ -320,7 +321,7 @@ static void add_field(__global layers_sum *to, __local const layers_sum *from, u
     }
 }
 
-/* Where the work-group of a tile puts what it found. */
+/* Destination of the results of a work-group. */
 typedef struct tally {
     __global layers_sum *table; /* of the view */
     uint slots, first_slot;
@@ -332,13 +333,13 @@ typedef struct tally {
     uint view, wanted;
     __local layers_piece *pieces;
     __local layers_sum *sums; /* LAYERS_OWNERS */
-    __local uint *places;     /* of these in the table */
-    __local uint *firsts;     /* LAYERS_FIRSTS: a piece of each pair, by hash */
-    __local ushort *owners;   /* where there are such */
+    __local uint *places;     /* their slots in the table */
+    __local uint *firsts;     /* LAYERS_FIRSTS: the first piece of each pair, by hash */
+    __local ushort *owners;   /* used slots of `firsts` */
     __local uint *owner_count;
 } tally;
 
-static void put_touch(const tally *t, __local const layers_piece *p, raster_rect tile) {
+static void write_touch(const tally *t, __local const layers_piece *p, raster_rect tile) {
     const uint at = atomic_inc(&t->counts[LAYERS_COUNT_TOUCHES]);
     const int of_a = (p->what & LAYERS_EDGE_A) != 0;
     layers_touch touch;
@@ -353,8 +354,9 @@ static void put_touch(const tally *t, __local const layers_piece *p, raster_rect
         t->touches[at] = touch;
 }
 
-/* Puts a piece in front of the others of its pair: by a hash table of the first ones, whose slots
- * change only to another piece of the same pair. The first one of all makes its slot an owner. */
+/* Inserts a piece at the front of the list of its pair. A hash table holds the first pieces; its
+ * slots change only to another piece of the same pair. The first piece of a pair makes its slot an
+ * owner. */
 static void chain_piece(const tally *t, uint slots, uint k) {
     __local layers_piece *p = &t->pieces[k];
     uint at = p->a * 0x9e3779b9u ^ p->b * 0x85ebca6bu;
@@ -374,9 +376,10 @@ static void chain_piece(const tally *t, uint slots, uint k) {
     }
 }
 
-/* Adds up pieces: chains of those of a pair, then an item a pair; and all items add the sums of
- * some pairs to the table, a number each. Neighbours have the same number of other pairs. */
-static void add_up(const tally *t, uint count, raster_rect tile) {
+/* Adds up pieces: links those of a pair, then one work-item adds those of a pair. All work-items
+ * then add the sums of some pairs to the table, one member each. Neighbouring work-items have the
+ * same member of different pairs. */
+static void add_up_pieces(const tally *t, uint count, raster_rect tile) {
     const uint item = (uint)get_local_id(0);
     uint slots = LAYERS_RAYS;
     while (slots < LAYERS_FIRSTS && slots < 2 * count)
@@ -389,7 +392,7 @@ static void add_up(const tally *t, uint count, raster_rect tile) {
     for (uint k = item; k < count; k += LAYERS_RAYS) {
         chain_piece(t, slots, k);
         if ((t->wanted & LAYERS_HITS) && (t->pieces[k].what & (LAYERS_EDGE_A | LAYERS_EDGE_B)))
-            put_touch(t, &t->pieces[k], tile);
+            write_touch(t, &t->pieces[k], tile);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint owners = *t->owner_count;
@@ -417,24 +420,24 @@ static void add_up(const tally *t, uint count, raster_rect tile) {
     }
 }
 
-/* When it is the turn of a ray, from 1 on, so that what the rays of a turn tell has room; 0 = it
- * tells nothing. */
-static uint turn_of_ray(__local const uint *told, uint *turns) {
+/* The turn of a ray, from 1 on, so that the pieces of all rays of a turn fit; 0 = the ray has no
+ * pieces. */
+static uint turn_of_ray(__local const uint *piece_total, uint *turns) {
     const uint item = (uint)get_local_id(0), each = LAYERS_PIECES - LAYERS_OWN_PIECES;
     uint before = 0, total = 0;
     for (uint k = 0; k < LAYERS_RAYS; k++) {
-        before += k <= item ? told[k] : 0;
-        total += told[k];
+        before += k <= item ? piece_total[k] : 0;
+        total += piece_total[k];
     }
     *turns = (total + each - 1) / each;
-    return told[item] ? 1 + (before - 1) / each : 0;
+    return piece_total[item] ? 1 + (before - 1) / each : 0;
 }
 
 /* Leaves a ray to the host. */
-static void put_long(__global const uint4 *fragments, uint head, uint count, uint pixel,
-                     __global layers_long *longs, uint long_room,
-                     __global layers_crossing *crossings, uint crossing_room,
-                     __global uint *counts) {
+static void write_long_ray(__global const uint4 *fragments, uint head, uint count, uint pixel,
+                           __global layers_long *longs, uint long_room,
+                           __global layers_crossing *crossings, uint crossing_room,
+                           __global uint *counts) {
     const uint at = atomic_inc(&counts[LAYERS_COUNT_LONG]);
     const uint first = atomic_add(&counts[LAYERS_COUNT_CROSSINGS], count);
     if (at < long_room) {
@@ -450,8 +453,8 @@ static void put_long(__global const uint4 *fragments, uint head, uint count, uin
         }
 }
 
-__kernel void layers_rays(__global const layers_sight *sights, uint views,
-                          __global const uint2 *meets, __global const uint *tiles,
+__kernel void layers_rays(__global const layers_listed_view *view_list, uint views,
+                          __global const uint2 *group_masks, __global const uint *tiles,
                           __global uint *heads, __global const uint4 *fragments,
                           __global layers_sum *table, uint slots, __global uint *used, uint room,
                           __global layers_touch *touches, uint touch_room,
@@ -464,11 +467,11 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     if (tiles[at] == LAYERS_NOTHING)
         return;
     uint number = 0;
-    while (number + 1 < views && at >= sights[number + 1].first_tile)
+    while (number + 1 < views && at >= view_list[number + 1].first_tile)
         number++;
-    __global const layers_view *view = &sights[number].view;
+    __global const layers_view *view = &view_list[number].view;
     const raster_lens lens = view->camera.lens;
-    const uint place_of_tile = at - sights[number].first_tile;
+    const uint place_of_tile = at - view_list[number].first_tile;
     const raster_rect tile = rect_of_tile(&lens, view->tile, place_of_tile % view->columns,
                                           place_of_tile / view->columns);
     const uint wide = (uint)(tile.x1 - tile.x0 + 1), all = wide * (uint)(tile.y1 - tile.y0 + 1);
@@ -478,7 +481,7 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     w.eye = lens.near > 0.0;
     w.own = (wanted & LAYERS_OWN) != 0;
     w.edges = (wanted & LAYERS_EDGES) != 0;
-    w.meets = meets;
+    w.group_masks = group_masks;
     w.pieces = pieces;
     w.piece_count = shared;
     tally t;
@@ -498,7 +501,7 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     t.owners = owners;
     t.owner_count = shared + 1;
     t.places = shared + 2;
-    /* Strips of a tile go to work-groups by turns. */
+    /* Strips of a tile are assigned to work-groups in turn. */
     for (uint first = (uint)get_group_id(0) % LAYERS_STRIPS * LAYERS_RAYS; first < all;
          first += LAYERS_STRIPS * LAYERS_RAYS) {
         const uint k = first + item;
@@ -507,14 +510,14 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
             w.x = (uint)tile.x0 + k % wide;
             w.y = (uint)tile.y0 + k / wide;
             w.pixel = k % wide | k / wide << 16;
-            place = sights[number].first_pixel + w.y * lens.width + w.x;
+            place = view_list[number].first_pixel + w.y * lens.width + w.x;
             head = heads[place];
         }
         if (head != LAYERS_NOTHING)
             count = sort_ray(&w, fragments, head);
         int is_long = count > LAYERS_SHORT;
-        const int traced = count && !is_long && (w.own || !is_of_one(&w));
-        /* All rays at once; where these tell more than there is room for, in turns. */
+        const int traced = count && !is_long && (w.own || !is_of_one_solid(&w));
+        /* All rays at once; if their pieces do not fit, in several turns. */
         uint turns = 0, turn = 0;
         for (uint now = 0; now <= turns; now++) {
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -523,21 +526,21 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
             barrier(CLK_LOCAL_MEM_FENCE);
             if (traced && now == turn) {
                 layers_open open[LAYERS_SHORT];
-                w.told = w.own_count = 0;
+                w.piece_total = w.own_count = 0;
                 layers_trace(&w, open);
-                is_long = w.told > LAYERS_OWN_PIECES;
+                is_long = w.piece_total > LAYERS_OWN_PIECES;
             }
-            firsts[item] = traced && !is_long ? w.told : 0;
+            firsts[item] = traced && !is_long ? w.piece_total : 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             const uint total = shared[0];
             if (total > LAYERS_PIECES)
                 turn = turn_of_ray(firsts, &turns);
             else if (total)
-                add_up(&t, total, tile);
+                add_up_pieces(&t, total, tile);
         }
         if (is_long)
-            put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,
-                     counts);
+            write_long_ray(fragments, head, count, place, longs, long_room, crossings,
+                           crossing_room, counts);
         if (count)
             heads[place] = LAYERS_NOTHING;
     }

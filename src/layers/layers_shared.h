@@ -1,8 +1,8 @@
-/* Sums over the rays of a view, for C and OpenCL C alike: whole numbers all of them, so that their
- * order does not matter.
+/* Sums over the rays of a view, for C and OpenCL C. All are integers, so the order of additions
+ * does not matter.
  *
- * With W = ABUT_RASTER_MAX pixels a side there are fewer than 2^34 rays, and lengths, places and
- * depths are below 2^32; so sums of products of two need 98 bits and get 128. */
+ * With W = ABUT_RASTER_MAX pixels a side there are fewer than 2^34 rays, and lengths, positions and
+ * depths are below 2^32. So sums of products of two need 98 bits and get 128. */
 #ifndef ABUTI_LAYERS_SHARED_H
 #define ABUTI_LAYERS_SHARED_H
 
@@ -23,10 +23,9 @@ static inline void layers_add(layers_wide *sum, word64 more) {
     sum->high += sum->low < more;
 }
 
-/* The key of a crossing: depth, solid, kind. Of several at one depth those that leave come by
- * descending solids, the others by ascending ones: so where two surfaces are in one place both ends
- * of an overlap count as those of the higher solid, and what rays enter and leave of it is equal.
- */
+/* The sort key of a crossing: depth, solid, kind. At equal depths, exits are sorted by descending
+ * solid, other crossings by ascending solid. So if two surfaces coincide, both ends of an overlap
+ * count as those of the higher solid, and rays enter and leave it equally often. */
 static inline word64 layers_key(word32 depth, word32 owner) {
     return (word64)depth << 32 | ((owner & 3) == RASTER_LEAVES ? 0xfffffffcu - owner : owner);
 }
@@ -41,33 +40,33 @@ static inline word32 layers_solid_of(word64 key) {
     return ((low & 3) == RASTER_LEAVES ? 0xfffffffcu - low : low) >> 2;
 }
 
-/* Of a pair in a view. */
+/* Sums of a pair in a view. */
 typedef struct layers_sum {
     word32 a, b;
     word64 pixels, intervals;
-    word64 edges_a, edges_b;    /* of a inside b, and of b inside a */
-    word64 enters_a, leaves_a;  /* intervals that begin or end with the surface of a */
-    word64 last_pixel;          /* not a sum: which was counted last */
-    word64 view;                /* not a sum either */
+    word64 edges_a, edges_b;    /* edges of a inside b, and of b inside a */
+    word64 enters_a, leaves_a;  /* intervals that begin or end at the surface of a */
+    word64 last_pixel;          /* not a sum: the pixel that was counted last */
+    word64 view;                /* not a sum: index of the view */
     layers_wide length, volume; /* along rays */
-    layers_wide x, y, z;        /* times volume */
+    layers_wide x, y, z;        /* weighted by volume */
     word32 longest;
-    word32 x0, x1, y0, y1, z0, z1; /* pixels and depths, ends included */
+    word32 x0, x1, y0, y1, z0, z1; /* ranges of pixels and depths, ends included */
 } layers_sum;
 
-/* A view, and how it is cut into tiles. */
+/* A view and its division into tiles. */
 typedef struct layers_view {
     raster_camera camera;
     double length_unit;  /* of lengths in sums */
-    double volume_unit;  /* of volumes in sums, over the area of a pixel */
-    double depth_pixels; /* pixels a step of depth, where rays are parallel */
-    double slack;        /* pixels by which what is drawn may be beside the solid */
-    word32 tolerance;    /* units of length */
+    double volume_unit;  /* of volumes in sums, per area of a pixel */
+    double depth_pixels; /* pixels per step of depth, for parallel rays */
+    double slack;        /* in pixels: how far rasterised pixels may be outside the solid */
+    word32 tolerance;    /* in units of length */
     word32 tile;         /* pixels a side */
     word32 columns, rows;
 } layers_view;
 
-/* The length of an interval and its volume over the area of a pixel, as whole numbers of units. */
+/* The length of an interval, and its volume per area of a pixel, in integer units. */
 static inline void layers_measure(ABUTI_GLOBAL const layers_view *v, word32 x, word32 y,
                                   word32 from, word32 to, word32 *length, word32 *volume) {
     ABUTI_GLOBAL const raster_camera *c = &v->camera;
@@ -84,14 +83,15 @@ static inline void layers_measure(ABUTI_GLOBAL const layers_view *v, word32 x, w
     *volume = raster_depth((b * b * b - a * a * a) / 3.0 / v->volume_unit);
 }
 
-/* ---- where two solids can meet ----
+/* ---- pixels where two solids can overlap ----
  *
- * Within their rectangles and depths, and within the balls around them. What two balls have in
- * common is in the ball around the circle in which they cut each other, or in the smaller of them;
- * and in a ball no point is further along an axis than the distances to the middle along the others
- * leave. So of two that hardly touch only some rays are left. */
+ * These are within the rectangles and depth ranges of both, and within their bounding balls. The
+ * intersection of two balls is contained in the ball around the circle in which they intersect, or
+ * in the smaller of them. A point of a ball with given offsets from the centre along two axes has a
+ * bounded offset along the third. So for two balls that barely touch only a few rays remain. */
 
-/* A ball on an image with parallel rays, in pixels along the rays too; below 0 = no such image. */
+/* A ball in an image with parallel rays, in pixels, also along the rays. radius < 0: the image has
+ * no parallel rays. */
 typedef struct layers_ball {
     double x, y, z, radius;
 } layers_ball;
@@ -111,7 +111,7 @@ static inline layers_ball layers_ball_of(const layers_view *v, const raster_moti
     return ball;
 }
 
-/* Of two balls always the same one comes first, so that bits do not depend on the order. */
+/* Fixes the order of two balls, so that the bits do not depend on the order of arguments. */
 static inline int layers_comes_first(const layers_ball *a, const layers_ball *b) {
     return a->radius != b->radius ? a->radius < b->radius
            : a->x != b->x         ? a->x < b->x
@@ -119,19 +119,21 @@ static inline int layers_comes_first(const layers_ball *a, const layers_ball *b)
                                   : a->z < b->z;
 }
 
-/* The middle of a ball around what two have in common, and the square of its radius. Below 0:
- * nothing. */
-static inline double layers_common(const layers_ball *one, const layers_ball *other, vec3 *middle) {
+/* The centre of a ball around the intersection of two balls, and its squared radius as the result.
+ * Negative: the intersection is empty. */
+static inline double layers_intersect_balls(const layers_ball *one, const layers_ball *other,
+                                            vec3 *middle) {
     const int swap = layers_comes_first(other, one);
-    const layers_ball a = swap ? *other : *one, b = swap ? *one : *other; /* a is no larger */
+    const layers_ball a = swap ? *other : *one, b = swap ? *one : *other; /* a is not larger */
     double dx = b.x - a.x, dy = b.y - a.y, dz = b.z - a.z, sum = a.radius + b.radius;
     double apart = dx * dx + dy * dy + dz * dz, square = a.radius * a.radius;
-    /* The circle is this part of the way from a to b; behind a, a itself is the larger. */
+    /* The circle is at this fraction of the way from a to b. If it is behind the centre of a, a
+     * itself is the result. */
     double part = 0.5 * (apart + square - b.radius * b.radius) / apart;
     *middle = v3(a.x, a.y, a.z);
     if (apart > sum * sum)
         return -1.0;
-    if (!(part > 0.0)) /* also of two with one middle */
+    if (!(part > 0.0)) /* also for equal centres */
         return square;
     *middle = v3_along(*middle, part, v3(dx, dy, dz));
     return real_max(square - part * part * apart, 0.0) + 1e-12 * sum * sum;
@@ -141,16 +143,16 @@ static inline double layers_beside(double x, double lo, double hi) {
     return x < lo ? lo - x : x > hi ? x - hi : 0.0;
 }
 
-/* The pixels of a rectangle that two solids have in common between two depths; of a `wide` query
- * those in whose squares, else those in whose centres. */
-static inline raster_rect layers_meet(const layers_view *v, const layers_ball *a,
-                                      const layers_ball *b, word32 near, word32 far, int wide,
-                                      raster_rect r) {
+/* The pixels of a rectangle where two solids may overlap between two depths: those whose squares
+ * touch the intersection in a `wide` query, otherwise those whose centres are in it. */
+static inline raster_rect layers_common_pixels(const layers_view *v, const layers_ball *a,
+                                               const layers_ball *b, word32 near, word32 far,
+                                               int wide, raster_rect r) {
     if (a->radius < 0.0 || raster_rect_empty(r))
         return r;
     vec3 m;
-    double square = layers_common(a, b, &m);
-    if (!(square + fabs(m.x) + fabs(m.y) + fabs(m.z) < 1e30)) /* too far out to be told */
+    double square = layers_intersect_balls(a, b, &m);
+    if (!(square + fabs(m.x) + fabs(m.y) + fabs(m.z) < 1e30)) /* too far out for the arithmetic */
         return r;
     double x = layers_beside(m.x, (double)r.x0, (double)r.x1 + 1.0);
     double y = layers_beside(m.y, (double)r.y0, (double)r.y1 + 1.0);
@@ -169,7 +171,7 @@ static inline raster_rect layers_meet(const layers_view *v, const layers_ball *a
     return raster_rect_cut(r, in);
 }
 
-/* The tile size that gives a view no more than LAYERS_TILES tiles. */
+/* The smallest tile size, and the maximum number of tiles of a view, which may enlarge tiles. */
 #define LAYERS_TILE 16
 #define LAYERS_TILES (1 << 20)
 

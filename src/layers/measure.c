@@ -1,12 +1,12 @@
-/* What the views of a query tell of each pair together.
+/* Combines the results of all views for each pair.
  *
- * Of each view there are sums of whole numbers for each pair. Lengths, volumes, centres and boxes
- * come from each view by itself. The area of the part of a's surface inside b, as a vector V, has
- * the component
- *     d . V = (times that rays along d leave a inside b - times that they enter it there) x pixel
- * along the direction d of a parallel view: that is what its rays count. Views in three directions
- * give all of V (least squares where there are more), whatever the triangles are. V is also the
- * gradient of the volume of the overlap when b is moved, so -V is the way out for a.
+ * Each view has sums of integers for each pair. Lengths, volumes, centres and boxes follow from
+ * each view separately. Let V be the vector area of the part of a's surface inside b. Its component
+ * along the direction d of a parallel view is
+ *      d . V = (number of times that rays leave a inside b - number of times that they enter it) x
+ * pixel area which the rays count. Views in three directions determine V (least squares for more
+ * views), for any triangles. V is also the gradient of the overlap volume when b is moved, so -V is
+ * the separating direction for a.
  */
 #include "layers/layers.h"
 
@@ -15,28 +15,28 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAIRS_A_TASK = 256, PAIRS_AHEAD = 8 };
+enum { PAIRS_PER_TASK = 256, PREFETCH_PAIRS = 8 };
 
-/* A pair while views are added up. */
-typedef struct build {
+/* A pair while views are added. */
+typedef struct pair_build {
     abut_layers_pair *pair;
-    double least;     /* error of the volume so far */
+    double least;     /* smallest error of the volume so far */
     double matrix[6]; /* sums of d dT: xx yy zz xy yz zx */
     vec3 flux;        /* sum of (d . V) d */
     vec3 centre;      /* sum over views */
-} build;
+} pair_build;
 
-static double wide(const layers_wide *w) {
+static double wide_to_double(const layers_wide *w) {
     return (double)w->high * 18446744073709551616.0 + (double)w->low;
 }
 
-/* A view, and what is divided by otherwise for every pair. */
+/* A view with precomputed reciprocals. */
 typedef struct view_units {
     const layers_pass *pass;
-    double pixel, depth, volume; /* of parallel views: a pixel, a step of depth; a unit of volume */
+    double pixel, depth, volume; /* sizes of units in parallel views */
 } view_units;
 
-static view_units units_of(const layers_pass *pass) {
+static view_units compute_units(const layers_pass *pass) {
     const raster_camera *c = &pass->view.camera;
     return (view_units){.pass = pass,
                         .pixel = 1 / c->scale,
@@ -53,7 +53,8 @@ static vec3 point_of(const view_units *u, double x, double y, double z) {
     return v3_along(p, z * u->depth - c->begin, c->axes.row[2]);
 }
 
-/* Rays beside those that are in both are not, so it ends within a pixel of their centres. */
+/* Rays next to those inside both solids are outside, so the box ends within a pixel of their
+ * centres. */
 static box3 box_of(const view_units *u, const layers_sum *s) {
     const raster_camera *c = &u->pass->view.camera;
     double x[2] = {s->x0 - 0.5, s->x1 + 1.5}, y[2] = {s->y0 - 0.5, s->y1 + 1.5};
@@ -79,7 +80,7 @@ static void cut_box(abut_box *to, box3 by) {
         *to = cut;
 }
 
-static void add_flux(build *b, const view_units *u, const layers_sum *s) {
+static void add_flux(pair_build *b, const view_units *u, const layers_sum *s) {
     const vec3 d = u->pass->view.camera.axes.row[2];
     double surplus = (double)(int64_t)(s->leaves_a - s->enters_a);
     double flux = surplus * (u->pixel * u->pixel);
@@ -92,8 +93,8 @@ static void add_flux(build *b, const view_units *u, const layers_sum *s) {
     b->flux = v3_along(b->flux, flux, d);
 }
 
-/* Adds what a view tells of a pair. */
-static void add_view(build *b, const view_units *u, const layers_sum *s) {
+/* Adds the sums of a pair in one view. */
+static void add_view(pair_build *b, const view_units *u, const layers_sum *s) {
     const layers_pass *pass = u->pass;
     abut_layers_pair *p = b->pair;
     const raster_camera *c = &pass->view.camera;
@@ -102,7 +103,7 @@ static void add_view(build *b, const view_units *u, const layers_sum *s) {
     if (!s->intervals)
         return;
     double longest = s->longest * pass->view.length_unit;
-    double weight = wide(&s->volume), volume = weight * u->volume;
+    double weight = wide_to_double(&s->volume), volume = weight * u->volume;
     double pixel = u->pixel;
     if (c->lens.near > 0)
         pixel *= raster_way(c, s->z1) + c->lens.near;
@@ -114,15 +115,16 @@ static void add_view(build *b, const view_units *u, const layers_sum *s) {
     p->length = real_max(p->length, longest);
     if (first || longest < p->depth) {
         p->depth = longest;
-        p->mean_length = wide(&s->length) * pass->view.length_unit / (double)s->pixels;
+        p->mean_length = wide_to_double(&s->length) * pass->view.length_unit / (double)s->pixels;
     }
     if (first || error < b->least) {
         b->least = p->volume_error = error;
         p->volume = volume;
     }
     if (weight > 0)
-        b->centre = v3_add(b->centre, point_of(u, wide(&s->x) / weight + 0.5,
-                                               wide(&s->y) / weight + 0.5, wide(&s->z) / weight));
+        b->centre = v3_add(b->centre, point_of(u, wide_to_double(&s->x) / weight + 0.5,
+                                               wide_to_double(&s->y) / weight + 0.5,
+                                               wide_to_double(&s->z) / weight));
     if (first)
         p->box = box_of(u, s);
     else
@@ -131,9 +133,9 @@ static void add_view(build *b, const view_units *u, const layers_sum *s) {
         add_flux(b, u, s);
 }
 
-/* V of the head of this file: (sum of d dT) V = flux. Zero where directions do not span space: of a
- * unit of trace the determinant is 1/27 for directions at right angles. */
-static vec3 solve(const build *b) {
+/* Solves (sum of d dT) V = flux, see the head of this file. Returns zero if the directions do not
+ * span space. For orthogonal directions and unit trace the determinant is 1/27. */
+static vec3 solve_vector_area(const pair_build *b) {
     const double *m = b->matrix, trace = m[0] + m[1] + m[2];
     vec3 x = v3(m[0], m[3], m[5]), y = v3(m[3], m[1], m[4]), z = v3(m[5], m[4], m[2]), f = b->flux;
     double det = v3_dot(x, v3_cross(y, z));
@@ -143,62 +145,62 @@ static vec3 solve(const build *b) {
               v3_dot(x, v3_cross(y, f)) / det);
 }
 
-static void finish(const build *b) {
+static void finish_pair(const pair_build *b) {
     abut_layers_pair *p = b->pair;
     if (p->view_count)
         p->centre = v3_scale(b->centre, 1.0 / p->view_count);
     if (p->a != p->b) {
-        vec3 v = solve(b);
+        vec3 v = solve_vector_area(b);
         p->area = v3_length(v);
         p->normal = v3_scale(v3_normalise(v), -1);
     }
 }
 
-/* Measures pairs, of which each has some sums. */
+/* Measures pairs, each of which has some sums. */
 typedef struct measure_work {
     const view_units *units; /* of views */
-    const layers_answer *answer;
-    const sort_key *order; /* the sums of a pair stand together */
+    const layers_output *output;
+    const sort_key *order; /* sums of a pair are consecutive */
     const size_t *begin;   /* of pairs */
     abut_layers_pair *to;
 } measure_work;
 
-static const layers_sum *sum_at(const layers_answer *answer, size_t i) {
-    return i < answer->sum_count ? &answer->sums[i]
-                                 : (const layers_sum *)answer->more.data + (i - answer->sum_count);
+static const layers_sum *sum_at(const layers_output *output, size_t i) {
+    return i < output->sum_count ? &output->sums[i]
+                                 : (const layers_sum *)output->more.data + (i - output->sum_count);
 }
 
-/* The lowest view of some sums, from one on; UINT64_MAX = none. */
+/* The lowest view of some sums that is not below `from`; UINT64_MAX = none. */
 static uint64_t first_view(const measure_work *w, const sort_key *order, size_t count,
                            uint64_t from) {
     uint64_t lowest = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
-        uint64_t view = sum_at(w->answer, order[i].value)->view;
+        uint64_t view = sum_at(w->output, order[i].value)->view;
         lowest = view >= from && view < lowest ? view : lowest;
     }
     return lowest;
 }
 
-/* Sums of a pair are anywhere in memory, and where a device wrote them in no cache: without this
- * the host mostly waits for them. */
-static void fetch_ahead(const measure_work *w, size_t pair) {
+/* Prefetches the sums of a pair. They are scattered in memory, and not cached after a download.
+ * Without this the host mostly waits for memory. */
+static void prefetch_pair(const measure_work *w, size_t pair) {
     for (size_t i = w->begin[pair]; i < w->begin[pair + 1]; i++) {
-        const char *sum = (const char *)sum_at(w->answer, w->order[i].value);
+        const char *sum = (const char *)sum_at(w->output, w->order[i].value);
         for (size_t at = 0; at < sizeof(layers_sum); at += 64)
             ABUTI_PREFETCH(sum + at);
         ABUTI_PREFETCH(sum + sizeof(layers_sum) - 1);
     }
 }
 
-static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
+static void measure_pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
     const measure_work *w = data;
     (void)chunk;
     for (size_t k = begin; k < end; k++) {
-        if (k + PAIRS_AHEAD < end)
-            fetch_ahead(w, k + PAIRS_AHEAD);
+        if (k + PREFETCH_PAIRS < end)
+            prefetch_pair(w, k + PREFETCH_PAIRS);
         const sort_key *order = w->order + w->begin[k];
         size_t count = w->begin[k + 1] - w->begin[k];
-        build b = {.pair = &w->to[k]};
+        pair_build b = {.pair = &w->to[k]};
         memset(b.pair, 0, sizeof *b.pair);
         b.pair->a = (uint32_t)(order->key >> 32);
         b.pair->b = (uint32_t)order->key;
@@ -208,9 +210,9 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
              view = first_view(w, order, count, view + 1)) {
             layers_sum all;
-            const layers_sum *only = NULL; /* as most are */
+            const layers_sum *only = NULL; /* the usual case */
             for (size_t i = 0; i < count; i++) {
-                const layers_sum *s = sum_at(w->answer, order[i].value);
+                const layers_sum *s = sum_at(w->output, order[i].value);
                 if (s->view != view)
                     continue;
                 if (only) {
@@ -221,13 +223,13 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
             }
             add_view(&b, &w->units[view], only);
         }
-        finish(&b);
+        finish_pair(&b);
     }
 }
 
-abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_answer *answer,
+abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_output *output,
                                    const sort_key **sorted) {
-    const size_t count = answer->sum_count + answer->more.count;
+    const size_t count = output->sum_count + output->more.count;
     layers->keys.count = 0;
     abut_status status =
         abuti_vector_reserve(layers->context, &layers->keys, 2 * count, sizeof(sort_key));
@@ -236,27 +238,28 @@ abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_answer *ans
     sort_key *keys = layers->keys.data;
     for (size_t i = 0; i < count; i++)
         keys[i] =
-            (sort_key){(uint64_t)sum_at(answer, i)->a << 32 | sum_at(answer, i)->b, (uint32_t)i};
+            (sort_key){(uint64_t)sum_at(output, i)->a << 32 | sum_at(output, i)->b, (uint32_t)i};
     *sorted = abuti_sort_by_key(keys, keys + count, count);
     return ABUT_OK;
 }
 
-abut_status abuti_layers_measure(abut_layers *layers, const layers_pass *passes,
-                                 uint32_t view_count, const layers_answer *answer,
-                                 abuti_vector *measured) {
+abut_status abuti_layers_measure_pairs(abut_layers *layers, const layers_pass *passes,
+                                       uint32_t view_count, const layers_output *output,
+                                       abuti_vector *measured) {
     abut_context *context = layers->context;
-    size_t count = answer->sum_count + answer->more.count, pairs = 0;
-    measure_work work = {.answer = answer};
+    size_t count = output->sum_count + output->more.count, pairs = 0;
+    measure_work work = {.output = output};
     if (count > UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 overlaps");
-    abut_status status = abuti_layers_sort_sums(layers, answer, &work.order);
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 sums of pairs are "
+                                            "not supported; use fewer views or items");
+    abut_status status = abuti_layers_sort_sums(layers, output, &work.order);
     if (!status)
         status = abuti_vector_reserve(context, &layers->begin, count + 1, sizeof(size_t));
     view_units *units = status ? NULL : abuti_allocate(context, view_count, sizeof *units);
     if (!units)
         return ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < view_count; v++)
-        units[v] = units_of(&passes[v]);
+        units[v] = compute_units(&passes[v]);
     work.units = units;
     size_t *begin = layers->begin.data;
     for (size_t i = 0; i < count; i++)
@@ -267,8 +270,8 @@ abut_status abuti_layers_measure(abut_layers *layers, const layers_pass *passes,
     work.begin = begin;
     work.to = measured->data;
     if (!status)
-        status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_A_TASK),
-                                    measure_pairs, &work);
+        status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_PER_TASK),
+                                    measure_pairs_task, &work);
     measured->count = status ? 0 : pairs;
     abuti_release(context, units);
     return status;

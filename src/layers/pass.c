@@ -1,16 +1,16 @@
 /* One view: from solids to the sorted crossings of its rays.
  *
- *  1. Where solids are: a rectangle of pixels and a range of depths for each.
- *  2. Tiles: which solids reach into which; and of each solid in a tile a window, the smallest
- *     rectangle that holds all pixels where it can meet others (layers_meet()). Where a ray is
- *     inside two solids it is in the windows of both, so all other pixels are left out (unless
- *     every pixel is wanted).
- *  3. Triangles of solids that have a window somewhere are drawn, or go to the tiles in whose
- *     windows they may have pixels: draw.c.
- *  4. Tile by tile: fragments, sorted by pixel, then by depth, solid and kind; each ray goes to
- *     pixel.c.
+ *   1. Positions of solids: a rectangle of pixels and a depth range for each.
+ *   2. Tiles: which solids extend into which tiles. Each solid in a tile has a window, the smallest
+ *      rectangle that contains all pixels where it can overlap others (layers_common_pixels()). A
+ *      ray inside two solids is in the windows of both, so all other pixels are skipped (unless
+ *      every pixel is requested).
+ *   3. Triangles of solids that have a window are drawn, or assigned to the tiles in whose windows
+ *      they may have pixels: draw.c.
+ *   4. In each tile, fragments are sorted by pixel, then by depth, solid and kind; pixel.c
+ *      processes each ray.
  *
- * Each step is done by all threads, chunk by chunk; memory of all is kept for the next view.
+ * Each step runs on all threads, chunk by chunk. Memory is kept for the next view.
  */
 #include "layers/layers.h"
 
@@ -19,10 +19,10 @@
 #include <string.h>
 
 enum {
-    SOLIDS_A_TASK = 64,
-    TILES_A_TASK = 16,
-    BUSY_A_TASK = 4,
-    FEW = 32 /* sorted by insertion */
+    SOLIDS_PER_TASK = 64,
+    TILES_PER_TASK = 16,
+    BUSY_TILES_PER_TASK = 4,
+    INSERTION_SORT_MAX = 32 /* sorted by insertion up to this length */
 };
 
 static const layers_window no_window = {1, 1, 0, 0};
@@ -36,9 +36,9 @@ abut_status abuti_layers_reserve(layers_pass *pass, abuti_vector *list, size_t c
     return status;
 }
 
-/* ---- where solids are ---- */
+/* ---- positions of solids ---- */
 
-static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
+static void rects_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -55,7 +55,7 @@ static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Sets which tiles each solid reaches into. Returns how many these are, of all solids together. */
+/* Finds the tiles that each solid extends into. Returns their total number. */
 static size_t place_in_tiles(layers_pass *pass) {
     size_t total = 0;
     for (size_t i = 0; i < pass->layers->solids.count; i++) {
@@ -108,7 +108,7 @@ static void grow_window(layers_window *w, raster_rect r, raster_rect tile) {
 static abut_status list_tiles(layers_pass *pass) {
     abut_layers *layers = pass->layers;
     size_t total = place_in_tiles(pass);
-    /* Boxes alone are compared in tiles so large that solids are in four of them on average. */
+    /* Bounding boxes are compared in tiles so large that solids are in four of them on average. */
     while (pass->boxes && pass->view.columns * pass->view.rows > 1 &&
            total > 4 * layers->solids.count) {
         abuti_layers_set_tile(&pass->view, 2 * pass->view.tile);
@@ -146,9 +146,9 @@ static abut_status list_tiles(layers_pass *pass) {
 
 /* ---- sweep and prune in a tile ----
  *
- * Solids of a tile are sorted along one axis and each is compared with those that begin before it
- * ends. The axis is the one of the view's three along which the fewest intervals overlap, so that
- * thousands of solids in the pixels of one tile are not all compared with each other. */
+ * Solids of a tile are sorted along one axis, and each is compared with those that begin before it
+ * ends. Of the three axes of the view the one with the fewest overlapping intervals is used, so
+ * that thousands of solids in one tile are not all compared with each other. */
 
 enum { SWEEP_X = 0, SWEEP_Y, SWEEP_DEPTH };
 
@@ -156,10 +156,10 @@ typedef struct sweep_interval {
     uint64_t lo, hi;
 } sweep_interval;
 
-/* Across the rays: that of the ball, in steps of 2^-16 pixel, rounded outwards by one step, so that
- * balls whose intervals are disjoint do not meet by layers_meet() either. */
+/* Across the rays: the interval of the ball, in steps of 2^-16 pixels, rounded outwards by one
+ * step. So balls with disjoint intervals do not overlap in layers_common_pixels() either. */
 static sweep_interval sweep_interval_of(const layers_at *at, int axis) {
-    const double step = 0x1p-16, offset = 0x1p31; /* whole numbers below 2^48 */
+    const double step = 0x1p-16, offset = 0x1p31; /* integers below 2^48 */
     const layers_ball *b = &at->ball;
     if (axis == SWEEP_DEPTH)
         return (sweep_interval){at->depth[0], at->depth[1]};
@@ -170,7 +170,8 @@ static sweep_interval sweep_interval_of(const layers_at *at, int axis) {
                             (uint64_t)((middle + b->radius + offset) / step) + 2};
 }
 
-/* How many intervals of sorted items overlap: pairs that the sweep compares. */
+/* The number of overlapping intervals of sorted items, which is the number of pairs that the sweep
+ * compares. */
 static uint64_t count_sweep_pairs(const layers_at *at, const sort_key *sorted, size_t count,
                                   int axis) {
     uint64_t pairs = 0;
@@ -189,13 +190,13 @@ static uint64_t count_sweep_pairs(const layers_at *at, const sort_key *sorted, s
     return pairs;
 }
 
-/* Sorts the solids of a tile along the axis that leaves the fewest pairs. Few are sorted by
+/* Sorts the solids of a tile along the axis with the fewest pairs. A few solids are sorted by
  * depth. */
 static abut_status sort_for_sweep(layers_pass *pass, layers_chunk *chunk, uint32_t *solids,
                                   size_t count, int *axis) {
     const layers_at *at = layers_ats(pass);
     *axis = SWEEP_DEPTH;
-    if (count <= FEW) {
+    if (count <= INSERTION_SORT_MAX) {
         for (size_t i = 1; i < count; i++) {
             uint32_t s = solids[i];
             size_t j = i;
@@ -229,17 +230,17 @@ static bool is_full(const layers_window *w, raster_rect tile) {
     return w->x0 == 0 && w->y0 == 0 && w->x1 == tile.x1 - tile.x0 && w->y1 == tile.y1 - tile.y0;
 }
 
-/* The pixels of a tile where two solids may meet. */
-static raster_rect common_of(const layers_pass *pass, const layers_at *a, const layers_at *b,
-                             raster_rect in) {
+/* The pixels of a tile where two solids may overlap. */
+static raster_rect common_pixels_of(const layers_pass *pass, const layers_at *a, const layers_at *b,
+                                    raster_rect in) {
     uint32_t near = a->depth[0] > b->depth[0] ? a->depth[0] : b->depth[0];
     uint32_t far = a->depth[1] < b->depth[1] ? a->depth[1] : b->depth[1];
-    return layers_meet(&pass->view, &a->ball, &b->ball, near, far, pass->boxes,
-                       raster_rect_cut(raster_rect_cut(a->rect, b->rect), in));
+    return layers_common_pixels(&pass->view, &a->ball, &b->ball, near, far, pass->boxes,
+                                raster_rect_cut(raster_rect_cut(a->rect, b->rect), in));
 }
 
-/* The windows of solids of a tile. */
-static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
+/* Computes the windows of the solids of a tile. */
+static void compute_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
     abut_layers *layers = pass->layers;
     const size_t *begin = layers->tile_begin.data;
     uint32_t *solids = (uint32_t *)layers->tile_solids.data + begin[tile];
@@ -265,15 +266,16 @@ static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
             layers_window *wb = abuti_layers_window(pass, solids[j], tile);
             if (is_full(wa, in) && is_full(wb, in))
                 continue;
-            if (!layers_tries(a, &layers_solids(layers)[solids[j]]))
+            if (!layers_may_collide(a, &layers_solids(layers)[solids[j]]))
                 continue;
-            raster_rect both = common_of(pass, &at[solids[i]], &at[solids[j]], in);
+            raster_rect both = common_pixels_of(pass, &at[solids[i]], &at[solids[j]], in);
             if (raster_rect_empty(both))
                 continue;
             if (!pass->boxes) {
                 grow_window(wa, both, in);
                 grow_window(wb, both, in);
-            } else if (!abuti_layers_sum(layers->context, &chunk->table, solids[i], solids[j])) {
+            } else if (!abuti_layers_find_sum(layers->context, &chunk->table, solids[i],
+                                              solids[j])) {
                 chunk->status = ABUT_ERROR_MEMORY;
                 return;
             }
@@ -281,15 +283,15 @@ static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
     }
 }
 
-static void find_all_windows(void *data, size_t chunk, size_t begin, size_t end) {
+static void windows_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     layers_chunk *own = &pass->layers->chunks[chunk];
     for (size_t t = begin; t < end && !own->status; t++)
-        find_windows(pass, own, t);
+        compute_windows(pass, own, t);
 }
 
-/* Which solids have a window somewhere, and what holds all of them. */
-static void find_drawn(void *data, size_t chunk, size_t begin, size_t end) {
+/* Finds the solids that have a window, and the bounding rectangle of their windows. */
+static void drawn_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -314,8 +316,8 @@ static void find_drawn(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- rays ---- */
 
-static abut_status sort_long(const layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
-                             size_t count) {
+static abut_status sort_long_ray(const layers_pass *pass, layers_chunk *chunk,
+                                 layers_fragment *list, size_t count) {
     abut_context *context = pass->layers->context;
     chunk->keys.count = 0;
     abut_status status =
@@ -335,10 +337,10 @@ static abut_status sort_long(const layers_pass *pass, layers_chunk *chunk, layer
     return ABUT_OK;
 }
 
-void abuti_layers_sort(const layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
-                       size_t count) {
-    if (count > FEW) {
-        chunk->status = sort_long(pass, chunk, list, count);
+void abuti_layers_sort_crossings(const layers_pass *pass, layers_chunk *chunk,
+                                 layers_fragment *list, size_t count) {
+    if (count > INSERTION_SORT_MAX) {
+        chunk->status = sort_long_ray(pass, chunk, list, count);
         return;
     }
     for (size_t i = 1; i < count; i++) {
@@ -350,7 +352,7 @@ void abuti_layers_sort(const layers_pass *pass, layers_chunk *chunk, layers_frag
     }
 }
 
-static bool is_of_one(const layers_fragment *list, size_t count) {
+static bool is_of_one_solid(const layers_fragment *list, size_t count) {
     for (size_t i = 1; i < count; i++)
         if (layers_solid_of(list[i].key) != layers_solid_of(list[0].key))
             return false;
@@ -363,9 +365,9 @@ typedef struct fragment_run {
     size_t count;
 } fragment_run;
 
-/* Part i of the fragments of a tile: those of a place, and last those of the chunk. */
-static fragment_run run_of(const layers_pass *pass, const layers_chunk *chunk, size_t tile,
-                           size_t i) {
+/* Part i of the fragments of a tile: those of a place, and at last those of the chunk. */
+static fragment_run fragments_part(const layers_pass *pass, const layers_chunk *chunk, size_t tile,
+                                   size_t i) {
     const abut_layers *layers = pass->layers;
     const size_t *begin = layers->tile_begin.data;
     if (begin[tile] + i == begin[tile + 1])
@@ -375,13 +377,13 @@ static fragment_run run_of(const layers_pass *pass, const layers_chunk *chunk, s
     return (fragment_run){place->count ? drawn + place->first : NULL, place->count};
 }
 
-/* Brings the fragments of a tile into the order of pixels: where each ends. */
+/* Sorts the fragments of a tile by pixel. Returns the end of each pixel. */
 static const uint32_t *sort_by_pixel(layers_pass *pass, layers_chunk *chunk, size_t tile) {
     const size_t *places = pass->layers->tile_begin.data;
     size_t pixels = (size_t)pass->view.tile * pass->view.tile;
     size_t runs = places[tile + 1] - places[tile] + 1, count = 0;
     for (size_t i = 0; i < runs; i++)
-        count += run_of(pass, chunk, tile, i).count;
+        count += fragments_part(pass, chunk, tile, i).count;
     if (count > UINT32_MAX) {
         chunk->status = ABUT_ERROR_MEMORY;
         return NULL;
@@ -395,14 +397,14 @@ static const uint32_t *sort_by_pixel(layers_pass *pass, layers_chunk *chunk, siz
     layers_fragment *to = chunk->sorted.data;
     memset(begin, 0, (pixels + 1) * sizeof *begin);
     for (size_t i = 0; i < runs; i++) {
-        fragment_run run = run_of(pass, chunk, tile, i);
+        fragment_run run = fragments_part(pass, chunk, tile, i);
         for (size_t k = 0; k < run.count; k++)
             begin[run.list[k].pixel + 1]++;
     }
     for (size_t p = 0; p < pixels; p++)
         begin[p + 1] += begin[p];
     for (size_t i = 0; i < runs; i++) {
-        fragment_run run = run_of(pass, chunk, tile, i);
+        fragment_run run = fragments_part(pass, chunk, tile, i);
         for (size_t k = 0; k < run.count; k++)
             to[begin[run.list[k].pixel]++] = run.list[k];
     }
@@ -415,30 +417,30 @@ static void trace_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, rast
     layers_fragment *list = chunk->sorted.data;
     for (size_t p = 0, first = 0; p < pixels && !chunk->status; first = end[p++]) {
         size_t length = end[p] - first;
-        if (!length || (!pass->own && !pass->pixels && is_of_one(list + first, length)))
+        if (!length || (!pass->own && !pass->pixels && is_of_one_solid(list + first, length)))
             continue;
-        abuti_layers_sort(pass, chunk, list + first, length);
+        abuti_layers_sort_crossings(pass, chunk, list + first, length);
         if (!chunk->status)
-            abuti_layers_ray(pass, chunk, (uint32_t)in.x0 + (uint32_t)(p % pass->view.tile),
-                             (uint32_t)in.y0 + (uint32_t)(p / pass->view.tile), list + first,
-                             length);
+            abuti_layers_trace_ray(pass, chunk, (uint32_t)in.x0 + (uint32_t)(p % pass->view.tile),
+                                   (uint32_t)in.y0 + (uint32_t)(p / pass->view.tile), list + first,
+                                   length);
     }
 }
 
-static void trace_tiles(void *data, size_t chunk, size_t begin, size_t end) {
+static void trace_tiles_task(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     layers_chunk *own = &pass->layers->chunks[chunk];
     const uint32_t *busy = pass->layers->busy.data;
     for (size_t i = begin; i < end && !own->status; i++) {
         raster_rect in = tile_rect(pass, busy[i]);
-        abuti_layers_fill(pass, own, busy[i], in);
+        abuti_layers_fill_tile(pass, own, busy[i], in);
         if (own->status)
             return;
         trace_tile(pass, own, busy[i], in);
     }
 }
 
-/* ---- all of it ---- */
+/* ---- whole pass ---- */
 
 static void begin_chunks(layers_pass *pass) {
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
@@ -451,8 +453,9 @@ static void begin_chunks(layers_pass *pass) {
     }
 }
 
-abut_status abuti_layers_step(layers_pass *pass, size_t count, size_t least,
-                              void (*body)(void *data, size_t chunk, size_t begin, size_t end)) {
+abut_status abuti_layers_run_step(layers_pass *pass, size_t count, size_t least,
+                                  void (*body)(void *data, size_t chunk, size_t begin,
+                                               size_t end)) {
     abut_status status = abuti_parallel_try(pass->layers->context, "layers", count,
                                             layers_grain(count, least), body, pass);
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++)
@@ -466,17 +469,18 @@ abut_status abuti_layers_pass(layers_pass *pass) {
     begin_chunks(pass);
     abut_status status = abuti_layers_reserve(pass, &layers->at, solids, sizeof(layers_at));
     if (!status)
-        status = abuti_layers_step(pass, solids, SOLIDS_A_TASK, find_rects);
+        status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, rects_task);
     status = status ? status : list_tiles(pass);
     if (!status)
-        status = abuti_layers_step(pass, (size_t)pass->view.columns * pass->view.rows, TILES_A_TASK,
-                                   find_all_windows);
+        status = abuti_layers_run_step(pass, (size_t)pass->view.columns * pass->view.rows,
+                                       TILES_PER_TASK, windows_task);
     if (status || pass->boxes)
         return status;
-    status = abuti_layers_step(pass, solids, SOLIDS_A_TASK, find_drawn);
+    status = abuti_layers_run_step(pass, solids, SOLIDS_PER_TASK, drawn_task);
     status = status ? status : abuti_layers_draw(pass);
     if (!status)
-        status = abuti_layers_step(pass, layers->busy.count, BUSY_A_TASK, trace_tiles);
+        status =
+            abuti_layers_run_step(pass, layers->busy.count, BUSY_TILES_PER_TASK, trace_tiles_task);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         pass->fragments += layers->chunks[c].fragment_count;
     return status;
@@ -492,14 +496,14 @@ static void cpu_destroy(abut_layers *layers) {
 }
 
 static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t count,
-                           layers_answer *answer) {
+                           layers_output *output) {
     abut_status status = ABUT_OK;
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
-        status = status ? status : abuti_layers_gather(layers, v, &answer->more);
+        status = status ? status : abuti_layers_collect_sums(layers, v, &output->more);
         for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
             const abuti_vector *from = &layers->chunks[c].touches;
-            abuti_vector *to = &answer->touches;
+            abuti_vector *to = &output->touches;
             status = abuti_vector_reserve(layers->context, to, to->count + from->count,
                                           sizeof(layers_touch));
             if (!status && from->count)

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* What is known of one ray. */
+/* State of one ray. */
 typedef struct ray_work {
     const layers_pass *pass;
     layers_chunk *chunk;
@@ -13,9 +13,9 @@ typedef struct ray_work {
     size_t count;
     bool eye, own, edges;
     double total;        /* overlaps of all pairs */
-    uint32_t pairs;      /* of them */
+    uint32_t pairs;      /* number of overlaps */
     uint32_t first[2];   /* solids of the nearest overlap */
-    uint32_t first_from; /* where it begins */
+    uint32_t first_from; /* its begin */
 } ray_work;
 
 static uint32_t depth_of(const layers_fragment *f) {
@@ -28,15 +28,15 @@ static uint32_t kind_of(const layers_fragment *f) {
     return layers_kind(f->key);
 }
 
-/* Both solids are open from `from` to `to`; `begins` and `ends` are those whose surfaces are
- * there. */
+/* Adds an overlap of two solids from `from` to `to`; `begins` and `ends` are the solids whose
+ * surfaces are there. */
 static void ray_overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint32_t to,
                         uint32_t begins, uint32_t ends) {
     const layers_pass *pass = w->pass;
     const layers_solid *solids = layers_solids(pass->layers);
     uint32_t length, volume;
     layers_measure(&pass->view, w->x, w->y, from, to, &length, &volume);
-    if (length <= pass->view.tolerance || (a != b && !layers_tries(&solids[a], &solids[b])))
+    if (length <= pass->view.tolerance || (a != b && !layers_may_collide(&solids[a], &solids[b])))
         return;
     if (pass->pixels) {
         if (a == b)
@@ -50,7 +50,7 @@ static void ray_overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint
         }
         return;
     }
-    layers_sum *s = abuti_layers_sum(pass->layers->context, &w->chunk->table, a, b);
+    layers_sum *s = abuti_layers_find_sum(pass->layers->context, &w->chunk->table, a, b);
     if (!s) {
         w->chunk->status = ABUT_ERROR_MEMORY;
         return;
@@ -75,7 +75,7 @@ static void ray_overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint
     s->z1 = to > s->z1 ? to : s->z1;
 }
 
-/* An edge of one solid is inside another, which is open from `since` to `to`. */
+/* Adds an edge of one solid inside another, which is open from `since` to `to`. */
 static void ray_touch(ray_work *w, size_t place, uint32_t around, uint32_t since, uint32_t to) {
     const layers_pass *pass = w->pass;
     const layers_solid *solids = layers_solids(pass->layers);
@@ -84,9 +84,9 @@ static void ray_touch(ray_work *w, size_t place, uint32_t around, uint32_t since
     layers_measure(&pass->view, w->x, w->y, since, depth_of(edge), &before, &volume);
     layers_measure(&pass->view, w->x, w->y, depth_of(edge), to, &behind, &volume);
     if (before <= pass->view.tolerance || behind <= pass->view.tolerance || pass->pixels ||
-        !layers_tries(&solids[of], &solids[around]))
+        !layers_may_collide(&solids[of], &solids[around]))
         return;
-    layers_sum *s = abuti_layers_sum(pass->layers->context, &w->chunk->table, of, around);
+    layers_sum *s = abuti_layers_find_sum(pass->layers->context, &w->chunk->table, of, around);
     if (!s) {
         w->chunk->status = ABUT_ERROR_MEMORY;
         return;
@@ -113,7 +113,7 @@ static uint64_t ray_key(const ray_work *w, size_t i) {
 
 /* ---- images ---- */
 
-/* How many other solids an edge is inside of, the most of all edges. */
+/* The number of other solids around an edge; the maximum over all edges. */
 static float inside_of_edges(const ray_work *w, layers_open *open) {
     size_t count = w->eye ? layers_begin_inside(w, open) : 0;
     uint32_t most = 0;
@@ -129,7 +129,7 @@ static float inside_of_edges(const ray_work *w, layers_open *open) {
 }
 
 static float pixel_value(const ray_work *w, layers_open *open) {
-    size_t surfaces = 0, first[2] = {w->count, w->count}; /* surface and edge */
+    size_t surfaces = 0, first[2] = {w->count, w->count}; /* first surface and first edge */
     for (size_t i = w->count; i-- > 0;) {
         bool edge = kind_of(&w->list[i]) == RASTER_EDGE;
         surfaces += !edge;
@@ -157,8 +157,8 @@ static float pixel_value(const ray_work *w, layers_open *open) {
     }
 }
 
-void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
-                      const layers_fragment *list, size_t count) {
+void abuti_layers_trace_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
+                            const layers_fragment *list, size_t count) {
     ray_work w = {.pass = pass,
                   .chunk = chunk,
                   .x = x,

@@ -1,4 +1,4 @@
-/* Sums of pairs, by hash tables: one a chunk. */
+/* Sums of pairs in hash tables, one per chunk. */
 #include "layers/layers.h"
 
 #include <string.h>
@@ -7,22 +7,22 @@ static uint64_t key_of(uint32_t a, uint32_t b) {
     return (uint64_t)a << 32 | b;
 }
 
-static size_t home_of(uint64_t key, size_t slots) {
+static size_t slot_of_key(uint64_t key, size_t slots) {
     return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
 }
 
 static void insert_number(layers_table *table, uint32_t number) {
     const layers_sum *s = (const layers_sum *)table->sums.data + number;
     uint32_t *slots = table->slots.data;
-    size_t at = home_of(key_of(s->a, s->b), table->slots.count);
+    size_t at = slot_of_key(key_of(s->a, s->b), table->slots.count);
     while (slots[at])
         at = (at + 1) & (table->slots.count - 1);
     slots[at] = number + 1;
 }
 
-static abut_status enlarge(abut_context *context, layers_table *table) {
+static abut_status grow_table(abut_context *context, layers_table *table) {
     size_t before = table->slots.count, wanted = before ? 2 * before : 64;
-    table->slots.count = 0; /* what was there is put again */
+    table->slots.count = 0; /* all entries are inserted again */
     abut_status status = abuti_vector_reserve(context, &table->slots, wanted, sizeof(uint32_t));
     if (status) {
         table->slots.count = before;
@@ -35,7 +35,8 @@ static abut_status enlarge(abut_context *context, layers_table *table) {
     return ABUT_OK;
 }
 
-layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_t a, uint32_t b) {
+layers_sum *abuti_layers_find_sum(abut_context *context, layers_table *table, uint32_t a,
+                                  uint32_t b) {
     if (a > b) {
         uint32_t t = a;
         a = b;
@@ -44,12 +45,12 @@ layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_
     const uint32_t *slots = table->slots.data;
     layers_sum *sums = table->sums.data;
     if (table->slots.count)
-        for (size_t at = home_of(key_of(a, b), table->slots.count); slots[at];
+        for (size_t at = slot_of_key(key_of(a, b), table->slots.count); slots[at];
              at = (at + 1) & (table->slots.count - 1))
             if (sums[slots[at] - 1].a == a && sums[slots[at] - 1].b == b)
                 return &sums[slots[at] - 1];
     if (abuti_vector_reserve(context, &table->sums, table->sums.count + 1, sizeof(layers_sum)) ||
-        (2 * (table->sums.count + 1) > table->slots.count && enlarge(context, table)))
+        (2 * (table->sums.count + 1) > table->slots.count && grow_table(context, table)))
         return NULL;
     layers_sum *made = (layers_sum *)table->sums.data + table->sums.count;
     *made = (layers_sum){.a = a,
@@ -68,7 +69,7 @@ void abuti_layers_table_clear(layers_table *table) {
         memset(table->slots.data, 0, table->slots.count * sizeof(uint32_t));
 }
 
-static void join(layers_wide *to, const layers_wide *from) {
+static void add_wide(layers_wide *to, const layers_wide *from) {
     to->high += from->high;
     layers_add(to, from->low);
 }
@@ -80,11 +81,11 @@ void abuti_layers_add_sum(layers_sum *to, const layers_sum *from) {
     to->edges_b += from->edges_b;
     to->enters_a += from->enters_a;
     to->leaves_a += from->leaves_a;
-    join(&to->length, &from->length);
-    join(&to->volume, &from->volume);
-    join(&to->x, &from->x);
-    join(&to->y, &from->y);
-    join(&to->z, &from->z);
+    add_wide(&to->length, &from->length);
+    add_wide(&to->volume, &from->volume);
+    add_wide(&to->x, &from->x);
+    add_wide(&to->y, &from->y);
+    add_wide(&to->z, &from->z);
     to->longest = to->longest > from->longest ? to->longest : from->longest;
     to->x0 = to->x0 < from->x0 ? to->x0 : from->x0;
     to->y0 = to->y0 < from->y0 ? to->y0 : from->y0;
@@ -94,7 +95,7 @@ void abuti_layers_add_sum(layers_sum *to, const layers_sum *from) {
     to->z1 = to->z1 > from->z1 ? to->z1 : from->z1;
 }
 
-abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, abuti_vector *to) {
+abut_status abuti_layers_collect_sums(abut_layers *layers, uint32_t view, abuti_vector *to) {
     size_t total = to->count;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         total += layers->chunks[c].table.sums.count;

@@ -1,4 +1,4 @@
-/* What layers_draw.cl and layers_rays.cl share. */
+/* Functions shared by layers_draw.cl and layers_rays.cl. */
 #ifndef ABUTI_LAYERS_TILE_CL_H
 #define ABUTI_LAYERS_TILE_CL_H
 

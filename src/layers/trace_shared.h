@@ -1,26 +1,28 @@
-/* One ray through its crossings, for C and OpenCL C alike.
+/* Traces one ray through its crossings, for C and OpenCL C.
  *
- * Crossings come by depth. A solid is open while the ray is inside it, that is, has entered it more
- * often than left. When one closes, its overlaps with all others that are open are known: each pair
- * of intervals is seen once, at the first of its two ends. With an eye rays begin somewhere, maybe
- * inside: a closed surface is crossed as often inwards as outwards in all, so a surplus of exits
- * tells how deep inside the ray began. Thus solids are capped where rays begin.
+ * Crossings are sorted by depth. A solid is open while the ray is inside it, that is, has entered
+ * it more often than left it. When a solid closes, its overlaps with all other open solids are
+ * known. Each pair of intervals is processed once, at the first of its two ends. In perspective
+ * views rays begin at the near plane, possibly inside a solid. A closed surface is crossed equally
+ * often inwards and outwards, so a surplus of exits gives the number of solids in which the ray
+ * began. Thus solids are capped where rays begin.
  *
- * Who includes this has, before it: ray_work with count, eye, own and edges; ray_key(), the depth,
- * solid and kind of a crossing; ray_overlap(), told of two solids that are open from one depth to
- * another, and whose surfaces are there; and ray_touch(), told of an edge within an open solid.
+ * The including file defines before: ray_work with count, eye, own and edges; ray_key(), the depth,
+ * solid and kind of a crossing; ray_overlap(), called for two solids that are open from one depth
+ * to another, with the solids whose surfaces are at the ends; and ray_touch(), called for an edge
+ * within an open solid.
  */
 #ifndef ABUTI_LAYERS_TRACE_SHARED_H
 #define ABUTI_LAYERS_TRACE_SHARED_H
 
 #include "layers/layers_shared.h"
 
-/* A solid along a ray. */
+/* State of a solid along a ray. */
 typedef struct layers_open {
     word32 solid;
-    int count;          /* entered minus left */
-    word32 since, deep; /* where it became 1, and 2 */
-    word32 place;       /* of the crossing by which it became 1 */
+    int count;          /* number of entries minus exits */
+    word32 since, deep; /* depths at which it became 1 and 2 */
+    word32 place;       /* index of the crossing at which it became 1 */
 } layers_open;
 
 static inline layers_open *layers_find_open(layers_open *open, size_t *count, word32 solid) {
@@ -34,7 +36,7 @@ static inline layers_open *layers_find_open(layers_open *open, size_t *count, wo
     return made;
 }
 
-/* With an eye: solids that the ray begins in. */
+/* In perspective views: lists the solids in which the ray begins. */
 static inline size_t layers_begin_inside(const ray_work *w, layers_open *open) {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < w->count; i++) {
@@ -49,7 +51,7 @@ static inline size_t layers_begin_inside(const ray_work *w, layers_open *open) {
     return kept;
 }
 
-/* A solid was open from e->since up to the crossing at `place`. */
+/* Processes a solid that was open from e->since up to the crossing at `place`. */
 static inline void layers_close(ray_work *w, const layers_open *open, size_t open_count,
                                 const layers_open *e, word32 to, size_t place) {
     for (size_t i = 0; i < open_count; i++) {
@@ -67,7 +69,7 @@ static inline void layers_close(ray_work *w, const layers_open *open, size_t ope
     }
 }
 
-/* `open` has room for as many as there are crossings. */
+/* Traces the ray. `open` has space for as many elements as there are crossings. */
 static inline void layers_trace(ray_work *w, layers_open *open) {
     size_t open_count = w->eye ? layers_begin_inside(w, open) : 0;
     for (size_t i = 0; i < w->count; i++) {

@@ -1,50 +1,51 @@
-/* The atlas: a place for every triangle.
+/* The atlas: a layout of all triangles in a square of texels.
  *
- * Problem: triangles of any shape in a square of texels, with as many texels for each unit of area,
- * no texel in two triangles, and few in none.
- * Method: the longest edge of a triangle is its base. Triangles are sorted by classes of height,
- * within a class by base, and laid in strips: between two lines of texels a triangle stands with
- * its base on the lower line, the next one hangs from the upper one with its base there, and so on,
- * each sharing a slanted side with the next. Heights of a strip are made equal and bases as long as
- * the area wants it: an affine map, which shears the triangle too, but little where bases are about
- * equal. So strips have no gaps but at their ends. A strip is for one class; what is left of it
- * serves lower ones. How many texels a unit of length gets is found by bisection.
+ * Problem: triangles of any shape in a square of texels, with equal texels per unit of area, no
+ * texel in two triangles, and few unused texels. Method: the longest edge of a triangle is its
+ * base. Triangles are sorted by classes of height, within a class by base, and laid out in strips.
+ * Between two rows of texels a triangle has its base on the lower row, the next one has its base on
+ * the upper row, and so on. Each shares a slanted side with the next. All triangles of a strip get
+ * equal heights, and bases of a length that preserves the area. This affine map also shears a
+ * triangle, but only a little if bases are about equal. So strips have gaps only at their ends. A
+ * strip is for one class; lower classes use the remainder of it. The number of texels per unit of
+ * length is found by bisection.
  *
- * Every triangle has a texel: the row next to the base is (1 - 1 / (2 height)) of it wide in its
- * middle, and bases are made so long that this is a texel at least.
+ * Every triangle has a texel: the width of the row next to the base, at its centre, is (1 - 1 / (2
+ * height)) of the base, and bases are long enough that this is at least one texel.
  *
- * How near samples are. A point (x, y) of row j, whose middle is at Y, is compared with samples of
- * that row at x' = x + shear (y - Y), for some fixed shear. The row is a trapezoid, and so x' of
- * its points is between the least and the greatest of its four corners. If the middles of its
- * texels reach from a to b, one of them is no farther from x' than half a texel, or than what
- * sticks out beyond a or b; and y is within half a texel. Rows without texels go by the next row
- * towards the base that has some. Let rx and ry be the greatest of all rows. The way from the
- * sample is (x' - a) X + (y - Y) (Y' - shear X), with X and Y' the derivatives of the affine map
- * along x and y; a norm is greatest at corners of a box, so no point of the triangle is farther
- * from a sample than the longer of |rx X + ry Z| and |rx X - ry Z| with Z = Y' - shear X. That
- * holds however the triangle deforms; the shear is the one with which X and Z are at right angles
- * at rest. It is section 5 of Sud et al. (2006) with the ends of rows counted.
+ * Reach of samples. A point (x, y) of row j, whose centre is at Y, is compared with samples of that
+ * row at x' = x + shear (y - Y), for some fixed shear. The row is a trapezoid, so x' of its points
+ * is between the smallest and the largest of its four corners. If the centres of its texels range
+ * from a to b, one of them is within half a texel of x', or within the part that extends beyond a
+ * or b; and y is within half a texel. Rows without texels use the next row towards the base that
+ * has some. Let rx and ry be the maxima over all rows. The vector from the sample is (x' - a) X +
+ * (y - Y) (Y' - shear X), with X and Y' the derivatives of the affine map along x and y. A norm is
+ * largest at a corner of a box. So every point of the triangle is within the larger of |rx X + ry
+ * Z| and |rx X - ry Z| of a sample, where Z = Y' - shear X. This holds for any deformation of the
+ * triangle. The shear is chosen so that X and Z are orthogonal at rest. This is section 5 of Sud et
+ * al. (2006), including the ends of rows.
  */
 #include "map/map.h"
 
 #include <string.h>
 
-/* Heights of a class are above this much of those of the class before. */
+/* Ratio of the smallest to the largest height of a class. */
 #define CLASS_RATIO 0.8
-/* Needles have a row for so many texels of their length, and a sample for so many. */
-#define NEEDLE_ROWS 16
-#define NEEDLE_SAMPLES 8
-enum { FEW = 16, CLASSES = 256, TRIANGLES_A_TASK = 1024 };
-/* How exactly the scale is found. */
+/* Thin triangles have at least one row per this many texels of their length, and one sample per
+ * this many. */
+#define THIN_ROW_TEXELS 16
+#define THIN_SAMPLE_TEXELS 8
+enum { FULL_STRIP_BASES = 16, CLASSES = 256, TRIANGLES_PER_TASK = 1024 };
+/* Relative precision of the scale. */
 #define SCALE_STEP 0.002
 
-/* A triangle that waits for its place. */
+/* A triangle that is not placed yet. */
 typedef struct shape {
     uint32_t triangle, corner;
-    double base;   /* its length in space */
-    double area;   /* twice that of the triangle */
-    double height; /* that it shall have in the atlas, as in space */
-    double top;    /* the greatest height of its class */
+    double base;   /* length in space */
+    double area;   /* twice the area of the triangle */
+    double height; /* intended height in the atlas, in units of space */
+    double top;    /* largest height of its class */
 } shape;
 
 typedef struct packing {
@@ -76,16 +77,16 @@ static shape shape_of(const abut_mesh *mesh, uint32_t triangle, double importanc
             v3_length(v3_cross(along, v3_scale(side[(s.corner + 1) % 3], 1 / s.base))) * s.base;
         s.area = s.base * s.height;
     }
-    /* Thin triangles stand higher, since their tips are the farther from samples the fewer rows
-     * they have; the base is four times the height at most, but for needles. */
-    s.height = fmax(fmax(s.height, sqrt(0.25 * s.area)), s.base / NEEDLE_ROWS);
+    /* Thin triangles get more height, since the fewer rows they have, the farther their tips are
+     * from samples. The base is at most four times the height, except for very thin triangles. */
+    s.height = fmax(fmax(s.height, sqrt(0.25 * s.area)), s.base / THIN_ROW_TEXELS);
     s.base *= sqrt(importance);
     s.height *= sqrt(importance);
     s.area *= importance;
     return s;
 }
 
-/* Sorts by class, then by base, the longest first, then by triangle. */
+/* Sorts by class, then by base, longest first, then by triangle. */
 static abut_status sort_shapes(abut_context *context, shape *shapes, size_t count) {
     double most = 0, top[CLASSES] = {0};
     for (size_t i = 0; i < count; i++)
@@ -101,7 +102,8 @@ static abut_status sort_shapes(abut_context *context, shape *shapes, size_t coun
         const double class = s->height > 0 ? log(s->height / most) / log(CLASS_RATIO) : CLASSES;
         const uint64_t number = class < CLASSES - 1 ? (uint64_t) class : CLASSES - 1;
         uint64_t bits;
-        memcpy(&bits, &s->base, sizeof bits); /* grows with it, as it is not negative */
+        memcpy(&bits, &s->base,
+               sizeof bits); /* bits of a non-negative double sort like the double */
         top[number] = fmax(top[number], s->height);
         keys[i] = (sort_key){number << 56 | (~bits >> 8 & 0xffffffffffffff), (uint32_t)i};
     }
@@ -123,9 +125,11 @@ static uint32_t rows_of(const packing *p, const shape *s) {
     return rows < 1.5 ? 1 : (uint32_t)(rows + 0.5);
 }
 
-/* How long the base is on a strip of so many rows, in steps: by area, and for needles by length. */
+/* Length of the base on a strip of `rows` rows, in steps: from the area, and for thin triangles
+ * from the length. */
 static int width_of(const packing *p, const shape *s, uint32_t rows) {
-    double width = fmax(s->area * p->scale * p->scale / rows, s->base * p->scale / NEEDLE_SAMPLES);
+    double width =
+        fmax(s->area * p->scale * p->scale / rows, s->base * p->scale / THIN_SAMPLE_TEXELS);
     double least = 2.0 * rows / (2.0 * rows - 1);
     width = width < p->atlas->resolution ? width : p->atlas->resolution;
     return (int)ceil((width < least ? least : width) * MAP_TEXEL);
@@ -135,14 +139,14 @@ static double texels_of(const map_place *place) {
     return 0.5 * place->width / MAP_TEXEL * place->height;
 }
 
-static void corners_of(const abut_mesh *mesh, uint32_t triangle, vec3 corner[3]) {
+static void load_corners(const abut_mesh *mesh, uint32_t triangle, vec3 corner[3]) {
     for (size_t k = 0; k < 3; k++)
         corner[k] = mesh->positions[mesh->indices[3 * (size_t)triangle + k]];
 }
 
 static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle) {
     vec3 corner[3], dx, dy;
-    corners_of(mesh, triangle, corner);
+    load_corners(mesh, triangle, corner);
     map_derivatives(place, corner, &dx, &dy);
     double sq = v3_length_sq(dx);
     place->shear = sq > 0 ? (float)real_clamp(v3_dot(dx, dy) / sq, -1e6, 1e6) : 0;
@@ -161,7 +165,7 @@ static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle
             last = i;
         }
         for (uint32_t k = i; k <= i + 1; k++) {
-            double above = k - 0.5 - last; /* the row that its points go by */
+            double above = k - 0.5 - last; /* the row whose samples its points use */
             above *= place->down ? -place->shear : place->shear;
             double l = left + (apex - left) * k / h + above;
             double r = right + (apex - right) * k / h + above;
@@ -175,13 +179,13 @@ static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle
 
 double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t triangle) {
     vec3 corner[3];
-    corners_of(mesh, triangle, corner);
+    load_corners(mesh, triangle, corner);
     return map_reach(place, corner);
 }
 
 double abuti_map_area(const abut_mesh *mesh, uint32_t triangle) {
     vec3 corner[3];
-    corners_of(mesh, triangle, corner);
+    load_corners(mesh, triangle, corner);
     return map_area(corner);
 }
 
@@ -198,9 +202,9 @@ static void add_free(packing *p, map_rectangle r) {
         atlas->free[atlas->free_count++] = r;
 }
 
-/* Takes the lowest free rectangle that is high and wide enough; of those that are too high, the
- * rest stays free. */
-static bool take_strip(packing *p, uint32_t rows, uint32_t columns, map_rectangle *strip) {
+/* Allocates the lowest free rectangle that is high and wide enough. The remainder of a higher one
+ * stays free. */
+static bool allocate_strip(packing *p, uint32_t rows, uint32_t columns, map_rectangle *strip) {
     map_atlas *atlas = p->atlas;
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < atlas->free_count; i++) {
@@ -221,15 +225,15 @@ static bool take_strip(packing *p, uint32_t rows, uint32_t columns, map_rectangl
     return true;
 }
 
-/* Fills a strip with shapes from the first on; how many. */
+/* Fills a strip with shapes, starting with the first. Returns their number. */
 static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *shapes,
                          size_t count) {
     const int begin = (int)strip->x * MAP_TEXEL, end = begin + (int)strip->width * MAP_TEXEL;
-    /* Where the lower and the upper line are taken. The apex of the first is over the middle of its
-     * base, and so it is of all others of the same length; but where few have room, over its
-     * beginning, so that two make a parallelogram that fills the strip. */
+    /* `line` has the used length of the lower and the upper row. The apex of the first triangle is
+     * above the centre of its base, and so it is for all others of the same length. If few fit, it
+     * is above the begin of the base, so that two form a parallelogram that fills the strip. */
     const int first = width_of(p, &shapes[0], strip->height);
-    int line[2] = {begin, begin + (FEW * first <= end - begin ? first / 2 : 0)};
+    int line[2] = {begin, begin + (FULL_STRIP_BASES * first <= end - begin ? first / 2 : 0)};
     size_t i = 0;
     for (; i < count; i++) {
         const shape *s = &shapes[i];
@@ -246,13 +250,13 @@ static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *sh
     return i;
 }
 
-/* Places shapes, sorted by height; false where there is no room. */
-static bool place_all(packing *p, const shape *shapes, size_t count) {
+/* Places shapes, sorted by height. Returns false if they do not fit. */
+static bool place_shapes(packing *p, const shape *shapes, size_t count) {
     for (size_t i = 0; i < count && !p->status;) {
         uint32_t rows = rows_of(p, &shapes[i]);
         int width = width_of(p, &shapes[i], rows);
         map_rectangle strip;
-        if (!take_strip(p, rows, (uint32_t)((width + MAP_TEXEL - 1) / MAP_TEXEL), &strip))
+        if (!allocate_strip(p, rows, (uint32_t)((width + MAP_TEXEL - 1) / MAP_TEXEL), &strip))
             return false;
         i += fill_strip(p, &strip, shapes + i, count - i);
     }
@@ -264,12 +268,12 @@ static bool place_on_empty(packing *p, const shape *shapes, size_t count, double
     p->scale = p->atlas->scale = scale;
     p->atlas->free_count = 0;
     add_free(p, (map_rectangle){0, 0, n, n});
-    return !p->status && place_all(p, shapes, count);
+    return !p->status && place_shapes(p, shapes, count);
 }
 
-/* Places shapes at the greatest scale up to `most` at which they have room: lower and lower until
- * they have, then halfway between. False: not even with one texel each. */
-static bool place_best(packing *p, const shape *shapes, size_t count, double most) {
+/* Places shapes at the largest scale up to `most` at which they fit: decreases the scale until they
+ * fit, then bisects. Returns false if they do not fit even with one texel each. */
+static bool place_at_best_scale(packing *p, const shape *shapes, size_t count, double most) {
     double hi = most, lo = 0, last = -1;
     for (double step = SCALE_STEP; hi > 1e-6 * most && !p->status; step *= 2) {
         const double next = step < 1 ? hi * (1 - step) : 0;
@@ -290,7 +294,7 @@ static bool place_best(packing *p, const shape *shapes, size_t count, double mos
     return (last == lo && lo > 0) || place_on_empty(p, shapes, count, lo);
 }
 
-/* The resolution at which so many triangles have room, one texel each. */
+/* The smallest resolution at which `count` triangles fit, with one texel each. */
 static uint32_t resolution_for(uint32_t count) {
     uint32_t n = (uint32_t)ceil(sqrt((double)count));
     while ((uint64_t)n * (n - 1) < count)
@@ -298,21 +302,22 @@ static uint32_t resolution_for(uint32_t count) {
     return n;
 }
 
-typedef struct finishing {
+typedef struct reach_job {
     const abut_mesh *mesh;
     map_atlas *atlas;
-} finishing;
+} reach_job;
 
 static void reach_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const finishing *f = data;
+    const reach_job *f = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++)
         set_reach(&f->atlas->places[t], f->mesh, (uint32_t)t);
 }
 
-static void finish(const abut_mesh *mesh, map_atlas *atlas, const shape *shapes, size_t count) {
-    finishing f = {mesh, atlas};
-    abuti_parallel_for(mesh->context, count, TRIANGLES_A_TASK, reach_task, &f);
+static void compute_reach(const abut_mesh *mesh, map_atlas *atlas, const shape *shapes,
+                          size_t count) {
+    reach_job f = {mesh, atlas};
+    abuti_parallel_for(mesh->context, count, TRIANGLES_PER_TASK, reach_task, &f);
     for (size_t i = 0; i < count; i++) {
         double wanted = 0.5 * shapes[i].area * atlas->scale * atlas->scale;
         double texels = texels_of(&atlas->places[shapes[i].triangle]);
@@ -337,25 +342,24 @@ abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, 
     }
     if (!p.status)
         p.status = sort_shapes(context, shapes, count);
-    /* No more than all texels for the area; where there is nearly none, than the longest base. */
+    /* At most all texels for the area; if the area is nearly 0, limited by the longest base. */
     double most = area > 0 ? resolution / sqrt(area) : 0;
     if (!p.status && shapes[0].base > 0 && !(most * shapes[0].base < 4.0 * resolution))
         most = 4.0 * resolution / shapes[0].base;
-    if (!p.status && !place_best(&p, shapes, count, most) && !p.status)
-        p.status = abuti_fail(ABUT_ERROR_LIMIT,
-                              "%s: there is no room for %u triangle%s in %u x %u texels; a "
-                              "resolution of %u is enough",
-                              function, count, count == 1 ? "" : "s", resolution, resolution,
-                              resolution_for(count));
+    if (!p.status && !place_at_best_scale(&p, shapes, count, most) && !p.status)
+        p.status = abuti_fail(
+            ABUT_ERROR_LIMIT,
+            "%s: %u triangle%s do not fit into %u x %u texels; use a resolution of at least %u",
+            function, count, count == 1 ? "" : "s", resolution, resolution, resolution_for(count));
     if (!p.status)
-        finish(mesh, atlas, shapes, count);
+        compute_reach(mesh, atlas, shapes, count);
     abuti_release(context, shapes);
     if (p.status)
         abuti_map_atlas_destroy(context, atlas);
     return p.status;
 }
 
-/* ---- changes ---- */
+/* ---- changed meshes ---- */
 
 static bool place_after(const void *a, const void *b) {
     const map_place *x = a, *y = b;
@@ -370,11 +374,13 @@ static bool larger_first(const void *a, const void *b) {
     return x->area != y->area ? x->area < y->area : x->triangle > y->triangle;
 }
 
-/* Gives shapes places that others have left: to the largest first the smallest that is not too
- * small, if it is not more than twice too large. Those that got none stay at the front. */
+/* Gives shapes the places that other triangles have freed. The largest shape gets the smallest
+ * place that is large enough, unless that is more than twice too large. Shapes without a place stay
+ * at the front. Returns their number. */
 static size_t reuse_places(packing *p, shape *shapes, size_t count, map_place *left,
                            size_t *left_count) {
-    size_t kept = 0, at = *left_count; /* places from `at` on are too large for all that follow */
+    size_t kept = 0,
+           at = *left_count; /* places from `at` on are too large for all following shapes */
     abuti_sort_items(shapes, count, sizeof *shapes, larger_first);
     abuti_sort_items(left, *left_count, sizeof *left, place_after);
     for (size_t i = 0; i < count; i++) {
@@ -382,7 +388,7 @@ static size_t reuse_places(packing *p, shape *shapes, size_t count, map_place *l
         while (at > 0 && texels_of(&left[at - 1]) >= wanted)
             at--;
         size_t found = at;
-        while (found < *left_count && !left[found].height) /* taken already */
+        while (found < *left_count && !left[found].height) /* used already */
             found++;
         if (found == *left_count || texels_of(&left[found]) > 2 * wanted + 2) {
             shapes[kept++] = shapes[i];
@@ -401,7 +407,7 @@ static size_t reuse_places(packing *p, shape *shapes, size_t count, map_place *l
     return kept;
 }
 
-/* Keeps the places of triangles that stay, and lists new triangles and places that are left. */
+/* Keeps the places of triangles that stay, and lists new triangles and freed places. */
 static void keep_places(const map_atlas *old, const abut_mesh *mesh, const uint32_t *from,
                         packing *p, shape *shapes, size_t *shape_count, unsigned char *stays) {
     map_atlas *atlas = p->atlas;
@@ -443,7 +449,7 @@ abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
     if (!p.status) {
         waiting = reuse_places(&p, shapes, fresh, atlas->left, &atlas->left_count);
         p.status = sort_shapes(context, shapes, waiting);
-        fits = !p.status && place_all(&p, shapes, waiting);
+        fits = !p.status && place_shapes(&p, shapes, waiting);
     }
     if (!p.status && fits) {
         for (uint32_t t = 0; t < count; t++)

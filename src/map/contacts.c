@@ -1,7 +1,8 @@
-/* Patches of texels that are near, and their contacts.
+/* Patches of texels within the margin, and their contacts.
  *
- * Texels of one triangle are neighbours in the atlas. Across an edge, texels of both triangles that
- * lie along it are neighbours where they fall into the same piece of it, some texels long.
+ * Texels of one triangle are neighbours in the atlas. Across an edge, texels of both triangles
+ * along it are neighbours if they belong to the same segment of the edge, which is a few texels
+ * long.
  */
 #include "map/map.h"
 
@@ -9,46 +10,52 @@
 
 #include <string.h>
 
-enum { PIECE = 4 /* texels */, KEEP = 4, MAX_KEEP = 8, NUMBERS_MAX = 1 << 26 };
+enum {
+    SEGMENT_TEXELS = 4 /* length of a segment of an edge in texels */,
+    CONTACTS_DEFAULT = 4,
+    CONTACTS_MAX = 8,
+    NUMBERS_MAX = 1 << 26
+};
 
-/* A texel that is near. */
+/* A texel within the margin. */
 typedef struct near_texel {
-    uint32_t sample, rank; /* and that of its triangle */
+    uint32_t sample, rank; /* rank of its triangle */
     uint32_t patch;
     vec3 normal; /* unit, from the other body to this one */
 } near_texel;
 
-typedef struct piece {
-    uint64_t key; /* edge and piece of it, by the other body */
+typedef struct edge_segment {
+    uint64_t key; /* edge and segment of it */
     uint32_t other, at;
-} piece;
+} edge_segment;
 
-/* Which way the faces of a body look: out of it, into it, or either way if it is a sheet. */
+/* The side to which the faces of a body are oriented: outwards, inwards, or either way for a sheet.
+ */
 typedef enum body_facing { FACING_UNKNOWN = 0, FACING_OUT, FACING_IN, FACING_SHEET } body_facing;
 
-typedef struct gathering {
+typedef struct patch_search {
     const abut_map *map;
     abut_context *context;
     double margin;
     near_texel *list;
     uint32_t count;
-    uint32_t *place;      /* of each sample in the list, or ABUT_NONE */
-    uint32_t *parent;     /* sets of texels */
-    body_facing *facings; /* of the other bodies, as far as they were needed */
-    piece *pieces;
+    uint32_t *place;      /* index of each sample in the list, or ABUT_NONE */
+    uint32_t *parent;     /* union-find sets of texels */
+    body_facing *facings; /* of the other bodies, as far as needed */
+    edge_segment *pieces;
     size_t piece_count, piece_room;
-} gathering;
+} patch_search;
 
 /* ---- texels ---- */
 
-static bool is_near(const gathering *g, uint32_t sample) {
-    const abut_map_texel *answer = &g->map->answers[sample];
+static bool is_within_margin(const patch_search *g, uint32_t sample) {
+    const abut_map_texel *answer = &g->map->results[sample];
     return answer->other != ABUT_NONE && answer->distance <= g->margin;
 }
 
-/* Whether a sample lies on the other surface, so that the way to it has no direction. */
+/* Whether a sample lies on the other surface, so that the vector has no direction. */
 static bool is_flush(const abut_map *map, uint32_t sample) {
-    const float *way = map->answers[sample].vector;
+    const float *way = map->results[sample].vector;
     double length = v3_length(v3(way[0], way[1], way[2]));
     return !(length > 1e-12 * v3_max_abs(map->points[sample]) && length > 0);
 }
@@ -71,14 +78,14 @@ static abut_status find_facing(const map_other *other, body_facing *facing) {
     return ABUT_OK;
 }
 
-/* The normal of a sample that lies on the other surface: out of the other body, as it is a hair
- * above and below its surface. Of a sheet, and of the surface itself, against the face of the
- * sample. */
-static vec3 flush_normal(const gathering *g, uint32_t rank, uint32_t sample) {
+/* The normal of a sample that lies on the other surface: the outward direction of the other body,
+ * which the samples slightly above and below its surface have. For a sheet, and for the surface
+ * itself, the opposite of the normal of the sample. */
+static vec3 flush_normal(const patch_search *g, uint32_t rank, uint32_t sample) {
     const abut_map *map = g->map;
-    const abut_map_texel *answer = &map->answers[sample];
+    const abut_map_texel *answer = &map->results[sample];
     abut_triangle ours = bvh_triangle(map->mesh, map->ranked[rank]);
-    const map_other *other = map->question == MAP_OTHERS ? &map->others[answer->other] : NULL;
+    const map_other *other = map->last_query == MAP_OTHERS ? &map->others[answer->other] : NULL;
     body_facing facing = other ? g->facings[answer->other] : FACING_SHEET;
     abut_triangle theirs = bvh_triangle(other ? other->mesh : map->mesh, answer->triangle);
     vec3 a = abuti_unit_normal(ours.corner[0], ours.corner[1], ours.corner[2]),
@@ -87,7 +94,7 @@ static vec3 flush_normal(const gathering *g, uint32_t rank, uint32_t sample) {
         mat3 turn = quat_matrix(quat_normalise(other->posed.pose.rotation));
         b = m3_apply(&turn, b);
     }
-    if (!(v3_length(a) > 0) && !(v3_length(b) > 0)) /* both are segments or points */
+    if (!(v3_length(a) > 0) && !(v3_length(b) > 0)) /* both are degenerate */
         return v3(0, 0, 1);
     if (!(v3_length(b) > 0))
         return v3_scale(a, -1);
@@ -95,28 +102,28 @@ static vec3 flush_normal(const gathering *g, uint32_t rank, uint32_t sample) {
     return back ? v3_scale(b, -1) : b;
 }
 
-/* Along the way between sample and closest point. */
-static vec3 normal_of(const gathering *g, uint32_t rank, uint32_t sample) {
-    const abut_map_texel *answer = &g->map->answers[sample];
+/* The direction between sample and closest point. */
+static vec3 normal_of(const patch_search *g, uint32_t rank, uint32_t sample) {
+    const abut_map_texel *answer = &g->map->results[sample];
     if (is_flush(g->map, sample))
         return flush_normal(g, rank, sample);
     vec3 way = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
     return v3_scale(way, (answer->distance < 0 ? 1 : -1) / v3_length(way));
 }
 
-/* Finds which way the bodies face that samples lie on. */
-static abut_status find_facings(gathering *g) {
+/* Finds the orientation of all bodies that samples lie on. */
+static abut_status find_facings(patch_search *g) {
     const abut_map *map = g->map;
-    if (map->question != MAP_OTHERS)
+    if (map->last_query != MAP_OTHERS)
         return ABUT_OK;
     g->facings = abuti_allocate(g->context, map->other_count, sizeof *g->facings);
     if (!g->facings)
         return ABUT_ERROR_MEMORY;
     memset(g->facings, 0, map->other_count * sizeof *g->facings);
     for (uint32_t s = 0; s < map->sample_count; s++) {
-        if (!is_near(g, s) || !is_flush(map, s))
+        if (!is_within_margin(g, s) || !is_flush(map, s))
             continue;
-        uint32_t other = map->answers[s].other;
+        uint32_t other = map->results[s].other;
         if (g->facings[other] != FACING_UNKNOWN)
             continue;
         abut_status status = find_facing(&map->others[other], &g->facings[other]);
@@ -126,11 +133,11 @@ static abut_status find_facings(gathering *g) {
     return ABUT_OK;
 }
 
-static abut_status list_texels(gathering *g) {
+static abut_status list_texels(patch_search *g) {
     const abut_map *map = g->map;
     uint32_t count = 0;
     for (uint32_t s = 0; s < map->sample_count; s++)
-        count += is_near(g, s);
+        count += is_within_margin(g, s);
     g->list = abuti_allocate(g->context, count, sizeof *g->list);
     g->parent = abuti_allocate(g->context, count, sizeof *g->parent);
     g->place = abuti_allocate(g->context, map->sample_count, sizeof *g->place);
@@ -141,7 +148,7 @@ static abut_status list_texels(gathering *g) {
         return status;
     for (uint32_t i = 0; i < map->mesh->triangle_count; i++)
         for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++) {
-            g->place[s] = is_near(g, s) ? g->count : ABUT_NONE;
+            g->place[s] = is_within_margin(g, s) ? g->count : ABUT_NONE;
             if (g->place[s] == ABUT_NONE)
                 continue;
             g->parent[g->count] = g->count;
@@ -152,9 +159,10 @@ static abut_status list_texels(gathering *g) {
 
 /* ---- neighbours ---- */
 
-/* The near texel dx, dy beside one, of the same triangle and body; or ABUT_NONE. `inner` becomes
- * false where the texel beside it is of another triangle. */
-static uint32_t beside(const gathering *g, const near_texel *t, int dx, int dy, bool *inner) {
+/* The near texel at offset dx, dy of the same triangle and body, or ABUT_NONE. Sets `inner` to
+ * false if that texel belongs to another triangle. */
+static uint32_t near_neighbour(const patch_search *g, const near_texel *t, int dx, int dy,
+                               bool *inner) {
     const abut_map *map = g->map;
     const int n = (int)map->atlas.resolution, texel = (int)map->texel[t->sample];
     const int x = texel % n + dx, y = texel / n + dy;
@@ -164,12 +172,13 @@ static uint32_t beside(const gathering *g, const near_texel *t, int dx, int dy, 
         return ABUT_NONE;
     }
     const uint32_t at = g->place[s];
-    return at != ABUT_NONE && map->answers[s].other == map->answers[t->sample].other ? at
+    return at != ABUT_NONE && map->results[s].other == map->results[t->sample].other ? at
                                                                                      : ABUT_NONE;
 }
 
-/* Lists the pieces of edges that a texel at the border of its triangle lies along. */
-static abut_status add_pieces(gathering *g, const abut_topology_arrays *topology, uint32_t at) {
+/* Lists the segments of edges along which a texel at the boundary of its triangle lies. */
+static abut_status add_segments(patch_search *g, const abut_topology_arrays *topology,
+                                uint32_t at) {
     const abut_map *map = g->map;
     const near_texel *t = &g->list[at];
     const uint32_t triangle = map->ranked[t->rank], n = map->atlas.resolution;
@@ -188,7 +197,7 @@ static abut_status add_pieces(gathering *g, const abut_topology_arrays *topology
             closest.distance > reach)
             continue;
         const double length =
-            v3_length(v3_sub(side.end[1], side.end[0])) * map->atlas.scale / PIECE;
+            v3_length(v3_sub(side.end[1], side.end[0])) * map->atlas.scale / SEGMENT_TEXELS;
         const uint32_t pieces = length < 1e6 ? (uint32_t)length + 1 : 1000000;
         const uint32_t from = map->mesh->indices[3 * (size_t)triangle + k];
         double along =
@@ -201,36 +210,36 @@ static abut_status add_pieces(gathering *g, const abut_topology_arrays *topology
                 return status;
         }
         g->pieces[g->piece_count++] =
-            (piece){(uint64_t)edge << 32 | which, map->answers[t->sample].other, at};
+            (edge_segment){(uint64_t)edge << 32 | which, map->results[t->sample].other, at};
     }
     return ABUT_OK;
 }
 
-static bool piece_after(const void *a, const void *b) {
-    const piece *x = a, *y = b;
+static bool segment_after(const void *a, const void *b) {
+    const edge_segment *x = a, *y = b;
     if (x->key != y->key)
         return x->key > y->key;
     return x->other != y->other ? x->other > y->other : x->at > y->at;
 }
 
-static abut_status join_texels(gathering *g, const abut_topology_arrays *topology) {
+static abut_status join_neighbours(patch_search *g, const abut_topology_arrays *topology) {
     abut_status status = ABUT_OK;
     for (uint32_t at = 0; at < g->count && !status; at++) {
         bool inner = true;
         for (int dy = -1; dy <= 1; dy++)
             for (int dx = -1; dx <= 1; dx++) {
-                uint32_t next = beside(g, &g->list[at], dx, dy, &inner);
+                uint32_t next = near_neighbour(g, &g->list[at], dx, dy, &inner);
                 if (next != ABUT_NONE && next < at)
                     abuti_join(g->parent, next, at);
             }
         if (!inner)
-            status = add_pieces(g, topology, at);
+            status = add_segments(g, topology, at);
     }
     if (status)
         return status;
-    abuti_sort_items(g->pieces, g->piece_count, sizeof *g->pieces, piece_after);
+    abuti_sort_items(g->pieces, g->piece_count, sizeof *g->pieces, segment_after);
     for (size_t i = 1; i < g->piece_count; i++) {
-        const piece *a = &g->pieces[i - 1], *b = &g->pieces[i];
+        const edge_segment *a = &g->pieces[i - 1], *b = &g->pieces[i];
         if (a->key == b->key && a->other == b->other)
             abuti_join(g->parent, a->at, b->at);
     }
@@ -239,24 +248,24 @@ static abut_status join_texels(gathering *g, const abut_topology_arrays *topolog
 
 /* ---- patches ---- */
 
-static double depth_of(const gathering *g, uint32_t at) {
-    return -(double)g->map->answers[g->list[at].sample].distance;
+static double depth_of(const patch_search *g, uint32_t at) {
+    return -(double)g->map->results[g->list[at].sample].distance;
 }
 
-static vec3 middle_of(const gathering *g, uint32_t at) {
+static vec3 middle_of(const patch_search *g, uint32_t at) {
     const uint32_t s = g->list[at].sample;
-    const float *way = g->map->answers[s].vector;
+    const float *way = g->map->results[s].vector;
     return v3_along(g->map->points[s], 0.5, v3(way[0], way[1], way[2]));
 }
 
-static abut_contact contact_at(const gathering *g, uint32_t at, uint32_t pair) {
+static abut_contact contact_at(const patch_search *g, uint32_t at, uint32_t pair) {
     const near_texel *t = &g->list[at];
     const uint32_t triangle = g->map->ranked[t->rank];
     const uint32_t part = t->sample - g->map->first[t->rank];
     abut_contact contact = {.point = middle_of(g, at),
                             .normal = t->normal,
                             .depth = depth_of(g, at),
-                            .pair = pair + g->map->answers[t->sample].other,
+                            .pair = pair + g->map->results[t->sample].other,
                             .kind = ABUT_CONTACT_SURFACE,
                             .element = triangle,
                             .part = part % NUMBERS_MAX};
@@ -264,8 +273,8 @@ static abut_contact contact_at(const gathering *g, uint32_t at, uint32_t pair) {
     return contact;
 }
 
-/* Measures a patch whose texels are list[members[0..count)]. */
-static abut_patch measure_patch(const gathering *g, const uint32_t *members, uint32_t count) {
+/* Measures a patch with the texels list[members[0..count)]. */
+static abut_patch measure_patch(const patch_search *g, const uint32_t *members, uint32_t count) {
     abut_patch patch = {.depth = -HUGE_VAL};
     vec3 normal = v3(0, 0, 0), centre = normal;
     for (uint32_t i = 0; i < count; i++) {
@@ -281,8 +290,8 @@ static abut_patch measure_patch(const gathering *g, const uint32_t *members, uin
     return patch;
 }
 
-/* The deepest texel, and then each time the one that is farthest from those chosen. */
-static uint32_t choose_contacts(const gathering *g, const uint32_t *members, uint32_t count,
+/* Chooses the deepest texel, then repeatedly the one farthest from those chosen. */
+static uint32_t choose_contacts(const patch_search *g, const uint32_t *members, uint32_t count,
                                 uint32_t keep, uint32_t *chosen) {
     uint32_t found = 0;
     for (; found < keep; found++) {
@@ -309,8 +318,8 @@ typedef struct patch_order {
     double depth;
     uint32_t begin, count; /* of its members */
     uint32_t first;        /* of its contacts */
-    uint32_t other;        /* body */
-    double share; /* of the volume that both bodies have in common: depths times areas, summed */
+    uint32_t other;        /* index of the body */
+    double share;          /* of the intersection volume: sum of depths times areas */
 } patch_order;
 
 static bool patch_after(const void *a, const void *b) {
@@ -318,9 +327,9 @@ static bool patch_after(const void *a, const void *b) {
     return x->depth != y->depth ? x->depth < y->depth : x->begin > y->begin;
 }
 
-/* Sorts texels by patches, and patches by depth. `members` has room for all texels, `orders` for
- * all patches, which are counted. */
-static uint32_t order_patches(const gathering *g, uint32_t *members, patch_order *orders) {
+/* Sorts texels by patches, and patches by depth. `members` has space for all texels, `orders` for
+ * all patches. Returns the number of patches. */
+static uint32_t order_patches(const patch_search *g, uint32_t *members, patch_order *orders) {
     uint32_t count = 0, begin = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         uint32_t root = abuti_root(g->parent, i);
@@ -346,15 +355,15 @@ static uint32_t order_patches(const gathering *g, uint32_t *members, patch_order
     return count;
 }
 
-/* Sets volumes: what the map's mesh and a body have in common is measured from their triangles, and
- * divided among the patches of that body by the depths of their texels. */
-static abut_status measure_volumes(const gathering *g, const uint32_t *members, patch_order *orders,
-                                   uint32_t count, abut_patch *list) {
+/* Sets volumes: the intersection volume of the map's mesh and a body is computed from their
+ * triangles, and divided among the patches of that body by the depths of their texels. */
+static abut_status measure_volumes(const patch_search *g, const uint32_t *members,
+                                   patch_order *orders, uint32_t count, abut_patch *list) {
     const abut_map *map = g->map;
     abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
     for (uint32_t k = 0; k < count; k++) {
         patch_order *order = &orders[k];
-        order->other = map->answers[g->list[members[order->begin]].sample].other;
+        order->other = map->results[g->list[members[order->begin]].sample].other;
         order->share = 0;
         for (uint32_t i = order->begin; i < order->begin + order->count; i++)
             order->share += fmax(0, depth_of(g, members[i])) *
@@ -365,7 +374,7 @@ static abut_status measure_volumes(const gathering *g, const uint32_t *members, 
         const uint32_t other = orders[k].other;
         abut_pair_measures common;
         double sum = 0;
-        if (!(orders[k].share > 0)) /* a gap, or measured with one before */
+        if (!(orders[k].share > 0)) /* separated, or done with an earlier patch */
             continue;
         for (uint32_t i = k; i < count; i++)
             sum += orders[i].other == other ? orders[i].share : 0;
@@ -379,13 +388,13 @@ static abut_status measure_volumes(const gathering *g, const uint32_t *members, 
     return status;
 }
 
-static abut_status write_patches(const gathering *g, const abut_patch_options *options,
+static abut_status write_patches(const patch_search *g, const abut_patch_options *options,
                                  bool volumes, abut_patches *to) {
     uint32_t *members = abuti_allocate(g->context, g->count, sizeof *members);
-    uint32_t *chosen =
-        abuti_allocate(g->context, g->count, sizeof *chosen); /* one after the other */
+    uint32_t *chosen = abuti_allocate(g->context, g->count,
+                                      sizeof *chosen); /* of all patches, one after the other */
     patch_order *orders = abuti_allocate(g->context, g->count, sizeof *orders);
-    const uint32_t keep = options->max_contacts ? options->max_contacts : KEEP;
+    const uint32_t keep = options->max_contacts ? options->max_contacts : CONTACTS_DEFAULT;
     abut_status status = members && chosen && orders ? ABUT_OK : ABUT_ERROR_MEMORY;
     const uint32_t count = status ? 0 : order_patches(g, members, orders);
     uint32_t contacts = 0;
@@ -401,16 +410,17 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
         to->reliability = g->map->reliability;
     }
     if (!status && (count > to->capacity || contacts > to->contact_capacity))
-        status =
-            abuti_fail(ABUT_ERROR_BUFFER, "abut_map_contacts: there are %u patches and %u contacts",
-                       count, contacts);
+        status = abuti_fail(ABUT_ERROR_BUFFER,
+                            "abut_map_contacts: there are %u patches and %u contacts; the "
+                            "capacities of patches must be at least that",
+                            count, contacts);
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t end = k + 1 < count ? orders[k + 1].first : contacts;
         to->list[k] = measure_patch(g, members + orders[k].begin, orders[k].count);
         to->list[k].first = orders[k].first;
         to->list[k].count = end - orders[k].first;
     }
-    if (!status && volumes && g->map->question == MAP_OTHERS)
+    if (!status && volumes && g->map->last_query == MAP_OTHERS)
         status = measure_volumes(g, members, orders, count, to->list);
     for (uint32_t i = 0; i < contacts && !status; i++)
         to->contacts[i] = contact_at(g, chosen[i], options->pair);
@@ -422,7 +432,7 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
                                abut_patches *patches) {
     static const char function[] = "abut_map_contacts";
     abut_patch_options ours = abut_patch_options_default();
-    abut_status status = abuti_map_check_here(function, map);
+    abut_status status = abuti_map_check_on_host(function, map);
     if (!status && !patches)
         return abuti_null(function, "patches");
     status = status ? status : abuti_map_check_others(function, map);
@@ -430,25 +440,27 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
                     : abuti_options_read(&ours, sizeof ours, options, "abut_map_contacts: options");
     if (status)
         return status;
-    if (map->question == MAP_THICKNESS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: thickness has no contacts", function);
-    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.max_contacts > MAX_KEEP)
+    if (map->last_query == MAP_THICKNESS)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: margin is %g and keep is %u; a margin is 0 or more, and at most %d "
-                          "contacts of a patch are kept",
-                          function, ours.margin, ours.max_contacts, MAX_KEEP);
+                          "%s: the last query computed thickness, which has no contacts; call "
+                          "abut_map_compute_distance() first",
+                          function);
+    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.max_contacts > CONTACTS_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->margin is %g and options->max_contacts is %u; the margin "
+                          "must be finite and at least 0, max_contacts at most %d",
+                          function, ours.margin, ours.max_contacts, CONTACTS_MAX);
     if ((patches->capacity && !patches->list) || (patches->contact_capacity && !patches->contacts))
         return abuti_null(function, patches->capacity && !patches->list ? "patches->list"
                                                                         : "patches->contacts");
-    abut_map *lazy = (abut_map *)(uintptr_t)map; /* one user at a time */
+    abut_map *lazy = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
     if (!map->topology)
         status = abut_topology_create(map->mesh, &lazy->topology);
-    gathering g = {.map = map, .context = map->context, .margin = ours.margin};
+    patch_search g = {.map = map, .context = map->context, .margin = ours.margin};
     status = status ? status : list_texels(&g);
     if (!status) {
-        abut_topology_arrays topology = abut_topology_arrays_default();
-        abut_topology_get_arrays(map->topology, &topology);
-        status = join_texels(&g, &topology);
+        abut_topology_arrays topology = abut_topology_arrays_default();        abut_topology_get_arrays(map->topology, &topology);
+        status = join_neighbours(&g, &topology);
     }
     status = status ? status : write_patches(&g, &ours, volumes, patches);
     ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces, g.facings);

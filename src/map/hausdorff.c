@@ -1,34 +1,34 @@
-/* The one-sided Hausdorff distance: how far a point of one surface can be from another.
+/* The one-sided Hausdorff distance: the largest distance of a point of one surface to another.
  *
- * Problem: the greatest of d(x), the distance of x to b, over all points x of a. It need be at no
- * vertex, and where surfaces nearly agree all of a is nearly as far.
- * Method: branch and bound over triangles of a. The distance to one triangle t of b is convex in x,
- * so over a piece of a it is greatest at one of the three corners; and d is no more than it. So for
- * any t whatsoever
- *     d(x) <= max over corners p of d(p, t)                                                    (1)
+ * Problem: the maximum of d(x), the distance of x to b, over all points x of a. It need not be at a
+ * vertex, and if surfaces nearly coincide, all of a has nearly the same distance. Method: branch
+ * and bound over triangles of a. The distance to one triangle t of b is convex in x, so over a
+ * piece of a it is largest at one of the three corners; and d is at most this distance. So for any
+ * triangle t
+ *      d(x) <= max over corners p of d(p, t)                                                  (1)
  * for all x of the piece, and for any corner p
- *     d(x) <= d(p) + |the longer side at p|.                                                   (2)
- * Candidates for t are the nearest triangles of the corners. Where one t is nearest to all of them
- * (1) is tight. Else b is looked at from the piece (hausdorff_cover.c): surfaces that are nearly
- * the same, or parallel, are done with that.
+ *      d(x) <= d(p) + |the longer side at p|.                                                 (2)
+ * Candidates for t are the nearest triangles of the corners. If one t is nearest to all of them,
+ * (1) is tight. Otherwise b is projected on the piece (hausdorff_cover.c), which settles surfaces
+ * that are nearly the same or parallel.
  *
- * A piece for which none of this is enough is cut where its candidates change hands: at the foot of
- * a vertex that two of them share, or where an edge of the piece is equally far from the candidates
- * of its ends (found by the Illinois method). Its parts come near to those of the overlay of both
- * meshes, where (1) is tight. From CUTS_BY_SIGHT levels on the longest edge is halved, which halves
- * pieces every two levels (Stynes 1980), so that (2) ends all.
+ * A piece for which none of this suffices is split where its nearest candidate changes: at the foot
+ * of a vertex that two candidates share, or where an edge of the piece is equally far from the
+ * candidates of its ends (found by the Illinois method). The parts approach those of the overlay of
+ * both meshes, where (1) is tight. From ADAPTIVE_SPLITS_MAX levels on the longest edge is halved,
+ * which halves pieces every two levels (Stynes 1980), so that (2) terminates the search.
  *
- * Nearest points of all vertices come first, then triangles by their bounds, the greatest first, in
- * rounds of fixed size: tasks of a round know what earlier rounds have found and what they find
- * themselves, so answers do not depend on threads. A triangle is cut depth first. Memory, whatever
- * happens: 104 bytes for each vertex and 32 for each triangle of a, and of b 40 and 108.
+ * Closest points of all vertices are computed first. Then triangles are processed by their bounds,
+ * largest first, in rounds of fixed size. Tasks of a round know the results of earlier rounds and
+ * their own, so results do not depend on threads. A triangle is split depth first. Memory is
+ * bounded: 104 bytes for each vertex and 32 for each triangle of a, and 40 and 108 for those of b.
  *
- * Rounding. A distance is wrong by 4 ulp of the largest difference M of coordinates (docs/geom.md);
- * r = 2^-48 M is four times that. It is added to what goes into (1) and (2), but where a corner is
- * a corner of t, whose distance is 0; and taken from distances that are lower bounds. A new point
- * is off its piece by less than 20 roundings of the largest coordinate X of a, and step = 2^-48 X
- * is 32 of them. So after k levels a point of the triangle is within k step of one that its pieces,
- * as rounded, contain: k step is added to upper bounds, and taken from lower ones. One step more
+ * Rounding. A distance has an error of 4 ulp of the largest difference M of coordinates
+ * (docs/geom.md); r = 2^-48 M is four times that. It is added to the distances in (1) and (2),
+ * except if a corner is a corner of t, whose distance is 0. It is subtracted from lower bounds. A
+ * new point is off its piece by less than 20 roundings of the largest coordinate X of a, and step =
+ * 2^-48 X is 32 of them. So after k levels a point of the triangle is within k step of a point of
+ * its rounded pieces: k step is added to upper bounds and subtracted from lower ones. One more step
  * covers the lengths in (2).
  */
 #include "map/hausdorff.h"
@@ -36,23 +36,25 @@
 
 #include "geom/closest_shared.h"
 
+#include <assert.h>
+
 enum {
-    CUTS_BY_SIGHT = 24,
-    LEVELS = CUTS_BY_SIGHT + 88, /* 2^-43 of a triangle */
-    PENDING = 2 * LEVELS + 3,    /* a cut takes one piece and gives at most three */
+    ADAPTIVE_SPLITS_MAX = 24,
+    LEVELS = ADAPTIVE_SPLITS_MAX + 88,   /* 2^-43 of a triangle */
+    PENDING_PIECES_MAX = 2 * LEVELS + 3, /* a split replaces one piece by at most three */
     ROOT_STEPS = 16,
-    TRIANGLES_A_TASK = 1024,
-    PIECES_A_TASK = 16,
+    TRIANGLES_PER_TASK = 1024,
+    PIECES_PER_TASK = 16,
     ROUND_FIRST = 512,
     ROUND_MAX = 65536,
 };
-#define ROUNDING 0x1p-48
-#define TOLERANCE 1e-6
-/* Of the least tolerance: more than what LEVELS add to a bound, which could not be met otherwise.
- */
+#define DISTANCE_ROUNDING 0x1p-48
+#define TOLERANCE_DEFAULT 1e-6
+/* In units of the step, the smallest tolerance: more than LEVELS add to a bound, so that it can be
+ * reached. */
 #define TOLERANCE_STEPS 256.0
-/* A foot of a vertex nearer to the border of a piece than this, as a weight, is no place to cut. */
-#define FOOT_MIN (1.0 / 64)
+/* Smallest barycentric weight of a foot at which a piece is split. */
+#define FOOT_WEIGHT_MIN (1.0 / 64)
 
 static const char stage[] = "hausdorff";
 
@@ -67,9 +69,10 @@ static double distance_to(const hausdorff *h, vec3 point, uint32_t triangle) {
     return triangle_closest_point(t, point).distance + h->rounding;
 }
 
-/* The same for the candidates of a piece. */
-static void distances_to(const hausdorff *h, const piece *p, vec3 point, double d[TRIED]) {
-    for (int c = 0; c < TRIED; c++) {
+/* The same for all candidates of a piece. */
+static void distances_to_candidates(const hausdorff *h, const piece *p, vec3 point,
+                                    double d[HAUSDORFF_CANDIDATES]) {
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++) {
         int same = 0;
         while (p->candidate[same] != p->candidate[c])
             same++;
@@ -83,15 +86,15 @@ static double greatest_of(const double d[3]) {
 
 static double least_at(const piece *p, int corner) {
     double least = p->d[0][corner];
-    for (int c = 1; c < TRIED; c++)
+    for (int c = 1; c < HAUSDORFF_CANDIDATES; c++)
         least = real_min(least, p->d[c][corner]);
     return least;
 }
 
-/* No point of the piece is farther from b. */
-static double find_bound(const hausdorff *h, const piece *p) {
+/* An upper bound of the distance of all points of the piece from b. */
+static double bound_of(const hausdorff *h, const piece *p) {
     double bound = INFINITY, side[3];
-    for (int c = 0; c < TRIED; c++)
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
         bound = real_min(bound, greatest_of(p->d[c]));
     for (int i = 0; i < 3; i++)
         side[i] = v3_length(v3_sub(p->corner[(i + 1) % 3], p->corner[i]));
@@ -100,8 +103,8 @@ static double find_bound(const hausdorff *h, const piece *p) {
     return bound + p->level * h->step;
 }
 
-static void raise_lower(const hausdorff *h, finding *found, uint32_t triangle, vec3 point,
-                        uint32_t level, const abut_nearest *nearest) {
+static void raise_lower_bound(const hausdorff *h, finding *found, uint32_t triangle, vec3 point,
+                              uint32_t level, const abut_nearest *nearest) {
     double lower = nearest->distance - h->rounding - level * h->step;
     if (!(lower > found->lower) && found->triangle != ABUT_NONE)
         return;
@@ -114,7 +117,7 @@ static void raise_lower(const hausdorff *h, finding *found, uint32_t triangle, v
 
 /* ---- whole triangles ---- */
 
-static piece whole(const hausdorff *h, uint32_t triangle) {
+static piece whole_triangle(const hausdorff *h, uint32_t triangle) {
     const uint32_t *index = h->a->indices + 3 * (size_t)triangle;
     piece p = {.level = 0, .asked = {true, true, true, false}};
     for (int i = 0; i < 3; i++) {
@@ -122,17 +125,17 @@ static piece whole(const hausdorff *h, uint32_t triangle) {
         p.candidate[i] = h->nearest[index[i]].triangle;
     }
     p.candidate[MIDDLE] = p.candidate[0];
-    for (int c = 0; c < TRIED; c++)
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
         for (int i = 0; i < 3; i++)
             p.d[c][i] = c == i ? h->nearest[index[i]].distance + h->rounding : INFINITY;
     return p;
 }
 
-static void measure_whole(const hausdorff *h, piece *p) {
+static void measure_whole_triangle(const hausdorff *h, piece *p) {
     for (int i = 0; i < 3; i++) {
-        double d[TRIED];
-        distances_to(h, p, p->corner[i], d);
-        for (int c = 0; c < TRIED; c++)
+        double d[HAUSDORFF_CANDIDATES];
+        distances_to_candidates(h, p, p->corner[i], d);
+        for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
             p->d[c][i] = d[c];
     }
 }
@@ -145,15 +148,15 @@ static void corners_task(void *data, size_t chunk, size_t begin, size_t end) {
         for (size_t k = 0; k < 3; k++) {
             uint32_t triangle = h->a_bvh->order[i],
                      vertex = h->a->indices[3 * (size_t)triangle + k];
-            raise_lower(h, found, triangle, abuti_mesh_position(h->a, vertex), 0,
-                        &h->nearest[vertex]);
+            raise_lower_bound(h, found, triangle, abuti_mesh_position(h->a, vertex), 0,
+                              &h->nearest[vertex]);
         }
 }
 
-static uint64_t key_of(double bound) {
+static uint64_t key_of_bound(double bound) {
     uint64_t bits;
     memcpy(&bits, &bound, sizeof bits);
-    return ~bits; /* the greatest first; bounds are not negative */
+    return ~bits; /* largest first; bounds are not negative */
 }
 static double bound_at(const sort_key *key) {
     uint64_t bits = ~key->key;
@@ -167,15 +170,14 @@ static void bounds_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         uint32_t triangle = h->a_bvh->order[i];
-        piece p = whole(h, triangle);
-        h->pending[i] = (sort_key){key_of(find_bound(h, &p)), triangle};
+        piece p = whole_triangle(h, triangle);
+        h->pending[i] = (sort_key){key_of_bound(bound_of(h, &p)), triangle};
     }
 }
 
-/* ---- questions ---- */
+/* ---- closest-point queries ---- */
 
-/* Asks for the nearest triangle of a point that is no farther than `most`, which becomes candidate
- * c. */
+/* Finds the nearest triangle of a point within `most`, which becomes candidate c. */
 static void find_candidate_triangle(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
                                     int c, vec3 point, double most) {
     abut_nearest nearest;
@@ -183,13 +185,14 @@ static void find_candidate_triangle(const hausdorff *h, finding *found, uint32_t
     abuti_nearest_point(h->b, point, most + h->rounding, NULL, &nearest);
     if (nearest.triangle == ABUT_NONE)
         return;
-    raise_lower(h, found, triangle, point, p->level + (c == MIDDLE), &nearest);
+    raise_lower_bound(h, found, triangle, point, p->level + (c == MIDDLE), &nearest);
     double d[3];
     int same = 0;
-    while (same < TRIED && p->candidate[same] != nearest.triangle)
+    while (same < HAUSDORFF_CANDIDATES && p->candidate[same] != nearest.triangle)
         same++;
     for (int i = 0; i < 3; i++)
-        d[i] = same < TRIED ? p->d[same][i] : distance_to(h, p->corner[i], nearest.triangle);
+        d[i] = same < HAUSDORFF_CANDIDATES ? p->d[same][i]
+                                           : distance_to(h, p->corner[i], nearest.triangle);
     if (c < MIDDLE && greatest_of(p->d[c]) < greatest_of(p->d[MIDDLE])) {
         p->candidate[MIDDLE] = p->candidate[c];
         memcpy(p->d[MIDDLE], p->d[c], sizeof d);
@@ -198,21 +201,21 @@ static void find_candidate_triangle(const hausdorff *h, finding *found, uint32_t
     memcpy(p->d[c], d, sizeof d);
 }
 
-/* ---- cuts ---- */
+/* ---- splits ---- */
 
-/* The piece with a new point, whose distances to candidates are `d`, instead of corner i. */
-static piece part_of(const piece *p, int i, vec3 point, const double d[TRIED]) {
+/* The piece with a new point instead of corner i; `d` are its distances to the candidates. */
+static piece part_of(const piece *p, int i, vec3 point, const double d[HAUSDORFF_CANDIDATES]) {
     piece part = *p;
     part.level = p->level + 1;
     part.asked[i] = false;
     part.asked[MIDDLE] = true;
     part.corner[i] = point;
-    for (int c = 0; c < TRIED; c++)
+    for (int c = 0; c < HAUSDORFF_CANDIDATES; c++)
         part.d[c][i] = d[c];
     return part;
 }
 
-/* The foot of a vertex that candidates i and j share, if that is well inside the piece. */
+/* The foot of a vertex that candidates i and j share, if it is well inside the piece. */
 static bool shared_foot(const hausdorff *h, const piece *p, int i, int j, vec3 *foot) {
     abut_triangle s = bvh_triangle(h->b->mesh, p->candidate[i]),
                   t = bvh_triangle(h->b->mesh, p->candidate[j]), all;
@@ -222,7 +225,7 @@ static bool shared_foot(const hausdorff *h, const piece *p, int i, int j, vec3 *
             continue;
         closest_on_triangle on = triangle_closest_point(all, s.corner[k / 3]);
         const double *w = on.barycentric;
-        if (real_min(real_min(w[0], w[1]), w[2]) < FOOT_MIN)
+        if (real_min(real_min(w[0], w[1]), w[2]) < FOOT_WEIGHT_MIN)
             continue;
         *foot = v3_along(v3_along(p->corner[0], w[1], v3_sub(p->corner[1], p->corner[0])), w[2],
                          v3_sub(p->corner[2], p->corner[0]));
@@ -231,8 +234,9 @@ static bool shared_foot(const hausdorff *h, const piece *p, int i, int j, vec3 *
     return false;
 }
 
-/* Where the edge from corner i to corner j is as far from the candidate of i as from that of j. */
-static double place_of_change(const hausdorff *h, const piece *p, int i, int j) {
+/* The point of the edge from corner i to corner j with equal distances from their candidates, as a
+ * fraction. */
+static double find_equidistant_point(const hausdorff *h, const piece *p, int i, int j) {
     double lo = 0, hi = 1, f_lo = p->d[i][i] - p->d[j][i], f_hi = p->d[i][j] - p->d[j][j];
     double s = 0.5;
     for (int k = 0, side = 0; k < ROOT_STEPS; k++) {
@@ -256,29 +260,30 @@ static double place_of_change(const hausdorff *h, const piece *p, int i, int j) 
     return real_clamp(s, 0, 1);
 }
 
-/* Whether an edge ends at corners with candidates of their own, and by how much they are nearer. */
-static double change_on(const piece *p, int i, int j) {
+/* If the ends of an edge have different candidates: by how much each is nearer to its own, at
+ * least. Otherwise 0. */
+static double candidate_change(const piece *p, int i, int j) {
     if (p->candidate[i] == p->candidate[j])
         return 0;
     return real_min(p->d[j][i] - p->d[i][i], p->d[i][j] - p->d[j][j]);
 }
 
-/* Cuts a piece into two or three: how many. */
-static uint32_t cut(const hausdorff *h, const piece *p, bool by_sight, piece parts[3]) {
-    double d[TRIED], most = h->fine, longest = -1, at = 0.5;
-    by_sight = by_sight && p->level < CUTS_BY_SIGHT;
+/* Splits a piece into two or three. Returns their number. */
+static uint32_t split_piece(const hausdorff *h, const piece *p, bool is_adaptive, piece parts[3]) {
+    double d[HAUSDORFF_CANDIDATES], most = h->fine, longest = -1, at = 0.5;
+    is_adaptive = is_adaptive && p->level < ADAPTIVE_SPLITS_MAX;
     int edge = -1, long_edge = 0;
     vec3 point;
-    for (int k = 0; k < 3 && by_sight; k++)
+    for (int k = 0; k < 3 && is_adaptive; k++)
         if (p->candidate[k] != p->candidate[(k + 1) % 3] &&
             shared_foot(h, p, k, (k + 1) % 3, &point)) {
-            distances_to(h, p, point, d);
+            distances_to_candidates(h, p, point, d);
             for (int i = 0; i < 3; i++)
                 parts[i] = part_of(p, i, point, d);
             return 3;
         }
     for (int k = 0; k < 3; k++) {
-        double change = by_sight ? change_on(p, k, (k + 1) % 3) : 0;
+        double change = is_adaptive ? candidate_change(p, k, (k + 1) % 3) : 0;
         double length = v3_length_sq(v3_sub(p->corner[(k + 1) % 3], p->corner[k]));
         if (change > most) {
             most = change;
@@ -290,18 +295,18 @@ static uint32_t cut(const hausdorff *h, const piece *p, bool by_sight, piece par
         }
     }
     if (edge >= 0)
-        at = place_of_change(h, p, edge, (edge + 1) % 3);
+        at = find_equidistant_point(h, p, edge, (edge + 1) % 3);
     else
         edge = long_edge;
     int next = (edge + 1) % 3;
     point = v3_lerp(p->corner[edge], p->corner[next], at);
-    distances_to(h, p, point, d);
+    distances_to_candidates(h, p, point, d);
     parts[0] = part_of(p, next, point, d);
     parts[1] = part_of(p, edge, point, d);
     return 2;
 }
 
-/* ---- all ---- */
+/* ---- search ---- */
 
 static vec3 middle_of(const piece *p) {
     return v3_scale(v3_add(v3_add(p->corner[0], p->corner[1]), p->corner[2]), 1.0 / 3);
@@ -312,21 +317,21 @@ static bool is_on_vertices(const piece *p) {
     return least_at(p, 0) == 0 && least_at(p, 1) == 0 && least_at(p, 2) == 0;
 }
 
-/* Whether no point of the piece can be farther than what is known, but for the tolerance; asks as
- * long as that is open. */
-static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
+/* Whether no point of the piece can exceed the known lower bound by more than the tolerance. Makes
+ * further queries while that is not decided. */
+static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
                        covering *covered) {
     double bound = find_bound(h, p), height;
     vec3 point;
     *covered = COVER_NONE;
-    for (int c = 0; c < TRIED && bound > found->lower + h->tolerance; c++) {
+    for (int c = 0; c < HAUSDORFF_CANDIDATES && bound > found->lower + h->tolerance; c++) {
         if (p->asked[c] || (c == MIDDLE && !is_on_vertices(p)))
             continue;
         find_candidate_triangle(h, found, triangle, p, c, c < MIDDLE ? p->corner[c] : middle_of(p),
                                 c < MIDDLE ? least_at(p, c) : bound);
         bound = find_bound(h, p);
     }
-    if (bound > found->lower + h->tolerance && p->level < CUTS_BY_SIGHT)
+    if (bound > found->lower + h->tolerance && p->level < ADAPTIVE_SPLITS_MAX)
         *covered = abuti_hausdorff_cover(h, triangle, p, bound, &height, &point);
     if (*covered == COVER_WHOLE)
         bound = real_min(bound, height + p->level * h->step);
@@ -342,19 +347,20 @@ static bool is_settled(const hausdorff *h, finding *found, uint32_t triangle, pi
     return true;
 }
 
-static void refine(const hausdorff *h, finding *found, uint32_t triangle) {
-    piece pending[PENDING];
+static void refine_triangle(const hausdorff *h, finding *found, uint32_t triangle) {
+    piece pending[PENDING_PIECES_MAX];
     uint32_t used = 1;
     covering covered;
-    pending[0] = whole(h, triangle);
-    measure_whole(h, &pending[0]);
+    pending[0] = whole_triangle(h, triangle);
+    measure_whole_triangle(h, &pending[0]);
     while (used) {
         piece p = pending[--used];
-        if (is_settled(h, found, triangle, &p, &covered))
+        if (is_bounded(h, found, triangle, &p, &covered))
             continue;
         if (found->pieces++ % 16 == 0 && abuti_stop(h->context, stage))
             return;
-        used += cut(h, &p, covered != COVER_TOO_MANY, pending + used);
+        assert(used + 3 <= PENDING_PIECES_MAX);
+        used += split_piece(h, &p, covered != COVER_TOO_MANY, pending + used);
     }
 }
 
@@ -368,12 +374,12 @@ static void refine_task(void *data, size_t chunk, size_t begin, size_t end) {
         if (bound_at(next) <= found->lower + h->tolerance)
             found->upper = real_max(found->upper, bound_at(next));
         else
-            refine(h, found, next->value);
+            refine_triangle(h, found, next->value);
     }
 }
 
-/* Takes what tasks have found, in their order. */
-static void gather(hausdorff *h, size_t tasks) {
+/* Merges the results of tasks, in their order. */
+static void merge_task_results(hausdorff *h, size_t tasks) {
     for (size_t i = 0; i < tasks; i++) {
         finding found = h->found[i], *known = &h->known;
         const double upper = real_max(known->upper, found.upper);
@@ -392,10 +398,10 @@ static abut_status search_all(hausdorff *h, size_t count) {
            bound_at(&h->pending[begin]) > h->known.lower + h->tolerance) {
         size_t in_round = count - begin < size ? count - begin : size;
         h->begin = begin;
-        status = abuti_parallel_try(h->context, stage, in_round, PIECES_A_TASK, refine_task, h);
+        status = abuti_parallel_try(h->context, stage, in_round, PIECES_PER_TASK, refine_task, h);
         if (status)
             break;
-        gather(h, abuti_chunk_count(in_round, PIECES_A_TASK));
+        merge_task_results(h, abuti_chunk_count(in_round, PIECES_PER_TASK));
         begin += in_round;
         size = size < ROUND_MAX ? 2 * size : size;
         status = abuti_progress(h->context, stage, (double)begin / (double)count);
@@ -405,16 +411,16 @@ static abut_status search_all(hausdorff *h, size_t count) {
     return status;
 }
 
-/* Bounds of all triangles, and those that are not settled by them, sorted. */
+/* Computes bounds of all triangles, and sorts those that the bounds do not exclude. */
 static abut_status sort_triangles(hausdorff *h, sort_key *keys, size_t *left) {
     const size_t count = h->a->triangle_count;
     abut_status status =
-        abuti_parallel_try(h->context, stage, count, TRIANGLES_A_TASK, corners_task, h);
+        abuti_parallel_try(h->context, stage, count, TRIANGLES_PER_TASK, corners_task, h);
     if (status)
         return status;
-    gather(h, abuti_chunk_count(count, TRIANGLES_A_TASK));
+    merge_task_results(h, abuti_chunk_count(count, TRIANGLES_PER_TASK));
     h->pending = keys;
-    status = abuti_parallel_try(h->context, stage, count, TRIANGLES_A_TASK, bounds_task, h);
+    status = abuti_parallel_try(h->context, stage, count, TRIANGLES_PER_TASK, bounds_task, h);
     if (status)
         return status;
     for (size_t i = 0; i < count; i++) {
@@ -431,8 +437,8 @@ static abut_status sort_triangles(hausdorff *h, sort_key *keys, size_t *left) {
 static abut_status search_pieces(hausdorff *h) {
     const abut_mesh *a = h->a;
     const size_t triangles = a->triangle_count, vertices = a->vertex_count;
-    const size_t tasks = abuti_chunk_count(triangles, TRIANGLES_A_TASK),
-                 refined = abuti_chunk_count(ROUND_MAX, PIECES_A_TASK);
+    const size_t tasks = abuti_chunk_count(triangles, TRIANGLES_PER_TASK),
+                 refined = abuti_chunk_count(ROUND_MAX, PIECES_PER_TASK);
     vec3 *points = abuti_allocate(h->context, vertices, sizeof *points);
     abut_nearest *nearest = abuti_allocate(h->context, vertices, sizeof *nearest);
     sort_key *keys = abuti_allocate(h->context, triangles, 2 * sizeof *keys);
@@ -454,7 +460,7 @@ static abut_status search_pieces(hausdorff *h) {
     }
     status = status ? status : sort_triangles(h, keys, &left);
     if (!status && left)
-        status = abuti_hausdorff_join(h);
+        status = abuti_hausdorff_pair_sides(h);
     status = status ? status : search_all(h, left);
     ABUTI_RELEASE(h->context, points, nearest, keys, h->found, h->across);
     return status;
@@ -468,14 +474,15 @@ static abut_status read_options(hausdorff *h, const abut_map_hausdorff_options *
         return status;
     if (!(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_map_hausdorff: tolerance is %g; it must be 0 or a length",
+                          "abut_map_hausdorff: options->tolerance is %g; it must be finite and at "
+                          "least 0, where 0 selects the default",
                           ours.tolerance);
     const box3 *a = &h->a->bounds, *b = &h->b->mesh->bounds, both = box_join(*a, *b);
     const double largest = real_max(v3_max_abs(both.lo), v3_max_abs(both.hi));
     const double size = real_max(v3_length(v3_sub(a->hi, a->lo)), v3_length(v3_sub(b->hi, b->lo)));
-    h->step = ROUNDING * largest + DBL_MIN; /* the latter where coordinates are denormal */
-    h->rounding = ROUNDING * v3_max_abs(v3_sub(both.hi, both.lo)) + DBL_MIN;
-    h->tolerance = ours.tolerance > 0 ? ours.tolerance : TOLERANCE * size;
+    h->step = DISTANCE_ROUNDING * largest + DBL_MIN; /* DBL_MIN covers denormal coordinates */
+    h->rounding = DISTANCE_ROUNDING * v3_max_abs(v3_sub(both.hi, both.lo)) + DBL_MIN;
+    h->tolerance = ours.tolerance > 0 ? ours.tolerance : TOLERANCE_DEFAULT * size;
     h->tolerance = real_max(h->tolerance, TOLERANCE_STEPS * h->step);
     h->fine = h->tolerance / 16;
     return ABUT_OK;

@@ -1,39 +1,41 @@
-/* How far above a piece of one surface another one is that covers it.
+/* Upper bound of the height of one surface above a piece of another one that it covers.
  *
- * Problem: a bound of the distance from all points of a piece of a to b where b runs along it: not
- * from single triangles of b, since the piece is over many, but without cutting it.
- * Method: look along a direction n. If triangles of b cover the piece, then
- *     d(x) <= max over the piece of the height of b above it.
- * Heights are linear on a triangle, so they are greatest at corners of what is left of it when it
- * is clipped to the piece. Triangles are found from one to the next, across sides that pass over
- * the piece. If each such side belongs to two triangles, one to either side of it as seen, then
- * their union has no border above the piece: it covers all of it or nothing, and its area tells
- * which. Direction n is that from the corners to b where these agree, else the normal: heights are
- * distances but for the cosine between n and the normal of b.
+ * Problem: an upper bound of the distance from all points of a piece of a to b, where b runs
+ * parallel to it. Single triangles of b give no good bound, since the piece is over many, and the
+ * piece shall not be split. Method: project along a direction n. If triangles of b cover the piece,
+ * then
+ *      d(x) <= max over the piece of the height of b above it.
+ * Heights are linear on a triangle, so they are largest at corners of the part that remains after
+ * clipping it to the piece. Triangles are found from neighbour to neighbour, across sides that pass
+ * over the piece. If each such side belongs to two triangles, one on each side of it in the
+ * projection, their union has no boundary above the piece. Then it covers the whole piece or
+ * nothing, and its area decides which. The direction n is that from the corners to b if these
+ * agree, otherwise the normal. Heights are distances up to the cosine between n and the normal of
+ * b.
  *
- * Rounding. Coordinates as seen are wrong by less than 16 r (hausdorff.c has r), slopes up to 4
- * included. All triangles see the same coordinates of a vertex, so that what has been said is true
- * of a surface that is that near to b. The piece is made larger by 16 r before anything is clipped
- * to it, and 16 r are added to heights.
+ * Rounding. Projected coordinates have errors below 16 r (r as in hausdorff.c), for slopes up to 4.
+ * All triangles use the same projected coordinates of a vertex, so the argument holds for a surface
+ * within that distance of b. The piece is enlarged by 16 r before triangles are clipped to it, and
+ * 16 r are added to heights.
  */
 #include "map/hausdorff.h"
 
 #include "geom/closest_shared.h"
 
-enum { COVER_MAX = 96, CLIPPED = 6 };
+enum { COVER_MAX = 96, CLIPPED_CORNERS_MAX = 6 };
 
-/* A view of a piece along a direction: points as (u, v, height above the piece). */
+/* The projection of a piece along a direction: points as (u, v, height above the piece). */
 typedef struct view {
     vec3 origin, axis[3];
-    double slope[2]; /* of the piece, whose heights are taken away */
+    double slope[2]; /* of the piece, whose heights are subtracted */
     vec3 corner[3];  /* counter-clockwise */
-    vec3 inward[3];  /* of its sides: u inward.x + v inward.y + inward.z >= -outside within */
-    double outside;  /* as large is what is looked at beyond the piece */
+    vec3 inward[3];  /* of its sides: u inward.x + v inward.y + inward.z >= -outside is inside */
+    double outside;  /* the piece is enlarged by this */
     double area;
-    double unsure; /* heights are wrong by less */
+    double height_error; /* error bound of heights */
 } view;
 
-static vec3 seen(const view *w, vec3 point) {
+static vec3 project_point(const view *w, vec3 point) {
     vec3 from = v3_sub(point, w->origin);
     vec3 at = v3(v3_dot(from, w->axis[0]), v3_dot(from, w->axis[1]), v3_dot(from, w->axis[2]));
     at.z -= w->slope[0] * at.x + w->slope[1] * at.y;
@@ -44,7 +46,7 @@ static double cross_of(vec3 a, vec3 b, vec3 c) {
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-/* Looks along the mean way from the corners to b where these agree, else along the normal; false
+/* Uses the mean direction from the corners to b if these agree, otherwise the normal. Returns false
  * for pieces without area. */
 static bool set_view_direction(const hausdorff *h, uint32_t triangle, const piece *p, view *w) {
     const uint32_t *index = h->a->indices + 3 * (size_t)triangle;
@@ -72,15 +74,15 @@ static bool set_view_direction(const hausdorff *h, uint32_t triangle, const piec
     w->origin = p->corner[0];
     w->slope[0] = w->slope[1] = 0;
     for (int i = 0; i < 3; i++)
-        w->corner[i] = seen(w, p->corner[i]);
+        w->corner[i] = project_point(w, p->corner[i]);
     w->area = cross_of(w->corner[0], w->corner[1], w->corner[2]);
     w->slope[0] = w->corner[1].z / w->corner[1].x;
     w->slope[1] = (w->corner[2].z - w->slope[0] * w->corner[2].x) / w->corner[2].y;
     w->outside = 16 * h->rounding;
-    w->unsure = 16 * h->rounding;
+    w->height_error = 16 * h->rounding;
     for (int i = 0; i < 3; i++) {
-        w->corner[i] = seen(w, p->corner[i]);
-        w->unsure += fabs(w->corner[i].z);
+        w->corner[i] = project_point(w, p->corner[i]);
+        w->height_error += fabs(w->corner[i].z);
     }
     for (int i = 0; i < 3; i++) {
         vec3 a = w->corner[i], b = w->corner[(i + 1) % 3];
@@ -93,34 +95,36 @@ static bool set_view_direction(const hausdorff *h, uint32_t triangle, const piec
            fabs(w->slope[0]) + fabs(w->slope[1]) < 4;
 }
 
-static double inside_by(const vec3 *side, vec3 at) {
+static double signed_distance_to_side(const vec3 *side, vec3 at) {
     return side->x * at.x + side->y * at.y + side->z;
 }
 
-/* Clips a polygon to the piece; how many corners are left. */
-static uint32_t clip(const view *w, vec3 *polygon, uint32_t count) {
+/* Clips a polygon to the piece. Returns the number of its corners. */
+static uint32_t clip_to_piece(const view *w, vec3 *polygon, uint32_t count) {
     for (int k = 0; k < 3; k++) {
-        vec3 kept[CLIPPED + 3];
+        vec3 kept[CLIPPED_CORNERS_MAX + 3];
         uint32_t left = 0;
         for (uint32_t i = 0; i < count; i++) {
             vec3 a = polygon[i], b = polygon[i + 1 < count ? i + 1 : 0];
-            double s = inside_by(&w->inward[k], a), t = inside_by(&w->inward[k], b);
+            double s = signed_distance_to_side(&w->inward[k], a),
+                   t = signed_distance_to_side(&w->inward[k], b);
             if (s >= 0)
                 kept[left++] = a;
             if ((s >= 0) != (t >= 0))
                 kept[left++] = v3_lerp(a, b, s / (s - t));
         }
-        count = left < CLIPPED ? left : CLIPPED;
+        count = left < CLIPPED_CORNERS_MAX ? left : CLIPPED_CORNERS_MAX;
         memcpy(polygon, kept, count * sizeof *kept);
     }
     return count;
 }
 
 /* Whether a segment has a part within the piece. */
-static bool passes(const view *w, vec3 a, vec3 b) {
+static bool intersects_piece(const view *w, vec3 a, vec3 b) {
     double from = 0, to = 1;
     for (int k = 0; k < 3; k++) {
-        double s = inside_by(&w->inward[k], a), t = inside_by(&w->inward[k], b);
+        double s = signed_distance_to_side(&w->inward[k], a),
+               t = signed_distance_to_side(&w->inward[k], b);
         if (s < 0 && t < 0)
             return false;
         if (s < 0)
@@ -131,14 +135,14 @@ static bool passes(const view *w, vec3 a, vec3 b) {
     return from <= to;
 }
 
-/* Adds the triangles across the edges of one that pass over the piece; false where there is none,
- * or it is on the same side as seen. */
+/* Adds the triangles across those sides of a triangle that pass over the piece. Returns false if
+ * one has no neighbour, or the neighbour is on the same side in the projection. */
 static bool add_neighbours(const hausdorff *h, const view *w, uint32_t triangle, const vec3 at[3],
                            uint32_t *list, uint32_t *count) {
     const abut_mesh *mesh = h->b->mesh;
     for (int k = 0; k < 3; k++) {
         const vec3 a = at[k], b = at[(k + 1) % 3];
-        if (!passes(w, a, b))
+        if (!intersects_piece(w, a, b))
             continue;
         const uint32_t across = h->across[3 * (size_t)triangle + (size_t)k], next = across / 3;
         uint32_t i = 0;
@@ -147,7 +151,7 @@ static bool add_neighbours(const hausdorff *h, const view *w, uint32_t triangle,
         while (i < *count && list[i] != next)
             i++;
         const uint32_t opposite = mesh->indices[3 * (size_t)next + (across + 2) % 3];
-        vec3 apex = seen(w, abuti_mesh_position(mesh, opposite));
+        vec3 apex = project_point(w, abuti_mesh_position(mesh, opposite));
         double here = cross_of(a, b, at[(k + 2) % 3]), there = cross_of(a, b, apex);
         double least = w->outside * (fabs(b.x - a.x) + fabs(b.y - a.y));
         if (!(here > least && there < -least) && !(here < -least && there > least))
@@ -169,12 +173,12 @@ covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piec
     list[0] = p->candidate[0];
     for (uint32_t i = 0; i < count; i++) {
         abut_triangle t = bvh_triangle(h->b->mesh, list[i]);
-        vec3 at[3], polygon[CLIPPED];
+        vec3 at[3], polygon[CLIPPED_CORNERS_MAX];
         if (i == COVER_MAX)
             return COVER_TOO_MANY;
         for (int k = 0; k < 3; k++)
-            polygon[k] = at[k] = seen(&w, t.corner[k]);
-        uint32_t corners = clip(&w, polygon, 3);
+            polygon[k] = at[k] = project_point(&w, t.corner[k]);
+        uint32_t corners = clip_to_piece(&w, polygon, 3);
         for (uint32_t k = 0; k < corners; k++) {
             if (fabs(polygon[k].z) > greatest) {
                 greatest = fabs(polygon[k].z);
@@ -188,7 +192,7 @@ covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piec
     }
     if (!(area > 0.5 * w.area))
         return COVER_NONE;
-    *height = greatest + w.unsure;
+    *height = greatest + w.height_error;
     double weight[3], sum = 0;
     for (int k = 0; k < 3; k++) {
         weight[k] = real_max(cross_of(w.corner[(k + 1) % 3], w.corner[(k + 2) % 3], highest), 0);
@@ -199,9 +203,9 @@ covering abuti_hausdorff_cover(const hausdorff *h, uint32_t triangle, const piec
     return COVER_WHOLE;
 }
 
-/* ---- sides ---- */
+/* ---- shared sides ---- */
 
-abut_status abuti_hausdorff_join(hausdorff *h) {
+abut_status abuti_hausdorff_pair_sides(hausdorff *h) {
     const abut_mesh *b = h->b->mesh;
     const size_t count = 3 * (size_t)b->triangle_count;
     uint32_t *names = abuti_allocate(h->context, b->vertex_count, sizeof *names);

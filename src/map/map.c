@@ -1,27 +1,33 @@
-/* Maps: what belongs to them, and where their samples are. */
+/* Creation and update of surface distance maps, numbering of samples, and access to texels. */
 #include "map/map.h"
 
 #include <string.h>
 
-enum { RESOLUTION = 512, RESOLUTION_MAX = 16384, TRIANGLES_A_TASK = 1024, SAMPLES_A_TASK = 16384 };
+enum {
+    RESOLUTION_DEFAULT = 512,
+    RESOLUTION_MAX = 16384,
+    TRIANGLES_PER_TASK = 1024,
+    SAMPLES_PER_TASK = 16384
+};
 
 /* ---- range ---- */
 
-/* Sizes whose squares a float holds, as those of fields. */
-#define MAX_COORDINATE 1e30
+/* Range of coordinates, as for fields: distances and their squares in floats neither overflow nor
+ * lose the size. */
+#define COORDINATE_MAX 1e30
 #define SIZE_MIN 1e-30
 
 abut_status abuti_map_check_box(const char *function, const char *what, const box3 *box) {
     const double largest = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
-    if (largest <= MAX_COORDINATE)
+    if (largest <= COORDINATE_MAX)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: %s has a coordinate of %g; coordinates must be at most %g in magnitude, "
                       "since distances are floats: use a larger unit of length",
-                      function, what, largest, MAX_COORDINATE);
+                      function, what, largest, COORDINATE_MAX);
 }
 
-/* A mesh in one point is legal. */
+/* A mesh whose vertices are all equal is allowed. */
 static abut_status check_mesh(const char *function, const abut_mesh *mesh) {
     const box3 *box = &mesh->bounds;
     const double size = v3_max_abs(v3_sub(box->hi, box->lo));
@@ -34,8 +40,9 @@ static abut_status check_mesh(const char *function, const abut_mesh *mesh) {
     return status;
 }
 
-/* A distance is rounded to a float, 2^-24 of it or 2^-150. Points of samples and of moved bodies
- * are rounded by a few ulp of the largest coordinate, and so are distances (docs/geom.md). */
+/* A distance is rounded to a float, with an error of 2^-24 of it or 2^-150. Points of samples and
+ * of moved bodies, and distances, have rounding errors of a few ulp of the largest coordinate
+ * (docs/geom.md). */
 double abuti_map_rounding(const abut_map *map, double distance) {
     return 0x1p-23 * fabs(distance) + map->rounding + 0x1p-149;
 }
@@ -51,7 +58,7 @@ static uint32_t count_samples(const map_place *place) {
     return count;
 }
 
-static void list_samples(void *data, size_t chunk, size_t first, size_t last) {
+static void list_samples_task(void *data, size_t chunk, size_t first, size_t last) {
     abut_map *map = data;
     (void)chunk;
     for (size_t i = first; i < last; i++) {
@@ -68,7 +75,7 @@ static void list_samples(void *data, size_t chunk, size_t first, size_t last) {
     }
 }
 
-/* Numbers the samples of an atlas in the order of the hierarchy. */
+/* Numbers the samples of an atlas in the order of the BVH. */
 static abut_status number_samples(abut_map *map) {
     const uint32_t count = map->mesh->triangle_count;
     map->ranked = abuti_allocate(map->context, count, sizeof *map->ranked);
@@ -90,7 +97,7 @@ static abut_status number_samples(abut_map *map) {
     if (!map->texel || !map->sample)
         return ABUT_ERROR_MEMORY;
     memset(map->sample, 0xff, texels * sizeof *map->sample); /* ABUT_NONE */
-    abuti_parallel_for(map->context, count, TRIANGLES_A_TASK, list_samples, map);
+    abuti_parallel_for(map->context, count, TRIANGLES_PER_TASK, list_samples_task, map);
     return ABUT_OK;
 }
 
@@ -111,12 +118,12 @@ double abuti_map_share(const abut_map *map, uint32_t triangle) {
     return abuti_map_area(map->mesh, triangle) / (map->first[i + 1] - map->first[i]);
 }
 
-/* Area and reach of the surface as it is now. */
+/* Computes area and reach of the current surface. */
 static void measure_surface(abut_map *map) {
     if (map->is_measured)
         return;
     map->area = map->reach = 0;
-    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) { /* as measure.c adds it up */
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) { /* the order of measure.c */
         const uint32_t t = map->ranked[i];
         map->area += abuti_map_area(map->mesh, t);
         map->reach = fmax(map->reach, abuti_map_reach(&map->atlas.places[t], map->mesh, t));
@@ -132,18 +139,18 @@ abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh) {
     return status;
 }
 
-/* ---- create, move, change ---- */
+/* ---- create, set mesh, replace mesh ---- */
 
-static void forget(abut_map *map) {
-    map->question = MAP_NOTHING;
+static void invalidate_results(abut_map *map) {
+    map->last_query = MAP_NO_QUERY;
     map->has_sign = map->has_points = false;
     memset(&map->reliability, 0, sizeof map->reliability);
 }
 
-/* Gives up what an atlas has brought with it. */
+/* Releases everything that depends on the atlas. */
 static void release_samples(abut_map *map) {
     ABUTI_RELEASE(map->context, map->ranked, map->first, map->rank, map->texel, map->sample,
-                  map->parts, map->points, map->answers);
+                  map->parts, map->points, map->results);
     abuti_map_atlas_destroy(map->context, &map->atlas);
 }
 
@@ -176,14 +183,14 @@ static abut_status check_importance(const char *function, const double *importan
     for (uint32_t t = 0; importance && t < count; t++)
         if (!(importance[t] > 0 && importance[t] <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: importance %u is %g; it must be above 0 and finite", function, t,
-                              importance[t]);
+                              "%s: importance[%u] is %g; it must be positive and at most 1e90",
+                              function, t, importance[t]);
     return ABUT_OK;
 }
 
-/* Makes a map with a given atlas, or with one of its own where that has no places. */
-static abut_status make(const char *function, abut_mesh *mesh, const abut_map_options *options,
-                        map_atlas *atlas, abut_map **map) {
+/* Creates a map with a given atlas, or with a new one if `atlas` has no places. */
+static abut_status create_map(const char *function, abut_mesh *mesh,
+                              const abut_map_options *options, map_atlas *atlas, abut_map **map) {
     abut_map *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made) {
         abuti_map_atlas_destroy(mesh->context, atlas);
@@ -213,12 +220,12 @@ static abut_status make(const char *function, abut_mesh *mesh, const abut_map_op
     return ABUT_OK;
 }
 
-/* 512, or more for 4 texels a triangle. */
+/* 512, or more if that is less than 4 texels per triangle. */
 static uint32_t default_resolution(uint32_t triangle_count) {
     double wanted = ceil(sqrt(4.0 * triangle_count));
-    return wanted > RESOLUTION_MAX ? RESOLUTION_MAX
-           : wanted > RESOLUTION   ? (uint32_t)wanted
-                                   : RESOLUTION;
+    return wanted > RESOLUTION_MAX       ? RESOLUTION_MAX
+           : wanted > RESOLUTION_DEFAULT ? (uint32_t)wanted
+                                         : RESOLUTION_DEFAULT;
 }
 
 abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
@@ -233,10 +240,11 @@ abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, ab
     if (!ours.resolution)
         ours.resolution = default_resolution(mesh->triangle_count);
     if (ours.resolution > RESOLUTION_MAX)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: resolution is %u; at most %d is possible",
-                          __func__, ours.resolution, RESOLUTION_MAX);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->resolution is %u; it must be at most %d", __func__,
+                          ours.resolution, RESOLUTION_MAX);
     status = check_importance(__func__, ours.importance, mesh->triangle_count);
-    return status ? status : make(__func__, mesh, &ours, &none, map);
+    return status ? status : create_map(__func__, mesh, &ours, &none, map);
 }
 
 abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh) {
@@ -250,7 +258,7 @@ abut_status abut_map_set_mesh(abut_map *map, abut_mesh *mesh) {
     abut_mesh_destroy(map->mesh);
     map->mesh = mesh;
     map->is_measured = false;
-    forget(map);
+    invalidate_results(map);
     return ABUT_OK;
 }
 
@@ -263,8 +271,8 @@ static abut_status check_from(const char *function, const abut_map *map, const a
         if (from[t] != ABUT_NONE && (from[t] >= old || used[from[t]]))
             status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: from[%u] is %u, which %s", function, t,
                                 from[t],
-                                from[t] >= old ? "is no triangle of the map"
-                                               : "another triangle came from already");
+                                from[t] >= old ? "is not a triangle of the map"
+                                               : "occurs more than once");
         else if (from[t] != ABUT_NONE)
             used[from[t]] = 1;
     abuti_release(map->context, used);
@@ -280,18 +288,18 @@ abut_status abut_map_replace_mesh(abut_map *map, abut_mesh *mesh, const uint32_t
     if (!status && from)
         status = abuti_map_atlas_change(&map->atlas, mesh, from, &atlas, &placed);
     abut_map *made = NULL;
-    status = status ? status : make(__func__, mesh, &map->options, &atlas, &made);
+    status = status ? status : create_map(__func__, mesh, &map->options, &atlas, &made);
     if (status)
         return status;
     made->placed = placed;
-    abut_map kept = *map; /* the new one takes the place of the old one */
+    abut_map kept = *map; /* exchanges the contents of both maps */
     *map = *made;
     *made = kept;
     abut_map_destroy(made);
     return ABUT_OK;
 }
 
-/* ---- what a map tells of itself ---- */
+/* ---- info ---- */
 
 abut_status abut_map_get_info(const abut_map *map, abut_map_info *info) {
     if (!map || !info)
@@ -308,7 +316,7 @@ abut_status abut_map_get_info(const abut_map *map, abut_map_info *info) {
     made.uneven = map->atlas.uneven;
     made.reach = map->reach;
     made.reach_at_rest = map->reach_at_rest;
-    made.has_distances = map->question != MAP_NOTHING;
+    made.has_distances = map->question != MAP_NO_QUERY;
     made.has_sign = map->has_sign;
     made.reliability = map->reliability;
     return abuti_info_write(info, &made, sizeof made, __func__);
@@ -323,8 +331,8 @@ static abut_status check_triangle(const char *function, const abut_map *map, uin
     if (!map || !out)
         return abuti_null(function, map ? out_name : "map");
     if (triangle >= map->mesh->triangle_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no triangle %u; the mesh has %u",
-                          function, triangle, map->mesh->triangle_count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangle is %u; it must be below %u", function,
+                          triangle, map->mesh->triangle_count);
     return ABUT_OK;
 }
 
@@ -364,8 +372,10 @@ abut_status abut_map_sample_at(const abut_map *map, uint32_t x, uint32_t y,
     if (!map || !sample)
         return abuti_null(__func__, map ? "sample" : "map");
     if (x >= map->atlas.resolution || y >= map->atlas.resolution)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no texel %u, %u; the square has %u",
-                          __func__, x, y, map->atlas.resolution);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: texel (%u, %u) is outside the atlas, which has %u texels along each side",
+            __func__, x, y, map->atlas.resolution);
     uint32_t found = map->sample[y * map->atlas.resolution + x];
     memset(sample, 0, sizeof *sample);
     sample->triangle = ABUT_NONE;
@@ -378,7 +388,7 @@ abut_status abut_map_sample_at(const abut_map *map, uint32_t x, uint32_t y,
     return ABUT_OK;
 }
 
-/* ---- the door of queries ---- */
+/* ---- start of queries ---- */
 
 void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points) {
     const uint32_t n = map->atlas.resolution;
@@ -396,25 +406,25 @@ void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *
     }
 }
 
-static void place_points(void *data, size_t chunk, size_t begin, size_t end) {
+static void points_task(void *data, size_t chunk, size_t begin, size_t end) {
     abut_map *map = data;
     (void)chunk;
     abuti_map_samples(map, (uint32_t)begin, (uint32_t)end, map->points + begin);
 }
 
-abut_status abuti_map_need_answers(abut_map *map) {
-    if (!map->answers)
-        map->answers = abuti_allocate(map->context, map->sample_count, sizeof *map->answers);
-    return map->answers ? ABUT_OK : ABUT_ERROR_MEMORY;
+abut_status abuti_map_reserve_results(abut_map *map) {
+    if (!map->results)
+        map->results = abuti_allocate(map->context, map->sample_count, sizeof *map->results);
+    return map->results ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-abut_status abuti_map_need_points(abut_map *map) {
+abut_status abuti_map_reserve_points(abut_map *map) {
     if (!map->points)
         map->points = abuti_allocate(map->context, map->sample_count, sizeof *map->points);
-    if (!map->points || abuti_map_need_answers(map))
+    if (!map->points || abuti_map_reserve_results(map))
         return ABUT_ERROR_MEMORY;
     if (!map->has_points)
-        abuti_parallel_for(map->context, map->sample_count, SAMPLES_A_TASK, place_points, map);
+        abuti_parallel_for(map->context, map->sample_count, SAMPLES_PER_TASK, points_task, map);
     map->has_points = true;
     return ABUT_OK;
 }
@@ -427,8 +437,8 @@ vec3 abuti_map_sample_point(const abut_map *map, uint32_t sample) {
     return abuti_map_point(map, triangle, weight);
 }
 
-abut_status abuti_map_open(const char *function, abut_map *map, const abut_map_query *query,
-                           abut_map_query *ours) {
+abut_status abuti_map_begin_query(const char *function, abut_map *map, const abut_map_query *query,
+                                  abut_map_query *ours) {
     *ours = abut_map_query_default();
     if (!map)
         return abuti_null(function, "map");
@@ -443,38 +453,38 @@ abut_status abuti_map_open(const char *function, abut_map *map, const abut_map_q
     map->limit = ours->limit;
     map->rounding =
         MAP_ROUNDING * real_max(v3_max_abs(map->mesh->bounds.lo), v3_max_abs(map->mesh->bounds.hi));
-    map->question = MAP_NOTHING; /* until it has been answered */
+    map->last_query = MAP_NO_QUERY; /* until the query is complete */
     map->has_sign = false;
-    map->answers_here = true;
-    map->reliability = abuti_guaranteed("Distances are exact at samples, and have no sign.");
+    map->results_on_host = true;
+    map->reliability = abuti_guaranteed("Distances are exact at samples and unsigned.");
     return ABUT_OK;
 }
 
-abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
-                            abut_map_query *ours) {
-    abut_status status = abuti_map_open(function, map, query, ours);
-    return status ? status : abuti_map_need_points(map);
+abut_status abuti_map_begin_host_query(const char *function, abut_map *map,
+                                       const abut_map_query *query, abut_map_query *ours) {
+    abut_status status = abuti_map_begin_query(function, map, query, ours);
+    return status ? status : abuti_map_reserve_points(map);
 }
 
 /* ---- texels ---- */
 
-abut_status abuti_map_check(const char *function, const abut_map *map) {
+abut_status abuti_map_check_results(const char *function, const abut_map *map) {
     if (!map)
         return abuti_null(function, "map");
-    if (map->question == MAP_NOTHING)
+    if (map->last_query == MAP_NO_QUERY)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the map has no distances; call abut_map_compute_distance() first",
                           function);
     return ABUT_OK;
 }
 
-abut_status abuti_map_check_here(const char *function, const abut_map *map) {
-    abut_status status = abuti_map_check(function, map);
-    abut_map *host = (abut_map *)(uintptr_t)map; /* one user at a time */
-    status = status ? status : abuti_map_need_points(host);
-    if (!status && !map->answers_here)
+abut_status abuti_map_check_on_host(const char *function, const abut_map *map) {
+    abut_status status = abuti_map_check_results(function, map);
+    abut_map *host = (abut_map *)(uintptr_t)map; /* maps have one user at a time */
+    status = status ? status : abuti_map_reserve_points(host);
+    if (!status && !map->results_on_host)
         status = map->backend->fetch(map);
-    host->answers_here |= !status;
+    host->results_on_host |= !status;
     return status;
 }
 
@@ -485,7 +495,7 @@ typedef struct texel_copy {
 
 static void clear_task(void *data, size_t chunk, size_t begin, size_t end) {
     const texel_copy *c = data;
-    abut_map_texel none = map_nothing();
+    abut_map_texel none = map_no_result();
     (void)chunk;
     none.distance = NAN;
     for (size_t i = begin; i < end; i++)
@@ -496,22 +506,22 @@ static void copy_task(void *data, size_t chunk, size_t begin, size_t end) {
     const texel_copy *c = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        c->to[c->map->texel[i]] = c->map->answers[i];
+        c->to[c->map->texel[i]] = c->map->results[i];
 }
 
 abut_status abut_map_texels(const abut_map *map, uint64_t capacity, abut_map_texel *texels) {
-    abut_status status = abuti_map_check_here(__func__, map);
+    abut_status status = abuti_map_check_on_host(__func__, map);
     if (status)
         return status;
     const uint64_t n = map->atlas.resolution;
     if (capacity < n * n)
-        return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; there are %llu texels",
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; it must be at least %llu",
                           __func__, (unsigned long long)capacity, (unsigned long long)(n * n));
     if (!texels)
         return abuti_null(__func__, "texels");
     texel_copy copy = {map, texels};
-    abuti_parallel_for(map->context, (size_t)(n * n), SAMPLES_A_TASK, clear_task, &copy);
-    abuti_parallel_for(map->context, map->sample_count, SAMPLES_A_TASK, copy_task, &copy);
+    abuti_parallel_for(map->context, (size_t)(n * n), SAMPLES_PER_TASK, clear_task, &copy);
+    abuti_parallel_for(map->context, map->sample_count, SAMPLES_PER_TASK, copy_task, &copy);
     return ABUT_OK;
 }
 

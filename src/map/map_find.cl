@@ -1,26 +1,26 @@
-/* Distances of samples on a device: the bits of find.c.
+/* Distances of samples on a device, with the bits of distances.c.
  *
- * One item a sample. It makes the sample from its triangle and texel, walks through the tree of the
- * other body in floats, and measures the few triangles that may win in doubles, as nearest.cl does.
- * Samples are in the order of a hierarchy of their own surface, so that neighbours walk the same
- * way. The triangle that won the sample the last time bounds the walk from the start.
+ * One work-item per sample. It computes the sample from its triangle and texel, traverses the tree
+ * of the other body in floats, and measures the few candidate triangles in doubles, as nearest.cl
+ * does. Samples are in the order of the BVH of their surface, so that neighbouring work-items
+ * traverse similar paths. The triangle of the previous result bounds the traversal from the start.
  */
 #define ABUTI_REAL_BITS 64
 #include "map/device_shared.h"
 #include "nearest/complete_cl.h"
 
 /* A sample in the coordinates of the other body. */
-static inline vec3 sample_there(const map_asking *asking, __global const vec3 *positions,
-                                __global const uint *indices, __global const map_place *places,
-                                __global const uint *owner, __global const uint *texel, uint i) {
+static inline vec3 sample_in_body(const map_query *query, __global const vec3 *positions,
+                                  __global const uint *indices, __global const map_place *places,
+                                  __global const uint *owner, __global const uint *texel, uint i) {
     const uint triangle = owner[i], at = texel[i];
     const map_place place = places[triangle];
     double weight[3];
-    map_weights(&place, at % asking->resolution, at / asking->resolution, weight);
+    map_weights(&place, at % query->resolution, at / query->resolution, weight);
     const vec3 a = positions[indices[3 * triangle]], b = positions[indices[3 * triangle + 1]],
                c = positions[indices[3 * triangle + 2]];
-    vec3 p = v3_add(asking->origin, map_point(&a, &b, &c, weight));
-    return asking->moved ? pose_apply(&asking->inverse, p) : p;
+    vec3 p = v3_add(query->origin, map_point(&a, &b, &c, weight));
+    return query->moved ? pose_apply(&query->inverse, p) : p;
 }
 
 static inline float4 to_frame(vec3 p, const mesh_frame *frame) {
@@ -30,9 +30,9 @@ static inline float4 to_frame(vec3 p, const mesh_frame *frame) {
                     largest < NEAREST_FAR ? NEAREST_MARGIN * ((float)largest + 2.0f) : -1.0f);
 }
 
-/* How far the triangle of the last time is now. */
-static inline float last_bound(__global const double *corners, uint triangle,
-                               const mesh_frame *frame, float4 at) {
+/* The current distance of the triangle of the previous result. */
+static inline float previous_bound(__global const double *corners, uint triangle,
+                                   const mesh_frame *frame, float4 at) {
     const triangle3 t = load_triangle(corners, triangle);
     float4 corner[3];
     for (int k = 0; k < 3; k++)
@@ -40,7 +40,7 @@ static inline float last_bound(__global const double *corners, uint triangle,
     return sqrt(triangle_sq(corner[0], corner[1], corner[2])) * NEAREST_SLACK + 2.0f * at.w;
 }
 
-static inline map_found found_of(const measured *m, const map_asking *asking) {
+static inline map_found found_of(const measured *m, const map_query *query) {
     map_found f;
     f.distance = INFINITY;
     f.vector[0] = f.vector[1] = f.vector[2] = 0.0f;
@@ -48,7 +48,7 @@ static inline map_found found_of(const measured *m, const map_asking *asking) {
     f.feature = 0;
     if (m->winner != ABUT_NONE) {
         vec3 way = v3_sub(m->closest.point, m->point);
-        way = asking->moved ? m3_apply(&asking->turn, way) : way;
+        way = query->moved ? m3_apply(&query->turn, way) : way;
         f.distance = (float)m->best;
         f.vector[0] = (float)way.x;
         f.vector[1] = (float)way.y;
@@ -62,30 +62,30 @@ __kernel void map_find(__global const bvh_node *nodes, __global const float4 *tr
                        __global const uint *tree_order, __global const double *corners,
                        mesh_frame frame, __global const vec3 *positions,
                        __global const uint *indices, __global const map_place *places,
-                       __global const uint *owner, __global const uint *texel, map_asking asking,
-                       __global const map_answer *answers, __global map_found *found) {
+                       __global const uint *owner, __global const uint *texel, map_query query,
+                       __global const map_result *results, __global map_found *found) {
     const uint i = (uint)get_global_id(0);
-    if (i >= asking.count)
+    if (i >= query.count)
         return;
-    const vec3 point = sample_there(&asking, positions, indices, places, owner, texel, i);
+    const vec3 point = sample_in_body(&query, positions, indices, places, owner, texel, i);
     const float4 at = to_frame(point, &frame);
-    const bool within = at.x >= asking.lo[0] && at.x <= asking.hi[0] && at.y >= asking.lo[1] &&
-                        at.y <= asking.hi[1] && at.z >= asking.lo[2] && at.z <= asking.hi[2];
-    double radius = asking.radius;
-    if (!asking.first && !(asking.has_sign && within))
-        radius = real_min(radius, (double)answers[i].distance * (1.0 + 0x1p-22) + 0x1p-140);
-    measuring_search to;
+    const bool within = at.x >= query.lo[0] && at.x <= query.hi[0] && at.y >= query.lo[1] &&
+                        at.y <= query.hi[1] && at.z >= query.lo[2] && at.z <= query.hi[2];
+    double radius = query.radius;
+    if (!query.first && !(query.has_sign && within))
+        radius = real_min(radius, (double)results[i].distance * (1.0 + 0x1p-22) + 0x1p-140);
+    measuring to;
     start_measure(&to.m, point, radius);
     if (radius < 0.0) {
         /* inside another body, and not inside this one */
     } else if (at.w < 0.0f) {
         walk_complete(&to.m, nodes, tree_order, corners, frame);
     } else {
-        float bound = fmin(asking.limit,
+        float bound = fmin(query.limit,
                            (float)real_min(radius * frame.scale, 4 * NEAREST_FAR) * NEAREST_SLACK);
         const uint last = found[i].triangle;
-        if (asking.warm && last < asking.triangle_count)
-            bound = fmin(bound, last_bound(corners, last, &frame, at));
+        if (query.warm && last < query.triangle_count)
+            bound = fmin(bound, previous_bound(corners, last, &frame, at));
         search_nearest(&to.s, at, bound, nodes, triangles);
         if (to.s.count == COMPLETE) {
             to.corners = corners;
@@ -100,15 +100,15 @@ __kernel void map_find(__global const bvh_node *nodes, __global const float4 *tr
                     measure_apart(&to.m, corners, tree_order[to.s.place[k]]);
         }
     }
-    found[i] = found_of(&to.m, &asking);
+    found[i] = found_of(&to.m, &query);
 }
 
-/* ---- other parts of the own surface ---- */
+/* ---- other components of the surface ---- */
 
-/* A search that does not look at triangles of one part. */
+/* A search that skips the triangles of one component. */
 typedef struct apart {
-    measuring_search to;
-    __global const uint *parts; /* of each place in the tree */
+    measuring to;
+    __global const uint *parts; /* for each position in the tree */
     uint part;
 } apart;
 
@@ -128,27 +128,27 @@ static void visit_and_measure_apart(apart *a, __global const float4 *triangles, 
 
 DEFINE_WALK(walk_measuring_apart, apart, &state->to.s, visit_and_measure_apart)
 
-/* As map_find(), for the tree of the surface itself. */
+/* Like map_find(), for the tree of the surface itself. */
 __kernel void map_find_apart(__global const bvh_node *nodes, __global const float4 *triangles,
                              __global const uint *tree_order, __global const double *corners,
                              mesh_frame frame, __global const vec3 *positions,
                              __global const uint *indices, __global const map_place *places,
                              __global const uint *owner, __global const uint *texel,
-                             map_asking asking, __global const uint *parts,
+                             map_query query, __global const uint *parts,
                              __global const uint *owner_parts, __global map_found *found) {
     const uint i = (uint)get_global_id(0);
-    if (i >= asking.count)
+    if (i >= query.count)
         return;
-    const vec3 point = sample_there(&asking, positions, indices, places, owner, texel, i);
+    const vec3 point = sample_in_body(&query, positions, indices, places, owner, texel, i);
     const float4 at = to_frame(point, &frame);
     apart a;
     a.parts = parts;
     a.part = owner_parts[owner[i]];
-    start_measure(&a.to.m, point, asking.radius);
-    float bound = asking.limit;
+    start_measure(&a.to.m, point, query.radius);
+    float bound = query.limit;
     const uint last = found[i].triangle;
-    if (asking.warm && last < asking.triangle_count)
-        bound = fmin(bound, last_bound(corners, last, &frame, at));
+    if (query.warm && last < query.triangle_count)
+        bound = fmin(bound, previous_bound(corners, last, &frame, at));
     a.to.s.at = at;
     a.to.s.count = 0;
     set_best(&a.to.s, bound);
@@ -165,28 +165,28 @@ __kernel void map_find_apart(__global const bvh_node *nodes, __global const floa
             if (a.to.s.distance_sq[k] <= a.to.s.reach_sq)
                 measure_apart(&a.to.m, corners, tree_order[a.to.s.place[k]]);
     }
-    found[i] = found_of(&a.to.m, &asking);
+    found[i] = found_of(&a.to.m, &query);
 }
 
 /* ---- sides ---- */
 
-/* Which samples have to be asked for their side of a surface without border. Balls around samples
- * that reach to the surface hold none of it: samples whose balls overlap are on one side. So in a
- * group the sample with the largest ball is asked, and those whose balls do not overlap with it;
- * side[i] is the question that answers for sample i, or ABUT_NONE. */
+/* Selects the samples whose side of a closed surface must be computed. The ball around a sample up
+ * to its closest point contains no surface, so samples with overlapping balls are on one side. In
+ * each group, the sample with the largest ball is selected, and those whose balls do not overlap
+ * it. side[i] is the index of the selected sample that decides for sample i, or ABUT_NONE. */
 __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void
 map_sides(__global const vec3 *positions, __global const uint *indices,
           __global const map_place *places, __global const uint *owner, __global const uint *texel,
-          map_asking asking, __global const map_found *found, __global uint *asked,
-          __global vec3 *questions, __global uint *side, __local float *size, __local uint *which,
-          __local vec3 *middle, __local uint *question) {
+          map_query query, __global const map_found *found, __global uint *selected_count,
+          __global vec3 *selected_points, __global uint *side, __local float *size,
+          __local uint *which, __local vec3 *middle, __local uint *selected) {
     const uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
-    float distance = i < asking.count ? found[i].distance : 0.0f;
+    float distance = i < query.count ? found[i].distance : 0.0f;
     if (!(distance > 0.0f && distance < INFINITY))
         distance = 0.0f;
     vec3 point = v3(0.0, 0.0, 0.0);
     if (distance > 0.0f)
-        point = sample_there(&asking, positions, indices, places, owner, texel, i);
+        point = sample_in_body(&query, positions, indices, places, owner, texel, i);
     size[item] = distance;
     which[item] = item;
     for (uint away = MAP_GROUP / 2; away > 0; away /= 2) {
@@ -199,65 +199,64 @@ map_sides(__global const vec3 *positions, __global const uint *indices,
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == which[0]) {
         middle[0] = point;
-        question[0] = distance > 0.0f ? atomic_inc(asked) : ABUT_NONE;
+        selected[0] = distance > 0.0f ? atomic_inc(selected_count) : ABUT_NONE;
         if (distance > 0.0f)
-            questions[question[0]] = point;
+            selected_points[selected[0]] = point;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint mine = question[0];
+    uint mine = selected[0];
     if (distance > 0.0f && item != which[0]) {
-        const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20) - asking.slack;
+        const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20) - query.slack;
         if (!(v3_length(v3_sub(point, middle[0])) < both)) {
-            mine = atomic_inc(asked);
-            questions[mine] = point;
+            mine = atomic_inc(selected_count);
+            selected_points[mine] = point;
         }
     }
-    if (i < asking.count)
+    if (i < query.count)
         side[i] = distance > 0.0f ? mine : ABUT_NONE;
 }
 
-/* Makes answers of what was found: the least distance wins, and of equals the lowest body. */
-__kernel void map_keep(__global const map_found *found, map_asking asking,
-                       __global const uint *side, __global const uchar *inside,
-                       __global map_answer *answers) {
+/* Stores results: the smallest distance, and of equal ones the lowest body. */
+__kernel void map_store(__global const map_found *found, map_query query, __global const uint *side,
+                        __global const uchar *inside, __global map_result *results) {
     const uint i = (uint)get_global_id(0);
-    if (i >= asking.count)
+    if (i >= query.count)
         return;
     const map_found f = found[i];
-    map_answer a;
+    map_result a;
     a.distance = INFINITY;
     a.vector[0] = a.vector[1] = a.vector[2] = 0.0f;
     a.other = a.triangle = ABUT_NONE;
     a.feature = 0;
-    if (!asking.first)
-        a = answers[i];
+    if (!query.first)
+        a = results[i];
     float distance = f.distance;
-    if (asking.has_sign && side[i] != ABUT_NONE && inside[side[i]])
+    if (query.has_sign && side[i] != ABUT_NONE && inside[side[i]])
         distance = -distance;
     if (f.triangle != ABUT_NONE &&
-        (distance < a.distance || (distance == a.distance && asking.other < a.other))) {
+        (distance < a.distance || (distance == a.distance && query.other < a.other))) {
         a.distance = distance;
         a.vector[0] = f.vector[0];
         a.vector[1] = f.vector[1];
         a.vector[2] = f.vector[2];
-        a.other = asking.other;
+        a.other = query.other;
         a.triangle = f.triangle;
         a.feature = f.feature;
     }
-    answers[i] = a;
+    results[i] = a;
 }
 
-/* A group for each triangle. */
+/* One work-group per triangle. */
 __kernel __attribute__((reqd_work_group_size(MAP_LANES, 1, 1))) void
 map_tallies(__global const vec3 *positions, __global const uint *indices,
             __global const map_place *places, __global const uint *owner,
-            __global const uint *first, double within, __global const map_answer *answers,
+            __global const uint *first, double within, __global const map_result *results,
             __global map_tally *tallies, __local map_tally *lanes) {
     const uint i = (uint)get_group_id(0), lane = (uint)get_local_id(0);
     map_tally t = map_tally_none();
     for (uint k = first[i] + lane; k < first[i + 1]; k += MAP_LANES)
-        if (answers[k].other != ABUT_NONE)
-            map_tally_sample(&t, answers[k].distance, k, within);
+        if (results[k].other != ABUT_NONE)
+            map_tally_sample(&t, results[k].distance, k, within);
     lanes[lane] = t;
     for (uint away = MAP_LANES / 2; away > 0; away /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -279,7 +278,7 @@ map_tallies(__global const vec3 *positions, __global const uint *indices,
     }
 }
 
-/* A group for each block of triangles. */
+/* One work-group per block of triangles. */
 __kernel __attribute__((reqd_work_group_size(MAP_LANES, 1, 1))) void
 map_blocks(__global const map_tally *tallies, __global const uint *first, uint triangle_count,
            __global map_block *blocks, __local map_block *lanes) {
@@ -303,10 +302,10 @@ map_blocks(__global const map_tally *tallies, __global const uint *first, uint t
         blocks[block] = b;
 }
 
-/* The answers of the sample that is nearest of all, and of the one that is farthest: two behind the
- * blocks. One item each, since blocks are few. */
+/* The results of the nearest and the farthest sample: two, stored behind the blocks. One work-item
+ * each, since there are few blocks. */
 __kernel void map_extremes(__global map_block *blocks, uint block_count,
-                           __global const map_answer *answers) {
+                           __global const map_result *results) {
     const uint item = (uint)get_global_id(0);
     uint best = ABUT_NONE;
     float value = INFINITY;
@@ -319,5 +318,5 @@ __kernel void map_extremes(__global map_block *blocks, uint block_count,
         }
     }
     if (best != ABUT_NONE && item < 2)
-        ((__global map_answer *)(blocks + block_count))[item] = answers[best];
+        ((__global map_result *)(blocks + block_count))[item] = results[best];
 }

@@ -1,10 +1,10 @@
-/* Where samples are, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is 64.
+/* Positions of samples, for C and OpenCL C. On a device ABUTI_REAL_BITS is 64.
  *
- * A place in the atlas is a triangle between two rows of texels: its base on one of them, its apex
- * on the other. Numbers along x are in steps of 2^-MAP_SHIFT of a texel, rows are whole, so that
- * which texels belong to it is a matter of whole numbers: a texel belongs to the place if its
- * middle is not left of the left side and left of the right side. Neighbours share a side, and so
- * no texel belongs to two.
+ * A place in the atlas is a triangle between two rows of texels, with its base on one row and its
+ * apex on the other. x coordinates are integers in units of 2^-MAP_SHIFT texels, and rows are
+ * whole, so integer arithmetic decides which texels belong to it. A texel belongs to the place if
+ * its centre is not left of the left side and is left of the right side. Neighbouring places share
+ * a side, so no texel belongs to two.
  */
 #ifndef ABUTI_MAP_SHARED_H
 #define ABUTI_MAP_SHARED_H
@@ -20,32 +20,32 @@ typedef int64_t int64;
 #define MAP_SHIFT 8
 #define MAP_TEXEL (1 << MAP_SHIFT)
 
-/* Going round counter-clockwise, the base is followed by the apex; `corner` is the corner of the
- * triangle at which the base begins: the left end, or the right end where it hangs down. */
+/* In counter-clockwise order, the base is followed by the apex. `corner` is the corner of the
+ * triangle at which the base begins: the left end, or the right end if the place points down. */
 typedef struct map_place {
-    int left, width, apex;  /* of the base, and where the apex is */
-    word32 row, height;     /* whole texels */
-    word32 corner;          /* 0 to 2 */
-    word32 down;            /* 1: the base is on the last row, y = row + height, the apex on row */
-    float shear;            /* texels along x for one along y, and */
-    float reach_x, reach_y; /* how near samples are with it, in texels: see atlas.c */
+    int left, width, apex; /* begin and length of the base, and x of the apex */
+    word32 row, height;    /* whole texels */
+    word32 corner;         /* 0 to 2 */
+    word32 down;           /* 1: the base is on the last row, y = row + height, the apex on `row` */
+    float shear;           /* texels along x per texel along y */
+    float reach_x, reach_y; /* in texels, with this shear: see atlas.c */
 } map_place;
 
 /* The texels of row `row + j`: from *begin up to but not including *end. */
 static inline void map_row(const map_place *place, word32 j, word32 *begin, word32 *end) {
-    /* x of a side at the middle of the row, times 2 height: bottom x 2 h + way x (2 j + 1) */
+    /* x of a side at the centre of the row, times 2 height: base x 2 h + difference x (2 j + 1) */
     const int64 h2 = 2 * (int64)place->height, up = 2 * (int64)j + 1;
     const int64 from_base = place->down ? h2 - up : up;
     const int64 left = place->left * h2 + (place->apex - place->left) * from_base;
     const int64 end_of_base = (int64)place->left + place->width;
     const int64 right = end_of_base * h2 + (place->apex - end_of_base) * from_base;
-    /* the first middle, x TEXEL + TEXEL / 2, that is not below it */
+    /* the first centre, x TEXEL + TEXEL / 2, that is not below it */
     const int64 half_texel = MAP_TEXEL / 2 * h2, texel = MAP_TEXEL * h2;
     *begin = (word32)((left - half_texel + texel - 1) / texel);
     *end = (word32)((right - half_texel + texel - 1) / texel);
 }
 
-/* Barycentric coordinates of the middle of a texel, in the order of the triangle's corners. */
+/* Barycentric coordinates of the centre of a texel, in the order of the triangle's corners. */
 static inline void map_weights(const map_place *place, word32 x, word32 y, double weight[3]) {
     const double per_row = 1.0 / (double)place->height, per_step = 1.0 / (double)place->width;
     const double up = ((double)y + 0.5 - (double)place->row) * per_row;
@@ -59,16 +59,16 @@ static inline void map_weights(const map_place *place, word32 x, word32 y, doubl
     weight[(place->corner + 2) % 3] = apex;
 }
 
-/* As abut_map_texel. */
-typedef struct map_answer {
+/* The layout of abut_map_texel. */
+typedef struct map_result {
     float distance;
     float vector[3];
     word32 other, triangle, feature;
-} map_answer;
+} map_result;
 
-/* What the samples of a triangle say; `least` and `greatest` are samples. Sums are kept by lanes:
- * lane k has samples k, k + MAP_LANES, ... Then the upper half of the lanes is added to the lower
- * one, until one is left. */
+/* Sums over the samples of a triangle; `least` and `greatest` are samples. Sums are computed in
+ * lanes: lane k has samples k, k + MAP_LANES, ... Then the upper half of the lanes is added to the
+ * lower half until one lane remains. This fixes the order of additions. */
 #define MAP_LANES 32
 typedef struct map_tally {
     double area, reach; /* of the triangle */
@@ -114,11 +114,11 @@ static inline void map_tally_add(map_tally *t, const map_tally *more) {
     }
 }
 
-/* What the triangles of a block say together: MAP_BLOCK of them, by lanes as above. */
+/* Sums over the triangles of a block: MAP_BLOCK of them, in lanes as above. */
 #define MAP_BLOCK 256
 typedef struct map_block {
     double area, found_area, within_area, inside_area;
-    double sum, squares;                /* times area */
+    double sum, squares;                /* weighted by area */
     double least_reach, greatest_reach; /* bounds over whole triangles */
     float lo, hi;
     word32 found, within, inside;
@@ -153,7 +153,7 @@ static inline void map_block_add(map_block *b, const map_block *more) {
     }
 }
 
-/* A triangle of so many samples. */
+/* Adds a triangle with `samples` samples. */
 static inline void map_block_triangle(map_block *b, const map_tally *t, word32 samples) {
     const double share = t->area / samples;
     const map_block one = {t->area,
@@ -176,12 +176,12 @@ static inline void map_block_triangle(map_block *b, const map_tally *t, word32 s
 }
 
 /* The derivatives of the affine map of a place, whose triangle has these corners: along the base,
- * and along y less `shear` texels along the base. */
+ * and along y minus `shear` texels along the base. */
 static inline void map_derivatives(const map_place *place, const vec3 corner[3], vec3 *x, vec3 *y) {
     const word32 c = place->corner;
     const vec3 from = corner[c];
     const vec3 base = v3_sub(corner[(c + 1) % 3], from), side = v3_sub(corner[(c + 2) % 3], from);
-    /* Where the place hangs down both axes turn round, which changes no length. */
+    /* If the place points down, both axes are reversed, which changes no length. */
     const int begin = place->down ? place->left + place->width : place->left;
     const double width = (double)place->width / MAP_TEXEL;
     const double lean =
@@ -190,7 +190,8 @@ static inline void map_derivatives(const map_place *place, const vec3 corner[3],
     *y = v3_along(v3_scale(v3_along(side, -lean, base), 1.0 / place->height), -place->shear, *x);
 }
 
-/* No point of the triangle is farther from the nearest of its samples; see atlas.c. */
+/* An upper bound of the distance from any point of the triangle to the nearest of its samples; see
+ * atlas.c. */
 static inline double map_reach(const map_place *place, const vec3 corner[3]) {
     vec3 x, y;
     map_derivatives(place, corner, &x, &y);
@@ -202,7 +203,8 @@ static inline double map_area(const vec3 corner[3]) {
     return 0.5 * v3_length(v3_cross(v3_sub(corner[1], corner[0]), v3_sub(corner[2], corner[0])));
 }
 
-/* The point with these coordinates: sums from the first corner on, relative to the origin. */
+/* The point with these barycentric coordinates, relative to the origin. The order of additions is
+ * fixed. */
 static inline vec3 map_point(const vec3 *a, const vec3 *b, const vec3 *c, const double weight[3]) {
     vec3 ab = v3_along(v3_scale(*a, weight[0]), weight[1], *b);
     return v3_along(ab, weight[2], *c);

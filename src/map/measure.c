@@ -1,15 +1,16 @@
-/* What the answers of a query say on the whole. Sums of triangles are added in a fixed order, so
- * that they depend neither on threads nor on a device. */
+/* Statistics of the results of a query. Sums over triangles are added in a fixed order, so that
+ * they depend neither on threads nor on the device. */
 #include "map/map.h"
 
 #include <string.h>
 
 enum { KEY_BITS = 16, KEYS = 1 << KEY_BITS };
 
-/* ---- one value ---- */
+/* ---- value at a point ---- */
 
-/* The least distance in space from a point of a triangle to its samples: those in the rows around
- * it, as far as the reach goes; `all` of them where none is, as at the corners of slivers. */
+/* The sample nearest to a point of a triangle, in space: among the rows around it within the reach,
+ * or among all rows with `all`, if none is there, as at the corners of slivers. Sets *way to the
+ * distance. */
 static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const double weight[3],
                                vec3 point, bool all, double *way) {
     const map_place *place = &map->atlas.places[triangle];
@@ -42,14 +43,14 @@ static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const dou
 
 abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle, const double barycentric[3],
                               abut_map_value *value) {
-    abut_status status = abuti_map_check_here(__func__, map);
+    abut_status status = abuti_map_check_on_host(__func__, map);
     if (status)
         return status;
     if (!barycentric || !value)
         return abuti_null(__func__, value ? "barycentric" : "value");
     if (triangle >= map->mesh->triangle_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no triangle %u; the mesh has %u",
-                          __func__, triangle, map->mesh->triangle_count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: triangle is %u; it must be below %u", __func__,
+                          triangle, map->mesh->triangle_count);
     double sum = 0;
     for (int k = 0; k < 3; k++) {
         if (!(barycentric[k] >= 0 && barycentric[k] <= 1))
@@ -67,8 +68,8 @@ abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle, const doub
     uint32_t sample = nearest_sample(map, triangle, barycentric, point, false, &way);
     if (sample == ABUT_NONE)
         sample = nearest_sample(map, triangle, barycentric, point, true, &way);
-    const abut_map_texel *answer = &map->answers[sample];
-    /* Beyond the limit nothing is known below. */
+    const abut_map_texel *answer = &map->results[sample];
+    /* Beyond the limit only a lower bound is known. */
     const double d = answer->distance, error = way + abuti_map_rounding(map, d);
     vec3 to = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
     *value = (abut_map_value){.lower = d - error,
@@ -80,12 +81,12 @@ abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle, const doub
         value->vector = v3(0, 0, 0);
         value->lower = map->limit - way - abuti_map_rounding(map, 0);
     } else if (d > 0) {
-        /* No farther than the point that is closest to the sample, which is the vector of the
-         * sample away, rounded to floats. That may be far longer than the one from here. */
+        /* At most the distance to the closest point of the sample, which is the sample plus its
+         * vector, rounded to floats. The vector may be far longer than the distance from here. */
         value->upper =
             fmin(value->upper, v3_length(value->vector) + 2 * abuti_map_rounding(map, d));
     }
-    if (map->question == MAP_THICKNESS) { /* which may jump */
+    if (map->last_query == MAP_THICKNESS) { /* thickness may be discontinuous */
         value->lower = 0;
         value->upper = HUGE_VAL;
     }
@@ -95,8 +96,8 @@ abut_status abut_map_evaluate(const abut_map *map, uint32_t triangle, const doub
 
 /* ---- sums ---- */
 
-static void witness_of(const abut_map *map, uint32_t sample, abut_map_texel answer,
-                       abut_map_witness *w) {
+static void make_witness(const abut_map *map, uint32_t sample, abut_map_texel answer,
+                         abut_map_witness *w) {
     memset(w, 0, sizeof *w);
     w->other = w->triangle = w->other_triangle = ABUT_NONE;
     w->distance = HUGE_VAL;
@@ -115,36 +116,37 @@ static void witness_of(const abut_map *map, uint32_t sample, abut_map_texel answ
 
 /* ---- quantiles ---- */
 
-/* A whole number that grows with a float. */
-static uint32_t key_of(float x) {
+/* An integer that sorts like a float. */
+static uint32_t sortable_key(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-static float value_of(uint32_t key) {
+static float value_of_key(uint32_t key) {
     uint32_t bits = key >> 31 ? key & 0x7fffffffu : ~key;
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-/* Area by one half of the keys: the upper one, or the lower one of those with a given upper. */
-static void sum_keys(const abut_map *map, bool lower, uint32_t upper, double *areas) {
+/* Sums the area by one half of the keys: the upper half, or the lower half of those with a given
+ * upper half. */
+static void sum_area_by_key(const abut_map *map, bool lower, uint32_t upper, double *areas) {
     memset(areas, 0, KEYS * sizeof *areas);
     for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
         const double share = abuti_map_share(map, map->ranked[i]);
         for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
-            uint32_t key = key_of(map->answers[k].distance);
-            if (map->answers[k].other == ABUT_NONE || (lower && key >> KEY_BITS != upper))
+            uint32_t key = sortable_key(map->results[k].distance);
+            if (map->results[k].other == ABUT_NONE || (lower && key >> KEY_BITS != upper))
                 continue;
             areas[lower ? key & (KEYS - 1) : key >> KEY_BITS] += share;
         }
     }
 }
 
-/* The key in which `area` is reached; takes off what is below. */
-static uint32_t key_at(const double *areas, double *area) {
+/* The key at which the sum reaches `area`. Subtracts the sum below it from *area. */
+static uint32_t find_key_at_area(const double *areas, double *area) {
     uint32_t last = 0;
     for (uint32_t key = 0; key < KEYS; key++) {
         if (!(areas[key] > 0))
@@ -165,31 +167,34 @@ static abut_status find_quantiles(const abut_map *map, const abut_map_measure_op
         return ABUT_ERROR_MEMORY;
     double *lower = areas + KEYS;
     uint32_t known = ABUT_NONE;
-    sum_keys(map, false, 0, areas);
+    sum_area_by_key(map, false, 0, areas);
     for (uint32_t q = 0; q < options->quantile_count; q++) {
         double left = options->quantiles[q] * area;
         if (!(area > 0)) {
             values[q] = HUGE_VAL;
             continue;
         }
-        uint32_t upper = key_at(areas, &left);
+        uint32_t upper = find_key_at_area(areas, &left);
         if (upper != known)
-            sum_keys(map, true, upper, lower);
+            sum_area_by_key(map, true, upper, lower);
         known = upper;
-        values[q] = value_of(upper << KEY_BITS | key_at(lower, &left));
+        values[q] = value_of_key(upper << KEY_BITS | find_key_at_area(lower, &left));
     }
     abuti_release(map->context, areas);
     return ABUT_OK;
 }
 
-/* ---- exact ---- */
+/* ---- exact minimum ---- */
 
-/* The least distance of all bodies by triangles, from the least sample on. How deep bodies overlap
- * is known from samples only: then the error stays that of samples. */
+/* The exact smallest distance of all bodies, from their triangles, starting with the smallest
+ * sample. The penetration depth is only known from samples: if bodies overlap, the error is that of
+ * samples. */
 static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
     static const char function[] = "abut_map_measure";
-    if (map->question != MAP_OTHERS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: exact measures are those of other bodies",
+    if (map->last_query != MAP_OTHERS)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->exact needs distances to other bodies; call "
+                          "abut_map_compute_distance() first",
                           function);
     abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
     abut_status checked = abuti_map_check_others(function, map);
@@ -229,7 +234,7 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
         m->min.feature = s.feature_b;
         m->min.other_point = s.point_b;
     }
-    /* Surfaces that touch may be anywhere inside each other. */
+    /* Surfaces that touch may penetrate each other anywhere. */
     m->min_error = map->has_sign && !(m->min.distance > 0) ? real_max(-lower, 0) : 0;
     return ABUT_OK;
 }
@@ -237,20 +242,22 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
 static abut_status check_options(const char *function, const abut_map_measure_options *options,
                                  const double *values) {
     if (!(options->within >= 0) && !(options->within < 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: within is not a number", function);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->within is NaN; it must be a number",
+                          function);
     if (options->quantile_count && (!options->quantiles || !values))
         return abuti_null(function, values ? "quantiles" : "values");
     for (uint32_t q = 0; q < options->quantile_count; q++)
         if (!(options->quantiles[q] >= 0 && options->quantiles[q] <= 1))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: quantile %u is %g; it must be from 0 to 1",
-                              function, q, options->quantiles[q]);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: options->quantiles[%u] is %g; it must be from 0 to 1", function,
+                              q, options->quantiles[q]);
     return ABUT_OK;
 }
 
 abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options *options,
                              double *values, abut_map_measures *measures) {
     abut_map_measure_options ours = abut_map_measure_options_default();
-    abut_status status = abuti_map_check(__func__, map);
+    abut_status status = abuti_map_check_results(__func__, map);
     if (!status && !measures)
         return abuti_null(__func__, "measures");
     status = status ? status
@@ -261,8 +268,8 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     map_block *blocks = abuti_allocate(map->context, map_block_count(map), sizeof *blocks);
     if (!blocks)
         return ABUT_ERROR_MEMORY;
-    const map_backend *there = map->answers_here ? &abuti_map_on_cpu : map->backend;
-    abut_map_texel extremes[2] = {map_nothing(), map_nothing()};
+    const map_backend *there = map->results_on_host ? &abuti_map_on_cpu : map->backend;
+    abut_map_texel extremes[2] = {map_no_result(), map_no_result()};
     status = there->tally(map, ours.within, blocks, extremes);
     map_block all = map_block_none();
     for (size_t i = 0; i < map_block_count(map) && !status; i++)
@@ -278,15 +285,15 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
                            .found_area = all.found_area,
                            .within_area = all.within_area,
                            .inside_area = all.inside_area};
-    witness_of(map, all.least, extremes[0], &m.min);
-    witness_of(map, all.greatest, extremes[1], &m.max);
+    make_witness(map, all.least, extremes[0], &m.min);
+    make_witness(map, all.greatest, extremes[1], &m.max);
     if (all.found) {
         const double weight = all.found_area > 0 ? all.found_area : 1;
         const double rounding =
             abuti_map_rounding(map, fmax(fabs(m.min.distance), fabs(m.max.distance)));
         m.min_error = m.min.distance - all.least_reach + rounding;
         m.max_error = all.greatest_reach - m.max.distance + rounding;
-        if (map->question == MAP_THICKNESS)
+        if (map->last_query == MAP_THICKNESS)
             m.min_error = m.max_error = HUGE_VAL;
         m.mean = all.sum / weight;
         m.rms = sqrt(all.squares / weight);
@@ -297,7 +304,7 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
         abuti_context_leave(before);
     }
     if (!status && ours.quantile_count)
-        status = abuti_map_check_here(__func__, map);
+        status = abuti_map_check_on_host(__func__, map);
     if (!status && ours.quantile_count)
         status = find_quantiles(map, &ours, all.found_area, values);
     if (!status)
@@ -305,26 +312,27 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     return status;
 }
 
-/* ---- histogram, lists ---- */
+/* ---- histogram, texels below a distance ---- */
 
 abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32_t count,
                                double *areas) {
-    abut_status status = abuti_map_check_here(__func__, map);
+    abut_status status = abuti_map_check_on_host(__func__, map);
     if (status)
         return status;
     if (!count || !(lo < hi && hi - lo < HUGE_VAL))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %u bins from %g to %g; there must be one at least, and hi above lo",
-                          __func__, count, lo, hi);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: count is %u, lo is %g and hi is %g; count must be at least 1, and hi above lo",
+            __func__, count, lo, hi);
     if (!areas)
         return abuti_null(__func__, "areas");
     memset(areas, 0, count * sizeof *areas);
     for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
         const double share = abuti_map_share(map, map->ranked[i]);
         for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
-            if (map->answers[k].other == ABUT_NONE)
+            if (map->results[k].other == ABUT_NONE)
                 continue;
-            double bin = (map->answers[k].distance - lo) / (hi - lo) * count;
+            double bin = (map->results[k].distance - lo) / (hi - lo) * count;
             areas[bin >= count ? count - 1 : bin > 0 ? (uint32_t)bin : 0] += share;
         }
     }
@@ -333,20 +341,21 @@ abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32
 
 abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t capacity,
                                 uint32_t *texels, uint64_t *count) {
-    abut_status status = abuti_map_check_here(__func__, map);
+    abut_status status = abuti_map_check_on_host(__func__, map);
     if (status)
         return status;
     if (!count || (capacity && !texels))
         return abuti_null(__func__, count ? "texels" : "count");
     if (isnan(distance))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: distance is not a number", __func__);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: distance is NaN; it must be a number",
+                          __func__);
     const size_t all = (size_t)map->atlas.resolution * map->atlas.resolution;
     for (int pass = 0; pass < 2; pass++) {
         uint64_t found = 0;
         for (size_t i = 0; i < all; i++) {
             const uint32_t sample = map->sample[i];
-            if (sample == ABUT_NONE || map->answers[sample].other == ABUT_NONE ||
-                !(map->answers[sample].distance <= distance))
+            if (sample == ABUT_NONE || map->results[sample].other == ABUT_NONE ||
+                !(map->results[sample].distance <= distance))
                 continue;
             if (pass)
                 texels[found] = (uint32_t)i;
@@ -354,7 +363,7 @@ abut_status abut_map_find_below(const abut_map *map, double distance, uint64_t c
         }
         *count = found;
         if (found > capacity)
-            return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; there are %llu texels",
+            return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; it must be at least %llu",
                               __func__, (unsigned long long)capacity, (unsigned long long)found);
     }
     return ABUT_OK;

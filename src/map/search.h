@@ -1,7 +1,7 @@
-/* What searches for points of the own surface share: for self.c and thickness.c.
+/* BVH traversal for points of the own surface, shared by self_distance.c and thickness.c.
  *
- * Both go depth first through the hierarchy, nearest child first. Boxes are measured in floats,
- * four at once, rounded outwards; triangles by triangle_closest_point().
+ * Both traverse depth first, nearest child first. Distances to boxes are computed in floats, four
+ * at once, rounded down; distances to triangles by triangle_closest_point().
  */
 #ifndef ABUTI_MAP_SEARCH_H
 #define ABUTI_MAP_SEARCH_H
@@ -13,10 +13,10 @@
 
 #include <float.h>
 
-/* What has been found. */
+/* The result of a search. */
 typedef struct map_found {
     closest_on_triangle closest;
-    uint32_t triangle; /* ABUT_NONE = nothing, at infinity */
+    uint32_t triangle; /* ABUT_NONE = nothing found, distance infinite */
 } map_found;
 
 static inline map_found map_found_nothing(void) {
@@ -27,7 +27,7 @@ static inline map_found map_found_nothing(void) {
 
 static inline abut_map_texel map_found_texel(const map_found *found, vec3 from) {
     if (found->triangle == ABUT_NONE)
-        return map_nothing();
+        return map_no_result();
     vec3 way = v3_sub(found->closest.point, from);
     return (abut_map_texel){(float)found->closest.distance,
                             {(float)way.x, (float)way.y, (float)way.z},
@@ -36,7 +36,7 @@ static inline abut_map_texel map_found_texel(const map_found *found, vec3 from) 
                             (uint32_t)found->closest.feature};
 }
 
-/* A point in the frame of the hierarchy, rounded down and up. */
+/* A point in the scaled frame of the BVH, rounded down and up. */
 typedef struct map_interval {
     float lo[3], hi[3];
 } map_interval;
@@ -52,8 +52,8 @@ static inline map_interval map_interval_of(const abut_bvh *bvh, vec3 point) {
     return p;
 }
 
-/* The square of a distance in the frame, with more than the roundings of squares in floats and of
- * the distance in doubles. */
+/* The square of a distance in the scaled frame, enlarged by more than the rounding errors of
+ * squares in floats and of the distance in doubles. */
 static inline float map_reach_sq(const abut_bvh *bvh, double distance) {
     float reach = bvh_float_above(real_min(distance * bvh->scale, 0x1p40));
     return reach * reach * (1 + 0x1p-18f) + FLT_MIN;

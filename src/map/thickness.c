@@ -1,45 +1,47 @@
-/* How thick the wall behind every sample is.
+/* Wall thickness at every sample.
  *
- * RAY: from the sample straight in, against the normal of its triangle, to the first triangle that
- * is passed from behind: that is where the ray leaves the solid. It starts START of the size below
- * the surface, so that another solid that rests on this one is not in its way.
+ * RAY: the ray from the sample against the normal of its triangle, up to the first triangle that it
+ * hits from behind, where it leaves the solid. It starts RAY_START times the size below the
+ * surface, so that another solid that touches this one is not hit.
  *
  * BALL: a ball of radius r inside that touches the surface at the sample p has its centre at p + r
- * m, where m is the direction inwards. A point q is in it if |q - p|^2 < 2 r m.(q - p). So the
- * largest ball that has no point of a set in it has r = min over q of |q - p|^2 / 2 m.(q - p), of
- * those with m.(q - p) > 0. It is found by shrinking (Ma, Bae and Choi 2012, "3D medial axis point
+ * m, where m is the inward direction. A point q is in it if |q - p|^2 < 2 r m.(q - p). So the
+ * largest ball without a point of a set has r = min over q of |q - p|^2 / 2 m.(q - p), over those
+ * with m.(q - p) > 0. It is found by shrinking (Ma, Bae and Choi 2012, "3D medial axis point
  * approximation using nearest neighbors and the normal field"): a point in the ball gives the next
- * r. Balls that touch at p are in each other, so what is outside one is outside all that follow:
- * one pass through the hierarchy is enough, in which triangles are asked for their point nearest
- * to the centre until they are out of the ball. Every r is that of a point of the set, hence never
- * less than the answer; in the end nothing is deeper in the ball than DEEP of r.
+ * r. Balls that touch at p are nested, so a point outside one is outside all following ones. Hence
+ * one BVH traversal is enough. A triangle is queried for its point nearest to the centre until it
+ * is outside the ball. Every r belongs to a point of the set, so it is never below the result. At
+ * the end no point is deeper in the ball than BALL_TOLERANCE times r.
  *
- * The set is that of triangles that face another way than the sample's, by FACING at least. On
- * facets of a curved wall, without that, the ball would be stopped by the next facet: at a distance
- * s from an edge where the surface turns by a, it could have no more than s / tan(a / 2). With it,
- * what is seen at less than half that angle above the surface does not count.
+ * The set consists of the triangles whose normals differ from that of the sample by at least the
+ * angle of FACING_COSINE. Otherwise, on the facets of a curved wall, the next facet would stop the
+ * ball: at a distance s from an edge where the surface turns by a, its radius would be at most s /
+ * tan(a / 2). With this set, points seen at less than half that angle above the surface do not
+ * count.
  *
- * At the middle of a round solid all of it is nearly as near, so that boxes leave nothing out.
- * There it is planes that do: a triangle whose plane passes the ball by is not measured.
+ * At the centre of a round solid the whole surface is nearly equally near, so boxes prune nothing.
+ * There, planes do: a triangle whose plane does not intersect the ball is not measured.
  */
 #include "map/search.h"
 #include "ray/ray.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum { TRIANGLES_A_TASK = 16, TASKS_A_REPORT = 512, SHRINKS = 64 };
-#define START 1e-9
-#define FACING 0.70710678f /* cosine of 45 degrees */
-#define DEEP 0x1p-20
-/* More than what coordinates are wrong by: of the largest. */
-#define ROUNDING 0x1p-46
-/* More than what a plane of floats is wrong by: of the size. */
+enum { TRIANGLES_PER_TASK = 16, TASKS_PER_REPORT = 512, SHRINK_STEPS_MAX = 64 };
+#define RAY_START 1e-9
+#define FACING_COSINE 0.70710678f /* cosine of 45 degrees */
+#define BALL_TOLERANCE 0x1p-20
+/* Upper bound of the error of coordinates, relative to the largest one. */
+#define COORDINATE_ROUNDING 0x1p-46
+/* Upper bound of the error of a plane in floats, relative to the size. */
 #define PLANE_ROUNDING 0x1p-18f
 
 static const char stage[] = "map";
 
-/* The planes of the triangles of a leaf: normals, and heights above the origin of the mesh; without
- * area they are infinitely high. */
+/* The planes of the triangles of a leaf: normals, and heights above the origin of the mesh.
+ * Triangles without area have infinite height. */
 typedef struct leaf_planes {
     float normal[3][BVH_WIDTH], height[BVH_WIDTH];
 } leaf_planes;
@@ -53,16 +55,16 @@ typedef struct thickness {
     size_t begin;
 } thickness;
 
-/* The ball inside at a sample, as it shrinks. */
+/* The inner ball of a sample while it shrinks. */
 typedef struct ball {
     const thickness *t;
     vec3 point, inwards;
     float facing[3]; /* normal of the sample */
     double r;
-    double within; /* what is farther from the centre is not in it */
+    double within; /* points farther from the centre are outside */
     vec3 centre;
-    float from_origin[3]; /* the centre, from that of the mesh */
-    float near_plane;     /* planes that are farther from it are not in the ball */
+    float from_origin[3]; /* centre relative to the origin of the mesh */
+    float near_plane;     /* planes farther from the centre do not intersect the ball */
     map_interval at;      /* of the centre */
     float reach_sq;
     map_found touched;
@@ -91,8 +93,8 @@ static void planes_task(void *data, size_t chunk, size_t begin, size_t end) {
         }
 }
 
-/* Straight in; the distance is the way. */
-static map_found shoot(const thickness *t, vec3 point, vec3 inwards) {
+/* Casts the ray; the distance is its length. */
+static map_found cast_inwards(const thickness *t, vec3 point, vec3 inwards) {
     const abut_ray ray = {v3_along(point, t->start, inwards), inwards};
     abut_ray_hit hit = abuti_ray_find_exit(t->bvh, &ray, t->limit);
     map_found found = map_found_nothing();
@@ -111,7 +113,7 @@ static void set_radius(ball *b, double r) {
     const thickness *t = b->t;
     const abut_bvh *bvh = t->bvh;
     b->r = r;
-    b->within = r * (1 - DEEP) - t->rounding;
+    b->within = r * (1 - BALL_TOLERANCE) - t->rounding;
     b->centre = v3_along(b->point, r, b->inwards);
     vec3 c = v3_sub(b->centre, bvh->mesh->origin);
     b->from_origin[0] = (float)c.x;
@@ -122,8 +124,9 @@ static void set_radius(ball *b, double r) {
     b->reach_sq = b->within > 0 ? map_reach_sq(bvh, b->within) : 0;
 }
 
-/* Bits of the triangles of a leaf that face another way, and whose planes may be in the ball. */
-static unsigned may_stop(const ball *b, uint32_t leaf) {
+/* Bits of the triangles of a leaf that face another way, and whose planes may intersect the ball.
+ */
+static unsigned stopping_candidates(const ball *b, uint32_t leaf) {
     const leaf_planes *planes = &b->t->planes[leaf];
     f4 facing = f4_all(0), height = f4_load(planes->height), zero = f4_all(0);
     for (int axis = 0; axis < 3; axis++) {
@@ -133,13 +136,13 @@ static unsigned may_stop(const ball *b, uint32_t leaf) {
     }
     f4 away = f4_max(height, f4_sub(zero, height));
     return m4_bits(
-        m4_and(f4_less(facing, f4_all(FACING)), f4_less_equal(away, f4_all(b->near_plane))));
+        m4_and(f4_less(facing, f4_all(FACING_COSINE)), f4_less_equal(away, f4_all(b->near_plane))));
 }
 
-/* Shrinks the ball until a triangle is out of it. */
-static void shrink_by(ball *b, uint32_t triangle) {
+/* Shrinks the ball until a triangle is outside it. */
+static void shrink_by_triangle(ball *b, uint32_t triangle) {
     const abut_triangle t = bvh_triangle(b->t->map->mesh, triangle);
-    for (int i = 0; i < SHRINKS; i++) {
+    for (int i = 0; i < SHRINK_STEPS_MAX; i++) {
         closest_on_triangle closest = triangle_closest_point(t, b->centre);
         if (!(closest.distance < b->within))
             return;
@@ -148,26 +151,27 @@ static void shrink_by(ball *b, uint32_t triangle) {
         if (v3_length(way) <= b->t->rounding)
             r = 0;
         else if (!(depth > 0 && r < b->r))
-            return; /* by rounding only */
+            return; /* the rest is rounding error */
         b->touched.closest = closest;
         b->touched.triangle = triangle;
         set_radius(b, r);
     }
 }
 
-static void shrink_by_all(ball *b) {
+static void shrink_by_traversal(ball *b) {
     const abut_bvh *bvh = b->t->bvh;
     keyed stack[BVH_STACK + BVH_WIDTH];
     uint32_t used = 0, child = 0;
     for (;;) {
         if (child & BVH_LEAF) {
             const uint32_t leaf = child & ~BVH_LEAF;
-            for (unsigned may = may_stop(b, leaf); may; may &= may - 1)
-                shrink_by(b, bvh->order[leaf * BVH_WIDTH + (uint32_t)__builtin_ctz(may)]);
+            for (unsigned may = stopping_candidates(b, leaf); may; may &= may - 1)
+                shrink_by_triangle(b, bvh->order[leaf * BVH_WIDTH + (uint32_t)__builtin_ctz(may)]);
         } else {
             const bvh_node *node = &bvh->nodes[child];
             f4 distance_sq = map_boxes(&b->at, node);
             m4 near = f4_less_equal(distance_sq, f4_all(b->reach_sq));
+            assert(used <= BVH_STACK);
             used += f4_sort(distance_sq, near, node->child, stack + used);
         }
         if (!used)
@@ -176,75 +180,76 @@ static void shrink_by_all(ball *b) {
     }
 }
 
-/* The largest ball; the distance is its diameter. What stopped the last one may well stop this. */
+/* The largest ball; the distance is its diameter. Starts with the triangle that stopped the
+ * previous ball. */
 static map_found largest_ball(const thickness *t, vec3 point, vec3 inwards, uint32_t *last) {
     ball b = {.t = t, .point = point, .inwards = inwards};
     for (int axis = 0; axis < 3; axis++)
         b.facing[axis] = (float)-v3_get(inwards, axis);
-    b.touched = shoot(t, point, inwards);
+    b.touched = cast_inwards(t, point, inwards);
     set_radius(&b, 0.5 * real_min(b.touched.closest.distance, real_min(t->limit, 2 * t->size)));
     if (*last != ABUT_NONE)
-        shrink_by(&b, *last);
-    shrink_by_all(&b);
+        shrink_by_triangle(&b, *last);
+    shrink_by_traversal(&b);
     *last = b.touched.triangle;
     b.touched.closest.distance = 2 * b.r;
     return b.touched;
 }
 
-/* ---- all ---- */
+/* ---- entry point ---- */
 
-/* `last` is the triangle that stopped the last ball. */
-static void answer_triangle(const thickness *t, uint32_t rank, uint32_t *last) {
+/* `last` is the triangle that stopped the previous ball. */
+static void compute_triangle(const thickness *t, uint32_t rank, uint32_t *last) {
     abut_map *map = t->map;
     const vec3 normal = normal_of(map->mesh, map->ranked[rank]), inwards = v3_scale(normal, -1);
     const bool is_flat = v3_max_abs(normal) > 0;
-    if (*last != ABUT_NONE && !(v3_dot(normal_of(map->mesh, *last), normal) < FACING))
+    if (*last != ABUT_NONE && !(v3_dot(normal_of(map->mesh, *last), normal) < FACING_COSINE))
         *last = ABUT_NONE;
     for (uint32_t i = map->first[rank]; i < map->first[rank + 1]; i++) {
         map_found found = map_found_nothing();
         if (is_flat)
             found = t->kind == ABUT_MAP_THICKNESS_RAY
-                        ? shoot(t, map->points[i], inwards)
+                        ? cast_inwards(t, map->points[i], inwards)
                         : largest_ball(t, map->points[i], inwards, last);
-        map->answers[i] = map_found_texel(&found, map->points[i]);
+        map->results[i] = map_found_texel(&found, map->points[i]);
     }
 }
 
-static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void compute_task(void *data, size_t chunk, size_t begin, size_t end) {
     const thickness *t = data;
     uint32_t last = ABUT_NONE;
     (void)chunk;
     for (size_t i = begin; i < end && !abuti_stop(t->map->context, stage); i++)
-        answer_triangle(t, (uint32_t)(t->begin + i), &last);
+        compute_triangle(t, (uint32_t)(t->begin + i), &last);
 }
 
-static abut_status answer_all(thickness *t) {
+static abut_status compute_all(thickness *t) {
     abut_context *context = t->map->context;
     const size_t count = t->map->mesh->triangle_count,
-                 part = (size_t)TRIANGLES_A_TASK * TASKS_A_REPORT;
+                 part = (size_t)TRIANGLES_PER_TASK * TASKS_PER_REPORT;
     abut_status status = ABUT_OK;
     abuti_parallel_for(context, t->bvh->leaf_count, part, planes_task, t);
     for (t->begin = 0; t->begin < count && !status; t->begin += part) {
         const size_t here = count - t->begin < part ? count - t->begin : part;
-        status = abuti_parallel_try(context, stage, here, TRIANGLES_A_TASK, answer_task, t);
+        status = abuti_parallel_try(context, stage, here, TRIANGLES_PER_TASK, compute_task, t);
         if (!status)
             status = abuti_progress(context, stage, (double)(t->begin + here) / (double)count);
     }
     return status;
 }
 
-/* What answers are worth. */
-static abut_status advise(const abut_bvh *bvh, abut_reliability *reliability) {
+/* The reliability of thickness on this surface. */
+static abut_status assess_reliability(const abut_bvh *bvh, abut_reliability *reliability) {
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
     *reliability =
         solid->flipped
-            ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
-                          "the wall.")
+            ? abuti_unfit(
+                  "Neighbouring triangles face opposite ways, so that some rays start outwards.")
         : solid->border_count
-            ? abuti_limited("The surface has a border: where there is no far side there is "
+            ? abuti_limited("The surface has boundary edges: samples without an opposite side have "
                             "no thickness, and rays may leave through a hole.")
             : abuti_guaranteed("The surface is closed; it should face outwards.");
     return ABUT_OK;
@@ -254,24 +259,24 @@ abut_status abut_map_compute_thickness(abut_map *map, abut_map_thickness kind,
                                        const abut_map_query *query) {
     abut_map_query ours;
     if (!abut_map_thickness_name(kind))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind of thickness %d", __func__,
-                          (int)kind);
-    abut_status status = abuti_map_begin(__func__, map, query, &ours);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: kind is %d; it must be an abut_map_thickness",
+                          __func__, (int)kind);
+    abut_status status = abuti_map_begin_host_query(__func__, map, query, &ours);
     if (status)
         return status;
     const box3 *box = &map->mesh->bounds;
     const double largest = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
     thickness t = {.map = map, .kind = kind, .limit = ours.limit};
     t.size = v3_length(v3_sub(box->hi, box->lo));
-    t.rounding = ROUNDING * largest;
-    t.start = real_max(START * t.size, t.rounding);
+    t.rounding = COORDINATE_ROUNDING * largest;
+    t.start = real_max(RAY_START * t.size, t.rounding);
     status = abuti_map_bvh(map, &t.bvh);
     if (!status && !(t.planes = abuti_allocate(map->context, t.bvh->leaf_count, sizeof *t.planes)))
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : advise(t.bvh, &map->reliability);
-    status = status ? status : answer_all(&t);
+    status = status ? status : assess_reliability(t.bvh, &map->reliability);
+    status = status ? status : compute_all(&t);
     abuti_release(map->context, t.planes);
     if (!status)
-        map->question = MAP_THICKNESS;
+        map->last_query = MAP_THICKNESS;
     return status;
 }

@@ -1,29 +1,31 @@
-/* The surface of radial fields, cell by cell, for C and OpenCL C alike.
+/* The surface of radial fields between samples, cell by cell, for C and OpenCL C.
  *
- * The cell (i, j) is the wedge between the half-planes of columns i and i + 1 and between rows j
- * and j + 1. Its surface is two triangles on both sides of the diagonal from sample (i, j) to (i +
- * 1, j + 1) (paper, section 6.3.1). Their edges lie in the walls of the wedge, so surfaces of
- * neighbours meet. Within the wedge the axis is below both planes; so what is below the surface is
- * below both planes where the diagonal is a ridge, and below one of them where it is a valley. No
- * test of the diagonal is needed, and none can miss there.
+ * Cell (i, j) is the wedge between the half-planes of columns i and i + 1 and between rows j and j
+ * + 1. Its surface consists of two triangles on both sides of the diagonal from sample (i, j) to (i
+ * + 1, j + 1) (Friston and Steed 2019, section 6.3.1). Their edges lie in the sides of the wedge,
+ * so the surfaces of neighbouring cells join. Within the wedge the axis is below both planes. So a
+ * point is below the surface if it is below both planes (convex diagonal) or below one of them
+ * (concave diagonal). The diagonal needs no test of its own, so no rounding error can occur there.
  *
- * Planes and corners have names instead of numbers: what is chosen at run time stays in registers.
+ * Planes and corners are separate members instead of arrays, so that they stay in registers when
+ * one is selected at run time.
  */
 #ifndef ABUTI_RADIAL_CELL_SHARED_H
 #define ABUTI_RADIAL_CELL_SHARED_H
 
 #include "radial/radial_shared.h"
 
-/* A field as it is now. */
+/* The current state of a field. */
 typedef struct radial_body {
     word32 around, along, first, first_turn;
-    word32 top, bottom; /* as radial_mark */
+    word32 top, bottom; /* as in radial_mark */
     float step;
     ABUTI_GLOBAL const float *radii;
     ABUTI_GLOBAL const radial_turn *turns;
 } radial_body;
 
-/* Below is where x, y, z, the latter in units of length relative to a row, have a sum below k. */
+/* A point is below the plane if x px + y py + z pz < k. z is in units of length, relative to a row.
+ */
 typedef struct radial_plane {
     float x, y, z, k;
 } radial_plane;
@@ -31,11 +33,11 @@ typedef struct radial_plane {
 /* The surface of a cell. */
 typedef struct radial_planes {
     radial_plane a, b;
-    int count;  /* 0 = empty; 1 = a alone */
-    int convex; /* below the surface is below both, else below any */
+    int count;  /* 0 = empty; 1 = only a */
+    int convex; /* below the surface means below both planes, otherwise below any */
 } radial_planes;
 
-/* Columns i and i + 1. */
+/* The wedge between columns i and i + 1. */
 typedef struct radial_wedge {
     word32 i, next;
     radial_turn low, high;
@@ -44,11 +46,11 @@ typedef struct radial_wedge {
 /* Radii at (i, j), (i + 1, j), (i, j + 1) and (i + 1, j + 1). */
 typedef struct radial_corners {
     float a, b, c, d;
-    float rim; /* the greatest: beyond is outside */
-    int row;   /* j */
+    float max_radius; /* the largest radius: farther points are outside */
+    int row;          /* j */
 } radial_corners;
 
-/* Rows with cells: z from low to high. A closed end has one more. */
+/* The range of z that has cells. A closed end adds a row. */
 static inline int radial_low(const radial_body *b) {
     return b->bottom == b->along ? -1 : 0;
 }
@@ -60,7 +62,7 @@ static inline int radial_is_closed(const radial_body *b, int j) {
     return (word32)j + 1u == b->top || (b->bottom != 0u && (word32)j == b->along - b->bottom);
 }
 
-/* ---- which cell ---- */
+/* ---- lookup of cells ---- */
 
 static inline radial_wedge radial_wedge_of(const radial_body *b, word32 i) {
     radial_wedge w;
@@ -71,19 +73,19 @@ static inline radial_wedge radial_wedge_of(const radial_body *b, word32 i) {
     return w;
 }
 
-/* On which side of a half-plane a point is: positive towards greater angles. */
+/* The signed distance of a point from a half-plane: positive towards larger angles. */
 static inline float radial_side(radial_turn turn, float x, float y) {
     return turn.c * y - turn.s * x;
 }
 
-/* The wedge that a point is in; any on the axis. */
+/* The wedge that contains a point; any wedge for points on the axis. */
 static inline radial_wedge radial_find_wedge(const radial_body *b, float x, float y) {
     const float turn = radial_angle(x, y, (float)b->around);
     if (!(turn >= 0.0f))
         return radial_wedge_of(b, 0u);
     const word32 i = (word32)turn;
     radial_wedge w = radial_wedge_of(b, i >= b->around ? b->around - 1u : i);
-    for (int k = 0; k < 2; k++) { /* the angle is nearly right */
+    for (int k = 0; k < 2; k++) { /* corrects the approximate angle */
         if (radial_side(w.low, x, y) < 0.0f)
             w = radial_wedge_of(b, w.i ? w.i - 1u : b->around - 1u);
         else if (radial_side(w.high, x, y) >= 0.0f)
@@ -94,7 +96,7 @@ static inline radial_wedge radial_find_wedge(const radial_body *b, float x, floa
     return w;
 }
 
-/* The row of cells of a z from low to high. */
+/* The row of cells that contains z. */
 static inline int radial_find_row(float z, int high) {
     const int j = (int)(z + 1.0f) - 1;
     return j >= high ? high - 1 : j;
@@ -102,7 +104,7 @@ static inline int radial_find_row(float z, int high) {
 
 /* ---- corners ---- */
 
-/* Those of one cell: 0 where it has no surface. */
+/* Loads the corners of a cell. Returns 0 if it has no surface. */
 static inline int radial_corners_at(const radial_body *b, const radial_wedge *w, int j,
                                     radial_corners *c) {
     if (j < 0 || j + 1 >= (int)b->along)
@@ -124,14 +126,14 @@ static inline int radial_corners_at(const radial_body *b, const radial_wedge *w,
     c->c = r2;
     c->d = r3;
     c->row = j;
-    c->rim = low > high ? low : high;
-    /* A triangle with a corner on the axis may lie in a wall of the wedge, and is none. */
-    return c->rim < INFINITY && ((r0 != 0.0f && (r1 != 0.0f || r3 != 0.0f)) ||
-                                 (r3 != 0.0f && (r0 != 0.0f || r2 != 0.0f)));
+    c->max_radius = low > high ? low : high;
+    /* A triangle with a corner on the axis may degenerate into a side of the wedge, and does not
+     * count. */
+    return c->max_radius < INFINITY && ((r0 != 0.0f && (r1 != 0.0f || r3 != 0.0f)) ||
+                                        (r3 != 0.0f && (r0 != 0.0f || r2 != 0.0f)));
 }
 
-/* The same; the cells beyond a closed end go on with the corners of those that meet on the axis
- * there. */
+/* The same; cells beyond a closed end use the corners of the cells that end on the axis there. */
 static inline int radial_find_corners(const radial_body *b, const radial_wedge *w, int j,
                                       radial_corners *c) {
     if (radial_corners_at(b, w, j, c))
@@ -148,13 +150,13 @@ static inline int radial_find_corners(const radial_body *b, const radial_wedge *
 }
 
 static inline int radial_is_beyond(const radial_corners *c, float x, float y, float radius) {
-    const float rim = c->rim * 1.00001f + 4.0f * radius;
-    return x * x + y * y > rim * rim;
+    const float max_radius = c->max_radius * 1.00001f + 4.0f * radius;
+    return x * x + y * y > max_radius * max_radius;
 }
 
 /* ---- planes ---- */
 
-/* The plane of normal p x q through (x, y, z); 0 where there is none. */
+/* The plane with normal p x q through (x, y, z). Returns 0 if the normal is zero. */
 static inline int radial_plane_of(float px, float py, float pz, float qx, float qy, float qz,
                                   float x, float y, float z, radial_plane *plane) {
     const float nx = py * qz - pz * qy, ny = pz * qx - px * qz, nz = px * qy - py * qx;
@@ -169,7 +171,7 @@ static inline int radial_plane_of(float px, float py, float pz, float qx, float 
     return 1;
 }
 
-/* The surface through corners, heights relative to row `base`. */
+/* The planes through corners; heights are relative to row `base`. */
 static inline int radial_planes_of(const radial_body *b, const radial_wedge *w,
                                    const radial_corners *c, int base, radial_planes *s) {
     const float z = (float)(c->row - base) * b->step, top = (float)(c->row - base + 1) * b->step;
@@ -192,12 +194,12 @@ static inline int radial_planes_of(const radial_body *b, const radial_wedge *w,
     return s->count;
 }
 
-/* How far a point is above a plane. */
+/* The height of a point above a plane. */
 static inline float radial_above(radial_plane p, float x, float y, float up) {
     return p.x * x + p.y * y + p.z * up - p.k;
 }
 
-/* How far a point is above the surface of its cell, and the plane that counts. */
+/* The height of a point above the surface of its cell, and the plane that determines it. */
 static inline float radial_height(const radial_planes *s, float x, float y, float up,
                                   radial_plane *plane) {
     const float a = radial_above(s->a, x, y, up);
@@ -212,16 +214,16 @@ static inline float radial_height(const radial_planes *s, float x, float y, floa
 
 /* ---- points ---- */
 
-/* Where a point is relative to the surface of its cell. */
-typedef struct radial_spot {
-    radial_plane plane; /* the one that counts, relative to row `row` */
+/* The position of a point relative to the surface of its cell. */
+typedef struct radial_cell_position {
+    radial_plane plane; /* the plane that determines the height, relative to row `row` */
     int row;
     float up, height;
-} radial_spot;
+} radial_cell_position;
 
-/* 0 where the cell of a point is empty, or it is `beyond` what is near the surface. */
-static inline int radial_find_spot(const radial_body *b, float x, float y, float z, float radius,
-                                   radial_spot *spot) {
+/* Returns 0 if the cell of a point is empty, or the point is too far from the surface. */
+static inline int radial_locate(const radial_body *b, float x, float y, float z, float radius,
+                                radial_cell_position *spot) {
     const int low = radial_low(b), high = radial_high(b);
     radial_corners c;
     radial_planes s;

@@ -1,13 +1,14 @@
-/* Particles against radial fields on the CPU: checks, and all threads.
+/* Collision of particles with radial fields on the CPU: validation and parallel execution.
  *
- * Boxes of fields are tried several at once, by loops that compilers make vectors of. Of the places
- * of a way most are in the same cell, whose planes are found once; a way that stays above them
- * takes two. */
+ * Boxes of fields are tested several at once, by loops that compilers vectorise. Most points of a
+ * path are in the same cell, whose planes are computed once. A path that stays above them needs two
+ * tests. */
 #include "radial/radial.h"
 
-enum { PARTICLE_GRAIN = 128, LIST = 64, STEPS_DEFAULT = 8, STEPS_MAX = 4096 };
+enum { PARTICLE_GRAIN = 128, LIST_FIELDS = 64, STEPS_DEFAULT = 8, STEPS_MAX = 4096 };
 
-_Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit), "hits are results");
+_Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit),
+               "abut_radial_hit has the layout of radial_result");
 
 static const char *const walk_names[] = {"steps", "every-cell"};
 
@@ -34,23 +35,25 @@ static abut_status check_array(const char *function, const char *name, const abu
     if (!array.host && !array.buffer)
         return abuti_null(function, name);
     if (array.buffer && !r->device)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s are on a device, and the fields on the CPU",
-                          function, name);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: %s are on a device, but the fields are on the CPU; set options->device", function,
+            name);
     return ABUT_OK;
 }
 
-/* ---- fields that are near ---- */
+/* ---- broad phase ---- */
 
-/* Lists of what radial_bound and the reach of fields are, for radial_may_meet(). */
+/* The members of radial_bound and the reach of fields as arrays, for radial_may_hit(). */
 enum { LO = 0, HI = 3, CENTRE = 6, MOVE = 9, TURN };
-_Static_assert(TURN + 1 == RADIAL_BOUND_NUMBERS, "there is room");
+_Static_assert(TURN + 1 == RADIAL_BOUND_NUMBERS, "one array per member");
 
 typedef struct near_scene {
     radial_scene scene;
-    const float *bounds; /* RADIAL_BOUND_NUMBERS lists of scene.count */
+    const float *bounds; /* RADIAL_BOUND_NUMBERS arrays of scene.count */
 } near_scene;
 
-static void list_bounds(const abut_radial *r, float *to) {
+static void store_bound_arrays(const abut_radial *r, float *to) {
     const size_t n = r->info.field_count;
     for (size_t i = 0; i < n; i++) {
         const radial_bound *b = &r->bounds[i];
@@ -65,14 +68,14 @@ static void list_bounds(const abut_radial *r, float *to) {
     }
 }
 
-/* Whether a way may meet the fields from `first` on, `count` of them. */
-static void try_boxes(const near_scene *s, const radial_way *way, bool moves, size_t first,
-                      size_t count, uint32_t *meets) {
+/* Tests whether a path may hit `count` fields from `first` on. */
+static void test_boxes(const near_scene *s, const radial_path_box *way, bool moves, size_t first,
+                       size_t count, uint32_t *may_hit) {
     const size_t n = s->scene.count;
     const float *b = s->bounds + first;
     const float lx = way->lo[0], ly = way->lo[1], lz = way->lo[2];
     const float hx = way->hi[0], hy = way->hi[1], hz = way->hi[2];
-    const float still = moves ? 0 : -INFINITY; /* what fields move counts for nothing */
+    const float still = moves ? 0 : -INFINITY; /* the motion of fields does not count */
     for (size_t i = 0; i < count; i++) {
         const float x0 = b[CENTRE * n + i] - lx, x1 = hx - b[CENTRE * n + i];
         const float y0 = b[(CENTRE + 1) * n + i] - ly, y1 = hy - b[(CENTRE + 1) * n + i];
@@ -80,31 +83,31 @@ static void try_boxes(const near_scene *s, const radial_way *way, bool moves, si
         const float away = (x0 > x1 ? x0 : x1) + (y0 > y1 ? y0 : y1) + (z0 > z1 ? z0 : z1);
         const float moved = b[MOVE * n + i] + b[TURN * n + i] * away + still;
         const float pad = way->pad + (moved > 0 ? moved : 0);
-        meets[i] = (lx - pad <= b[HI * n + i]) & (b[LO * n + i] <= hx + pad) &
-                   (ly - pad <= b[(HI + 1) * n + i]) & (b[(LO + 1) * n + i] <= hy + pad) &
-                   (lz - pad <= b[(HI + 2) * n + i]) & (b[(LO + 2) * n + i] <= hz + pad);
+        may_hit[i] = (lx - pad <= b[HI * n + i]) & (b[LO * n + i] <= hx + pad) &
+                     (ly - pad <= b[(HI + 1) * n + i]) & (b[(LO + 1) * n + i] <= hy + pad) &
+                     (lz - pad <= b[(HI + 2) * n + i]) & (b[(LO + 2) * n + i] <= hz + pad);
     }
 }
 
-/* The fields of up to LIST from `first` on that a way may meet, ascending. */
-static uint32_t find_near(const near_scene *s, const radial_way *way, bool moves, uint32_t first,
-                          uint32_t list[LIST]) {
-    const uint32_t left = s->scene.count - first, count = left < LIST ? left : LIST;
-    uint32_t meets[LIST], found = 0;
-    try_boxes(s, way, moves, first, count, meets);
+/* Lists those of at most LIST_FIELDS fields from `first` on that a path may hit, ascending. */
+static uint32_t find_near_fields(const near_scene *s, const radial_path_box *way, bool moves,
+                                 uint32_t first, uint32_t list[LIST_FIELDS]) {
+    const uint32_t left = s->scene.count - first, count = left < LIST_FIELDS ? left : LIST_FIELDS;
+    uint32_t may_hit[LIST_FIELDS], found = 0;
+    test_boxes(s, way, moves, first, count, may_hit);
     for (uint32_t i = 0; i < count; i++) {
         list[found] = first + i;
-        found += meets[i];
+        found += may_hit[i];
     }
     return found;
 }
 
 /* ---- one particle ---- */
 
-/* Tries the places of a way one after the other, as radial_try() does; the cell of the last place
- * is kept. */
-static bool try_steps(const radial_body *b, const radial_path *p, const radial_order *order,
-                      float radius, radial_entry *found) {
+/* Tests the points of a path one after the other, as radial_test_point() does. The cell of the last
+ * point is cached. */
+static bool test_steps(const radial_body *b, const radial_path *p,
+                       const radial_collision_options *order, float radius, radial_entry *found) {
     radial_cell cell;
     memset(&cell, 0, sizeof cell);
     if (radial_stays_above(b, p, radius, &cell))
@@ -116,10 +119,10 @@ static bool try_steps(const radial_body *b, const radial_path *p, const radial_o
         if (t < p->from || t > p->to)
             continue;
         radial_at(p, t, q);
-        if (!radial_keeps(b, &cell, q, radial_across(q)) && !radial_find_cell(b, q, &cell))
+        if (!radial_is_in_cell(b, &cell, q, radial_across(q)) && !radial_find_cell(b, q, &cell))
             continue;
         if (!cell.has || radial_is_beyond(&cell.corners, q[0], q[1], radius) ||
-            !radial_need_planes(b, &cell))
+            !radial_compute_planes(b, &cell))
             continue;
         const float up = (q[2] - (float)cell.row) * b->step;
         if (radial_height(&cell.planes, q[0], q[1], up, &plane) < radius) {
@@ -130,23 +133,23 @@ static bool try_steps(const radial_body *b, const radial_path *p, const radial_o
     return false;
 }
 
-/* The field that is met first, or ABUT_NONE. */
-static uint32_t find_entry(const near_scene *near, const radial_order *order, const radial_mover *m,
-                           radial_entry *found) {
+/* The field that is hit first, or ABUT_NONE. */
+static uint32_t find_first_hit(const near_scene *near, const radial_collision_options *order,
+                               const radial_mover *m, radial_entry *found) {
     const radial_scene *s = &near->scene;
     const float radius = radial_float(order->radius);
-    const radial_way way = radial_way_of(s, m->begin, m->to, order->radius);
-    uint32_t field = ABUT_NONE, list[LIST];
+    const radial_path_box way = radial_path_box_of(s, m->begin, m->to, order->radius);
+    uint32_t field = ABUT_NONE, list[LIST_FIELDS];
     found->time = 2;
-    for (uint32_t first = 0; first < s->count; first += LIST) {
-        const uint32_t count = find_near(near, &way, m->round == 0, first, list);
+    for (uint32_t first = 0; first < s->count; first += LIST_FIELDS) {
+        const uint32_t count = find_near_fields(near, &way, m->round == 0, first, list);
         for (uint32_t k = 0; k < count; k++) {
             const radial_body body = radial_body_of(s, list[k]);
             radial_path path;
             radial_entry entry;
             if (!radial_find_path(s, &body, list[k], m, radius, &path))
                 continue;
-            const bool met = order->steps ? try_steps(&body, &path, order, radius, &entry)
+            const bool met = order->steps ? test_steps(&body, &path, order, radius, &entry)
                                           : radial_walk_path(&body, &path, radius, &entry);
             if (met && entry.time < found->time) {
                 *found = entry;
@@ -157,14 +160,15 @@ static uint32_t find_entry(const near_scene *near, const radial_order *order, co
     return field;
 }
 
-/* The field that a particle is in deepest; that of the answer is ABUT_NONE where there is none. */
-static radial_exit find_exit(const near_scene *near, const radial_order *order, vec3 at) {
+/* The field in which a particle is deepest; its field is ABUT_NONE if there is none. */
+static radial_exit find_deepest_field(const near_scene *near, const radial_collision_options *order,
+                                      vec3 at) {
     const radial_scene *s = &near->scene;
-    const radial_way way = radial_way_of(s, at, at, order->radius);
+    const radial_path_box way = radial_path_box_of(s, at, at, order->radius);
     radial_exit e = {0, ABUT_NONE, {0, 0, 0}}, other;
-    uint32_t list[LIST];
-    for (uint32_t first = 0; first < s->count; first += LIST) {
-        const uint32_t count = find_near(near, &way, false, first, list);
+    uint32_t list[LIST_FIELDS];
+    for (uint32_t first = 0; first < s->count; first += LIST_FIELDS) {
+        const uint32_t count = find_near_fields(near, &way, false, first, list);
         for (uint32_t k = 0; k < count; k++)
             if (radial_find_exit(s, order, at, list[k], &other) && other.height < e.height)
                 e = other;
@@ -172,24 +176,24 @@ static radial_exit find_exit(const near_scene *near, const radial_order *order, 
     return e;
 }
 
-/* A particle from `from`, where it was with the frames before, to `to`, which is changed. On a
- * device several work-items share it: radial.cl. */
-static radial_result collide(const near_scene *near, const radial_order *order, vec3 from,
-                             vec3 *to) {
+/* Moves a particle from `from`, relative to the previous frames, to `to`, which is corrected. On a
+ * device several work-items share a particle: radial.cl. */
+static radial_result collide_particle(const near_scene *near, const radial_collision_options *order,
+                                      vec3 from, vec3 *to) {
     const radial_scene *s = &near->scene;
     radial_mover m = radial_mover_of(from, *to);
     while (m.round < RADIAL_ROUNDS) {
         radial_entry met;
-        const uint32_t field = find_entry(near, order, &m, &met);
-        if (field == ABUT_NONE) { /* then it is inside of none either */
+        const uint32_t field = find_first_hit(near, order, &m, &met);
+        if (field == ABUT_NONE) { /* then it is inside none either */
             *to = m.to;
             return m.result;
         }
-        radial_answer(s, order, field, &met, &m);
+        radial_respond_to_hit(s, order, field, &met, &m);
     }
-    /* out of what it is still in */
+    /* moves it out of fields that still contain it */
     for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
-        const radial_exit e = find_exit(near, order, m.to);
+        const radial_exit e = find_deepest_field(near, order, m.to);
         m.result.left = -e.height * (float)s->unit;
         if (e.field == ABUT_NONE || round == RADIAL_PROJECTIONS)
             break;
@@ -199,16 +203,16 @@ static radial_result collide(const near_scene *near, const radial_order *order, 
     return m.result;
 }
 
-/* ---- all of them ---- */
+/* ---- all particles ---- */
 
 typedef struct collide_work {
     near_scene near;
-    const radial_order *order;
+    const radial_collision_options *order;
     const abut_radial_particles *particles;
     atomic_ullong hit_count, odd_count;
 } collide_work;
 
-static bool is_odd(vec3 p) {
+static bool is_out_of_range(vec3 p) {
     return !(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
              fabs(p.z) <= ABUT_COORDINATE_MAX);
 }
@@ -222,10 +226,10 @@ static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         radial_result result = {ABUT_NONE, 1, {0, 0, 0}, 0};
-        if (is_odd(from[i]) || is_odd(to[i]))
+        if (is_out_of_range(from[i]) || is_out_of_range(to[i]))
             odd_count++;
         else
-            result = collide(&w->near, w->order, from[i], &to[i]);
+            result = collide_particle(&w->near, w->order, from[i], &to[i]);
         hit_count += result.field != ABUT_NONE;
         if (hits)
             memcpy(&hits[i], &result, sizeof result);
@@ -236,34 +240,39 @@ static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
         atomic_fetch_add_explicit(&w->odd_count, odd_count, memory_order_relaxed);
 }
 
-abut_status abuti_radial_collide_host(abut_radial *r, const radial_order *order,
+abut_status abuti_radial_collide_host(abut_radial *r, const radial_collision_options *order,
                                       abut_radial_particles *p) {
     collide_work w = {.near = {abuti_radial_scene(r), r->bound_lists},
                       .order = order,
                       .particles = p};
-    list_bounds(r, r->bound_lists);
+    store_bound_arrays(r, r->bound_lists);
     abuti_parallel_for(r->context, p->count, PARTICLE_GRAIN, collide_task, &w);
     p->hit_count = atomic_load(&w.hit_count);
     p->odd_count = atomic_load(&w.odd_count);
     return ABUT_OK;
 }
 
-abut_status abuti_radial_order(const char *function, const abut_radial *radial,
-                               const abut_radial_particles *particles, abut_radial_particles *p,
-                               radial_order *order) {
+abut_status abuti_radial_read_particles(const char *function, const abut_radial *radial,
+                                        const abut_radial_particles *particles,
+                                        abut_radial_particles *p, radial_collision_options *order) {
     *p = abut_radial_particles_default();
     abut_status status = abuti_options_read(p, sizeof *p, particles, "abut_radial_particles");
     if (!status && !(p->radius >= 0 && p->radius <= ABUT_COORDINATE_MAX))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: radius is %g; it must be 0 or more", function,
-                            p->radius);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: particles->radius is %g; it must be finite and at least 0",
+                            function, p->radius);
     if (!status && !(p->friction >= 0 && p->friction <= 1))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: friction is %g; it must be from 0 to 1",
-                            function, p->friction);
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: particles->friction is %g; it must be from 0 to 1",
+                       function, p->friction);
     if (!status && (unsigned)p->walk > ABUT_RADIAL_WALK_EVERY_CELL)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no walk %d", function, (int)p->walk);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: particles->walk is %d; it must be an abut_radial_walk", function,
+                            (int)p->walk);
     if (!status && p->steps > STEPS_MAX)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %u steps are asked for; %d are the most",
-                            function, p->steps, STEPS_MAX);
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: particles->steps is %u; it must be at most %d",
+                       function, p->steps, STEPS_MAX);
     if (!status && p->count)
         status = check_array(function, "from", radial, p->from);
     if (!status && p->count)
@@ -275,20 +284,20 @@ abut_status abuti_radial_order(const char *function, const abut_radial *radial,
     const uint32_t steps = p->walk == ABUT_RADIAL_WALK_EVERY_CELL ? 0
                            : p->steps                             ? p->steps
                                                                   : STEPS_DEFAULT;
-    *order = (radial_order){.radius = p->radius / radial->unit,
-                            .friction = p->friction,
-                            .by = steps ? 1.0 / steps : 0,
-                            .steps = steps};
+    *order = (radial_collision_options){.radius = p->radius / radial->unit,
+                                        .friction = p->friction,
+                                        .by = steps ? 1.0 / steps : 0,
+                                        .steps = steps};
     p->hit_count = p->odd_count = 0;
     return ABUT_OK;
 }
 
 abut_status abut_radial_collide(abut_radial *radial, abut_radial_particles *particles) {
     abut_radial_particles p;
-    radial_order order;
+    radial_collision_options order;
     if (!radial || !particles)
         return abuti_null(__func__, radial ? "particles" : "radial");
-    abut_status status = abuti_radial_order(__func__, radial, particles, &p, &order);
+    abut_status status = abuti_radial_read_particles(__func__, radial, particles, &p, &order);
     if (!status && p.count)
         status = radial->backend->collide(radial, &order, &p);
     if (!status) {

@@ -1,19 +1,21 @@
-/* Moving particles against radial fields, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is
- * 64.
+/* Collision of moving particles with radial fields, for C and OpenCL C. On a device ABUTI_REAL_BITS
+ * is 64.
  *
- * A particle moves straight in field space, from where it was relative to the frame before to where
- * it would be relative to that of now (figure 2). In steps (section 6.2) it is tried at n + 1
- * points. In every cell on its way the two planes are met in closed form: within a cell the first
- * moment below the surface is exact but for rounding, and a particle that comes into a cell below
- * its surface is found there. So no speed is too great.
+ * A particle moves linearly in field space, from its position relative to the previous frame to
+ * that relative to the current frame (Friston and Steed 2019, figure 2). With steps (section 6.2)
+ * it is tested at n + 1 points. In the other mode, the intersection with the two planes of every
+ * cell on the path is computed in closed form. Within a cell the first time below the surface is
+ * exact up to rounding, and a particle that enters a cell below its surface is found there. So no
+ * speed is too high.
  *
- * The response has equations 5 to 11, with the signs that make V_t act against the motion (the
- * paper's V_p - V_n in equation 7 should be V_p + V_n, and V_t should be subtracted), and V_n up to
- * the surface, not to where pCCD stopped.
+ * The response is that of equations 5 to 11, with the signs that make V_t act against the motion:
+ * V_p - V_n in equation 7 of the paper should be V_p + V_n, and V_t should be subtracted. V_n ends
+ * at the surface, not at the point where the stepping stopped.
  *
- * What is met first has the least time, of equal ones the lowest field; so the CPU, one field after
- * the other, and the work-items of a device, a field or a point each, have the same answer. Broad
- * phases are free to differ: they only leave out what is not met.
+ * The result is the hit with the smallest time, and of equal times the lowest field. So the CPU,
+ * which processes fields one after the other, and the work-items of a device, which process a field
+ * or a point each, have the same result. Broad phases may differ, since they only skip fields that
+ * are not hit.
  */
 #ifndef ABUTI_RADIAL_COLLIDE_SHARED_H
 #define ABUTI_RADIAL_COLLIDE_SHARED_H
@@ -22,12 +24,12 @@
 
 /* ---- motion ---- */
 
-/* Where a particle comes below the surface. */
+/* The point where a particle passes below the surface. */
 typedef struct radial_entry {
-    float time;         /* of the way */
+    float time;         /* fraction of the path */
     radial_plane plane; /* relative to row `row` */
     int row;
-    float p[3]; /* where, in units of length relative to the same row */
+    float p[3]; /* the point, in units of length relative to the same row */
 } radial_entry;
 
 static inline void radial_enter(radial_entry *e, radial_plane plane, int row, float time, float x,
@@ -40,16 +42,17 @@ static inline void radial_enter(radial_entry *e, radial_plane plane, int row, fl
     e->p[2] = up;
 }
 
-/* The part of a way in doubles that is within a field's cylinder: its rows and `reach`. */
+/* Clips a path to the cylinder of a field: its rows and `reach`. */
 static inline int radial_clip(const double a[3], const double b[3], double low, double high,
                               double reach, double *from, double *to) {
-    /* Most ways are all inside or all on one side, which takes no division to tell. */
+    /* Most paths are completely inside or completely on one side, which needs no division. */
     double t0 = 0.0, t1 = 1.0;
     if ((a[2] < low && b[2] < low) || (a[2] > high && b[2] > high))
         return 0;
     const double sq = reach * reach, dx = b[0] - a[0], dy = b[1] - a[1];
     if (a[0] * a[0] + a[1] * a[1] > sq || b[0] * b[0] + b[1] * b[1] > sq) {
-        /* The distance of the line is told by the cross product, without cancellation. */
+        /* The distance of the line from the axis follows from the cross product, without
+         * cancellation. */
         const double dd = dx * dx + dy * dy, ad = a[0] * dx + a[1] * dy;
         const double cross = a[0] * dy - a[1] * dx, under = sq * dd - cross * cross;
         if (!(under >= 0.0) || !(dd > 0.0) || (ad >= 0.0 && a[0] * a[0] + a[1] * a[1] > sq) ||
@@ -69,50 +72,52 @@ static inline int radial_clip(const double a[3], const double b[3], double low, 
     return t0 <= t1;
 }
 
-/* When a linear height comes below zero within [0, 1] of a piece (2 = never), and leaves again. */
-static inline float radial_comes(float a, float b) {
+/* The time in [0, 1] when a linear height becomes negative (2 = never), and when it becomes
+ * non-negative again. */
+static inline float radial_time_entering(float a, float b) {
     return a < 0.0f ? 0.0f : b < 0.0f ? a / (a - b) : 2.0f;
 }
-static inline float radial_leaves(float a, float b) {
+static inline float radial_time_leaving(float a, float b) {
     return a < 0.0f && b >= 0.0f ? a / (a - b) : 1.0f;
 }
 
-/* When a point comes below the surface, of a piece of its way within the cell. */
-static inline float radial_meet(const radial_planes *s, const float from[3], const float to[3],
-                                float radius, radial_plane *plane) {
+/* The first time when a point is below the surface, on a part of its path within the cell. */
+static inline float radial_first_time_below(const radial_planes *s, const float from[3],
+                                            const float to[3], float radius, radial_plane *plane) {
     const float a0 = radial_above(s->a, from[0], from[1], from[2]) - radius;
     const float a1 = radial_above(s->a, to[0], to[1], to[2]) - radius;
-    const float a = radial_comes(a0, a1);
+    const float a = radial_time_entering(a0, a1);
     *plane = s->a;
     if (s->count == 1)
         return a;
     const float b0 = radial_above(s->b, from[0], from[1], from[2]) - radius;
     const float b1 = radial_above(s->b, to[0], to[1], to[2]) - radius;
-    const float b = radial_comes(b0, b1);
+    const float b = radial_time_entering(b0, b1);
     if (!s->convex) {
         const int second = b < a || (b == a && b0 < a0);
         *plane = second ? s->b : s->a;
         return second ? b : a;
     }
     const int second = b > a || (b == a && b0 > a0);
-    const float la = radial_leaves(a0, a1), lb = radial_leaves(b0, b1);
+    const float la = radial_time_leaving(a0, a1), lb = radial_time_leaving(b0, b1);
     const float in = second ? b : a, out = la < lb ? la : lb;
     *plane = second ? s->b : s->a;
     return in <= out ? in : 2.0f;
 }
 
-/* Goes from a to b, both within the cylinder, through every cell. Coordinates as in field space. */
+/* Traverses every cell from a to b, both within the cylinder. Coordinates are those of field space.
+ */
 static inline int radial_walk(const radial_body *b, const float from[3], const float to[3],
                               float radius, radial_entry *found) {
     const int low = radial_low(b), high = radial_high(b);
     const float dx = to[0] - from[0], dy = to[1] - from[1], dz = to[2] - from[2];
-    /* Angles go one way along a straight line. */
+    /* The angle is monotonic along a straight line. */
     const int forward = from[0] * to[1] - from[1] * to[0] >= 0.0f;
-    int row = radial_find_row(radial_range(from[2], (float)low, (float)high), high);
+    int row = radial_find_row(radial_clamp(from[2], (float)low, (float)high), high);
     radial_wedge w = radial_find_wedge(b, from[0], from[1]);
     float t = 0.0f;
     for (word32 visit = 0; visit < 2u * b->around + b->along + 8u; visit++) {
-        /* how this cell is left */
+        /* how the path leaves this cell */
         float end = 1.0f;
         int leaves = 0;
         if (dz != 0.0f) {
@@ -138,7 +143,8 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
         radial_planes s;
         if (radial_find_corners(b, &w, row, &corners) &&
             radial_planes_of(b, &w, &corners, row, &s)) {
-            /* Planes go on beyond the rim; where one is met there, the way is cut to within. */
+            /* Planes extend beyond the largest radius. If a plane is hit there, the path is clipped
+             * to the inside. */
             float begin = t;
             for (int cut = 0; cut < 2; cut++) {
                 const float at[3] = {from[0] + begin * dx, from[1] + begin * dy,
@@ -146,7 +152,7 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
                 const float there[3] = {from[0] + end * dx, from[1] + end * dy,
                                         (from[2] + end * dz - (float)row) * b->step};
                 radial_plane plane;
-                const float part = radial_meet(&s, at, there, radius, &plane);
+                const float part = radial_first_time_below(&s, at, there, radius, &plane);
                 if (!(part <= 1.0f))
                     break;
                 const float when = begin + part * (end - begin);
@@ -156,9 +162,10 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
                                  (from[2] + when * dz - (float)row) * b->step);
                     return 1;
                 }
-                const float rim = corners.rim * 1.00001f + 4.0f * radius, dd = dx * dx + dy * dy;
+                const float max_radius = corners.max_radius * 1.00001f + 4.0f * radius,
+                            dd = dx * dx + dy * dy;
                 const float ad = from[0] * dx + from[1] * dy, cross = from[0] * dy - from[1] * dx;
-                const float under = rim * rim * dd - cross * cross;
+                const float under = max_radius * max_radius * dd - cross * cross;
                 if (!(under > 0.0f))
                     break;
                 begin = (-ad - radial_sqrt(under)) / dd;
@@ -182,13 +189,13 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
 
 /* ---- steps ---- */
 
-/* The way of a particle in the space of a field, and the part of it within the cylinder. */
+/* The path of a particle in the space of a field, and the part of it within the cylinder. */
 typedef struct radial_path {
     double a[3], b[3];
     double from, to;
 } radial_path;
 
-/* When the k-th of `steps` steps is; `by` is 1 / steps. */
+/* The time of step k of `steps`; `by` is 1 / steps. */
 static inline double radial_time(word32 k, word32 steps, double by) {
     return k == steps ? 1.0 : (double)k * by;
 }
@@ -198,33 +205,33 @@ static inline void radial_at(const radial_path *p, double t, float q[3]) {
         q[k] = radial_float(p->a[k] + t * (p->b[k] - p->a[k]));
 }
 
-/* Tries one place of the way. */
-static inline int radial_try(const radial_body *b, const radial_path *p, double t, float radius,
-                             radial_entry *found) {
+/* Tests one point of the path. */
+static inline int radial_test_point(const radial_body *b, const radial_path *p, double t,
+                                    float radius, radial_entry *found) {
     float q[3];
-    radial_spot spot;
+    radial_cell_position spot;
     if (t < p->from || t > p->to)
         return 0;
     radial_at(p, t, q);
-    if (!radial_find_spot(b, q[0], q[1], q[2], radius, &spot) || !(spot.height < radius))
+    if (!radial_locate(b, q[0], q[1], q[2], radius, &spot) || !(spot.height < radius))
         return 0;
     radial_enter(found, spot.plane, spot.row, (float)t, q[0], q[1], spot.up);
     return 1;
 }
 
-/* ---- cells that are kept ---- */
+/* ---- cached cells ---- */
 
-/* A cell that points were found in; no point is kept in one that is all zero. */
+/* A cell in which points were found. An all-zero cell contains no point. */
 typedef struct radial_cell {
     radial_wedge wedge;
     int row;
-    int has; /* corners */
+    int has; /* it has corners */
     radial_corners corners;
     int has_planes;
     radial_planes planes;
 } radial_cell;
 
-/* 0 where no row has this z, and then the cell is as before. */
+/* Returns 0, with the cell unchanged, if no row contains this z. */
 static inline int radial_find_cell(const radial_body *b, const float q[3], radial_cell *cell) {
     const int low = radial_low(b), high = radial_high(b);
     if (!(q[2] >= (float)low && q[2] <= (float)high))
@@ -236,8 +243,8 @@ static inline int radial_find_cell(const radial_body *b, const float q[3], radia
     return 1;
 }
 
-/* Finds the planes of a cell with corners, once. */
-static inline int radial_need_planes(const radial_body *b, radial_cell *cell) {
+/* Computes the planes of a cell with corners on first use. */
+static inline int radial_compute_planes(const radial_body *b, radial_cell *cell) {
     if (!cell->has_planes)
         radial_planes_of(b, &cell->wedge, &cell->corners, cell->row, &cell->planes);
     cell->has_planes = 1;
@@ -248,11 +255,12 @@ static inline float radial_across(const float q[3]) {
     return (q[0] < 0.0f ? -q[0] : q[0]) + (q[1] < 0.0f ? -q[1] : q[1]);
 }
 
-/* Whether radial_find_cell() is sure to find this cell for a point. It takes the angle first, good
- * to 4e-6, and then the sides of walls, good to 1e-6 of `across`; so a point that is 1e-5 away from
- * both walls is found there. `across` is radial_across() of it, or more. */
-static inline int radial_keeps(const radial_body *b, const radial_cell *cell, const float q[3],
-                               float across) {
+/* Whether radial_find_cell() certainly finds this cell for a point. It uses the angle first,
+ * accurate to 4e-6, then the sides of the wedge, accurate to 1e-6 of `across`. So a point that is
+ * 1e-5 away from both sides is found in this cell. `across` is at least radial_across() of the
+ * point. */
+static inline int radial_is_in_cell(const radial_body *b, const radial_cell *cell, const float q[3],
+                                    float across) {
     const int high = radial_high(b);
     return radial_side(cell->wedge.low, q[0], q[1]) > 1e-5f * across &&
            radial_side(cell->wedge.high, q[0], q[1]) < -1e-5f * across &&
@@ -260,9 +268,9 @@ static inline int radial_keeps(const radial_body *b, const radial_cell *cell, co
            radial_find_row(q[2], high) == cell->row;
 }
 
-/* Whether a way is within one cell, and above its surface all along. Places of it are between its
- * ends, coordinate by coordinate, since every operation of radial_at() is monotonic; heights of
- * them are linear but for rounding, which is far below `slack`. */
+/* Whether a path is within one cell and above its surface everywhere. Points of the path are
+ * between its ends in each coordinate, since every operation of radial_at() is monotonic. Their
+ * heights are linear up to rounding, which is far below `slack`. */
 static inline int radial_stays_above(const radial_body *b, const radial_path *p, float radius,
                                      radial_cell *cell) {
     float from[3], to[3];
@@ -271,12 +279,12 @@ static inline int radial_stays_above(const radial_body *b, const radial_path *p,
     if (!radial_find_cell(b, from, cell))
         return 0;
     const float a = radial_across(from), e = radial_across(to), across = a > e ? a : e;
-    if (!radial_keeps(b, cell, from, across) || !radial_keeps(b, cell, to, across))
+    if (!radial_is_in_cell(b, cell, from, across) || !radial_is_in_cell(b, cell, to, across))
         return 0;
-    if (!cell->has || !radial_need_planes(b, cell))
+    if (!cell->has || !radial_compute_planes(b, cell))
         return 1;
     const radial_plane pa = cell->planes.a, pb = cell->planes.b;
-    const float slack = 1e-5f * (across + cell->corners.rim + b->step) +
+    const float slack = 1e-5f * (across + cell->corners.max_radius + b->step) +
                         1e-6f * (float)b->along * b->step + radius * 1.00001f;
     const float low = (from[2] - (float)cell->row) * b->step;
     const float high = (to[2] - (float)cell->row) * b->step;
@@ -291,29 +299,30 @@ static inline int radial_stays_above(const radial_body *b, const radial_path *p,
 
 /* ---- fields ---- */
 
-#define RADIAL_ROUNDS 4      /* of ways that are met */
-#define RADIAL_PROJECTIONS 8 /* out of what is left */
+#define RADIAL_ROUNDS 4      /* paths that may be hit and continued */
+#define RADIAL_PROJECTIONS 8 /* corrections of the remaining penetration */
 
 #define RADIAL_LIFT 1e-4 /* of a row */
 
 #ifdef __OPENCL_C_VERSION__
-#define RADIAL_BY_FOURS __attribute__((aligned(16))) /* four floats at once */
+#define RADIAL_BY_FOURS __attribute__((aligned(16))) /* loaded as four floats */
 #else
 #define RADIAL_BY_FOURS
 #endif
 
-/* Where a field is, for the broad phase: a box around its axis, with a row more at both ends,
- * relative to the middle of the scene. Between the frames before and now a point x that goes with
- * the field moves by no more than move + turn |x - centre|, so that much is added to the box of a
- * particle's way. The paper's cylinders (section 6.1) need the way in the space of each field. */
+/* Bounds of a field for the broad phase: a box around its axis, extended by a row at both ends,
+ * relative to the middle of the scene. Between the previous and the current frame, a point x that
+ * moves with the field moves by at most move + turn |x - centre|, so the box of a particle's path
+ * is extended by that. The cylinders of Friston and Steed (2019, section 6.1) would need the path
+ * in the space of each field. */
 typedef struct radial_bound {
-    float lo[3]; /* above hi where the field has no samples */
+    float lo[3]; /* above hi if the field has no samples */
     float move;
     float hi[3];
     float turn;
-    float centre[3]; /* of the axis before */
+    float centre[3]; /* of the previous axis */
     float unused;
-    float side[3]; /* how far it reaches along x, y and z for each unit of radius */
+    float side[3]; /* extent along x, y and z per unit of radius */
     float unused_too;
 } RADIAL_BY_FOURS radial_bound;
 
@@ -325,26 +334,26 @@ typedef struct radial_scene {
     ABUTI_GLOBAL const radial_mark *marks;
     ABUTI_GLOBAL const float *radii;
     ABUTI_GLOBAL const radial_turn *turns;
-    vec3 middle;       /* that bounds are relative to */
+    vec3 middle;       /* origin of the bounds */
     double unit, each; /* a power of two, and 1 / unit */
     word32 count, unused;
 } radial_scene;
 
-/* What is asked. */
-typedef struct radial_order {
+/* Options of a collision query. */
+typedef struct radial_collision_options {
     double radius;   /* in units of field space */
     double friction; /* from 0 to 1 */
     double by;       /* 1 / steps */
     word32 steps;    /* 0 = every cell */
     word32 unused;
-} radial_order;
+} radial_collision_options;
 
-/* As abut_radial_hit. */
+/* The layout of abut_radial_hit. */
 typedef struct radial_result {
-    word32 field; /* that was met first; ABUT_NONE = none */
-    float time;   /* when */
+    word32 field; /* that was hit first; ABUT_NONE = none */
+    float time;   /* of the hit */
     float normal[3];
-    float left; /* how deep it is still inside */
+    float left; /* remaining penetration depth */
 } radial_result;
 
 static inline float radial_as_float(word32 bits) {
@@ -381,16 +390,17 @@ static inline void radial_place(ABUTI_GLOBAL const radial_frame *f, vec3 p, doub
 
 /* ---- broad phase ---- */
 
-/* A way, or the box of several. */
-typedef struct radial_way {
+/* The bounding box of a path or of several paths. */
+typedef struct radial_path_box {
     float lo[3], hi[3];
-    float pad; /* rounding, and the radius */
-} radial_way;
+    float pad; /* rounding error plus radius */
+} radial_path_box;
 
-static inline radial_way radial_way_of(const radial_scene *s, vec3 from, vec3 to, double radius) {
+static inline radial_path_box radial_path_box_of(const radial_scene *s, vec3 from, vec3 to,
+                                                 double radius) {
     const vec3 a = v3_sub(from, s->middle), b = v3_sub(to, s->middle);
     const double p[3] = {a.x, a.y, a.z}, q[3] = {b.x, b.y, b.z};
-    radial_way w;
+    radial_path_box w;
     float size = 0.0f;
     for (int k = 0; k < 3; k++) {
         const float x = radial_float(p[k] * s->each), y = radial_float(q[k] * s->each);
@@ -402,8 +412,9 @@ static inline radial_way radial_way_of(const radial_scene *s, vec3 from, vec3 to
     return w;
 }
 
-/* Whether a way may meet a field: 0 = it does not. */
-static inline int radial_may_meet(const radial_scene *s, word32 i, const radial_way *w, int moves) {
+/* Whether a path may hit a field; 0 = it does not. */
+static inline int radial_may_hit(const radial_scene *s, word32 i, const radial_path_box *w,
+                                 int moves) {
     const radial_bound b = s->bounds[i];
     const float reach = radial_as_float(s->marks[i].reach);
     float pad = w->pad;
@@ -425,8 +436,8 @@ static inline int radial_may_meet(const radial_scene *s, word32 i, const radial_
 
 /* ---- narrow phase ---- */
 
-/* A particle on its way: from `begin`, where it was with the frames before, or with those of now
- * from the second round on. */
+/* A particle and its path. `begin` refers to the previous frames, and to the current ones from the
+ * second round on. */
 typedef struct radial_mover {
     vec3 begin, to;
     radial_result result;
@@ -438,17 +449,17 @@ static inline radial_mover radial_mover_of(vec3 from, vec3 to) {
     return m;
 }
 
-/* The way of a particle to a field: 0 where it is nowhere within its cylinder. */
+/* The path of a particle in the space of a field. Returns 0 if no part is within its cylinder. */
 static inline int radial_find_path(const radial_scene *s, const radial_body *body, word32 i,
                                    const radial_mover *m, float radius, radial_path *p) {
-    /* rounding of floats is far below the width that is added */
+    /* rounding errors of floats are far below the added width */
     const double reach = (radial_as_float(s->marks[i].reach) + radius) * 1.0001;
     radial_place(m->round ? &s->now[i] : &s->before[i], m->begin, p->a);
     radial_place(&s->now[i], m->to, p->b);
     return radial_clip(p->a, p->b, radial_low(body), radial_high(body), reach, &p->from, &p->to);
 }
 
-/* Goes through every cell of a path. */
+/* Traverses every cell of a path. */
 static inline int radial_walk_path(const radial_body *b, const radial_path *p, float radius,
                                    radial_entry *found) {
     float from[3], to[3];
@@ -462,18 +473,18 @@ static inline int radial_walk_path(const radial_body *b, const radial_path *p, f
 
 /* ---- response ---- */
 
-/* From field space to the world, a direction. */
+/* Transforms a direction from field space to the world. */
 static inline vec3 radial_out(ABUTI_GLOBAL const radial_frame *f, const double d[3], double unit) {
     const vec3 a = f->axis[0], b = f->axis[1], c = f->axis[2];
     return v3_scale(v3_add(v3_add(v3_scale(a, d[0]), v3_scale(b, d[1])), v3_scale(c, d[2])), unit);
 }
 
 /* Equations 5 to 11 in the space of a field, in units of length relative to a row: the shift of
- * `end`; `begin` is where the particle was, relative to the frame of now. It ends a little `above`
- * the surface, so that rounding does not find it inside again. */
+ * `end`. `begin` is the previous position relative to the current frame. The particle ends at the
+ * height `above` over the surface, so that rounding does not put it inside again. */
 static inline void radial_respond(const radial_entry *e, const double begin[3], const double end[3],
                                   double radius, double friction, double above, double shift[3]) {
-    /* a way of any length asks for a unit vector in doubles */
+    /* paths may have any length, so the normal needs unit length in doubles */
     const double x = e->plane.x, y = e->plane.y, z = e->plane.z;
     const double one = 1.0 / real_sqrt(x * x + y * y + z * z);
     const double n[3] = {x * one, y * one, z * one}, k = e->plane.k * one + radius;
@@ -484,7 +495,7 @@ static inline void radial_respond(const radial_entry *e, const double begin[3], 
         pn += n[c] * (end[c] - e->p[c]);
     }
     const double lift = below < 0.0 ? above - below : 0.0; /* V_n */
-    /* p_true: where the particle's own way meets the plane (equations 8 and 9) */
+    /* p_true: where the particle's own motion intersects the plane (equations 8 and 9) */
     const double own = below - start; /* along n */
     const double s = own != 0.0 ? real_clamp(-start / own, 0.0, 1.0) : 0.0;
     for (int c = 0; c < 3; c++) {
@@ -495,33 +506,33 @@ static inline void radial_respond(const radial_entry *e, const double begin[3], 
     }
     for (int c = 0; c < 3; c++)
         rest += (m[c] - mn * n[c]) * (m[c] - mn * n[c]);
-    /* equation 10: no more than its own motion below the surface, nor than V_p's */
+    /* equation 10: at most the own motion below the surface, and at most that of V_p */
     const double most = rest < across ? rest : across;
     const double factor = across > 0.0 ? friction * real_sqrt(most / across) : 0.0;
     for (int c = 0; c < 3; c++)
         shift[c] = lift * n[c] - factor * t[c];
 }
 
-/* A field that a particle is in, and the shift that takes it out. */
+/* A field that contains a particle, and the shift that moves it to the surface. */
 typedef struct radial_exit {
-    float height; /* below 0; 0 = it is not in it */
+    float height; /* below 0; 0 = not inside */
     word32 field;
     double shift[3];
 } radial_exit;
 
-/* Looks at one field. */
-static inline int radial_find_exit(const radial_scene *s, const radial_order *order, vec3 at,
-                                   word32 i, radial_exit *e) {
+/* Tests one field. */
+static inline int radial_find_exit(const radial_scene *s, const radial_collision_options *order,
+                                   vec3 at, word32 i, radial_exit *e) {
     const float radius = radial_float(order->radius);
     const double reach = radial_as_float(s->marks[i].reach) + radius;
     double q[3];
-    radial_spot spot;
+    radial_cell_position spot;
     radial_place(&s->now[i], at, q);
     if (q[0] * q[0] + q[1] * q[1] > reach * reach)
         return 0;
     const radial_body body = radial_body_of(s, i);
     const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
-    if (!radial_find_spot(&body, x, y, z, radius, &spot) || !(spot.height - radius < 0.0f))
+    if (!radial_locate(&body, x, y, z, radius, &spot) || !(spot.height - radius < 0.0f))
         return 0;
     e->height = spot.height - radius;
     e->field = i;
@@ -531,9 +542,10 @@ static inline int radial_find_exit(const radial_scene *s, const radial_order *or
     return 1;
 }
 
-/* Puts a particle back on the surface of the field that it met. */
-static inline void radial_answer(const radial_scene *s, const radial_order *order, word32 field,
-                                 const radial_entry *met, radial_mover *m) {
+/* Moves a particle back to the surface of the field that it hit. */
+static inline void radial_respond_to_hit(const radial_scene *s,
+                                         const radial_collision_options *order, word32 field,
+                                         const radial_entry *met, radial_mover *m) {
     ABUTI_GLOBAL const radial_frame *now = &s->now[field];
     double was[3], end[3], shift[3], p[3];
     radial_place(now, m->begin, was);
@@ -542,7 +554,7 @@ static inline void radial_answer(const radial_scene *s, const radial_order *orde
     was[2] = (was[2] - met->row) * step;
     end[2] = (end[2] - met->row) * step;
     radial_respond(met, was, end, order->radius, order->friction, RADIAL_LIFT * step, shift);
-    /* The next way begins above the surface; a step may have found the particle below it. */
+    /* The next path begins above the surface; a step may have found the particle below it. */
     const double height =
         n[0] * met->p[0] + n[1] * met->p[1] + n[2] * met->p[2] - met->plane.k - order->radius;
     const double lift = RADIAL_LIFT * step - (height < 0.0 ? height : 0.0);
@@ -560,7 +572,7 @@ static inline void radial_answer(const radial_scene *s, const radial_order *orde
     m->to = v3_add(m->to, radial_out(now, shift, s->unit));
     m->begin = v3_add(now->origin, radial_out(now, p, s->unit));
     m->round++;
-    if (m->round == RADIAL_ROUNDS) /* what is behind has not been looked at */
+    if (m->round == RADIAL_ROUNDS) /* the path beyond has not been tested */
         m->to = m->begin;
 }
 

@@ -3,23 +3,24 @@
 
 #include "contact/contact.h"
 
-enum { ALONG_MAX = 64 }; /* places along a capsule that are asked about */
+enum { CAPSULE_SEGMENTS_MAX = 64 }; /* maximum samples along a capsule */
 
-/* How many places of a capsule are asked about: one of a point, else both ends and those between,
- * no more than a cell apart. */
-static uint32_t place_count(const abut_capsule *c, double cell) {
+/* The number of sample points of a capsule: one for a sphere, otherwise both ends and points
+ * between, at most a cell apart. */
+static uint32_t capsule_point_count(const abut_capsule *c, double cell) {
     const vec3 way = v3_sub(c->end[1], c->end[0]);
     if (v3_max_abs(way) == 0)
         return 1;
     const double length = v3_dot(way, v3_normalise(way));
-    return length > 0 ? (uint32_t)fmin(fmax(ceil(length / cell), 1), ALONG_MAX) + 1 : 1;
+    return length > 0 ? (uint32_t)fmin(fmax(ceil(length / cell), 1), CAPSULE_SEGMENTS_MAX) + 1 : 1;
 }
 
-static vec3 place_of(const abut_capsule *c, uint32_t i, uint32_t n) {
+static vec3 capsule_point(const abut_capsule *c, uint32_t i, uint32_t n) {
     return n == 1 ? c->end[0] : v3_lerp(c->end[0], c->end[1], (double)i / (n - 1));
 }
 
-static abut_status check(const char *function, size_t count, const abut_capsule *capsules) {
+static abut_status check_capsules(const char *function, size_t count,
+                                  const abut_capsule *capsules) {
     for (size_t i = 0; i < count; i++) {
         const abut_capsule *c = &capsules[i];
         const vec3 sum = v3_add(v3_abs(c->end[0]), v3_abs(c->end[1]));
@@ -27,16 +28,17 @@ static abut_status check(const char *function, size_t count, const abut_capsule 
               sum.z <= ABUT_COORDINATE_MAX) ||
             !(c->radius >= 0 && c->radius <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: capsule %zu is not finite, or its radius is below 0", function,
-                              i);
+                              "%s: capsules[%zu] is not finite, or its radius is negative",
+                              function, i);
     }
     return ABUT_OK;
 }
 
-/* The contacts of one capsule, of which `answers` are: 0 to 3. */
-static uint32_t contacts_of(const abut_capsule *c, uint32_t element, uint32_t n,
-                            const abut_radial_answer *answers, const abut_contact_options *o,
-                            abut_contact *list) {
+/* Writes the contacts of one capsule, whose sample results are `answers`. Returns their number, 0
+ * to 3. */
+static uint32_t find_capsule_contacts(const abut_capsule *c, uint32_t element, uint32_t n,
+                                      const abut_radial_answer *answers,
+                                      const abut_contact_options *o, abut_contact *list) {
     uint32_t deepest = 0, found = 0;
     for (uint32_t i = 1; i < n; i++)
         deepest = answers[i].distance < answers[deepest].distance ? i : deepest;
@@ -48,7 +50,7 @@ static uint32_t contacts_of(const abut_capsule *c, uint32_t element, uint32_t n,
         if (answers[i].field == ABUT_NONE || !(depth >= -o->margin))
             continue;
         const vec3 out = answers[i].normal;
-        list[found++] = (abut_contact){.point = v3_along(place_of(c, i, n), -c->radius, out),
+        list[found++] = (abut_contact){.point = v3_along(capsule_point(c, i, n), -c->radius, out),
                                        .normal = v3_scale(out, -1),
                                        .depth = depth,
                                        .id = contact_id(1, ABUT_CONTACT_POINT, element, part),
@@ -70,37 +72,39 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
     abut_contact_options o = abut_contact_options_default();
     abut_status status = abuti_options_read(&o, sizeof o, options, "abut_contact_options");
     if (!status && !(o.margin >= 0 && o.margin <= ABUT_COORDINATE_MAX))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: margin is %g; it must be 0 or more", __func__,
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: options->margin is %g; it must be finite and at least 0", __func__,
                             o.margin);
     if (!status && count >= ABUT_NONE)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: there are too many capsules", __func__);
-    status = status ? status : check(__func__, count, capsules);
+        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: count exceeds 2^32 - 1 capsules", __func__);
+    status = status ? status : check_capsules(__func__, count, capsules);
     if (status)
         return status;
     const double cell = radial->info.cell;
-    double limit = cell * 1e-6; /* what is farther is no contact */
+    double limit = cell * 1e-6; /* farther points have no contact */
     size_t places = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
-        places += place_count(&capsules[i], cell);
+        places += capsule_point_count(&capsules[i], cell);
         limit = fmax(limit, (capsules[i].radius + o.margin) * 1.000001);
     }
     vec3 *points = abuti_allocate(radial->context, places, sizeof *points);
     abut_radial_answer *answers = abuti_allocate(radial->context, places, sizeof *answers);
     status = points && answers ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < count && !status; i++)
-        for (uint32_t k = 0, n = place_count(&capsules[i], cell); k < n; k++)
-            points[at++] = place_of(&capsules[i], k, n);
+        for (uint32_t k = 0, n = capsule_point_count(&capsules[i], cell); k < n; k++)
+            points[at++] = capsule_point(&capsules[i], k, n);
     if (!status)
-        status = abuti_radial_near(radial, places, points, limit, answers);
-    /* counted, then written */
+        status = abuti_radial_find_nearest(radial, places, points, limit, answers);
+    /* counts, then writes */
     uint64_t total = 0;
     for (int pass = 0; pass < 2 && !status; pass++) {
         uint64_t found = 0;
         at = 0;
         for (size_t i = 0; i < count; i++) {
             abut_contact list[3];
-            const uint32_t n = place_count(&capsules[i], cell);
-            const uint32_t here = contacts_of(&capsules[i], (uint32_t)i, n, answers + at, &o, list);
+            const uint32_t n = capsule_point_count(&capsules[i], cell);
+            const uint32_t here =
+                find_capsule_contacts(&capsules[i], (uint32_t)i, n, answers + at, &o, list);
             if (pass && here)
                 memcpy(contacts->list + found, list, here * sizeof *list);
             found += here;
@@ -108,7 +112,7 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
         }
         total = found;
         if (!pass && total > contacts->capacity)
-            status = abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; there are %llu contacts",
+            status = abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; it must be at least %llu",
                                 __func__, (unsigned long long)contacts->capacity,
                                 (unsigned long long)total);
     }
@@ -116,7 +120,7 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
         contacts->count = total;
     if (!status)
         contacts->reliability =
-            abuti_limited("Depths are those of radial fields, to about a cell.");
+            abuti_limited("Depths are those of radial fields, accurate to about a cell.");
     ABUTI_RELEASE(radial->context, points, answers);
     return status;
 }

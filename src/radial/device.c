@@ -1,11 +1,11 @@
-/* Radial fields on a device: what does not change is there once. An update is one write of frames
- * and bounds and a launch, particles are another one; both together are waited for once. Samples
- * stay there until someone asks for them.
+/* Radial fields on a device. Constant data are uploaded once. An update is one upload of frames and
+ * bounds and a launch; particles are another launch. The host waits once for both. Samples stay on
+ * the device until they are queried.
  *
- * Samples and marks have three places each: those that count; those that an update draws into,
- * which count once the device has done all, so that a failure leaves those of before; and those
- * that are emptied meanwhile for the next one, by the work-items of particles. Frames have two:
- * those of now are those before for the next update. */
+ * Samples and marks have three buffers each: the valid ones; those that an update draws into, which
+ * become valid when the device has completed everything, so that a failure keeps the previous ones;
+ * and those that the work-items of particles clear for the next update. Frames have two buffers:
+ * the current frames are the previous ones of the next update. */
 #include "radial/radial.h"
 
 #include "device/kit.h"
@@ -18,7 +18,7 @@ enum {
     CORNERS,
     PAIR_FIELDS,
     NOW,    /* bounds, then frames */
-    BEFORE, /* the same one update ago */
+    BEFORE, /* the same of the previous update */
     POSITIONS,
     RADII,
     NEXT_RADII, /* to draw into */
@@ -33,11 +33,11 @@ enum {
     BUFFERS
 };
 enum { GROUP = 64, FRAME_BYTES = sizeof(radial_bound) + sizeof(radial_frame) };
-/* So few particles leave a device room for more work-items each. */
-enum { FEW = 8192 };
+/* With fewer particles than this a device has capacity for more work-items per particle. */
+enum { WIDE_TEAM_PARTICLES = 8192 };
 
-_Static_assert(sizeof(radial_bound) == 64 && sizeof(radial_frame) == 200, "as on a device");
-_Static_assert(sizeof(radial_entry) == 36 && sizeof(radial_path) == 64, "as on a device");
+_Static_assert(sizeof(radial_bound) == 64 && sizeof(radial_frame) == 200, "layout on a device");
+_Static_assert(sizeof(radial_entry) == 36 && sizeof(radial_path) == 64, "layout on a device");
 
 static const abuti_kernel_source sources[KERNELS] = {[DRAW] = {"radial", "radial_draw", NULL},
                                                      [CLEAR] = {"radial", "radial_clear", NULL},
@@ -49,20 +49,20 @@ typedef struct radial_device {
     abuti_queue queue;
     abuti_kit kit;
     abuti_staging now, before, counts;
-    uint32_t lanes;      /* work-items a pair */
-    uint32_t counted[2]; /* hits and odd ones so far: the device only counts up */
-    bool has_counts;     /* they are what the device has */
-    bool has_now;        /* frames of the last update are there */
+    uint32_t lanes;      /* work-items per pair */
+    uint32_t counted[2]; /* hits and invalid particles so far: the device only counts up */
+    bool has_counts;     /* they equal the counters of the device */
+    bool has_now;        /* frames of the last update are on the device */
     bool has_before;     /* and those of the one before */
-    bool next_is_empty;  /* NEXT_RADII and NEXT_MARKS may be drawn into */
+    bool next_is_empty;  /* NEXT_RADII and NEXT_MARKS are cleared */
 } radial_device;
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
 /* ---- create ---- */
 
-/* Corners as numbers of the mesh. */
-static abut_status put_corners(abut_radial *r) {
+/* Uploads corners as vertex indices of the mesh. */
+static abut_status upload_corners(abut_radial *r) {
     radial_device *d = r->data;
     const size_t count = 3 * (size_t)r->info.pair_count;
     uint32_t *corners = abuti_allocate(r->context, count, sizeof *corners);
@@ -75,8 +75,8 @@ static abut_status put_corners(abut_radial *r) {
     return ABUT_OK;
 }
 
-static void send(abut_radial *r, uint32_t buffer, abuti_staging *staging,
-                 const radial_frame *frames) {
+static void upload_frames(abut_radial *r, uint32_t buffer, abuti_staging *staging,
+                          const radial_frame *frames) {
     radial_device *d = r->data;
     const size_t n = r->info.field_count, bounds = n * sizeof *r->bounds;
     memcpy(staging->at, r->bounds, bounds);
@@ -84,13 +84,13 @@ static void send(abut_radial *r, uint32_t buffer, abuti_staging *staging,
     abuti_kit_send(&d->kit, buffer, 0, staging->at, n, FRAME_BYTES);
 }
 
-/* Triangles that have many samples are shared. */
-static uint32_t lanes_of(const abut_radial *r) {
+/* Several work-items share triangles that have many samples. */
+static uint32_t choose_lanes(const abut_radial *r) {
     const double samples = (double)r->info.sample_count / ((double)r->info.pair_count + 1);
     return samples > 6 ? 8 : samples > 1 ? 4 : samples > 0.5 ? 2 : 1;
 }
 
-static abut_status create(abut_radial *r) {
+static abut_status create_on_device(abut_radial *r) {
     abut_status status = abuti_device_check_bits("abut_radial_create", r->device);
     if (status)
         return status;
@@ -99,7 +99,7 @@ static abut_status create(abut_radial *r) {
     radial_device *d = r->data = abuti_allocate_zeroed(r->context, 1, sizeof *d);
     if (!d)
         return ABUT_ERROR_MEMORY;
-    d->lanes = lanes_of(r);
+    d->lanes = choose_lanes(r);
     status = abuti_queue_open(r->device, &d->queue);
     status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
     if (!status)
@@ -108,7 +108,7 @@ static abut_status create(abut_radial *r) {
         status = abuti_staging_create(&d->queue, n, FRAME_BYTES, &d->before);
     if (!status)
         status = abuti_staging_create(&d->queue, 2, sizeof(uint32_t), &d->counts);
-    status = status ? status : put_corners(r);
+    status = status ? status : upload_corners(r);
     if (status)
         return status;
     abuti_kit_build(&d->kit);
@@ -128,7 +128,7 @@ static abut_status create(abut_radial *r) {
     return status;
 }
 
-static void destroy(abut_radial *r) {
+static void destroy_on_device(abut_radial *r) {
     radial_device *d = r->data;
     if (!d)
         return;
@@ -140,18 +140,18 @@ static void destroy(abut_radial *r) {
     abuti_release(r->context, d);
 }
 
-/* An array as kernels have it: the caller's buffer, or ours with his content. */
-static const abuti_buffer *there(radial_device *d, abut_array array, uint32_t buffer, size_t count,
-                                 size_t element_bytes) {
+/* The device memory of an array: the caller's buffer, or an upload of the host array. */
+static const abuti_buffer *array_on_device(radial_device *d, abut_array array, uint32_t buffer,
+                                           size_t count, size_t element_bytes) {
     if (array.buffer)
         return &array.buffer->memory;
     abuti_kit_put(&d->kit, buffer, array.host, count, element_bytes);
     return &d->kit.buffers[buffer];
 }
 
-/* ---- what is queued ---- */
+/* ---- launches ---- */
 
-/* Empties what is drawn into next. */
+/* Clears the buffers of the next update. */
 static void queue_clear(const abut_radial *r) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, samples = (uint32_t)r->info.sample_count;
@@ -170,18 +170,19 @@ static void queue_draw(const abut_radial *r, const abuti_buffer *positions) {
                   ABUTI_BUFFER(positions), MEMORY(NEXT_RADII), MEMORY(NEXT_MARKS));
 }
 
-/* Particles against samples `radii` and `marks`; others are emptied where they are not BUFFERS. */
-static void queue_collide(const abut_radial *r, const radial_order *order,
+/* Collides particles with samples `radii` and `marks`. Clears the spare buffers unless they are
+ * BUFFERS. */
+static void queue_collide(const abut_radial *r, const radial_collision_options *order,
                           const abut_radial_particles *p, uint32_t radii, uint32_t marks,
                           uint32_t spare_radii, uint32_t spare_marks) {
     radial_device *d = r->data;
     const uint32_t fields = r->info.field_count, count = (uint32_t)p->count;
     const uint32_t wants_hits = p->hits.host || p->hits.buffer;
     const uint32_t spare = spare_radii == BUFFERS ? 0 : (uint32_t)r->info.sample_count;
-    const uint32_t lanes = count <= FEW ? 32 : 16;
+    const uint32_t lanes = count <= WIDE_TEAM_PARTICLES ? 32 : 16;
     const double each = 1 / r->unit;
-    const abuti_buffer *from = there(d, p->from, FROM, count, sizeof(vec3));
-    const abuti_buffer *to = there(d, p->to, TO, count, sizeof(vec3));
+    const abuti_buffer *from = array_on_device(d, p->from, FROM, count, sizeof(vec3));
+    const abuti_buffer *to = array_on_device(d, p->to, TO, count, sizeof(vec3));
     if (p->hits.host)
         abuti_kit_reserve(&d->kit, HITS, count, sizeof(radial_result));
     const abuti_buffer *hits = p->hits.buffer ? &p->hits.buffer->memory : &d->kit.buffers[HITS];
@@ -200,8 +201,8 @@ static void queue_collide(const abut_radial *r, const radial_order *order,
                   MEMORY(spare_marks), ABUTI_LOCAL_MEMORY(sizeof(radial_group)));
 }
 
-/* Waits; what is wanted on the host comes there. */
-static abut_status receive(abut_radial *r, abut_radial_particles *p) {
+/* Waits, and downloads the results that the host needs. */
+static abut_status download_particles(abut_radial *r, abut_radial_particles *p) {
     radial_device *d = r->data;
     uint32_t *counts = d->counts.at;
     const size_t count = p->count;
@@ -219,7 +220,7 @@ static abut_status receive(abut_radial *r, abut_radial_particles *p) {
     return status;
 }
 
-/* ---- calls ---- */
+/* ---- entry points ---- */
 
 static abut_status check_arrays(const char *function, const abut_radial *r,
                                 const abut_radial_particles *p) {
@@ -237,27 +238,29 @@ static abut_status check_arrays(const char *function, const abut_radial *r,
                                         p->count, all[i].bytes);
     return status ? status
            : p->count > UINT32_MAX
-               ? abuti_fail(ABUT_ERROR_LIMIT, "%s: too many particles", function)
+               ? abuti_fail(ABUT_ERROR_LIMIT, "%s: particles->count exceeds 2^32 - 1", function)
                : ABUT_OK;
 }
 
-static abut_status collide(abut_radial *r, const radial_order *order, abut_radial_particles *p) {
+static abut_status collide_on_device(abut_radial *r, const radial_collision_options *order,
+                                     abut_radial_particles *p) {
     radial_device *d = r->data;
     abut_status status = check_arrays("abut_radial_collide", r, p);
     if (status)
         return status;
     if (!d->has_now)
-        send(r, NOW, &d->now, r->frames[0]);
+        upload_frames(r, NOW, &d->now, r->frames[0]);
     if (!d->has_before)
-        send(r, BEFORE, &d->before, r->frames[1]);
+        upload_frames(r, BEFORE, &d->before, r->frames[1]);
     queue_collide(r, order, p, RADII, MARKS, d->next_is_empty ? BUFFERS : NEXT_RADII, NEXT_MARKS);
-    status = receive(r, p);
+    status = download_particles(r, p);
     d->has_now = d->has_before = d->next_is_empty = !status;
     return status;
 }
 
-/* Those that were drawn count now; of those before one place is empty, where particles did it. */
-static void turn_over(abut_radial *r, bool emptied) {
+/* Makes the drawn samples valid. If particles cleared the spare buffers, these are drawn into next.
+ */
+static void swap_samples(abut_radial *r, bool emptied) {
     radial_device *d = r->data;
     const uint32_t kinds[2] = {RADII, MARKS};
     for (int k = 0; k < 2; k++) {
@@ -266,11 +269,12 @@ static void turn_over(abut_radial *r, bool emptied) {
             abuti_kit_swap(&d->kit, kinds[k] + 1, kinds[k] + 2);
     }
     d->next_is_empty = emptied;
-    r->is_here = false;
+    r->is_on_host = false;
 }
 
-static abut_status update(abut_radial *r, abut_array positions, const radial_order *order,
-                          abut_radial_particles *p) {
+static abut_status update_on_device(abut_radial *r, abut_array positions,
+                                    const radial_collision_options *order,
+                                    abut_radial_particles *p) {
     radial_device *d = r->data;
     const char *function = order ? "abut_radial_step" : "abut_radial_set_positions";
     abut_status status = order ? check_arrays(function, r, p) : ABUT_OK;
@@ -279,37 +283,40 @@ static abut_status update(abut_radial *r, abut_array positions, const radial_ord
                                     r->info.vertex_count, sizeof(vec3));
     if (status)
         return status;
-    const abuti_buffer *from = there(d, positions, POSITIONS, r->info.vertex_count, sizeof(vec3));
-    /* The frames of now are those before from now on. */
+    const abuti_buffer *from =
+        array_on_device(d, positions, POSITIONS, r->info.vertex_count, sizeof(vec3));
+    /* The current frames become the previous ones. */
     const bool has_before = d->has_now && r->info.has_samples;
     abuti_kit_swap(&d->kit, NOW, BEFORE);
-    send(r, NOW, &d->now, r->frames[0]);
+    upload_frames(r, NOW, &d->now, r->frames[0]);
     if (!has_before)
-        send(r, BEFORE, &d->before, r->frames[1]);
+        upload_frames(r, BEFORE, &d->before, r->frames[1]);
     if (!d->next_is_empty)
         queue_clear(r);
     queue_draw(r, from);
     if (order)
         queue_collide(r, order, p, NEXT_RADII, NEXT_MARKS, SPARE_RADII, SPARE_MARKS);
-    status = order ? receive(r, p) : abuti_kit_finish(&d->kit);
+    status = order ? download_particles(r, p) : abuti_kit_finish(&d->kit);
     d->has_now = d->has_before = !status;
     d->next_is_empty = false;
     if (!status)
-        turn_over(r, order != NULL);
+        swap_samples(r, order != NULL);
     return status;
 }
 
-/* ---- back to the host ---- */
+/* ---- download ---- */
 
-static abut_status fetch(abut_radial *r) {
+static abut_status download_samples(abut_radial *r) {
     radial_device *d = r->data;
     abut_status status =
         abuti_kit_get(&d->kit, RADII, r->radii, (size_t)r->info.sample_count, sizeof *r->radii);
     if (!status)
         status = abuti_kit_get(&d->kit, MARKS, r->marks, r->info.field_count, sizeof *r->marks);
     if (!status)
-        abuti_radial_close(r);
+        abuti_radial_close_ends(r);
     return status;
 }
 
-const radial_backend abuti_radial_on_device = {create, destroy, update, collide, fetch};
+const radial_backend abuti_radial_on_device = {create_on_device, destroy_on_device,
+                                               update_on_device, collide_on_device,
+                                               download_samples};

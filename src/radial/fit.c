@@ -1,25 +1,25 @@
-/* Axes fitted to bones by weights.
+/* Fits axes to bones by skinning weights.
  *
- * A line is worth what it sees of the triangles of its bone: the sum of area x weight x cosine
- * between normal and the direction away from the line, which is negative for triangles that turn
- * their back to it. So lines outside of the body lose, and so do lines across a limb. The lines
- * that are tried go to each child, from the parent, and along the principal axes of the triangles,
- * through the bone and through the middle of its triangles; then the best one is moved sideways and
- * turned while that helps.
+ * The score of a line is the sum of area x weight x cosine between the normal and the direction
+ * away from the line, over the triangles of its bone. It is negative for triangles that face the
+ * line. So lines outside the body lose, and so do lines across a limb. Candidate lines have
+ * directions to each child, from the parent, and along the principal axes of the triangles. They
+ * pass through the bone and through the centroid of its triangles. Then the best one is moved
+ * sideways and rotated while the score improves.
  *
- * An open sheet, such as a cape, is seen the better the further away the line is, and would have a
- * field with all that is between within it. So no line is further from the middle of its triangles
- * than these are themselves, as a mean. The axis of half a cylinder is within that.
+ * For an open sheet, such as a cape, the score grows with the distance of the line, and the field
+ * would enclose everything between. So no line is farther from the centroid of its triangles than
+ * the mean distance of the triangles. The axis of half a cylinder satisfies that.
  */
 #include "radial/radial.h"
 
-enum { CHILDREN_MAX = 8, MOVES = 24 };
+enum { CHILDREN_MAX = 8, IMPROVEMENTS_MAX = 24 };
 
-/* ---- which triangles ---- */
+/* ---- triangles of bones ---- */
 
-/* The bones that a triangle goes with, each once: at most 3 x 8. */
-static uint32_t bones_of(const radial_source *s, double weight, const uint32_t *corner,
-                         uint32_t *bones) {
+/* Lists the bones of a triangle, each once: at most 3 x 8. */
+static uint32_t list_bones(const radial_source *s, double weight, const uint32_t *corner,
+                           uint32_t *bones) {
     uint32_t count = 0;
     for (int k = 0; k < 3; k++) {
         uint32_t own[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -47,7 +47,7 @@ abut_status abuti_radial_members(const radial_source *s, double weight, radial_m
     if (!m->begin)
         return ABUT_ERROR_MEMORY;
     for (uint32_t t = 0; t < triangles; t++)
-        for (uint32_t n = bones_of(s, weight, indices + 3 * (size_t)t, bones); n > 0; n--)
+        for (uint32_t n = list_bones(s, weight, indices + 3 * (size_t)t, bones); n > 0; n--)
             m->begin[bones[n - 1] + 2]++;
     for (uint32_t b = 0; b < s->bone_count; b++)
         m->begin[b + 2] += m->begin[b + 1];
@@ -58,7 +58,7 @@ abut_status abuti_radial_members(const radial_source *s, double weight, radial_m
         return ABUT_ERROR_MEMORY;
     }
     for (uint32_t t = 0; t < triangles; t++)
-        for (uint32_t n = bones_of(s, weight, indices + 3 * (size_t)t, bones); n > 0; n--)
+        for (uint32_t n = list_bones(s, weight, indices + 3 * (size_t)t, bones); n > 0; n--)
             m->list[m->begin[bones[n - 1] + 1]++] = t;
     return ABUT_OK;
 }
@@ -70,8 +70,8 @@ typedef struct fit_work {
     const uint32_t *triangles;
     size_t count;
     uint32_t bone;
-    vec3 middle;  /* of area */
-    double reach; /* from it: how far away a line may be */
+    vec3 middle;  /* centroid */
+    double reach; /* from the centroid: the largest distance of a line */
 } fit_work;
 
 static void corners_of(const fit_work *w, size_t i, vec3 p[3]) {
@@ -92,9 +92,10 @@ static double weight_of(const fit_work *w, uint32_t vertex) {
     return 0;
 }
 
-/* A line through `at` (from the middle) along the unit vector `along`; `every`: of so many
- * triangles one is looked at. Lines that are too far away are worth nothing at all. */
-static double worth(const fit_work *w, const double *weights, vec3 at, vec3 along, size_t every) {
+/* The score of a line through `at` (relative to the centroid) along the unit vector `along`, from
+ * every `every`-th triangle. Lines that are too far away have the lowest possible score. */
+static double score_line(const fit_work *w, const double *weights, vec3 at, vec3 along,
+                         size_t every) {
     double sum = 0;
     if (v3_length(v3_along(at, -v3_dot(at, along), along)) > w->reach)
         return -HUGE_VAL;
@@ -109,15 +110,15 @@ static double worth(const fit_work *w, const double *weights, vec3 at, vec3 alon
     return sum;
 }
 
-/* Two unit vectors across. */
-static void across(vec3 along, vec3 *u, vec3 *v) {
+/* Two unit vectors orthogonal to `along`. */
+static void orthogonal_directions(vec3 along, vec3 *u, vec3 *v) {
     *u = fabs(along.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
     *u = v3_normalise(v3_along(*u, -v3_dot(*u, along), along));
     *v = v3_cross(along, *u);
 }
 
-/* Principal axes by rotations of Jacobi. */
-static void principal(double a[3][3], vec3 axes[3]) {
+/* Principal axes by Jacobi rotations. */
+static void find_principal_axes(double a[3][3], vec3 axes[3]) {
     double v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int sweep = 0; sweep < 12; sweep++)
         for (int p = 0; p < 2; p++)
@@ -157,8 +158,8 @@ static uint32_t parent_of(const radial_source *s, uint32_t index) {
     return bone.parent;
 }
 
-/* The lines to be tried: directions. */
-static uint32_t directions_of(const fit_work *w, const double *weights, vec3 *list) {
+/* Lists the directions of candidate lines. */
+static uint32_t list_directions(const fit_work *w, const double *weights, vec3 *list) {
     const radial_source *s = w->source;
     const vec3 origin = origin_of(s, w->bone);
     double spread[3][3] = {{0}};
@@ -176,23 +177,23 @@ static uint32_t directions_of(const fit_work *w, const double *weights, vec3 *li
         for (int k = 0; k < 9; k++)
             spread[k / 3][k % 3] += area * v3_get(c, k / 3) * v3_get(c, k % 3);
     }
-    principal(spread, list + count);
+    find_principal_axes(spread, list + count);
     return count + 3;
 }
 
-/* Moves and turns a line while that makes it better. */
-static void improve(const fit_work *w, const double *weights, size_t every, double size,
-                    double score, vec3 *at, vec3 *along) {
+/* Moves and rotates a line while its score improves. */
+static void improve_line(const fit_work *w, const double *weights, size_t every, double size,
+                         double score, vec3 *at, vec3 *along) {
     double shift = size / 8, turn = 0.2;
-    for (int move = 0; move < MOVES; move++) {
+    for (int move = 0; move < IMPROVEMENTS_MAX; move++) {
         bool better = false;
         vec3 side[2];
-        across(*along, &side[0], &side[1]);
+        orthogonal_directions(*along, &side[0], &side[1]);
         for (int k = 0; k < 8; k++) {
             const vec3 step = v3_scale(side[k / 2 % 2], k % 2 ? -1 : 1);
             vec3 a = k < 4 ? v3_along(*at, shift, step) : *at;
             vec3 d = k < 4 ? *along : v3_normalise(v3_along(*along, turn, step));
-            double here = worth(w, weights, a, d, every);
+            double here = score_line(w, weights, a, d, every);
             if (here > score) {
                 score = here;
                 *at = a;
@@ -206,7 +207,7 @@ static void improve(const fit_work *w, const double *weights, size_t every, doub
     }
 }
 
-/* From the first corner to the last along a line. */
+/* The part of a line from the first corner to the last. */
 static radial_line line_along(const fit_work *w, vec3 at, vec3 along, double pad) {
     double lo = HUGE_VAL, hi = -HUGE_VAL, squares = 0;
     for (size_t i = 0; i < w->count; i++) {
@@ -225,9 +226,9 @@ static radial_line line_along(const fit_work *w, vec3 at, vec3 along, double pad
                          sqrt(squares / (3.0 * (double)w->count))};
 }
 
-/* The middle of the area of all triangles, or of corners where there is none, and how far from it
- * they are; their area. */
-static double middle_of(fit_work *w) {
+/* Computes the centroid of all triangles, or of the corners if they have no area, and their
+ * distance from it. Returns the area. */
+static double compute_centroid(fit_work *w) {
     vec3 by_area = v3(0, 0, 0), plain = v3(0, 0, 0);
     double area = 0;
     w->middle = v3(0, 0, 0);
@@ -260,22 +261,22 @@ abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32
     double *weights = abuti_allocate(s->context, count, sizeof *weights);
     if (!weights)
         return ABUT_ERROR_MEMORY;
-    const double area = middle_of(&w);
+    const double area = compute_centroid(&w);
     for (size_t i = 0; i < count; i++) {
         weights[i] = 0;
         for (int k = 0; k < 3; k++)
             weights[i] += weight_of(&w, s->rest->indices[3 * (size_t)triangles[i] + (size_t)k]) / 3;
     }
-    /* Four thousand triangles tell as much as all of them. */
+    /* A sample of four thousand triangles is sufficient. */
     const size_t every = 1 + count / 4096;
-    const uint32_t tries = directions_of(&w, weights, directions);
+    const uint32_t tries = list_directions(&w, weights, directions);
     double best_worth = -HUGE_VAL;
     for (uint32_t i = 0; i < 2 * tries; i++) {
         const vec3 along = v3_normalise(directions[i / 2]);
         const vec3 at = i % 2 ? v3_sub(origin_of(s, bone), w.middle) : v3(0, 0, 0);
         if (v3_max_abs(along) == 0)
             continue;
-        double score = worth(&w, weights, at, along, every);
+        double score = score_line(&w, weights, at, along, every);
         if (score > best_worth) {
             best_worth = score;
             best_at = at;
@@ -283,9 +284,9 @@ abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32
         }
     }
     if (area > 0)
-        improve(&w, weights, every, sqrt(area), best_worth, &best_at, &best);
-    /* Rows begin a little before the first corner and end after the last, so that ends that are
-     * closed have a row beyond them. */
+        improve_line(&w, weights, every, sqrt(area), best_worth, &best_at, &best);
+    /* Rows begin slightly before the first corner and end after the last, so that closed ends have
+     * a row beyond them. */
     *line = line_along(&w, best_at, best, cell / 64);
     abuti_release(s->context, weights);
     return ABUT_OK;

@@ -1,14 +1,15 @@
-/* Radial fields on the CPU: vertices to field space, triangles to samples, samples to radii. */
+/* Radial fields on the CPU: transforms vertices to field space, rasterises triangles, and converts
+ * samples to radii. */
 #include "radial/radial.h"
 
 enum { VERTEX_GRAIN = 2048, PAIR_GRAIN = 2048, SAMPLE_GRAIN = 16384 };
 enum { REACH, TOP, BOTTOM, MARK_WORDS };
 
 typedef struct host_data {
-    radial_point *points;   /* of seen vertices */
+    radial_point *points;   /* of used vertices */
     uint32_t *point_fields; /* their fields */
     atomic_uint *samples;   /* empty between updates */
-    atomic_uint *marks;     /* MARK_WORDS a field, zero between updates */
+    atomic_uint *marks;     /* MARK_WORDS per field, zero between updates */
 } host_data;
 
 static void host_destroy(abut_radial *r) {
@@ -44,7 +45,7 @@ typedef struct update_work {
     const vec3 *positions;
 } update_work;
 
-static void move_vertices(void *data, size_t chunk, size_t begin, size_t end) {
+static void transform_task(void *data, size_t chunk, size_t begin, size_t end) {
     const update_work *w = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -54,7 +55,7 @@ static void move_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static void draw(void *data, size_t chunk, size_t begin, size_t end) {
+static void rasterise_task(void *data, size_t chunk, size_t begin, size_t end) {
     const update_work *w = data;
     const abut_radial *r = w->r;
     (void)chunk;
@@ -76,8 +77,8 @@ static void draw(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* To floats; the words are empty again, for the next update. */
-static void keep(void *data, size_t chunk, size_t begin, size_t end) {
+/* Converts samples to floats, and clears the words for the next update. */
+static void store_radii_task(void *data, size_t chunk, size_t begin, size_t end) {
     const update_work *w = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -87,26 +88,28 @@ static void keep(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status host_fetch(abut_radial *r) {
+static abut_status host_download(abut_radial *r) {
     (void)r;
     return ABUT_OK;
 }
 
-static abut_status host_update(abut_radial *r, abut_array positions, const radial_order *order,
+static abut_status host_update(abut_radial *r, abut_array positions,
+                               const radial_collision_options *order,
                                abut_radial_particles *particles) {
     update_work w = {r, r->data, positions.host};
-    abuti_parallel_for(r->context, r->seen_count, VERTEX_GRAIN, move_vertices, &w);
-    abuti_parallel_for(r->context, (size_t)r->info.pair_count, PAIR_GRAIN, draw, &w);
-    abuti_parallel_for(r->context, (size_t)r->info.sample_count, SAMPLE_GRAIN, keep, &w);
+    abuti_parallel_for(r->context, r->seen_count, VERTEX_GRAIN, transform_task, &w);
+    abuti_parallel_for(r->context, (size_t)r->info.pair_count, PAIR_GRAIN, rasterise_task, &w);
+    abuti_parallel_for(r->context, (size_t)r->info.sample_count, SAMPLE_GRAIN, store_radii_task,
+                       &w);
     for (uint32_t f = 0; f < r->info.field_count; f++) {
         atomic_uint *mark = w.d->marks + MARK_WORDS * (size_t)f;
         r->marks[f] = (radial_mark){.reach = mark[REACH], .top = mark[TOP], .bottom = mark[BOTTOM]};
         for (int k = 0; k < MARK_WORDS; k++)
             atomic_store_explicit(&mark[k], 0, memory_order_relaxed);
     }
-    abuti_radial_close(r);
+    abuti_radial_close_ends(r);
     return order ? abuti_radial_collide_host(r, order, particles) : ABUT_OK;
 }
 
 const radial_backend abuti_radial_host = {host_create, host_destroy, host_update,
-                                          abuti_radial_collide_host, host_fetch};
+                                          abuti_radial_collide_host, host_download};

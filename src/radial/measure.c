@@ -1,5 +1,5 @@
-/* How good fields are: the middle of every triangle of the true surface, whose distance is 0,
- * against what fields say of it. */
+/* Accuracy of fields: the error of the field distance at the centroid of every triangle of the true
+ * surface, where the distance is 0. */
 #include "radial/radial.h"
 
 #include <stdlib.h>
@@ -9,13 +9,13 @@ typedef struct measured {
     uint32_t triangle;
 } measured;
 
-static int by_error(const void *a, const void *b) {
+static int compare_errors(const void *a, const void *b) {
     const measured *x = a, *y = b;
     const double p = fabs(x->error), q = fabs(y->error);
     return p != q ? (p > q) - (p < q) : (x->triangle > y->triangle) - (x->triangle < y->triangle);
 }
 
-/* The error below which a share of the area lies; the list is sorted. */
+/* The error that a fraction `share` of the area does not exceed; the list is sorted. */
 static double quantile(const measured *list, size_t count, double area, double share) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -26,8 +26,8 @@ static double quantile(const measured *list, size_t count, double area, double s
     return count ? fabs(list[count - 1].error) : 0;
 }
 
-static void add_up(const abut_radial *r, const measured *list, size_t count,
-                   abut_radial_measures *m) {
+static void sum_up_errors(const abut_radial *r, const measured *list, size_t count,
+                          abut_radial_measures *m) {
     const double cell = r->info.cell;
     for (size_t i = 0; i < count; i++) {
         const double e = list[i].error, a = list[i].area;
@@ -56,8 +56,9 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
     if (!radial || !mesh || !measures)
         return abuti_null(__func__, !radial ? "radial" : mesh ? "measures" : "mesh");
     if (mesh->triangle_count != radial->info.triangle_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the mesh has %u triangles, that of fields %u",
-                          __func__, mesh->triangle_count, radial->info.triangle_count);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the mesh has %u triangles; the mesh of the fields has %u", __func__,
+                          mesh->triangle_count, radial->info.triangle_count);
     const size_t count = mesh->triangle_count;
     vec3 *middles = abuti_allocate(radial->context, count, sizeof *middles);
     abut_radial_answer *answers = abuti_allocate(radial->context, count, sizeof *answers);
@@ -81,8 +82,8 @@ abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, doub
             if (errors)
                 errors[i] = answers[i].distance;
         }
-        qsort(list, count, sizeof *list, by_error);
-        add_up(radial, list, count, measures);
+        qsort(list, count, sizeof *list, compare_errors);
+        sum_up_errors(radial, list, count, measures);
     }
     ABUTI_RELEASE(radial->context, middles, answers, list);
     return status;

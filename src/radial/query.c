@@ -1,17 +1,17 @@
-/* Points against radial fields, and the surface between samples as a mesh.
+/* Distance queries for points, and the surface between samples as a mesh.
  *
- * The nearest triangle of a field is looked for from the cell below the point on: the nine cells
- * around the best one so far, until the best one is in their middle. That is a local minimum; it is
- * the nearest one where the surface is not much more curved than the point is far. The distance is
- * never less than that of the surface between samples.
+ * The nearest triangle of a field is found by local search from the cell below the point: the nine
+ * cells around the best one so far, until the best one is in their centre. This is a local minimum.
+ * It is the nearest triangle if the radius of curvature of the surface is not much smaller than the
+ * distance. The distance is never smaller than that of the surface between samples.
  *
- * What cannot change the answer is left out, so that answers stay the same bit by bit:
- *   fields      of a group of points, those whose cylinder is beyond the limit of all of them
- *   searches    of a point outside, with no sample that is high enough in any column and row that
- *               the limit reaches (not where `within` is wanted, which looks at all samples)
- *   triangles   with all corners beyond what is known to be near along some direction; that to the
- *               textbook's closest point, which is nearly the best one. Any direction would do, so
- *               its rounding does no harm
+ * Only work that cannot change the result is skipped, so that results stay equal in all bits:
+ *   fields      of a group of points, those whose cylinder is beyond the limit of all points
+ *   searches    of a point outside, if no sample in the columns and rows within the limit is high
+ *               enough (not if `within` is needed, which uses all samples)
+ *   triangles   with all corners beyond a known distance along some direction: that to Ericson's
+ *               closest point, which is nearly the best one. Any direction is valid, so its
+ * rounding errors do no harm
  */
 #include "radial/radial.h"
 
@@ -20,31 +20,31 @@
 #include <stdlib.h>
 
 enum {
-    POINT_GRAIN = 80, /* a capsule is one task: worlds ask from tasks of their own */
-    GROUP = 4,        /* points that share a list of fields */
-    LISTED = 64,      /* fields of a list; where there are more, all */
-    WINDOW = 256      /* samples that are looked at instead of a search, at most */
+    POINT_GRAIN = 80,     /* a capsule is one task, since worlds call this from their own tasks */
+    GROUP_POINTS = 4,     /* points that share a list of fields */
+    LIST_FIELDS_MAX = 64, /* capacity of a list of fields; with more, all fields are used */
+    WINDOW_SAMPLES_MAX = 256 /* maximum samples that are tested instead of a search */
 };
-#define BEYOND (1 + 1e-9) /* more than all rounding of distances */
+#define DISTANCE_ROUNDING (1 + 1e-9) /* more than all rounding errors of distances */
 
 typedef struct query_work {
     radial_scene scene;
     const vec3 *points;
     abut_radial_answer *answers;
     double limit;
-    bool within; /* it is wanted, and samples are on the mesh */
+    bool within; /* it is requested, and samples are on the mesh */
 } query_work;
 
 /* The best triangle of a field. */
 typedef struct best {
-    double distance; /* without sign, in the world */
+    double distance; /* unsigned, in world units */
     vec3 point, normal;
     uint32_t i;
     int j;
     double sample; /* distance of the nearest sample */
 } best;
 
-/* Samples are floats: off by some ulps of their radius and of their height, in cells. */
+/* Samples are floats: their error is a few ulps of their radius, and of their height in cells. */
 #define SLACK_CELL 1e-3
 #define SLACK_RADIUS 1e-5
 
@@ -57,13 +57,13 @@ static vec3 corner_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_
                     r * turn.s, now->axis[1]);
 }
 
-/* From where to where the distance of a triangle, relative to a point, is for certain: no corner is
- * nearer along the way to the textbook's closest point, and that is in it. */
-typedef struct span {
+/* Bounds of the squared distance of a triangle from a point: no corner is nearer along the
+ * direction to the closest point, and that point is in the triangle. */
+typedef struct distance_bounds {
     double least_sq, most_sq;
-} span;
+} distance_bounds;
 
-static span span_of(vec3 a, vec3 b, vec3 c, vec3 ab, vec3 ac) {
+static distance_bounds bound_triangle(vec3 a, vec3 b, vec3 c, vec3 ab, vec3 ac) {
     const double d1 = -v3_dot(ab, a), d2 = -v3_dot(ac, a), d3 = -v3_dot(ab, b), d4 = -v3_dot(ac, b),
                  d5 = -v3_dot(ab, c), d6 = -v3_dot(ac, c);
     const double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
@@ -82,21 +82,23 @@ static span span_of(vec3 a, vec3 b, vec3 c, vec3 ab, vec3 ac) {
         way = v3_along(b, (d4 - d3) / ((d4 - d3) + (d5 - d6)), v3_sub(c, b));
     else if (va > 0 && vb > 0 && vc > 0)
         way = v3_along(v3_along(a, vb / (va + vb + vc), ab), vc / (va + vb + vc), ac);
-    else /* rounding has lost where it is */
-        return (span){0, v3_length_sq(a) * BEYOND};
+    else /* not decided because of rounding */
+        return (distance_bounds){0, v3_length_sq(a) * DISTANCE_ROUNDING};
     const double least = real_min(v3_dot(way, a), real_min(v3_dot(way, b), v3_dot(way, c))),
                  square = v3_length_sq(way);
-    return (span){least > 0 && square > 0 ? least / square * least / BEYOND : 0, square * BEYOND};
+    return (distance_bounds){least > 0 && square > 0 ? least / square * least / DISTANCE_ROUNDING
+                                                     : 0,
+                             square * DISTANCE_ROUNDING};
 }
 
-/* Samples around a cell, `across` of them a row, as places in the world. */
+/* Samples around a cell, `across` of them per row, as points in the world. */
 typedef struct patch {
     uint32_t across;
-    vec3 places[16], from[16]; /* absolute, and relative to the point */
-    float radii[16];           /* infinity: none */
+    vec3 places[16], from[16]; /* absolute, and relative to the query point */
+    float radii[16];           /* infinity: empty */
 } patch;
 
-/* Samples (i, j) to (i + n - 1, j + n - 1), each where corner_of() has it. */
+/* Loads samples (i, j) to (i + n - 1, j + n - 1), each as in corner_of(). */
 static void fill_patch(const radial_scene *s, uint32_t field, uint32_t i, int j, uint32_t n, vec3 p,
                        patch *to) {
     const radial_field *f = &s->fields[field];
@@ -131,11 +133,11 @@ static void corners_of(const patch *around, uint32_t k, uint32_t corners[2][3]) 
     memcpy(corners, list, sizeof list);
 }
 
-/* Measures the triangles of a cell, if it has all samples, and lowers *most_sq to what one of them
- * is nearer than. The nearest sample of *b becomes one of its corners, but for those on the axis:
- * samples of closed ends are not on the mesh. */
-static bool measure_cell(const patch *around, uint32_t k, bool within, span spans[2],
-                         double *most_sq, best *b) {
+/* Bounds the triangles of a cell, if it has all samples, and reduces *most_sq to the smallest upper
+ * bound. The nearest sample of *b becomes one of its corners, except those on the axis: samples of
+ * closed ends are not on the mesh. */
+static bool bound_cell(const patch *around, uint32_t k, bool within, distance_bounds spans[2],
+                       double *most_sq, best *b) {
     const uint32_t n = around->across, at[4] = {k, k + 1, k + n, k + n + 1};
     uint32_t corners[2][3];
     for (int c = 0; c < 4; c++)
@@ -151,16 +153,16 @@ static bool measure_cell(const patch *around, uint32_t k, bool within, span span
         const vec3 ab = v3_sub(places[of[1]], places[of[0]]),
                    ac = v3_sub(places[of[2]], places[of[0]]);
         spans[t] = v3_max_abs(v3_cross(ab, ac)) > 0
-                       ? span_of(from[of[0]], from[of[1]], from[of[2]], ab, ac)
-                       : (span){HUGE_VAL, HUGE_VAL}; /* without area */
+                       ? bound_triangle(from[of[0]], from[of[1]], from[of[2]], ab, ac)
+                       : (distance_bounds){HUGE_VAL, HUGE_VAL}; /* without area */
         *most_sq = real_min(*most_sq, spans[t].most_sq);
     }
     return true;
 }
 
-/* Tries the triangles of cell (i, j) that may be the nearest. */
-static void try_cell(const patch *around, uint32_t k, uint32_t i, int j, vec3 p,
-                     const span spans[2], double most_sq, best *b) {
+/* Measures the triangles of cell (i, j) that may be the nearest. */
+static void measure_near_triangles(const patch *around, uint32_t k, uint32_t i, int j, vec3 p,
+                                   const distance_bounds spans[2], double most_sq, best *b) {
     uint32_t corners[2][3];
     corners_of(around, k, corners);
     for (int t = 0; t < 2; t++) {
@@ -179,28 +181,29 @@ static void try_cell(const patch *around, uint32_t k, uint32_t i, int j, vec3 p,
     }
 }
 
-/* Tries the cells of a patch of `across` - 1 by as many, of which the first is (i, j), but for
- * those around `last`, which were not nearer. */
-static void try_patch(const patch *around, uint32_t i, int j, uint32_t columns, const best *last,
-                      vec3 p, bool within, best *b) {
+/* Measures the cells of a patch of (across - 1) x (across - 1) cells, of which the first is (i, j),
+ * except those around `last`, which were not nearer. */
+static void measure_patch(const patch *around, uint32_t i, int j, uint32_t columns,
+                          const best *last, vec3 p, bool within, best *b) {
     const uint32_t n = around->across - 1;
-    span spans[9][2];
+    distance_bounds spans[9][2];
     bool is[9];
-    double most_sq = b->distance * b->distance * BEYOND;
+    double most_sq = b->distance * b->distance * DISTANCE_ROUNDING;
     for (uint32_t k = 0; k < n * n; k++) {
         const uint32_t aside = last ? (i + k % n + columns - last->i + 1) % columns : 3;
         const bool done = aside < 3 && abs(j + (int)(k / n) - last->j) < 2;
-        is[k] = !done && measure_cell(around, k % n + around->across * (k / n), within, spans[k],
-                                      &most_sq, b);
+        is[k] = !done &&
+                bound_cell(around, k % n + around->across * (k / n), within, spans[k], &most_sq, b);
     }
     for (uint32_t k = 0; k < n * n; k++)
         if (is[k])
-            try_cell(around, k % n + around->across * (k / n), (i + k % n) % columns,
-                     j + (int)(k / n), p, spans[k], most_sq, b);
+            measure_near_triangles(around, k % n + around->across * (k / n), (i + k % n) % columns,
+                                   j + (int)(k / n), p, spans[k], most_sq, b);
 }
 
-/* The nearest cell around cell (i, j), or around that, and so on. */
-static best search(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p, bool within) {
+/* Local search for the nearest cell, starting with cell (i, j). */
+static best search_field(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p,
+                         bool within) {
     const radial_field *f = &s->fields[field];
     const int rows = (int)f->along - 1;
     best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0, HUGE_VAL}, last = b;
@@ -212,13 +215,13 @@ static best search(const radial_scene *s, uint32_t field, uint32_t i, int j, vec
             if (row < 0 || row >= rows)
                 continue;
             fill_patch(s, field, i, row, 2, p, &around);
-            try_patch(&around, i, row, f->around, NULL, p, within, &b);
+            measure_patch(&around, i, row, f->around, NULL, p, within, &b);
         }
     for (uint32_t step = 0; b.distance < HUGE_VAL && step < f->around + f->along; step++) {
         const best from = b;
         const uint32_t first = (from.i + f->around - 1) % f->around;
         fill_patch(s, field, first, from.j - 1, 4, p, &around);
-        try_patch(&around, first, from.j - 1, f->around, step ? &last : NULL, p, within, &b);
+        measure_patch(&around, first, from.j - 1, f->around, step ? &last : NULL, p, within, &b);
         if (b.i == from.i && b.j == from.j)
             break;
         last = from;
@@ -226,13 +229,13 @@ static best search(const radial_scene *s, uint32_t field, uint32_t i, int j, vec
     return b;
 }
 
-static bool is_sound(vec3 p) {
+static bool is_in_coordinate_range(vec3 p) {
     const double sum = v3_dot(p, v3(1, 1, 1));
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && sum == sum;
 }
 
-/* No surface of the field is nearer than its cylinder. */
-static double gap_of(const radial_scene *s, uint32_t field, const double q[3]) {
+/* A lower bound of the distance to a field: that to its cylinder. */
+static double bound_gap(const radial_scene *s, uint32_t field, const double q[3]) {
     const radial_frame *now = &s->now[field];
     const double r = sqrt(q[0] * q[0] + q[1] * q[1]) * s->unit, up = q[2] * now->step * s->unit;
     const double aside = r - radial_as_float(s->marks[field].reach) * s->unit;
@@ -242,11 +245,11 @@ static double gap_of(const radial_scene *s, uint32_t field, const double q[3]) {
                          : sqrt(aside * aside + beyond * beyond) * (1 - 1e-6);
 }
 
-/* Fields that a group of points may be near to. */
+/* Fields that a group of points may be near. */
 typedef struct field_list {
     uint32_t count;
-    uint32_t list[LISTED];
-    bool all; /* there are more: list and count say nothing */
+    uint32_t list[LIST_FIELDS_MAX];
+    bool all; /* the capacity was exceeded: list and count are undefined */
 } field_list;
 
 static uint32_t field_count(const query_work *w, const field_list *l) {
@@ -256,7 +259,8 @@ static uint32_t field_of(const field_list *l, uint32_t i) {
     return l->all ? i : l->list[i];
 }
 
-/* Those of a list. Gaps change no faster than places do: those in the middle tell of all. */
+/* Filters a list of fields. Gaps have a Lipschitz constant of 1, so those of the centre of the
+ * points bound all. */
 static void list_fields(const query_work *w, const field_list *from, const vec3 *points,
                         size_t count, field_list *to) {
     const radial_scene *s = &w->scene;
@@ -264,7 +268,7 @@ static void list_fields(const query_work *w, const field_list *from, const vec3 
     to->count = 0;
     to->all = true;
     for (size_t i = 0; i < count; i++) {
-        if (!is_sound(points[i]))
+        if (!is_in_coordinate_range(points[i]))
             return;
         box = box_join(box, (box3){points[i], points[i]});
     }
@@ -277,16 +281,16 @@ static void list_fields(const query_work *w, const field_list *from, const vec3 
         if (s->now[f].collapsed)
             continue;
         radial_place(&s->now[f], middle, q);
-        if (gap_of(s, f, q) - radius >= w->limit)
+        if (bound_gap(s, f, q) - radius >= w->limit)
             continue;
-        if (to->count == LISTED)
+        if (to->count == LIST_FIELDS_MAX)
             return;
         to->list[to->count++] = f;
     }
     to->all = false;
 }
 
-/* The field whose cylinder is nearest, which is asked first. */
+/* The field whose cylinder is nearest, which is searched first. */
 static uint32_t nearest_field(const query_work *w, const field_list *fields, vec3 p) {
     const radial_scene *s = &w->scene;
     const uint32_t count = field_count(w, fields);
@@ -298,7 +302,7 @@ static uint32_t nearest_field(const query_work *w, const field_list *fields, vec
         if (s->now[f].collapsed)
             continue;
         radial_place(&s->now[f], p, q);
-        const double gap = gap_of(s, f, q);
+        const double gap = bound_gap(s, f, q);
         if (gap < least) {
             least = gap;
             which = i;
@@ -307,21 +311,22 @@ static uint32_t nearest_field(const query_work *w, const field_list *fields, vec
     return which;
 }
 
-/* Whether a point at x, y, z of a field is farther than `limit` from all of its surface, for
- * certain. Surface that is nearer has a height of at least that of the point less the limit, and is
- * in rows and, seen from the axis, in columns that the limit reaches: arcsin t <= t pi / 2. A
- * triangle is no farther from the axis than its corners. */
-static bool is_far(const radial_body *b, float x, float y, float z, double limit, double unit) {
+/* Whether a point at x, y, z of a field is certainly farther than `limit` from its surface. A
+ * nearer part of the surface has a height of at least that of the point minus the limit. It is in
+ * rows and, seen from the axis, in columns within the limit: arcsin t <= t pi / 2. A triangle is
+ * not farther from the axis than its corners. */
+static bool is_beyond_limit(const radial_body *b, float x, float y, float z, double limit,
+                            double unit) {
     const double r = sqrt((double)x * x + (double)y * y), reach = limit / unit * (1 + 1e-4);
     const double up = reach / b->step + 0.01, aside = 0.25 * b->around * reach / r + 0.05;
-    if (!(r > reach) || !(up < WINDOW) || !(aside < b->around / 2))
+    if (!(r > reach) || !(up < WINDOW_SAMPLES_MAX) || !(aside < b->around / 2))
         return false;
     const int last = (int)b->along - 1;
     const int begin = (int)fmin(fmax(floor(z - up), 0), last),
               end = (int)fmin(fmax(floor(z + up) + 1, 0), last);
     const float turn = radial_angle(x, y, (float)b->around);
     const int from = (int)floor(turn - aside), to = (int)floor(turn + aside) + 1;
-    if ((end - begin + 1) * (to - from + 1) > WINDOW)
+    if ((end - begin + 1) * (to - from + 1) > WINDOW_SAMPLES_MAX)
         return false;
     float highest = 0;
     for (int j = begin; j <= end; j++)
@@ -333,7 +338,7 @@ static bool is_far(const radial_body *b, float x, float y, float z, double limit
     return highest * (1 + 1e-5) < r - reach;
 }
 
-static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radial_answer *answer) {
+static void query_field(const query_work *w, uint32_t field, vec3 p, abut_radial_answer *answer) {
     const radial_scene *s = &w->scene;
     const radial_frame *now = &s->now[field];
     const radial_body body = radial_body_of(s, field);
@@ -342,17 +347,17 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
     if (now->collapsed)
         return;
     radial_place(now, p, q);
-    const double gap = gap_of(s, field, q);
+    const double gap = bound_gap(s, field, q);
     if (gap >= limit && gap > 0)
         return;
     const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
-    radial_spot spot;
-    const bool inside = radial_find_spot(&body, x, y, z, 0, &spot) && spot.row >= 0 &&
+    radial_cell_position spot;
+    const bool inside = radial_locate(&body, x, y, z, 0, &spot) && spot.row >= 0 &&
                         spot.row + 1 < (int)body.along && spot.height < 0;
-    if (!inside && !w->within && is_far(&body, x, y, z, limit, s->unit))
+    if (!inside && !w->within && is_beyond_limit(&body, x, y, z, limit, s->unit))
         return;
-    const int row = (int)radial_range(z, 0, (float)((int)body.along - 2));
-    const best b = search(s, field, radial_find_wedge(&body, x, y).i, row, p, w->within);
+    const int row = (int)radial_clamp(z, 0, (float)((int)body.along - 2));
+    const best b = search_field(s, field, radial_find_wedge(&body, x, y).i, row, p, w->within);
     if (b.distance == HUGE_VAL)
         return;
     const double distance = inside ? -b.distance : b.distance;
@@ -364,51 +369,50 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
         *answer = (abut_radial_answer){distance, b.normal, b.point, field, answer->within};
 }
 
-/* Points that are next to each other in the list often are in space: halves of a group have shorter
- * lists. */
-static void answer_group(const query_work *w, const field_list *from, size_t begin, size_t end) {
+/* Consecutive points are often close in space: halves of a group have shorter lists. */
+static void query_group(const query_work *w, const field_list *from, size_t begin, size_t end) {
     field_list fields;
     list_fields(w, from, w->points + begin, end - begin, &fields);
     const uint32_t count = field_count(w, &fields);
-    if (count && end - begin > GROUP) {
+    if (count && end - begin > GROUP_POINTS) {
         const size_t half = begin + (end - begin) / 2;
-        answer_group(w, &fields, begin, half);
-        answer_group(w, &fields, half, end);
+        query_group(w, &fields, begin, half);
+        query_group(w, &fields, half, end);
         return;
     }
     for (size_t i = begin; i < end; i++) {
         const vec3 p = w->points[i];
         abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
-        const bool sound = count && is_sound(p);
+        const bool sound = count && is_in_coordinate_range(p);
         const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
         for (uint32_t k = 0; sound && k < count; k++)
-            answer_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
+            query_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
         if (answer.field != ABUT_NONE && fabs(answer.distance) > answer.within)
             answer.distance = copysign(answer.within, answer.distance);
         w->answers[i] = answer;
     }
 }
 
-static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void query_task(void *data, size_t chunk, size_t begin, size_t end) {
     const field_list all = {.all = true};
     (void)chunk;
-    answer_group(data, &all, begin, end);
+    query_group(data, &all, begin, end);
 }
 
-static abut_status answer_all(abut_radial *radial, size_t count, const vec3 *points, double limit,
-                              bool within, abut_radial_answer *answers) {
-    abut_status status = abuti_radial_here(radial);
+static abut_status query_all_points(abut_radial *radial, size_t count, const vec3 *points,
+                                    double limit, bool within, abut_radial_answer *answers) {
+    abut_status status = abuti_radial_download(radial);
     if (status)
         return status;
     query_work w = {abuti_radial_scene(radial), points, answers, limit > 0 ? limit : HUGE_VAL,
                     within && radial->info.distance == ABUT_RADIAL_DISTANCE_POLAR};
-    abuti_parallel_for(radial->context, count, POINT_GRAIN, answer_task, &w);
+    abuti_parallel_for(radial->context, count, POINT_GRAIN, query_task, &w);
     return ABUT_OK;
 }
 
-abut_status abuti_radial_near(abut_radial *radial, size_t count, const vec3 *points, double limit,
-                              abut_radial_answer *answers) {
-    return answer_all(radial, count, points, limit, false, answers);
+abut_status abuti_radial_find_nearest(abut_radial *radial, size_t count, const vec3 *points,
+                                      double limit, abut_radial_answer *answers) {
+    return query_all_points(radial, count, points, limit, false, answers);
 }
 
 abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array points, double limit,
@@ -416,16 +420,17 @@ abut_status abut_radial_evaluate(abut_radial *radial, size_t count, abut_array p
     if (!radial)
         return abuti_null(__func__, "radial");
     if (!(limit >= 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: limit is %g; it must be 0 or more", __func__,
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: limit is %g; it must be at least 0", __func__,
                           limit);
     if (!count)
         return ABUT_OK;
     if (!points.host || !answers.host)
         return points.buffer || answers.buffer
-                   ? abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points and answers must be on the host",
+                   ? abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: points and answers must be host arrays, not device buffers",
                                 __func__)
                    : abuti_null(__func__, points.host ? "answers" : "points");
-    return answer_all(radial, count, points.host, limit, true, answers.host);
+    return query_all_points(radial, count, points.host, limit, true, answers.host);
 }
 
 /* ---- surface ---- */
@@ -434,9 +439,9 @@ abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh *
     if (!radial || !mesh)
         return abuti_null(__func__, radial ? "mesh" : "radial");
     if (field != ABUT_NONE && field >= radial->info.field_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no field %u; there are %u", __func__,
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: field is %u; it must be below %u", __func__,
                           field, radial->info.field_count);
-    abut_status status = abuti_radial_here(radial);
+    abut_status status = abuti_radial_download(radial);
     if (status)
         return status;
     const radial_scene s = abuti_radial_scene(radial);
@@ -474,8 +479,8 @@ abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh *
     }
     if (!triangle_count) {
         ABUTI_RELEASE(radial->context, positions, indices);
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no surface: all cells are empty",
-                          __func__);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the field has no surface, since all its cells are empty", __func__);
     }
     return abuti_mesh_adopt(radial->context, __func__, positions, vertex_count, indices,
                             triangle_count, mesh);

@@ -1,10 +1,11 @@
-/* Radial fields: what they are made of, frames, updates. */
+/* Creation of radial fields, frames, and updates. */
 #include "radial/radial.h"
 
-/* Samples of all fields: their numbers fit 32 bits, and those of a device's buffers. */
-enum { SAMPLES_LOG = 28, DEFAULT_CELLS = 160 };
+/* Limit on the samples of all fields: their indices fit into 32 bits and into buffers of a device.
+ */
+enum { SAMPLES_LOG = 28, CELLS_DEFAULT = 160 };
 #define SAMPLES_TOTAL (1u << SAMPLES_LOG)
-#define DEFAULT_WEIGHT 0.2
+#define WEIGHT_DEFAULT 0.2
 
 static const char *const distance_names[] = {"polar", "plane"};
 
@@ -14,14 +15,14 @@ const char *abut_radial_distance_name(abut_radial_distance distance) {
 
 /* ---- frames ---- */
 
-static vec3 turn_by(const abut_character_matrix *m, vec3 d) {
+static vec3 apply_to_direction(const abut_character_matrix *m, vec3 d) {
     return v3(m->m[0][0] * d.x + m->m[0][1] * d.y + m->m[0][2] * d.z,
               m->m[1][0] * d.x + m->m[1][1] * d.y + m->m[1][2] * d.z,
               m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z);
 }
 
-/* Where the determinant of the matrix, scaled to its largest entry, is too small to tell its sign
- * for sure, rows are scaled each on its own. */
+/* If the determinant of the matrix, scaled by its largest entry, is too small for a certain sign,
+ * each row is scaled separately. */
 static bool is_mirrored(const abut_character_matrix *m) {
     vec3 row[3];
     double most = 0;
@@ -40,24 +41,24 @@ static bool is_mirrored(const abut_character_matrix *m) {
     return v3_dot(row[0], v3_cross(row[1], row[2])) < 0;
 }
 
-/* Of an axis, and of the unit of floats: products of inverses and ABUT_COORDINATE_MAX are finite.
- */
+/* Minimum length of an axis, and of the unit of floats: products of inverses and
+ * ABUT_COORDINATE_MAX are finite. */
 #define LENGTH_MIN 1e-200
 #define UNIT_EXPONENT_MIN (-660) /* the same as a power of two */
 
-static radial_frame frame_of(const radial_axis *axis, const abut_character_matrix *bone,
-                             uint32_t along, double unit) {
+static radial_frame compute_frame(const radial_axis *axis, const abut_character_matrix *bone,
+                                  uint32_t along, double unit) {
     radial_frame f;
     const vec3 begin = matrix_apply(bone, axis->begin), end = matrix_apply(bone, axis->end);
     const vec3 way = v3_sub(end, begin), w = v3_normalise(way);
-    vec3 u = v3_normalise(turn_by(bone, axis->normal));
+    vec3 u = v3_normalise(apply_to_direction(bone, axis->normal));
     memset(&f, 0, sizeof f);
     f.origin = begin;
     f.length = v3_dot(way, w);
     f.collapsed = !(f.length > 1e-9 * axis->rest_length && f.length > LENGTH_MIN);
     f.mirrored = is_mirrored(bone) != axis->rest_mirrored;
     f.axis[2] = f.collapsed ? v3(0, 0, 1) : w;
-    /* Twice, for what rounding leaves; any direction across where the bone has flattened it. */
+    /* Twice, because of rounding; any direction across if the bone has flattened it. */
     u = v3_along(u, -v3_dot(u, f.axis[2]), f.axis[2]);
     if (!(v3_length(u) > 1e-6)) {
         u = fabs(f.axis[2].x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
@@ -76,13 +77,13 @@ static radial_frame frame_of(const radial_axis *axis, const abut_character_matri
     return f;
 }
 
-/* Rounded away from the box, which floats may make a little smaller. */
-static float box_end(double x, double side, double size) {
+/* Rounds away from the box, since conversion to floats may shrink it. */
+static float round_box_outwards(double x, double side, double size) {
     return radial_float(x + side * 1e-6 * (fabs(x) + size));
 }
 
-static radial_bound bound_of(const radial_frame *now, const radial_frame *before, uint32_t along,
-                             vec3 middle, double each) {
+static radial_bound compute_bound(const radial_frame *now, const radial_frame *before,
+                                  uint32_t along, vec3 middle, double each) {
     radial_bound b;
     memset(&b, 0, sizeof b);
     if (now->collapsed || before->collapsed) {
@@ -100,14 +101,15 @@ static radial_bound bound_of(const radial_frame *now, const radial_frame *before
     const double p[3] = {a.x, a.y, a.z}, q[3] = {e.x, e.y, e.z}, w[3] = {axis.x, axis.y, axis.z};
     const double c[3] = {centre.x, centre.y, centre.z};
     for (int k = 0; k < 3; k++) {
-        b.lo[k] = box_end(p[k] < q[k] ? p[k] : q[k], -1, size);
-        b.hi[k] = box_end(p[k] < q[k] ? q[k] : p[k], 1, size);
+        b.lo[k] = round_box_outwards(p[k] < q[k] ? p[k] : q[k], -1, size);
+        b.hi[k] = round_box_outwards(p[k] < q[k] ? q[k] : p[k], 1, size);
         b.side[k] = (float)(sqrt(w[k] * w[k] < 1 ? 1 - w[k] * w[k] : 0) + 0.001);
         b.centre[k] = radial_float(c[k]);
     }
-    /* The map from before to now, less the identity: no vector grows by more than the root of the
-     * sum of its squares. The matrix is N D B^T - I, of rotations N and B that have the axes as
-     * columns, and D the stretch along the last one; N D - B has the same sum. */
+    /* The map from the previous to the current frame minus the identity. By the Frobenius norm, no
+     * vector grows by more than the root of the sum of its squares. The matrix is N D B^T - I, with
+     * rotations N and B that have the axes as columns, and D the stretch along the last one; N D -
+     * B has the same norm. */
     const double stretch = now->length / before->length;
     double squares = 0;
     for (int k = 0; k < 3; k++) {
@@ -119,20 +121,20 @@ static radial_bound bound_of(const radial_frame *now, const radial_frame *before
     return b;
 }
 
-/* Bounds of all fields, about the middle of the first one. */
-static void find_bounds(abut_radial *r) {
+/* Computes the bounds of all fields, relative to the origin of the first one. */
+static void compute_bounds(abut_radial *r) {
     if (r->info.field_count)
         r->middle = r->frames[0][0].origin;
     for (uint32_t i = 0; i < r->info.field_count; i++)
-        r->bounds[i] = bound_of(&r->frames[0][i], &r->frames[1][i], r->fields[i].along, r->middle,
-                                1 / r->unit);
+        r->bounds[i] = compute_bound(&r->frames[0][i], &r->frames[1][i], r->fields[i].along,
+                                     r->middle, 1 / r->unit);
 }
 
 /* ---- directions of columns ---- */
 
-/* Cosine and sine of 2 pi i / n: series within an eighth of a turn, so that all machines have the
- * same bits; turned by quarters to the others, so that opposite columns are exactly opposite. */
-static radial_turn turn_of(uint32_t i, uint32_t n) {
+/* Cosine and sine of 2 pi i / n: series within an eighth of a turn, so that all platforms have the
+ * same bits. Other octants follow by symmetry, so that opposite columns are exactly opposite. */
+static radial_turn compute_direction(uint32_t i, uint32_t n) {
     const uint64_t quarter = 4 * (uint64_t)i / n, rest = 4 * (uint64_t)i % n;
     const bool steep = 2 * rest > n;
     const double angle = 1.5707963267948966 * (double)(steep ? n - rest : rest) / n;
@@ -155,74 +157,79 @@ static radial_turn turn_of(uint32_t i, uint32_t n) {
     }
 }
 
-/* ---- making them ---- */
+/* ---- creation ---- */
 
-/* What a field is made of, before there is room for it. */
+/* Description of a field before its memory is allocated. */
 typedef struct field_plan {
     radial_axis axis;
-    double radius; /* for its samples around */
+    double radius; /* determines its samples around */
     uint32_t around, along;
     const uint32_t *triangles;
     uint32_t count;
 } field_plan;
 
-typedef struct plan {
+typedef struct radial_plan {
     radial_source source;
     abut_radial_options options;
     double cell;
     radial_members members;
-    uint32_t *all; /* triangles of a mesh */
+    uint32_t *all; /* all triangles of the mesh */
     field_plan *fields;
     uint32_t count;
-} plan;
+} radial_plan;
 
-static abut_status check_options(const char *function, const plan *p) {
+static abut_status check_options(const char *function, const radial_plan *p) {
     const abut_radial_options *o = &p->options;
     if (!(o->cell >= 0) || o->cell > ABUT_COORDINATE_MAX)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: cell is %g; it must be 0 or more", function,
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->cell is %g; it must be finite and at least 0", function,
                           o->cell);
     if (!(o->weight >= 0) || o->weight > 1)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: weight is %g; it must be from 0 to 1", function,
-                          o->weight);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->weight is %g; it must be from 0 to 1",
+                          function, o->weight);
     if ((unsigned)o->distance > ABUT_RADIAL_DISTANCE_PLANE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no distance %d", function,
-                          (int)o->distance);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->distance is %d; it must be an abut_radial_distance",
+                          function, (int)o->distance);
     if (!o->axes && (o->axis_count || !p->source.character))
         return abuti_null(function, "axes");
     return ABUT_OK;
 }
 
-static bool is_sound(vec3 v) {
+static bool is_in_coordinate_range(vec3 v) {
     return v3_max_abs(v) <= ABUT_COORDINATE_MAX && v.x == v.x && v.y == v.y && v.z == v.z;
 }
 
-static abut_status check_axis(const plan *p, uint32_t i) {
+static abut_status check_axis(const radial_plan *p, uint32_t i) {
     const abut_radial_axis *a = &p->options.axes[i];
     const char *function = p->source.function;
     const uint32_t triangle_count = p->source.rest->triangle_count;
     if (a->bone >= p->source.bone_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis %u is of bone %u; there are %u", function,
-                          i, a->bone, p->source.bone_count);
-    if (!is_sound(a->begin) || !is_sound(a->end) || !is_sound(a->normal))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis %u is not finite, or beyond %g", function,
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axes[%u].bone is %u; it must be below %u",
+                          function, i, a->bone, p->source.bone_count);
+    if (!is_in_coordinate_range(a->begin) || !is_in_coordinate_range(a->end) ||
+        !is_in_coordinate_range(a->normal))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: axes[%u] has coordinates that are not finite or beyond %g", function,
                           i, ABUT_COORDINATE_MAX);
     if ((a->around && a->around < 4) || a->around > ABUT_RADIAL_SAMPLES_MAX || a->along == 1 ||
         a->along > ABUT_RADIAL_SAMPLES_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: axis %u has %u samples around and %u along; from 4 and from 2 to %u "
-                          "are possible, and 0 for as many as cells have",
+                          "%s: axes[%u] has %u samples around and %u along; they must be at least "
+                          "4 and 2 and at most %u, or 0, which derives them from the cell size",
                           function, i, a->around, a->along, ABUT_RADIAL_SAMPLES_MAX);
     if (!a->triangles && a->triangle_count)
         return abuti_null(function, "triangles");
     for (uint32_t k = 0; k < a->triangle_count; k++)
         if (a->triangles[k] >= triangle_count)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis %u has triangle %u; there are %u",
-                              function, i, a->triangles[k], triangle_count);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: axes[%u] has triangle %u; it must be below %u", function, i,
+                              a->triangles[k], triangle_count);
     return ABUT_OK;
 }
 
-/* How far corners are from an axis on average, in the world at rest. */
-static double mean_radius(const plan *p, const field_plan *f) {
+/* The mean distance of corners from an axis, in the world at rest. */
+static double mean_radius(const radial_plan *p, const field_plan *f) {
     const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
     const vec3 begin = matrix_apply(bone, f->axis.begin);
     const vec3 along = v3_normalise(v3_sub(matrix_apply(bone, f->axis.end), begin));
@@ -236,7 +243,7 @@ static double mean_radius(const plan *p, const field_plan *f) {
     return f->count ? sqrt(squares / (3.0 * f->count)) : 0;
 }
 
-static void plan_given(plan *p) {
+static void plan_given_axes(radial_plan *p) {
     for (uint32_t i = 0; i < p->count; i++) {
         const abut_radial_axis *a = &p->options.axes[i];
         const uint32_t b = a->bone;
@@ -257,7 +264,7 @@ static void plan_given(plan *p) {
     }
 }
 
-static abut_status plan_fitted(plan *p) {
+static abut_status plan_fitted_axes(radial_plan *p) {
     p->count = 0;
     for (uint32_t b = 0; b < p->source.bone_count; b++) {
         const size_t begin = p->members.begin[b], count = p->members.begin[b + 1] - begin;
@@ -279,24 +286,24 @@ static abut_status plan_fitted(plan *p) {
     return ABUT_OK;
 }
 
-/* Counts that come from sizes, and what frames need of the rest pose. */
-static abut_status plan_sizes(const plan *p, field_plan *f) {
+/* Computes counts from sizes, and the properties of the rest pose that frames need. */
+static abut_status plan_sizes(const radial_plan *p, field_plan *f) {
     const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
     const vec3 way = v3_sub(matrix_apply(bone, f->axis.end), matrix_apply(bone, f->axis.begin));
     const double length = v3_dot(way, v3_normalise(way)), most = ABUT_RADIAL_SAMPLES_MAX;
     const double along = ceil(length / p->cell) + 1;
     const double around = 4 * ceil(6.283185307179586 * f->radius / p->cell / 4);
     if ((!f->along && !(along <= most)) || (!f->around && !(around <= most)))
-        return abuti_fail(
-            ABUT_ERROR_LIMIT,
-            "%s: cells of %g make more than %u samples around the axis of bone %u, or "
-            "along it; ask for larger cells",
-            p->source.function, p->cell, ABUT_RADIAL_SAMPLES_MAX, f->axis.bone);
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "%s: cells of %g need more than %u samples around or along the axis of "
+                          "bone %u; use larger cells",
+                          p->source.function, p->cell, ABUT_RADIAL_SAMPLES_MAX, f->axis.bone);
     f->along = f->along ? f->along : (uint32_t)fmax(along, 2);
     f->around = f->around ? f->around : (uint32_t)fmax(around, 8);
     f->axis.rest_length = length;
     f->axis.rest_mirrored = is_mirrored(bone);
-    if (v3_max_abs(f->axis.normal) == 0) { /* any that the bone does not take along the axis */
+    if (v3_max_abs(f->axis.normal) ==
+        0) { /* any direction that the bone does not map along the axis */
         const vec3 axis = v3_normalise(v3_sub(f->axis.end, f->axis.begin));
         const vec3 other = fabs(axis.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
         f->axis.normal = v3_normalise(v3_along(other, -v3_dot(other, axis), axis));
@@ -304,9 +311,9 @@ static abut_status plan_sizes(const plan *p, field_plan *f) {
     return ABUT_OK;
 }
 
-/* Vertices and triangles of a field, with a table of all vertices of the mesh: where they are in
- * the list, if that is in this field. */
-static void add_members(abut_radial *r, const plan *p, uint32_t i, uint32_t *place) {
+/* Adds vertices and triangles of a field. `place` has, for each vertex of the mesh, its index in
+ * the list if it was added for this field. */
+static void add_members(abut_radial *r, const radial_plan *p, uint32_t i, uint32_t *place) {
     const field_plan *from = &p->fields[i];
     radial_field *f = &r->fields[i];
     f->first_vertex = (uint32_t)r->seen_count;
@@ -337,8 +344,8 @@ static uint32_t count_unseen(const abut_radial *r, uint32_t *seen) {
     return count;
 }
 
-/* Numbers of all that is to be stored. */
-static abut_status count_up(abut_radial *r, const plan *p) {
+/* Computes the sizes of all arrays. */
+static abut_status count_sizes(abut_radial *r, const radial_plan *p) {
     uint64_t samples = 0, turns = 0, pairs = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         const field_plan *f = &p->fields[i];
@@ -347,8 +354,8 @@ static abut_status count_up(abut_radial *r, const plan *p) {
         pairs += f->count;
         if (samples > SAMPLES_TOTAL || pairs > UINT32_MAX / 3)
             return abuti_fail(ABUT_ERROR_LIMIT,
-                              "%s: cells of %g make more than %u samples, or there are too many "
-                              "triangles; ask for larger cells or fewer fields",
+                              "%s: cells of %g need more than %u samples, or there are too many "
+                              "triangles; use larger cells or fewer fields",
                               p->source.function, p->cell, SAMPLES_TOTAL);
     }
     r->info = (abut_radial_info){.field_count = p->count,
@@ -364,7 +371,7 @@ static abut_status count_up(abut_radial *r, const plan *p) {
     return ABUT_OK;
 }
 
-static abut_status reserve(abut_radial *r) {
+static abut_status reserve_arrays(abut_radial *r) {
     abut_context *c = r->context;
     const size_t n = r->info.field_count, pairs = (size_t)r->info.pair_count;
     r->axes = abuti_allocate(c, n, sizeof *r->axes);
@@ -387,7 +394,7 @@ static abut_status reserve(abut_radial *r) {
                : ABUT_ERROR_MEMORY;
 }
 
-static abut_status fill(abut_radial *r, const plan *p) {
+static abut_status fill_arrays(abut_radial *r, const radial_plan *p) {
     const size_t vertices = r->info.vertex_count, triangles = r->info.triangle_count;
     const size_t room = vertices > triangles ? vertices : triangles;
     uint32_t *place = abuti_allocate(r->context, room, sizeof *place);
@@ -405,19 +412,19 @@ static abut_status fill(abut_radial *r, const plan *p) {
                                       .first_triangle = pair,
                                       .triangle_count = from->count};
         for (uint32_t k = 0; k < from->around; k++)
-            r->turns[turn++] = turn_of(k, from->around);
+            r->turns[turn++] = compute_direction(k, from->around);
         sample += from->around * from->along;
         pair += from->count;
         add_members(r, p, i, place);
         r->frames[0][i] =
-            frame_of(&from->axis, &p->source.bones[from->axis.bone], from->along, r->unit);
+            compute_frame(&from->axis, &p->source.bones[from->axis.bone], from->along, r->unit);
         r->frames[1][i] = r->frames[0][i];
     }
     for (size_t i = 0; i < r->info.sample_count; i++)
         r->radii[i] = INFINITY;
-    find_bounds(r);
+    compute_bounds(r);
     r->info.unseen_count = count_unseen(r, place);
-    r->is_here = true;
+    r->is_on_host = true;
     abuti_release(r->context, place);
     return ABUT_OK;
 }
@@ -442,8 +449,8 @@ void abut_radial_destroy(abut_radial *radial) {
     abut_context_destroy(context);
 }
 
-/* A power of two that leads coordinates of meshes of odd sizes to where floats have room. */
-static double unit_of(double extent) {
+/* A power of two that scales coordinates of very large or small meshes to the range of floats. */
+static double choose_unit(double extent) {
     int exponent;
     if (!(extent > 0) || (extent > 0x1p-20 && extent < 0x1p20))
         return 1;
@@ -451,16 +458,16 @@ static double unit_of(double extent) {
     return ldexp(1, exponent < UNIT_EXPONENT_MIN ? UNIT_EXPONENT_MIN : exponent);
 }
 
-static abut_status make_of(const plan *p, double extent, abut_radial **radial) {
+static abut_status create_from_plan(const radial_plan *p, double extent, abut_radial **radial) {
     abut_radial *r = abuti_allocate_zeroed(p->source.context, 1, sizeof *r);
     if (!r)
         return ABUT_ERROR_MEMORY;
     r->context = abuti_context_retain(p->source.context);
     atomic_init(&r->holds, 1);
-    r->unit = unit_of(extent);
-    abut_status status = count_up(r, p);
-    status = status ? status : reserve(r);
-    status = status ? status : fill(r, p);
+    r->unit = choose_unit(extent);
+    abut_status status = count_sizes(r, p);
+    status = status ? status : reserve_arrays(r);
+    status = status ? status : fill_arrays(r, p);
     if (!status) {
         if (p->options.device)
             r->device = abuti_device_retain(p->options.device);
@@ -474,7 +481,8 @@ static abut_status make_of(const plan *p, double extent, abut_radial **radial) {
     return status;
 }
 
-static abut_status make(plan *p, const abut_radial_options *options, abut_radial **radial) {
+static abut_status plan_and_create(radial_plan *p, const abut_radial_options *options,
+                                   abut_radial **radial) {
     const char *function = p->source.function;
     const vec3 lo = p->source.rest->bounds.lo, hi = p->source.rest->bounds.hi;
     const bool has_triangles = p->source.rest->triangle_count > 0;
@@ -488,21 +496,21 @@ static abut_status make(plan *p, const abut_radial_options *options, abut_radial
         status = check_axis(p, i);
     if (status)
         return status;
-    p->cell = p->options.cell > 0 ? p->options.cell : extent > 0 ? extent / DEFAULT_CELLS : 1;
+    p->cell = p->options.cell > 0 ? p->options.cell : extent > 0 ? extent / CELLS_DEFAULT : 1;
     p->fields = abuti_allocate(p->source.context, p->count, sizeof *p->fields);
     if (!p->fields)
         return ABUT_ERROR_MEMORY;
     if (p->source.character)
         status = abuti_radial_members(&p->source,
-                                      p->options.weight > 0 ? p->options.weight : DEFAULT_WEIGHT,
+                                      p->options.weight > 0 ? p->options.weight : WEIGHT_DEFAULT,
                                       &p->members);
     if (!status && p->options.axes)
-        plan_given(p);
+        plan_given_axes(p);
     else if (!status)
-        status = plan_fitted(p);
+        status = plan_fitted_axes(p);
     for (uint32_t i = 0; i < p->count && !status; i++)
         status = plan_sizes(p, &p->fields[i]);
-    status = status ? status : make_of(p, extent, radial);
+    status = status ? status : create_from_plan(p, extent, radial);
     ABUTI_RELEASE(p->source.context, p->members.begin, p->members.list, p->fields);
     return status;
 }
@@ -511,17 +519,17 @@ abut_status abut_radial_create(const abut_character *character, const abut_radia
                                abut_radial **radial) {
     if (!character || !radial)
         return abuti_null(__func__, character ? "radial" : "character");
-    plan p = {.source = {.context = character->context,
-                         .function = __func__,
-                         .character = character,
-                         .rest = character->rest,
-                         .bone_count = character->info.bone_count}};
+    radial_plan p = {.source = {.context = character->context,
+                                .function = __func__,
+                                .character = character,
+                                .rest = character->rest,
+                                .bone_count = character->info.bone_count}};
     p.source.bones =
         abuti_allocate(character->context, p.source.bone_count, sizeof *p.source.bones);
     if (!p.source.bones)
         return ABUT_ERROR_MEMORY;
     abut_status status = abut_character_pose(character, NULL, p.source.bones);
-    status = status ? status : make(&p, options, radial);
+    status = status ? status : plan_and_create(&p, options, radial);
     abuti_release(character->context, p.source.bones);
     return status;
 }
@@ -530,10 +538,10 @@ abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
                                     const abut_radial_options *options, abut_radial **radial) {
     if (!mesh || !radial)
         return abuti_null(__func__, mesh ? "radial" : "mesh");
-    plan p = {.source = {.context = mesh->context,
-                         .function = __func__,
-                         .rest = mesh,
-                         .bone_count = bone_count}};
+    radial_plan p = {.source = {.context = mesh->context,
+                                .function = __func__,
+                                .rest = mesh,
+                                .bone_count = bone_count}};
     p.source.bones = abuti_allocate_zeroed(mesh->context, bone_count, sizeof *p.source.bones);
     p.all = abuti_allocate(mesh->context, mesh->triangle_count, sizeof *p.all);
     abut_status status = p.source.bones && p.all ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -541,12 +549,12 @@ abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
         p.source.bones[i / 3].m[i % 3][i % 3] = 1;
     for (uint32_t i = 0; !status && i < mesh->triangle_count; i++)
         p.all[i] = i;
-    status = status ? status : make(&p, options, radial);
+    status = status ? status : plan_and_create(&p, options, radial);
     ABUTI_RELEASE(mesh->context, p.source.bones, p.all);
     return status;
 }
 
-/* ---- what there is ---- */
+/* ---- info ---- */
 
 abut_status abut_radial_get_info(const abut_radial *radial, abut_radial_info *info) {
     if (!radial || !info)
@@ -554,7 +562,7 @@ abut_status abut_radial_get_info(const abut_radial *radial, abut_radial_info *in
     return abuti_info_write(info, &radial->info, sizeof radial->info, __func__);
 }
 
-void abuti_radial_close(abut_radial *r) {
+void abuti_radial_close_ends(abut_radial *r) {
     for (uint32_t k = 0; k < r->info.field_count; k++) {
         const radial_field *f = &r->fields[k];
         const word32 top = r->marks[k].top, bottom = r->marks[k].bottom;
@@ -569,15 +577,15 @@ void abuti_radial_close(abut_radial *r) {
     }
 }
 
-abut_status abuti_radial_here(abut_radial *r) {
-    if (r->is_here) /* then nothing is written: tasks of a world ask all at once */
+abut_status abuti_radial_download(abut_radial *r) {
+    if (r->is_on_host) /* then nothing is written: tasks of a world call this concurrently */
         return ABUT_OK;
-    abut_status status = r->backend->fetch(r);
-    r->is_here = !status;
+    abut_status status = r->backend->download(r);
+    r->is_on_host = !status;
     return status;
 }
 
-static float float_of(word32 bits) {
+static float float_from_bits(word32 bits) {
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -589,7 +597,7 @@ abut_status abut_radial_get_field(abut_radial *radial, uint32_t index, abut_radi
     if (index >= radial->info.field_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: index is %u; there are %u fields", __func__,
                           index, radial->info.field_count);
-    abut_status status = abuti_radial_here(radial);
+    abut_status status = abuti_radial_download(radial);
     if (status)
         return status;
     abut_radial_view made = abut_radial_view_default();
@@ -605,7 +613,7 @@ abut_status abut_radial_get_field(abut_radial *radial, uint32_t index, abut_radi
     made.tangent = now->axis[1];
     made.axis = now->axis[2];
     made.step = now->collapsed ? 0 : now->length / (f->along - 1);
-    made.reach = float_of(radial->marks[index].reach) * radial->unit;
+    made.reach = float_from_bits(radial->marks[index].reach) * radial->unit;
     made.unit = radial->unit;
     made.radii = radial->info.has_samples ? radial->radii + f->first : NULL;
     return abuti_info_write(view, &made, sizeof made, __func__);
@@ -618,35 +626,37 @@ static abut_status check_pose(const char *function, const abut_radial *r,
     if (!positions.host && !positions.buffer)
         return abuti_null(function, "positions");
     if (positions.buffer && !r->device)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: positions are on a device, and the fields on the CPU", function);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: positions are on a device, but the fields are on the CPU; set options->device",
+            function);
     for (uint32_t i = 0; i < r->info.bone_count; i++)
         if (!matrix_is_sound(&bones[i]))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u is not finite",
-                              function, i);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bones[%u] is not finite", function, i);
     const vec3 *list = positions.host;
     for (uint32_t i = 0; list && i < r->info.vertex_count; i++)
-        if (!is_sound(list[i]))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: position %u is not finite, or beyond %g",
+        if (!is_in_coordinate_range(list[i]))
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: positions[%u] is not finite or beyond %g",
                               function, i, ABUT_COORDINATE_MAX);
     return ABUT_OK;
 }
 
-static abut_status make_frames(const char *function, const abut_radial *r,
-                               const abut_character_matrix *bones, radial_frame *made) {
+static abut_status compute_frames(const char *function, const abut_radial *r,
+                                  const abut_character_matrix *bones, radial_frame *made) {
     for (uint32_t i = 0; i < r->info.field_count; i++) {
-        made[i] = frame_of(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along, r->unit);
-        if (!is_sound(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u leads beyond %g",
+        made[i] = compute_frame(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along, r->unit);
+        if (!is_in_coordinate_range(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bones[%u] moves an axis beyond %g",
                               function, r->axes[i].bone, ABUT_COORDINATE_MAX);
     }
     return ABUT_OK;
 }
 
-/* Then particles, unless `order` is null. */
-static abut_status update(const char *function, abut_radial *r, const abut_character_matrix *bones,
-                          abut_array positions, const radial_order *order,
-                          abut_radial_particles *particles) {
+/* Then collides particles, unless `order` is null. */
+static abut_status update_samples(const char *function, abut_radial *r,
+                                  const abut_character_matrix *bones, abut_array positions,
+                                  const radial_collision_options *order,
+                                  abut_radial_particles *particles) {
     const uint32_t n = r->info.field_count;
     abut_status status = check_pose(function, r, bones, positions);
     if (status)
@@ -654,13 +664,13 @@ static abut_status update(const char *function, abut_radial *r, const abut_chara
     radial_frame *made = abuti_allocate(r->context, n, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    status = make_frames(function, r, bones, made);
+    status = compute_frames(function, r, bones, made);
     if (status) {
         abuti_release(r->context, made);
         return status;
     }
-    /* Frames rotate: the oldest make room for the new ones. At first nothing has moved yet: both
-     * are the new ones, and both of before were those of the rest pose. */
+    /* Frames rotate: the new ones replace the oldest. In the first update nothing has moved yet, so
+     * both are the new ones; the previous ones were those of the rest pose. */
     radial_frame *now = r->frames[0], *before = r->frames[1];
     const bool is_first = !r->info.has_samples;
     if (is_first)
@@ -668,14 +678,14 @@ static abut_status update(const char *function, abut_radial *r, const abut_chara
     else
         r->frames[1] = now;
     r->frames[0] = made;
-    find_bounds(r);
+    compute_bounds(r);
     status = r->backend->update(r, positions, order, particles);
     if (status) {
         r->frames[0] = now;
         r->frames[1] = before;
         if (is_first)
             memcpy(before, now, n * sizeof *made);
-        find_bounds(r);
+        compute_bounds(r);
         abuti_release(r->context, made);
         return status;
     }
@@ -688,18 +698,18 @@ abut_status abut_radial_set_positions(abut_radial *radial, const abut_character_
                                       abut_array positions) {
     if (!radial || !bones)
         return abuti_null(__func__, radial ? "bones" : "radial");
-    return update(__func__, radial, bones, positions, NULL, NULL);
+    return update_samples(__func__, radial, bones, positions, NULL, NULL);
 }
 
 abut_status abut_radial_step(abut_radial *radial, const abut_character_matrix *bones,
                              abut_array positions, abut_radial_particles *particles) {
     abut_radial_particles p;
-    radial_order order;
+    radial_collision_options order;
     if (!radial || !bones || !particles)
         return abuti_null(__func__, !radial ? "radial" : !bones ? "bones" : "particles");
-    abut_status status = abuti_radial_order(__func__, radial, particles, &p, &order);
+    abut_status status = abuti_radial_read_particles(__func__, radial, particles, &p, &order);
     if (!status)
-        status = update(__func__, radial, bones, positions, p.count ? &order : NULL, &p);
+        status = update_samples(__func__, radial, bones, positions, p.count ? &order : NULL, &p);
     if (!status) {
         particles->hit_count = p.hit_count;
         particles->odd_count = p.odd_count;

@@ -1,30 +1,32 @@
 /* Radial fields, in two launches:
  *
- * radial_draw     some work-items a pair of field and triangle: samples, by atomic minimum
- * radial_steps    8 to 32 work-items a particle, for walks in steps
- * radial_cells    the same for walks through every cell
- * radial_clear    empties samples; particles do it by the way for the update that follows
+ *   radial_draw     some work-items per pair of field and triangle: samples, by atomic minimum
+ *   radial_steps    8 to 32 work-items per particle, for tests at steps
+ *   radial_cells    the same for tests of every cell
+ *   radial_clear    clears samples; particle kernels also do this for the next update
  *
- * Minima and maxima do not depend on who comes first, so samples are those of the CPU. */
+ * Minima and maxima do not depend on the order of work-items, so samples are those of the CPU. */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
 #include "radial/work_group_shared.h"
 
-#define ODD_MAX 1e90 /* ABUT_COORDINATE_MAX */
+#define COORDINATE_MAX 1e90 /* ABUT_COORDINATE_MAX */
 
-static int is_odd(vec3 p) {
-    return !(fabs(p.x) <= ODD_MAX && fabs(p.y) <= ODD_MAX && fabs(p.z) <= ODD_MAX);
+static int is_out_of_range(vec3 p) {
+    return !(fabs(p.x) <= COORDINATE_MAX && fabs(p.y) <= COORDINATE_MAX &&
+             fabs(p.z) <= COORDINATE_MAX);
 }
 
-static vec3 get(__global const double *list, size_t i) {
+static vec3 load_position(__global const double *list, size_t i) {
     return v3(list[3 * i], list[3 * i + 1], list[3 * i + 2]);
 }
 
 /* ---- samples ---- */
 
-static void clear(uint samples, uint fields, __global uint *radii, __global radial_mark *marks) {
+static void clear_samples(uint samples, uint fields, __global uint *radii,
+                          __global radial_mark *marks) {
     const uint i = (uint)get_global_id(0), size = (uint)get_global_size(0);
     const radial_mark none = {0u, 0u, 0u, 0u};
     for (uint k = i; k < samples; k += size)
@@ -35,11 +37,11 @@ static void clear(uint samples, uint fields, __global uint *radii, __global radi
 
 __kernel void radial_clear(uint samples, uint fields, __global uint *radii,
                            __global radial_mark *marks) {
-    clear(samples, fields, radii, marks);
+    clear_samples(samples, fields, radii, marks);
 }
 
-/* Each pair moves its corners to field space itself: that takes less than to wait for others. A
- * position that is not finite leaves no samples. Frames stand behind bounds. */
+/* Each pair transforms its corners to field space itself, which is faster than sharing them. A
+ * position that is not finite has no samples. Frames are stored behind bounds. */
 __kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
                           __global const radial_field *fields, __global const radial_bound *bounds,
                           __global const radial_turn *turns, __global const uint *corners,
@@ -57,8 +59,8 @@ __kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
     radial_point p[3];
     int odd = 0;
     for (int k = 0; k < 3; k++) {
-        const vec3 at = get(positions, corners[3 * (size_t)i + (size_t)k]);
-        odd |= is_odd(at);
+        const vec3 at = load_position(positions, corners[3 * (size_t)i + (size_t)k]);
+        odd |= is_out_of_range(at);
         p[k] = radial_to_field(&frame, f.around, at);
     }
     if (odd)
@@ -74,23 +76,24 @@ __kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
 
 /* ---- particles ----
  *
- * The work-items of a particle are a team. In each round they share the boxes of all fields, then
- * the fields whose boxes are met, then the places of ways within cylinders: one place in one cell
- * of one field each. All of them make the same steps; the teams of a work-group, which is no wider
- * than what a device runs in step, end together, since nobody may leave before a barrier. */
+ * The work-items of a particle form a team. In each round they share the boxes of all fields, then
+ * the fields whose boxes overlap the path, then the points of paths within cylinders: one point in
+ * one cell of one field each. All work-items execute the same steps. The teams of a work-group,
+ * which is not wider than the SIMD width of the device, end together, since no work-item may leave
+ * before a barrier. */
 
-typedef struct member {
-    uint lane, lanes; /* of the team */
+typedef struct team_member {
+    uint lane, lanes; /* index in the team, size of the team */
     uint teams;       /* of the work-group */
     __local radial_group *group;
     __local radial_team *team;
     __local radial_path *paths; /* of the team */
     __local uint *path_fields;
-} member;
+} team_member;
 
-static member member_of(uint lanes, __local radial_group *group) {
+static team_member make_team_member(uint lanes, __local radial_group *group) {
     const uint item = (uint)get_local_id(0), first = item / lanes * lanes;
-    member w;
+    team_member w;
     w.lane = item - first;
     w.lanes = lanes;
     w.teams = RADIAL_GROUP / lanes;
@@ -101,22 +104,22 @@ static member member_of(uint lanes, __local radial_group *group) {
     return w;
 }
 
-/* Lists the fields of `chunk` that a way may meet. */
-static void find_near(const radial_scene *s, const radial_way *way, int moves, int goes_on,
-                      uint chunk, const member *w) {
+/* Lists the fields of `chunk` that a path may hit. */
+static void find_near_fields(const radial_scene *s, const radial_path_box *way, int moves,
+                             int goes_on, uint chunk, const team_member *w) {
     const uint end = s->count - chunk < RADIAL_LIST ? s->count : chunk + RADIAL_LIST;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (w->lane == 0)
         w->team->near_count = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = goes_on ? chunk + w->lane : end; i < end; i += w->lanes)
-        if (radial_may_meet(s, i, way, moves))
+        if (radial_may_hit(s, i, way, moves))
             w->team->near[atomic_inc(&w->team->near_count)] = i;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 /* The longest list of the work-group. */
-static uint most_near(const member *w) {
+static uint max_near_count(const team_member *w) {
     uint most = 0;
     for (uint k = 0; k < w->teams; k++) {
         const uint count = w->group->teams[k].near_count;
@@ -125,8 +128,8 @@ static uint most_near(const member *w) {
     return most;
 }
 
-/* Whether some team of the work-group does. */
-static int any_goes_on(int goes_on, const member *w) {
+/* Whether a team of the work-group continues. */
+static int any_team_continues(int goes_on, const team_member *w) {
     int any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (w->lane == 0)
@@ -137,9 +140,9 @@ static int any_goes_on(int goes_on, const member *w) {
     return any;
 }
 
-/* The least value, of equal ones that of the lowest field; whether it is that of this work-item. A
- * field of ABUT_NONE does not count. */
-static int wins(uint value, uint field, const member *w) {
+/* Finds the smallest value of the team, of equal ones that of the lowest field. Returns whether it
+ * belongs to this work-item. A field of ABUT_NONE does not count. */
+static int is_team_minimum(uint value, uint field, const team_member *w) {
     __local radial_team *team = w->team;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (w->lane == 0) {
@@ -147,8 +150,8 @@ static int wins(uint value, uint field, const member *w) {
         team->field = ABUT_NONE;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    /* All of them, without conditions: PoCL 3.1 made other code of the same one on both sides of a
-     * barrier, and lost a field. */
+    /* Unconditional for all work-items: PoCL 3.1 compiled a conditional differently on both sides
+     * of a barrier, and lost a field. */
     atomic_min(&team->best, field == ABUT_NONE ? ABUT_NONE : value);
     barrier(CLK_LOCAL_MEM_FENCE);
     atomic_min(&team->field, value == team->best ? field : ABUT_NONE);
@@ -161,11 +164,12 @@ static int is_first(const radial_entry *entry, uint field, const radial_entry *f
     return entry->time < found->time || (entry->time == found->time && field < found_field);
 }
 
-/* What a work-item finds first in the fields that are listed; its field, or ABUT_NONE. */
-static uint find_entry(const radial_scene *s, const radial_order *order, const radial_mover *m,
-                       int goes_on, int walks, const member *w, uint field, radial_entry *found) {
+/* The first hit of this work-item in the listed fields. Returns its field, or ABUT_NONE. */
+static uint find_first_hit(const radial_scene *s, const radial_collision_options *order,
+                           const radial_mover *m, int goes_on, int walks, const team_member *w,
+                           uint field, radial_entry *found) {
     const float radius = radial_float(order->radius);
-    const uint most = most_near(w), places = order->steps + 1u;
+    const uint most = max_near_count(w), places = order->steps + 1u;
     __local radial_team *team = w->team;
     for (uint first = 0; first < most; first += w->lanes) {
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -197,7 +201,8 @@ static uint find_entry(const radial_scene *s, const radial_order *order, const r
             const radial_path path = w->paths[slot];
             const double t = radial_time(k - slot * places, order->steps, order->by);
             radial_entry entry;
-            if (radial_try(&body, &path, t, radius, &entry) && is_first(&entry, i, found, field)) {
+            if (radial_test_point(&body, &path, t, radius, &entry) &&
+                is_first(&entry, i, found, field)) {
                 *found = entry;
                 field = i;
             }
@@ -207,42 +212,42 @@ static uint find_entry(const radial_scene *s, const radial_order *order, const r
 }
 
 static void collide_all(uint particles, uint wants_hits, int walks, const radial_scene *scene,
-                        const radial_order *order, __global const double *from, __global double *to,
-                        __global radial_result *hits, volatile __global uint *counts,
-                        const member *w) {
+                        const radial_collision_options *order, __global const double *from,
+                        __global double *to, __global radial_result *hits,
+                        volatile __global uint *counts, const team_member *w) {
     __local radial_team *team = w->team;
     const size_t given = get_global_id(0) / w->lanes;
     const size_t i = given < particles ? given : 0;
-    const vec3 begin = get(from, i), wish = get(to, i);
-    const int odd = is_odd(begin) || is_odd(wish);
+    const vec3 begin = load_position(from, i), wish = load_position(to, i);
+    const int odd = is_out_of_range(begin) || is_out_of_range(wish);
     radial_mover m = radial_mover_of(begin, wish);
     int goes_on = given < particles && !odd, any = 1;
     for (int round = 0; round < RADIAL_ROUNDS && any; round++) {
-        const radial_way way = radial_way_of(scene, m.begin, m.to, order->radius);
+        const radial_path_box way = radial_path_box_of(scene, m.begin, m.to, order->radius);
         radial_entry entry;
         uint field = ABUT_NONE;
         entry.time = 2.0f;
         for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
-            find_near(scene, &way, round == 0, goes_on, chunk, w);
-            field = find_entry(scene, order, &m, goes_on, walks, w, field, &entry);
+            find_near_fields(scene, &way, round == 0, goes_on, chunk, w);
+            field = find_first_hit(scene, order, &m, goes_on, walks, w, field, &entry);
         }
-        if (wins(radial_bits(entry.time), field, w))
+        if (is_team_minimum(radial_bits(entry.time), field, w))
             team->entry = entry;
         barrier(CLK_LOCAL_MEM_FENCE);
         goes_on = goes_on && team->field != ABUT_NONE;
         if (goes_on) {
             entry = team->entry;
-            radial_answer(scene, order, team->field, &entry, &m);
+            radial_respond_to_hit(scene, order, team->field, &entry, &m);
         }
-        any = any_goes_on(goes_on, w);
+        any = any_team_continues(goes_on, w);
     }
     for (int round = 0; round <= RADIAL_PROJECTIONS && any; round++) {
-        const radial_way way = radial_way_of(scene, m.to, m.to, order->radius);
+        const radial_path_box way = radial_path_box_of(scene, m.to, m.to, order->radius);
         radial_exit e;
         e.height = 0.0f;
         e.field = ABUT_NONE;
         for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
-            find_near(scene, &way, 0, goes_on, chunk, w);
+            find_near_fields(scene, &way, 0, goes_on, chunk, w);
             for (uint k = goes_on ? w->lane : RADIAL_LIST; k < team->near_count; k += w->lanes) {
                 radial_exit other;
                 if (radial_find_exit(scene, order, m.to, team->near[k], &other) &&
@@ -251,8 +256,8 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
                     e = other;
             }
         }
-        /* heights are below zero: the greatest bits are those of the deepest */
-        const int won = wins(~radial_bits(e.height), e.field, w);
+        /* heights are negative: the largest bits are those of the deepest */
+        const int won = is_team_minimum(~radial_bits(e.height), e.field, w);
         for (int k = 0; k < 3 && won; k++)
             team->shift[k] = e.shift[k];
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -264,7 +269,7 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         goes_on = goes_on && in != ABUT_NONE && round < RADIAL_PROJECTIONS;
         if (goes_on)
             m.to = v3_add(m.to, radial_out(&scene->now[in], shift, scene->unit));
-        any = any_goes_on(goes_on, w);
+        any = any_team_continues(goes_on, w);
     }
     if (given < particles && w->lane == 0) {
         if (odd) {
@@ -281,7 +286,7 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
     }
 }
 
-/* Frames stand behind bounds; `spare` samples are emptied, 0 = none. */
+/* Frames are stored behind bounds. `spare` samples are cleared, 0 = none. */
 #define RADIAL_COLLIDE(name, walks)                                                              \
     __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void name(                \
         uint particles, uint lanes, uint field_count, uint wants_hits, uint steps, uint spare,   \
@@ -304,10 +309,10 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         scene.unit = unit;                                                                       \
         scene.each = each;                                                                       \
         scene.count = field_count;                                                               \
-        const radial_order order = {radius, friction, by, steps, 0u};                            \
+        const radial_collision_options order = {radius, friction, by, steps, 0u};                \
         if (spare)                                                                               \
-            clear(spare, field_count, spare_radii, spare_marks);                                 \
-        const member w = member_of(lanes, group);                                                \
+            clear_samples(spare, field_count, spare_radii, spare_marks);                         \
+        const team_member w = make_team_member(lanes, group);                                    \
         collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, &w);   \
     }
 

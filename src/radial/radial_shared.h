@@ -1,32 +1,33 @@
-/* Radial fields: frames, and triangles to samples, for C and OpenCL C alike. On a device
- * ABUTI_REAL_BITS is 64.
+/* Radial fields: frames, and rasterisation of triangles into samples, for C and OpenCL C. On a
+ * device ABUTI_REAL_BITS is 64.
  *
- * A field is an axis that goes with a bone (Friston and Steed 2019, section 4). Field space is a
- * rigid frame on that axis: x and y across it in units of length, z along it in cells, so that rows
- * of samples lie at whole z, and a point that goes with an axis which is stretched keeps its z.
- * Sample (i, j) is on the ray from (0, 0, j) at the angle 2 pi i / around; it has the distance of
- * the nearest surface along that ray which faces outwards. Infinity is none.
+ * A field is an axis that moves with a bone (Friston and Steed 2019, section 4). Field space is a
+ * rigid frame on that axis: x and y across it in units of length, z along it in cells. So rows of
+ * samples have integer z, and a point that moves with a stretched axis keeps its z. Sample (i, j)
+ * is on the ray from (0, 0, j) at the angle 2 pi i / around. Its value is the distance of the
+ * nearest surface along that ray that faces outwards. Infinity means none.
  *
- * Polar distances (the method that section 12 of the paper asks for). The half-plane of column i
- * cuts a triangle in a segment, whose ends are on two edges. In coordinates turned by the angle of
- * the column, t along and s across it, an edge from a to b meets it at
- *     r = (tb sa - ta sb) / (sa - sb),    z = (zb sa - za sb) / (sa - sb)
- * which is the polar equation of the straight line through a and b. Between the ends r is linear in
- * z. So samples are exact but for rounding.
- * Coverage. Both formulas give the same bits when a and b are exchanged, so the triangles on both
- * sides of an edge agree where it meets the half-plane, also where they have vertices of their own.
- * Sides are told by s >= 0 and z <= j; which way a triangle faces by which of its two edges goes
- * from negative to other s. So the outline that a closed surface leaves in the half-plane is a
- * closed polygon of exactly known corners, and a ray passes it inwards as often as outwards: no
- * sample is lost between triangles, none has two where there is one surface.
+ * Polar distances (the method that section 12 of the paper names as future work). The half-plane of
+ * column i intersects a triangle in a segment, whose ends are on two edges. In coordinates rotated
+ * by the angle of the column, t along and s across it, an edge from a to b intersects it at
+ *      r = (tb sa - ta sb) / (sa - sb),    z = (zb sa - za sb) / (sa - sb)
+ * which is the polar equation of the line through a and b. Between the ends r is linear in z. So
+ * samples are exact up to rounding.
  *
- * Plane distances (section 5.2): a triangle is straight in (angle, z), the distance is that of its
- * plane along the ray, kept between those of the corners. Corners are rounded to steps of 2^-8 of a
- * cell, as hardware does, so that coverage is exact too. Culled are triangles around the axis,
- * those that face inwards and those nearly perpendicular to the axis (section 5.2.2).
+ * Coverage. Both formulas give the same bits if a and b are exchanged. So the triangles on both
+ * sides of an edge agree on its intersection with the half-plane, also if they have separate
+ * vertices. Sides are decided by s >= 0 and z <= j, and the orientation of a triangle by which of
+ * its two edges goes from negative s to non-negative s. So the outline of a closed surface in the
+ * half-plane is a closed polygon with consistent corners, and a ray crosses it equally often
+ * inwards and outwards. No sample is lost between triangles, and none is duplicated.
  *
- * Where the axis leaves the surface (finger tips), polar distances close it: the first row beyond
- * has radius 0 where it has none.
+ * Plane distances (section 5.2): a triangle is straight in (angle, z). The distance is that of its
+ * plane along the ray, clamped to the range of the corners. Corners are rounded to steps of 2^-8 of
+ * a cell, as in hardware, so that coverage is exact too. Triangles around the axis, those that face
+ * inwards and those nearly perpendicular to the axis are culled (section 5.2.2).
+ *
+ * If the axis leaves the surface (finger tips), polar distances close it: the first row beyond has
+ * radius 0 where it is empty.
  */
 #ifndef ABUTI_RADIAL_SHARED_H
 #define ABUTI_RADIAL_SHARED_H
@@ -35,11 +36,11 @@
 
 #ifdef __OPENCL_C_VERSION__
 typedef long int64;
-typedef volatile ABUTI_GLOBAL uint *radial_word; /* that work-items change at once */
-static inline void radial_least(radial_word word, word32 value) {
-    atomic_min(word, value); /* to look first would be to wait */
+typedef volatile ABUTI_GLOBAL uint *radial_word; /* modified concurrently by work-items */
+static inline void radial_atomic_min(radial_word word, word32 value) {
+    atomic_min(word, value); /* reading the word first would add latency */
 }
-static inline void radial_most(radial_word word, word32 value) {
+static inline void radial_atomic_max(radial_word word, word32 value) {
     if (value > *word)
         atomic_max(word, value);
 }
@@ -53,14 +54,14 @@ static inline float radial_sqrt(float x) {
 #include <stdatomic.h>
 typedef int64_t int64;
 typedef atomic_uint *radial_word;
-static inline void radial_least(radial_word word, word32 value) {
+static inline void radial_atomic_min(radial_word word, word32 value) {
     unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
     while (value < seen &&
            !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_relaxed,
                                                   memory_order_relaxed))
         continue;
 }
-static inline void radial_most(radial_word word, word32 value) {
+static inline void radial_atomic_max(radial_word word, word32 value) {
     unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
     while (value > seen &&
            !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_relaxed,
@@ -79,17 +80,19 @@ static inline float radial_sqrt(float x) {
 }
 #endif
 
-#define RADIAL_EMPTY 0x7f800000u    /* bits of infinity */
-#define RADIAL_FAR 1e15             /* coordinates in field space are not larger */
-#define RADIAL_STEPS 256            /* of a cell, of corners on the plane of angle and z */
-#define RADIAL_PERPENDICULAR 0.985f /* cosine of normal and axis: beyond, triangles are culled */
+#define RADIAL_EMPTY 0x7f800000u /* bits of infinity */
+#define RADIAL_FAR 1e15          /* bound of coordinates in field space */
+#define RADIAL_STEPS 256         /* steps per cell, of corners in the plane of angle and z */
+#define RADIAL_PERPENDICULAR                                             \
+    0.985f /* cosine of normal and axis above which triangles are culled \
+            */
 
-/* What does not change. */
+/* Constant data of a field. */
 typedef struct radial_field {
-    word32 around, along;              /* samples: at least 4 and 2 */
-    word32 first;                      /* sample (i, j) is first + j around + i */
-    word32 first_turn;                 /* of its around directions */
-    word32 first_vertex, vertex_count; /* of the vertices that it sees */
+    word32 around, along;              /* numbers of samples: at least 4 and 2 */
+    word32 first;                      /* sample (i, j) is at index first + j around + i */
+    word32 first_turn;                 /* offset of its `around` directions */
+    word32 first_vertex, vertex_count; /* range of the vertices that it uses */
     word32 first_triangle, triangle_count;
 } radial_field;
 
@@ -98,31 +101,31 @@ typedef struct radial_turn {
     float c, s;
 } radial_turn;
 
-/* Where the axis is. */
+/* The current position of the axis. */
 typedef struct radial_frame {
     vec3 origin;
-    vec3 to[3];   /* rows that take differences to field space */
-    vec3 axis[3]; /* unit vectors: angle 0, a quarter turn, along; right-handed */
+    vec3 to[3];   /* rows that map differences to field space */
+    vec3 axis[3]; /* unit vectors: angle 0, a quarter turn, along the axis; right-handed */
     double length;
-    double row;       /* of a cell along the axis, in units of field space */
-    float step;       /* the same */
-    word32 mirrored;  /* 1: triangles run the other way round than at rest */
+    double row;       /* length of a cell along the axis, in units of field space */
+    float step;       /* the same as a float */
+    word32 mirrored;  /* 1: triangles have the opposite orientation to that at rest */
     word32 collapsed; /* 1: the axis has no length, and the field no samples */
     word32 unused;
 } radial_frame;
 
-/* What triangles leave beside samples; all zero before. */
+/* Results of rasterisation besides samples; all zero before. */
 typedef struct radial_mark {
-    word32 reach;  /* bits of the greatest radius */
-    word32 top;    /* 1 + the first row beyond where the axis leaves the surface; 0 = none */
-    word32 bottom; /* along - the first row before where it comes in; 0 = none */
+    word32 reach;  /* bits of the largest radius */
+    word32 top;    /* 1 + the first row after the axis leaves the surface; 0 = none */
+    word32 bottom; /* along - the first row before the axis enters the surface; 0 = none */
     word32 unused;
 } radial_mark;
 
 /* A point in field space. */
 typedef struct radial_point {
     float x, y, z;
-    float turn; /* its angle in columns, good to 0.02; NaN on the axis */
+    float turn; /* its angle in columns, accurate to 0.02; NaN on the axis */
 } radial_point;
 
 /* ---- points ---- */
@@ -131,8 +134,8 @@ static inline float radial_float(double x) {
     return (float)(x < -RADIAL_FAR ? -RADIAL_FAR : x > RADIAL_FAR ? RADIAL_FAR : x);
 }
 
-/* The angle in [0, around], by a polynomial (within 2e-6 of a radian), since library functions
- * differ between machines. NaN for zero. */
+/* The angle in [0, around], by a polynomial (error below 2e-6 radians), since library functions
+ * differ between platforms. NaN for zero. */
 static inline float radial_angle(float x, float y, float around) {
     const float ax = x < 0.0f ? -x : x, ay = y < 0.0f ? -y : y;
     const float least = ax < ay ? ax : ay, most = ax < ay ? ay : ax;
@@ -142,7 +145,7 @@ static inline float radial_angle(float x, float y, float around) {
     a = a * q - 0.11643287f;
     a = a * q + 0.19354346f;
     a = a * q - 0.33262347f;
-    a = (a * q + 0.99997726f) * k * 0.15915494f; /* of a whole turn */
+    a = (a * q + 0.99997726f) * k * 0.15915494f; /* of a full turn */
     a = ay > ax ? 0.25f - a : a;
     a = x < 0.0f ? 0.5f - a : a;
     a = y < 0.0f ? 1.0f - a : a;
@@ -159,18 +162,19 @@ static inline radial_point radial_to_field(const radial_frame *f, word32 around,
     return q;
 }
 
-/* The least whole number that is not below x, of x above -2^30. */
+/* The smallest integer not below x, for x above -2^30. */
 static inline int radial_ceil(float x) {
     const int whole = (int)x;
     return whole + ((float)whole < x);
 }
 
-static inline float radial_range(float x, float lo, float hi) {
+static inline float radial_clamp(float x, float lo, float hi) {
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* The columns that a triangle may meet: from *begin, *count of them, modulo around. A triangle
- * within less than half a turn is no wider than its corners; any other may be around the axis. */
+/* The columns that a triangle may intersect: *count of them from *begin on, modulo around. A
+ * triangle within less than half a turn is not wider than its corners; any other may surround the
+ * axis. */
 static inline void radial_columns(const radial_point p[3], word32 around, int *begin, int *count) {
     const float n = (float)around, pad = 0.05f;
     float a = p[1].turn - p[0].turn, b = p[2].turn - p[0].turn;
@@ -179,7 +183,8 @@ static inline void radial_columns(const radial_point p[3], word32 around, int *b
     float lo = a < b ? a : b, hi = a < b ? b : a;
     lo = lo < 0.0f ? lo : 0.0f;
     hi = hi > 0.0f ? hi : 0.0f;
-    if (!(hi - lo < 0.48f * n) || !(a == a) || !(b == b)) { /* a corner on the axis is NaN */
+    if (!(hi - lo < 0.48f * n) || !(a == a) ||
+        !(b == b)) { /* the angle of a corner on the axis is NaN */
         *begin = 0;
         *count = (int)around;
         return;
@@ -191,7 +196,7 @@ static inline void radial_columns(const radial_point p[3], word32 around, int *b
 
 /* ---- polar distances ---- */
 
-/* Where the axis goes through a triangle, the surface ends. */
+/* Marks the end of the surface where the axis passes through a triangle. */
 static inline void radial_pierce(const radial_point p[3], word32 along, word32 mirrored,
                                  radial_word top, radial_word bottom) {
     float e[3];
@@ -204,24 +209,25 @@ static inline void radial_pierce(const radial_point p[3], word32 along, word32 m
                      : sum < 0.0f && e[0] <= 0.0f && e[1] <= 0.0f && e[2] <= 0.0f))
         return;
     float z = e[0] / sum * p[0].z + e[1] / sum * p[1].z + e[2] / sum * p[2].z;
-    z = radial_range(z, -1.0f, (float)along);
+    z = radial_clamp(z, -1.0f, (float)along);
     const int row = radial_ceil(z);
     if ((sum > 0.0f) != (mirrored != 0u)) {
         if (row >= 0 && row < (int)along)
-            radial_most(top, 1u + (word32)row);
+            radial_atomic_max(top, 1u + (word32)row);
     } else {
         const int below = (float)row > z ? row - 1 : row;
         if (below >= 0 && below < (int)along)
-            radial_most(bottom, along - (word32)below);
+            radial_atomic_max(bottom, along - (word32)below);
     }
 }
 
-/* The samples of one column: `s` are the sides of the corners. The greatest radius, or `reach` if
- * that is more. */
+/* Computes the samples of one column; `s` are the sides of the corners. Returns the larger of
+ * `reach` and the largest radius. */
 static inline float radial_column(const radial_point p[3], const float s[3], radial_turn turn,
                                   const radial_field *f, word32 column, word32 mirrored,
                                   radial_word samples, float reach) {
-    /* where edges meet the half-plane: those that leave its positive side, and those that come */
+    /* intersections with the half-plane: of the edge that leaves its positive side, and of the one
+     * that enters */
     float r0 = 0.0f, r1 = 0.0f, z0 = 0.0f, z1 = 0.0f;
     for (int k = 0; k < 3; k++) {
         const int m = k == 2 ? 0 : k + 1, leaves = s[k] >= 0.0f;
@@ -239,22 +245,23 @@ static inline float radial_column(const radial_point p[3], const float s[3], rad
     if (r0 < 0.0f && r1 < 0.0f)
         return reach;
     const float below = mirrored ? z1 : z0, above = mirrored ? z0 : z1, rows = (float)f->along;
-    const float first = mirrored ? r1 : r0, last = mirrored ? r0 : r1; /* below and above */
-    int row = radial_ceil(radial_range(below, 0.0f, rows));
-    const int end = radial_ceil(radial_range(above, 0.0f, rows));
-    for (; row < end; row++) { /* below <= row < above: it faces outwards */
+    const float first = mirrored ? r1 : r0,
+                last = mirrored ? r0 : r1; /* at the lower and the upper end */
+    int row = radial_ceil(radial_clamp(below, 0.0f, rows));
+    const int end = radial_ceil(radial_clamp(above, 0.0f, rows));
+    for (; row < end; row++) { /* below <= row < above: the triangle faces outwards */
         const float a = below - (float)row, b = above - (float)row;
         const float radius = (first * b - last * a) / (b - a);
         if (radius >= 0.0f) {
-            radial_least(samples + f->first + (word32)row * f->around + column,
-                         radial_bits(radius + 0.0f)); /* no minus zero */
+            radial_atomic_min(samples + f->first + (word32)row * f->around + column,
+                              radial_bits(radius + 0.0f)); /* avoids minus zero */
             reach = radius > reach ? radius : reach;
         }
     }
     return reach;
 }
 
-/* Every `lanes`-th column of a triangle from the `lane`-th on. */
+/* Processes every `lanes`-th column of a triangle, starting with number `lane`. */
 static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
                                      ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
                                      int lane, int lanes, radial_word samples, radial_word reach,
@@ -269,8 +276,8 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
     radial_columns(p, f->around, &i, &count);
     if (count == (int)f->around && lane == 0)
         radial_pierce(p, f->along, mirrored, top, bottom);
-    /* crossings leave the range of the corners by some ulps at most */
-    if ((float)radial_ceil(radial_range(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
+    /* rounding moves intersections beyond the range of the corners by a few ulps at most */
+    if ((float)radial_ceil(radial_clamp(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
         return;
     float most = 0.0f;
     i += lane;
@@ -287,12 +294,12 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
             most = radial_column(p, s, turn, f, column, mirrored, samples, most);
     }
     if (most > 0.0f)
-        radial_most(reach, radial_bits(most));
+        radial_atomic_max(reach, radial_bits(most));
 }
 
 /* ---- plane distances ---- */
 
-/* Twice the area to the left of an edge, less 1 where a point on it belongs to the other side. */
+/* Twice the area to the left of an edge, minus 1 if points on the edge belong to the other side. */
 static inline int64 radial_left(const int64 a[2], const int64 b[2], int64 x, int64 y) {
     const int64 dx = b[0] - a[0], dy = b[1] - a[1];
     const int owner = dy > 0 || (dy == 0 && dx < 0);
@@ -313,7 +320,7 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
         const radial_point q = p[mirrored && k ? 3 - k : k]; /* back to the order at rest */
         corner[k][0] = (int64)(q.turn * RADIAL_STEPS + 0.5f);
         corner[k][1] =
-            (int64)(radial_range(q.z, -1e6f, 1e6f) * RADIAL_STEPS + 5e8f + 0.5f) - 500000000;
+            (int64)(radial_clamp(q.z, -1e6f, 1e6f) * RADIAL_STEPS + 5e8f + 0.5f) - 500000000;
         const int64 off = corner[k][0] - corner[0][0];
         corner[k][0] -= off > turn_steps / 2 ? turn_steps : off < -turn_steps / 2 ? -turn_steps : 0;
         const float d = radial_sqrt(q.x * q.x + q.y * q.y);
@@ -337,7 +344,7 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
             hi[d] = corner[k][d] > hi[d] ? corner[k][d] : hi[d];
         }
     }
-    /* whole columns and rows; numbers below zero are shifted by whole turns first */
+    /* integer columns and rows; negative numbers are shifted by full turns first */
     const int64 i0 = (lo[0] + turn_steps + RADIAL_STEPS - 1) / RADIAL_STEPS - f->around;
     const int64 i1 = (hi[0] + turn_steps) / RADIAL_STEPS - f->around;
     const int64 j0 = lo[1] <= 0 ? 0 : (lo[1] + RADIAL_STEPS - 1) / RADIAL_STEPS;
@@ -360,17 +367,18 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
                 continue;
             const float up = (a.z - (float)j) * step;
             float radius = (nx * a.x + ny * a.y + nz * up) / facing;
-            radius = radial_range(radius, nearest, farthest);
-            radial_least(samples + f->first + (word32)j * f->around + column, radial_bits(radius));
+            radius = radial_clamp(radius, nearest, farthest);
+            radial_atomic_min(samples + f->first + (word32)j * f->around + column,
+                              radial_bits(radius));
             most = radius > most ? radius : most;
         }
     if (most > 0.0f)
-        radial_most(reach, radial_bits(most));
+        radial_atomic_max(reach, radial_bits(most));
 }
 
 /* ---- samples ---- */
 
-/* The radius as it counts: a closed end has 0 where there is none. */
+/* The effective radius of a sample: 0 at closed ends where it is empty. */
 static inline float radial_radius(const radial_field *f, ABUTI_GLOBAL const float *radii,
                                   word32 top, word32 bottom, word32 i, word32 j) {
     const float radius = radii[f->first + j * f->around + i];

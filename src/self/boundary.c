@@ -1,68 +1,72 @@
-/* Boundary handling: which triangles of a mesh with holes cannot be judged by the view test?
- * (Cheng 2011, sections 3.4 and 4.3)
+/* Boundary handling: finds the triangles of a mesh with holes that the view test cannot classify
+ * (Cheng 2011, sections 3.4 and 4.3).
  *
  * Ghost triangles close the holes. As long as no part of the mesh passes through a ghost, the
- * closed surface is like any other. Let the level of a piece of the mesh be how often the closed
- * surface winds around the place just outside of it. The argument of docs/self.md needs that the
- * triangles which the view test judges are all at one level. The level of a triangle changes only
- * where something passes through it: before the first impact of the mesh, that is a ghost. So:
- *   - at some start, triangles that meet a ghost are found exactly; they cut the mesh into pieces,
- *     each at one level. The largest piece is judged by the view test, the rest is violated;
- *   - during a step, what touches a ghost joins the violated, by the same sweeps as impacts, which
- *     never miss; or, box-only, all whose bounds overlap a ghost's.
- * While steps follow each other the first part is known, and done again only now and then, to
- * release what has come back.
+ * closed surface is like any other. Let the level of a piece of the mesh be the winding number of
+ * the closed surface around a point just outside of it. The proof in docs/self.md requires that all
+ * triangles that the view test classifies have the same level. The level of a triangle changes only
+ * if something passes through it; before the first impact of the mesh, that is a ghost. So:
+ *   - at some start, triangles that intersect a ghost are found exactly. They cut the mesh into
+ *     pieces of one level each. The view test classifies the largest piece; all others are
+ * violated;
+ *   - during a step, triangles that touch a ghost become violated, by the same sweeps as impacts,
+ *     which never miss; or, box-only, all whose bounds overlap those of a ghost.
  *
- * This differs from the document, which keeps triangles violated until all of the mesh is positive:
- * here they are free again some steps after they have come back, and a mesh of several parts, or
- * one that is rolled up at the first step, is no exception.
+ * While steps are consecutive, the result of the first part is known. It is computed again only
+ * every few steps, to release triangles that have returned.
+ *
+ * This differs from Cheng (2011), who keeps triangles violated until the whole mesh is positive.
+ * Here they are released some steps after they have returned. Meshes of several components, and
+ * meshes that are rolled up at the first step, need no special treatment.
  *
  * Ghosts are long and thin: pairs of a triangle and a ghost are found with bounds along directions
- * of the ghost (ghost_shared.h) besides those of the trees, which leaves a twelfth of them.
+ * of the ghost (ghost_shared.h) in addition to those of the trees, which leaves a twelfth of them.
  *
- * Tasks are fixed parts of the ghosts. Which triangles are violated does not depend on their order,
- * since that only ever grows; where all triangles around a feature are, it is not swept any more.
+ * Tasks are fixed parts of the ghosts. The set of violated triangles only grows, so it does not
+ * depend on their order. If all triangles around a feature are violated, it is not swept.
  *
- * The rim of a hole is part of the mesh and of the ghosts. What touches it is an impact, but one of
- * which the rim may be the positive side and a ghost the negative: so it is violated as well.
+ * A boundary loop is part of the mesh and of the ghosts. Touching it is an impact, but the loop may
+ * be on the positive side and a ghost on the negative side: so such triangles are violated as well.
  */
 #include "self/boundary_shared.h"
 #include "self/self.h"
 
 #include "geom/neighbour_shared.h"
 
-/* Pairs of bounds that overlap beyond which the scheme is not worth it: some for every triangle. Of
- * a task an eighth, and of those that it compares as many. */
-enum { PAIRS_MIN = 1 << 16, PAIRS_EACH = 16, TASK_SHARE = 8 };
+#include <assert.h>
+
+/* The number of pairs with overlapping bounds above which the scheme is not cheaper: some per
+ * triangle. A task may find, and compare, an eighth of that. */
+enum { PAIRS_MIN = 1 << 16, PAIRS_PER_TRIANGLE = 16, TASK_DIVISOR = 8 };
 
 enum {
-    LEVELS_MAX = 9,     /* of the tree of ghosts: tasks begin at the last one of these */
-    NODES_A_TASK = 4,   /* of that level */
-    SIDES_A_TASK = 256, /* ghosts */
-    BATCH = 256,        /* pairs of features that are filtered at once */
-    RELEASE_EVERY = 8   /* steps that the violated wait at most to be looked at anew */
+    LEVELS_MAX = 9,        /* levels of the ghost tree down to the nodes at which tasks begin */
+    NODES_PER_TASK = 4,    /* nodes of that level */
+    GHOSTS_PER_TASK = 256, /* ghosts */
+    BATCH = 256,           /* pairs of features that are filtered at once */
+    RELEASE_EVERY = 8 /* maximum number of steps until violated triangles are determined anew */
 };
 
 typedef struct ghost_pair {
     uint32_t triangle, ghost;
 } ghost_pair;
 
-/* What a task found. */
-typedef struct share {
+/* The result of a task. */
+typedef struct task_share {
     ghost_pair *pairs;
     size_t count, room;
     bool is_full;
     abut_status status;
-} share;
+} task_share;
 
-typedef struct pairing {
+typedef struct pair_search {
     abut_self *view;
     const view_limits *limits;
     const uint32_t *triangle_edges;
-    uint32_t first_node, node_count; /* of the tree of ghosts, where tasks begin */
-    share *shares;
+    uint32_t first_node, node_count; /* nodes of the ghost tree at which tasks begin */
+    task_share *shares;
     size_t share_count, most;
-} pairing;
+} pair_search;
 
 /* ---- bounds ---- */
 
@@ -83,11 +87,11 @@ static inline ghost_values values_of(const abut_self *view, const ghost_sides *g
 }
 
 static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_self *view = ((const pairing *)data)->view;
+    const abut_self *view = ((const pair_search *)data)->view;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const uint32_t *corner = view->corners + 3 * (view->triangle_count + i);
-        ghost_place place[3];
+        ghost_position place[3];
         for (int k = 0; k < 3; k++)
             place[k] = view->places[corner[k]];
         ghost_sides_of(place, &view->ghost_sides[i]);
@@ -102,7 +106,7 @@ static float longest_side(const abut_self *view, const view_tree *tree, uint32_t
     return longest;
 }
 
-/* Whether a node, or a triangle, may touch one of the ghosts below another. */
+/* Whether a node, or a triangle, may touch one of the ghosts below another node. */
 static bool nodes_overlap(const abut_self *view, uint32_t a, uint32_t b) {
     const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
     const float *bounds = bounds_of(view, tree, a);
@@ -121,7 +125,7 @@ static bool nodes_overlap(const abut_self *view, uint32_t a, uint32_t b) {
 
 /* ---- pairs ---- */
 
-static void add_pair(const pairing *p, share *out, uint32_t triangle, uint32_t ghost) {
+static void add_pair(const pair_search *p, task_share *out, uint32_t triangle, uint32_t ghost) {
     if (out->count == out->room) {
         size_t room = out->room ? 2 * out->room : 1024;
         ghost_pair *pairs = abuti_allocate(p->view->context, room, sizeof *pairs);
@@ -138,8 +142,8 @@ static void add_pair(const pairing *p, share *out, uint32_t triangle, uint32_t g
     out->pairs[out->count++] = (ghost_pair){triangle, ghost};
 }
 
-/* Pairs of a triangle and a ghost below a node whose bounds overlap. */
-static void find_below(const pairing *p, share *out, uint32_t node, size_t *left) {
+/* Finds pairs of a triangle and a ghost below a node with overlapping bounds. */
+static void find_pairs_below(const pair_search *p, task_share *out, uint32_t node, size_t *left) {
     const abut_self *view = p->view;
     const view_tree *tree = &view->tree, *ghosts = &view->ghosts;
     uint32_t stack[TREE_STACK][2], used = 1;
@@ -157,6 +161,7 @@ static void find_below(const pairing *p, share *out, uint32_t node, size_t *left
         bool open_a =
             !(child_a & TREE_LEAF) &&
             (child_b & TREE_LEAF || longest_side(view, tree, a) >= longest_side(view, ghosts, b));
+        assert(used + 2 <= TREE_STACK);
         for (uint32_t k = 0; k < 2; k++, used++) {
             stack[used][0] = open_a ? child_a + k : a;
             stack[used][1] = open_a ? b : child_b + k;
@@ -166,15 +171,15 @@ static void find_below(const pairing *p, share *out, uint32_t node, size_t *left
 }
 
 static void pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const pairing *p = data;
-    share *out = &p->shares[chunk];
-    size_t left = p->most / TASK_SHARE;
+    const pair_search *p = data;
+    task_share *out = &p->shares[chunk];
+    size_t left = p->most / TASK_DIVISOR;
     for (size_t i = begin; i < end && !out->is_full && !out->status; i++)
-        find_below(p, out, p->first_node + (uint32_t)i, &left);
+        find_pairs_below(p, out, p->first_node + (uint32_t)i, &left);
 }
 
 /* Finds all pairs, or that there are too many. */
-static abut_status find_pairs(pairing *p, bool *is_worth) {
+static abut_status find_pairs(pair_search *p, bool *is_cheaper) {
     abut_self *view = p->view;
     const view_tree *ghosts = &view->ghosts;
     uint32_t level = 0;
@@ -184,27 +189,27 @@ static abut_status find_pairs(pairing *p, bool *is_worth) {
         level++;
     p->first_node = ghosts->level_begin[level];
     p->node_count = ghosts->level_begin[level + 1] - p->first_node;
-    p->share_count = abuti_chunk_count(p->node_count, NODES_A_TASK);
+    p->share_count = abuti_chunk_count(p->node_count, NODES_PER_TASK);
     p->shares = abuti_allocate_zeroed(view->context, p->share_count, sizeof *p->shares);
     if (!p->shares)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(view->context, view->ghost_count, SIDES_A_TASK, sides_task, p);
-    abuti_parallel_for(view->context, p->node_count, NODES_A_TASK, pairs_task, p);
+    abuti_parallel_for(view->context, view->ghost_count, GHOSTS_PER_TASK, sides_task, p);
+    abuti_parallel_for(view->context, p->node_count, NODES_PER_TASK, pairs_task, p);
     for (size_t i = 0; i < p->share_count; i++) {
-        if (p->shares[i].status) /* said on another thread */
+        if (p->shares[i].status) /* the message was set on another thread */
             return abuti_fail(p->shares[i].status, "abut_self_find: out of memory");
         count += p->shares[i].count;
-        *is_worth = *is_worth && !p->shares[i].is_full && count <= p->most;
+        *is_cheaper = *is_cheaper && !p->shares[i].is_full && count <= p->most;
     }
     return ABUT_OK;
 }
 
-/* Calls a task for each share. */
-static void for_shares(pairing *p, void (*task)(void *, size_t, size_t, size_t)) {
+/* Runs a task for each share. */
+static void run_for_shares(pair_search *p, void (*task)(void *, size_t, size_t, size_t)) {
     abuti_parallel_for(p->view->context, p->share_count, 1, task, p);
 }
 
-static void mark(abut_self *view, uint32_t triangle, unsigned char bit) {
+static void mark_triangle(abut_self *view, uint32_t triangle, unsigned char bit) {
     atomic_fetch_or_explicit(&view->near_ghost[triangle], bit, memory_order_relaxed);
 }
 
@@ -220,7 +225,7 @@ static triangle3 corners_at_start(const abut_self *view, uint32_t triangle) {
     return t;
 }
 
-static bool meets_at_start(const abut_self *view, ghost_pair pair) {
+static bool intersects_at_start(const abut_self *view, ghost_pair pair) {
     const uint32_t *a = view->corners + 3 * (size_t)pair.triangle;
     const uint32_t *b = view->corners + 3 * (size_t)pair.ghost;
     common_corners common = {0, 0};
@@ -234,50 +239,50 @@ static bool meets_at_start(const abut_self *view, ghost_pair pair) {
                                 corners_at_start(view, pair.ghost), common);
 }
 
-static void meets_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const pairing *p = data;
+static void intersections_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const pair_search *p = data;
     abut_self *view = p->view;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
         for (size_t k = 0; k < p->shares[i].count; k++) {
             ghost_pair pair = p->shares[i].pairs[k];
-            if (!has_mark(view, pair.triangle, MEETS) &&
-                (view->options.box_boundary || meets_at_start(view, pair)))
-                mark(view, pair.triangle, MEETS);
+            if (!has_mark(view, pair.triangle, INTERSECTS_GHOST) &&
+                (view->options.box_boundary || intersects_at_start(view, pair)))
+                mark_triangle(view, pair.triangle, INTERSECTS_GHOST);
         }
 }
 
-/* The lowest triangle of a piece, with shorter ways there. */
+/* The lowest triangle of a piece, with path compression. */
 static uint32_t lowest_of_piece(uint32_t *piece, uint32_t i) {
     while (piece[i] != i)
         i = piece[i] = piece[piece[i]];
     return i;
 }
 
-/* Cuts the mesh along the triangles that meet ghosts, and puts all but the largest piece, of equal
- * ones the first, into V. */
-static void keep_largest(abut_self *view) {
+/* Cuts the mesh along the triangles that intersect ghosts, and puts all pieces except the largest
+ * one, of equal ones the first, into V. */
+static void violate_smaller_pieces(abut_self *view) {
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
     uint32_t count = view->triangle_count, *piece = view->piece, *size = view->piece + count;
-    const unsigned char *meets = view->sets; /* SET_V where it does, for now */
+    const unsigned char *intersecting = view->sets; /* temporarily SET_V if it intersects a ghost */
     uint32_t best = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (has_mark(view, i, MEETS))
+        if (has_mark(view, i, INTERSECTS_GHOST))
             view->sets[i] = SET_V;
     for (uint32_t i = 0; i < count; i++) {
         piece[i] = i;
         size[i] = 0;
-        for (size_t k = 0; k < 3 && meets[i] != SET_V; k++) {
+        for (size_t k = 0; k < 3 && intersecting[i] != SET_V; k++) {
             uint32_t other = t.neighbours[3 * (size_t)i + k];
-            if (other >= i || meets[other] == SET_V) /* ABUT_NONE too */
+            if (other >= i || intersecting[other] == SET_V) /* also true for ABUT_NONE */
                 continue;
             uint32_t a = lowest_of_piece(piece, i), b = lowest_of_piece(piece, other);
             piece[a > b ? a : b] = a > b ? b : a;
         }
     }
-    for (uint32_t i = 0; i < count; i++) /* roots stand before what is below them */
-        if (meets[i] != SET_V)
+    for (uint32_t i = 0; i < count; i++) /* roots come before their descendants */
+        if (intersecting[i] != SET_V)
             size[piece[i] = piece[piece[i]]]++;
     for (uint32_t i = 0; i < count; i++)
         best = size[i] > size[best] ? i : best;
@@ -294,15 +299,15 @@ typedef struct touch_batch {
 } touch_batch;
 
 typedef struct touching_task {
-    const pairing *p;
+    const pair_search *p;
     touch_batch wait[TOUCHINGS];
 } touching_task;
 
 static bool is_violated(const abut_self *view, uint32_t triangle) {
-    return view->sets[triangle] == SET_V || has_mark(view, triangle, TOUCHES);
+    return view->sets[triangle] == SET_V || has_mark(view, triangle, TOUCHES_GHOST);
 }
 
-/* The triangles that are violated where a feature touches. */
+/* The triangles that are violated if a feature touches. */
 static const uint32_t *triangles_of(const abut_self *view, int what, const uint32_t *element,
                                     uint32_t *count) {
     if (what == GHOST_FACE) {
@@ -314,7 +319,7 @@ static const uint32_t *triangles_of(const abut_self *view, int what, const uint3
     return lists->items + lists->begin[*element];
 }
 
-static bool is_settled(const abut_self *view, int what, uint32_t element) {
+static bool is_all_violated(const abut_self *view, int what, uint32_t element) {
     uint32_t count, i = 0;
     const uint32_t *triangles = triangles_of(view, what, &element, &count);
     while (i < count && is_violated(view, triangles[i]))
@@ -322,8 +327,8 @@ static bool is_settled(const abut_self *view, int what, uint32_t element) {
     return i == count;
 }
 
-/* Sweeps what waits. What touches is violated with all triangles around it. */
-static void flush(touching_task *task, int what) {
+/* Sweeps the queued features. If one touches, all triangles around it are violated. */
+static void sweep_queued(touching_task *task, int what) {
     abut_self *view = task->p->view;
     const sweep_limits *limits = &task->p->limits->sweep;
     touch_batch *wait = &task->wait[what];
@@ -334,7 +339,7 @@ static void flush(touching_task *task, int what) {
         size_t at = wait->survivors[i];
         vec3 start[4], end[4];
         sweep_answer answer;
-        if (is_settled(view, what, wait->element[at]))
+        if (is_all_violated(view, what, wait->element[at]))
             continue;
         for (size_t k = 0; k < 4; k++) {
             start[k] = view->start[wait->four[4 * at + k]];
@@ -345,18 +350,18 @@ static void flush(touching_task *task, int what) {
         uint32_t count;
         const uint32_t *triangles = triangles_of(view, what, &wait->element[at], &count);
         for (uint32_t k = 0; k < count; k++)
-            mark(view, triangles[k], TOUCHES);
+            mark_triangle(view, triangles[k], TOUCHES_GHOST);
     }
     wait->count = 0;
 }
 
-/* Features that share no vertex wait for their sweep. */
-static void add(touching_task *task, int what, uint32_t element, uint32_t a, uint32_t b, uint32_t c,
-                uint32_t d) {
+/* Queues features that share no vertex for a sweep. */
+static void queue_features(touching_task *task, int what, uint32_t element, uint32_t a, uint32_t b,
+                           uint32_t c, uint32_t d) {
     touch_batch *wait = &task->wait[what];
     bool edges = what == EDGE_GHOST;
     if (a == c || a == d || (edges ? b == c || b == d : a == b) ||
-        is_settled(task->p->view, what, element))
+        is_all_violated(task->p->view, what, element))
         return;
     uint32_t *four = wait->four + 4 * (size_t)wait->count;
     four[0] = a;
@@ -365,12 +370,13 @@ static void add(touching_task *task, int what, uint32_t element, uint32_t a, uin
     four[3] = d;
     wait->element[wait->count++] = element;
     if (wait->count == BATCH)
-        flush(task, what);
+        sweep_queued(task, what);
 }
 
-/* Every feature of the mesh is added for the first of its triangles; of a ghost b, c, g the rim bc,
- * the spoke cg and the corner c are its own, and g of the first one around it. The bounds of a
- * feature are within those of all that have it, so that none is left out. */
+/* Every feature of the mesh is added for the first of its triangles. Of a ghost b, c, g the
+ * boundary edge bc, the edge cg and the corner c belong to it, and g to the first ghost around it.
+ * The bounds of a feature are within those of all triangles that have it, so that none is missed.
+ */
 static void add_features(touching_task *task, ghost_pair pair) {
     const abut_self *view = task->p->view;
     int slabs = view->slabs;
@@ -396,21 +402,21 @@ static void add_features(touching_task *task, ghost_pair pair) {
         if (view->of_vertex.items[view->of_vertex.begin[a[i]]] == pair.triangle &&
             ghost_is_near(g, &lowest[i]) &&
             bounds_overlap(vertex_bounds(view, a[i]), ghost_face, slabs))
-            add(task, VERTEX_GHOST, a[i], a[i], ghost[0], ghost[1], ghost[2]);
+            queue_features(task, VERTEX_GHOST, a[i], a[i], ghost[0], ghost[1], ghost[2]);
         if (view->of_edge.items[view->of_edge.begin[edges[i]]] != pair.triangle ||
             !ghost_is_near(g, &of_edge))
             continue;
         bounds_join(own, vertex_bounds(view, a[i]), vertex_bounds(view, next), slabs);
         for (size_t j = 0; j < 2; j++)
             if (bounds_overlap(own, side[j], slabs))
-                add(task, EDGE_GHOST, edges[i], a[i], next, ghost[j], ghost[j + 1]);
+                queue_features(task, EDGE_GHOST, edges[i], a[i], next, ghost[j], ghost[j + 1]);
     }
     for (size_t j = 1; j < (first ? 3 : 2); j++)
         if (bounds_overlap(vertex_bounds(view, ghost[j]), face, slabs))
-            add(task, GHOST_FACE, pair.triangle, ghost[j], a[0], a[1], a[2]);
+            queue_features(task, GHOST_FACE, pair.triangle, ghost[j], a[0], a[1], a[2]);
 }
 
-static void touches_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void touches_ghosts_task(void *data, size_t chunk, size_t begin, size_t end) {
     touching_task task;
     (void)chunk;
     task.p = data;
@@ -420,12 +426,12 @@ static void touches_task(void *data, size_t chunk, size_t begin, size_t end) {
         for (size_t k = 0; k < task.p->shares[i].count; k++)
             add_features(&task, task.p->shares[i].pairs[k]);
     for (int what = 0; what < TOUCHINGS; what++)
-        flush(&task, what);
+        sweep_queued(&task, what);
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
-bool abuti_view_goes_on(abut_self *view) {
+bool abuti_view_keeps_pieces(abut_self *view) {
     if (view->options.box_boundary || !view->is_carried)
         view->kept = 0;
     else if (view->violated)
@@ -433,14 +439,14 @@ bool abuti_view_goes_on(abut_self *view) {
     return !view->options.box_boundary && view->is_carried && (!view->violated || view->kept);
 }
 
-size_t abuti_view_pairs_most(const abut_self *view) {
-    return PAIRS_MIN + PAIRS_EACH * ((size_t)view->triangle_count + view->ghost_count);
+size_t abuti_view_pairs_max(const abut_self *view) {
+    return PAIRS_MIN + PAIRS_PER_TRIANGLE * ((size_t)view->triangle_count + view->ghost_count);
 }
 
-static void judge_pairs(pairing *p) {
+static void classify_pairs(pair_search *p) {
     abut_self *view = p->view;
     uint32_t count = view->triangle_count;
-    const bool known = abuti_view_goes_on(view);
+    const bool known = abuti_view_keeps_pieces(view);
     for (uint32_t i = 0; i < count && known && view->violated; i++)
         if (view->last_sets[i] == SET_V)
             view->sets[i] = SET_V;
@@ -448,29 +454,32 @@ static void judge_pairs(pairing *p) {
         atomic_init(&view->near_ghost[i], 0);
     if (!known) {
         bool any = view->part_count > 1;
-        for_shares(p, meets_task);
+        run_for_shares(p, intersections_task);
         for (uint32_t i = 0; i < count && !any; i++)
-            any = has_mark(view, i, MEETS);
+            any = has_mark(view, i, INTERSECTS_GHOST);
         if (any)
-            keep_largest(view);
+            violate_smaller_pieces(view);
     }
     if (view->options.box_boundary)
         return;
-    for_shares(p, touches_task);
+    run_for_shares(p, touches_ghosts_task);
     for (uint32_t i = 0; i < count; i++)
-        if (has_mark(view, i, TOUCHES))
+        if (has_mark(view, i, TOUCHES_GHOST))
             view->sets[i] = SET_V;
 }
 
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
-                                size_t *pairs, bool *is_worth) {
+                                size_t *pairs, bool *is_cheaper) {
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
-    pairing p = {.view = view, .limits = limits, .triangle_edges = t.triangle_edges, .most = most};
-    *is_worth = true;
-    abut_status status = view->ghost_count ? find_pairs(&p, is_worth) : ABUT_OK;
-    if (!status && *is_worth)
-        judge_pairs(&p);
+    pair_search p = {.view = view,
+                     .limits = limits,
+                     .triangle_edges = t.triangle_edges,
+                     .most = most};
+    *is_cheaper = true;
+    abut_status status = view->ghost_count ? find_pairs(&p, is_cheaper) : ABUT_OK;
+    if (!status && *is_cheaper)
+        classify_pairs(&p);
     *pairs = 0;
     for (size_t i = 0; i < p.share_count && p.shares; i++) {
         *pairs += p.shares[i].count;

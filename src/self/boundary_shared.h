@@ -1,7 +1,7 @@
-/* What the host and the kernels of the boundary tell each other; the same layout on both sides.
+/* Data that the host and the boundary kernels share; the layout is equal on both sides.
  *
- * Triangles of the mesh stand in the order of the tree in blocks of BOUNDARY_BLOCK; blocks have
- * boxes, and so have BOUNDARY_BLOCK blocks, and so on up to one: a tree without pointers.
+ * Triangles of the mesh are in the order of the tree, in blocks of BOUNDARY_BLOCK. Blocks have
+ * boxes, and so have groups of BOUNDARY_BLOCK blocks, and so on up to one: a tree without pointers.
  */
 #ifndef ABUTI_SELF_BOUNDARY_SHARED_H
 #define ABUTI_SELF_BOUNDARY_SHARED_H
@@ -9,19 +9,19 @@
 #include "self/bounds_shared.h"
 
 #define BOUNDARY_BLOCK 32
-#define BOUNDARY_WALKERS 128 /* items for a ghost */
-#define BOUNDARY_LEVELS 7    /* 32^7 triangles and more than there are indices */
+#define BOUNDARY_WALKERS 128 /* work-items per ghost */
+#define BOUNDARY_LEVELS 7    /* 32^7 triangles, more than there are indices */
 
-/* Of a triangle, for the time of a step. */
-enum { MEETS = 1, TOUCHES = 2, BEYOND = 4 };
+/* Flags of a triangle during a step. */
+enum { INTERSECTS_GHOST = 1, TOUCHES_GHOST = 2, BEYOND_GHOST = 4 };
 
 typedef struct boundary_scene {
     bounds_frame frame;
     word32 vertices, triangles, ghosts;
     word32 all_vertices; /* with those of ghosts */
     word32 slabs;
-    word32 known; /* what was violated stays so, and nothing is cut into pieces */
-    word32 boxes; /* what is near a ghost meets it */
+    word32 known; /* violated triangles stay violated, and the mesh is not cut into pieces */
+    word32 boxes; /* box-only: a triangle near a ghost counts as intersecting it */
     word32 parts;
     word32 pairs_room, features_room;
     word32 levels, nodes[BOUNDARY_LEVELS], node_first[BOUNDARY_LEVELS];
@@ -32,25 +32,25 @@ typedef struct boundary_node {
     float lo[4], hi[4]; /* the last of each is 0 */
 } boundary_node;
 
-/* Two features that may touch: of a ghost and of the mesh. */
+/* Two features that may touch: one of a ghost and one of the mesh. */
 typedef struct boundary_feature {
     word32 four[4];
-    word32 what, element; /* whose triangles are violated if they do */
+    word32 what, element; /* determine the triangles that are violated in that case */
 } boundary_feature;
 
 /* A vertex or an edge of the mesh against a ghost, or a corner of a ghost against a triangle. */
 enum { VERTEX_GHOST = 0, EDGE_GHOST, GHOST_FACE, TOUCHINGS };
 
-/* What the device counts; words of one buffer. */
+/* Counters of the device; words of one buffer. */
 enum {
     BOUNDARY_SETS,                        /* four: triangles of each set, */
-    BOUNDARY_ENTERED = BOUNDARY_SETS + 4, /* that came into it, */
+    BOUNDARY_ENTERED = BOUNDARY_SETS + 4, /* that entered it, */
     BOUNDARY_LEFT = BOUNDARY_ENTERED + 4, /* and that left it */
     BOUNDARY_PAIRS = BOUNDARY_LEFT + 4,   /* of a triangle and a ghost that are near */
-    BOUNDARY_FEATURES,                    /* pairs of these */
-    BOUNDARY_CUTS,                        /* some triangle meets a ghost */
+    BOUNDARY_FEATURES,                    /* pairs of features */
+    BOUNDARY_CUTS,                        /* some triangle intersects a ghost */
     BOUNDARY_LARGEST,                     /* triangles of the largest piece, */
-    BOUNDARY_BEST,                        /* and ~ the lowest of them */
+    BOUNDARY_BEST,                        /* and the complement of the lowest of them */
     BOUNDARY_COUNTS = 20
 };
 

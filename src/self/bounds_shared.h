@@ -1,5 +1,5 @@
-/* Bounds of a vertex that moves, in the frame of tree.c, for C and OpenCL C alike: the same
- * operations in the same order, so that the same bounds overlap on both sides. */
+/* Bounds of a moving vertex, in the frame of tree.c, for C and OpenCL C. The order of operations is
+ * the same, so that the same bounds overlap on both sides. */
 #ifndef ABUTI_SELF_BOUNDS_SHARED_H
 #define ABUTI_SELF_BOUNDS_SHARED_H
 
@@ -10,8 +10,8 @@ enum {
     BOX_SLABS = 4  /* x, y, z, and 0 */
 };
 
-#define BOUNDS_ROOT 1.4142135623730952 /* of 2 */
-/* Sums of coordinates are off by less than this, in double and in float; see tree.c. */
+#define BOUNDS_ROOT 1.4142135623730952 /* square root of 2 */
+/* Error bound of sums of coordinates, in doubles and in floats; see tree.c. */
 #define BOUNDS_SLACK 0x1p-34
 #define BOUNDS_PLACE_SLACK 0x1p-21f
 
@@ -25,7 +25,7 @@ static inline vec3 bounds_place(const bounds_frame *frame, vec3 p) {
               (p.z - frame->centre.z) * frame->scale);
 }
 
-/* The values of all slabs at a place. */
+/* The values of all slabs at a point. */
 static inline void bounds_values(vec3 p, int slabs, real *value) {
     value[0] = p.x;
     value[1] = p.y;
@@ -39,8 +39,8 @@ static inline void bounds_values(vec3 p, int slabs, real *value) {
     value[7] = p.x - p.z;
 }
 
-/* Lows, then highs, of a vertex of the mesh from its places as floats at the start and at the end,
- * each x, y, z: as fit_four() of tree.c. */
+/* Lows, then highs, of a vertex of the mesh from its float positions at the start and at the end,
+ * each x, y, z. Equal to fit_four() of tree.c. */
 static inline void bounds_of_places(const float *from, const float *to, int slabs, float *bounds) {
     for (int k = 0; k < slabs; k++) {
         float a = 0, b = 0, by = k < 3 ? 0 : BOUNDS_PLACE_SLACK;
@@ -57,7 +57,7 @@ static inline void bounds_of_places(const float *from, const float *to, int slab
     }
 }
 
-/* Lows, then highs, of a ghost vertex between two places, `grow` apart from it. */
+/* Lows, then highs, of a ghost vertex between two points, extended by `grow`. */
 static inline void bounds_of_motion(vec3 from, vec3 to, int slabs, real grow, float *bounds) {
     real a[DOP_SLABS], b[DOP_SLABS];
     bounds_values(from, slabs, a);

@@ -1,28 +1,28 @@
-/* Steps of the view-based search on the CPU: the parts of the other files in their order, and what
- * AUTO goes by.
+/* Steps of the view-based search on the CPU: calls the parts in their order, and counts costs for
+ * AUTO.
  *
- * AUTO is to take the quicker of two searches, the one by sets and abut_sweep_find(), and the same
- * one in every run. So it counts instead of measuring time: every stage has a cost for each thing
- * it looks at, fitted to times of one thread (docs/self.md). Looking at the sets may cost as much
- * as the last complete search did; where that is not enough, the complete one is made.
+ * AUTO selects the faster of two searches, the one by sets and abut_sweep_find(), reproducibly. So
+ * it counts instead of measuring time: every stage has a cost per processed element, fitted to
+ * times of one thread (docs/self.md). The search by sets may cost as much as the last complete
+ * search; if that does not suffice, the complete one is run.
  */
 #include "self/self.h"
 
 #include "geom/sweep_point_shared.h"
 
-/* Nanoseconds, about, as in search.c: of the view test, bounds and marks for a triangle; of the
- * boundary for a pair of a triangle and a ghost; of sweeps for a triangle and a candidate. */
-enum { COST_VIEW = 65, COST_GHOSTS = 150, COST_SWEEP = 300, COST_CANDIDATES = 40 };
-/* Candidates for a triangle while none were counted. */
-enum { CANDIDATES_FIRST = 4 };
+/* Approximate nanoseconds, as in search.c: of the view test, bounds and marks per triangle; of the
+ * boundary per pair of a triangle and a ghost; of sweeps per triangle and per candidate. */
+enum { VIEW_COST = 65, GHOST_PAIR_COST = 150, SWEEP_COST = 300, CANDIDATE_COST = 40 };
+/* Assumed candidates per triangle until some were counted. */
+enum { CANDIDATES_INITIAL = 4 };
 
 /* ---- create ---- */
 
-static abut_status allocate(abut_self *view) {
+static abut_status allocate_arrays(abut_self *view) {
     abut_context *context = view->context;
     size_t vertices = (size_t)view->vertex_count + view->hole_count;
     size_t triangles = view->triangle_count;
-    view->room = abuti_allocate(context, vertices, 3 * sizeof *view->room);
+    view->position_memory = abuti_allocate(context, vertices, 3 * sizeof *view->position_memory);
     view->vertex_bounds =
         abuti_allocate(context, vertices, 2 * (size_t)view->slabs * sizeof *view->vertex_bounds);
     view->places = abuti_allocate(context, vertices, sizeof *view->places);
@@ -32,23 +32,24 @@ static abut_status allocate(abut_self *view) {
     view->near_ghost = abuti_allocate(context, triangles, sizeof *view->near_ghost);
     view->ghost_sides = abuti_allocate(context, view->ghost_count, sizeof *view->ghost_sides);
     view->piece = abuti_allocate(context, 2 * triangles, sizeof *view->piece);
-    return view->room && view->vertex_bounds && view->places && view->along && view->last_sets &&
-                   view->marks && view->near_ghost && view->ghost_sides && view->piece
+    return view->position_memory && view->vertex_bounds && view->places && view->along &&
+                   view->last_sets && view->marks && view->near_ghost && view->ghost_sides &&
+                   view->piece
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
 
-static abut_status open_here(abut_self *view) {
+static abut_status open_on_cpu(abut_self *view) {
     const size_t vertices = (size_t)view->vertex_count + view->hole_count;
-    abut_status status = allocate(view);
+    abut_status status = allocate_arrays(view);
     if (!status && view->ghost_count)
         status =
             abuti_view_tree_build(view, view->triangle_count, view->ghost_count, &view->ghosts);
     if (status)
         return status;
-    view->end = view->room;
-    view->next = view->room + vertices;
-    view->first = view->room + 2 * vertices;
+    view->end = view->position_memory;
+    view->next = view->position_memory + vertices;
+    view->first = view->position_memory + 2 * vertices;
     view->end_box = box_empty();
     for (uint32_t i = 0; i < view->vertex_count; i++) {
         view->end[i] = abuti_mesh_position(view->mesh, i);
@@ -58,10 +59,10 @@ static abut_status open_here(abut_self *view) {
     return ABUT_OK;
 }
 
-static void close_here(abut_self *view) {
-    void *arrays[] = {view->room,       view->vertex_bounds, view->places,
-                      view->along,      view->last_sets,     view->marks,
-                      view->near_ghost, view->ghost_sides,   view->piece};
+static void close_on_cpu(abut_self *view) {
+    void *arrays[] = {view->position_memory, view->vertex_bounds, view->places,
+                      view->along,           view->last_sets,     view->marks,
+                      view->near_ghost,      view->ghost_sides,   view->piece};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abuti_release(view->context, arrays[i]);
     abuti_view_tree_release(view->context, &view->ghosts);
@@ -74,7 +75,7 @@ static double longest_side(box3 box) {
     return v3_max_abs(v3_sub(box.hi, box.lo));
 }
 
-static abut_status start_step_cpu(view_finding *f, const abut_self_step *step) {
+static abut_status start_step_cpu(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
     const uint32_t count = view->vertex_count;
     view->start_box = view->end_box;
@@ -100,25 +101,25 @@ static abut_status start_step_cpu(view_finding *f, const abut_self_step *step) {
     return ABUT_OK;
 }
 
-static void accept(abut_self *view) {
+static void accept_positions(abut_self *view) {
     vec3 *last = view->end;
     view->end = view->next;
     view->next = last;
     view->end_box = view->next_box;
 }
 
-/* `end` is where it was. Which triangles are violated is known as well: what a step that starts
- * there adds does no harm to another one. */
-static void undo(abut_self *view) {
+/* `end` is unchanged. The violated triangles remain valid too: additional ones from a step that
+ * starts there do no harm to another step. */
+static void undo_positions(abut_self *view) {
     view->start = NULL;
 }
 
-static abut_status fetch(abut_self *view) {
+static abut_status download_nothing(abut_self *view) {
     (void)view;
     return ABUT_OK;
 }
 
-static abut_status axis(abut_self *view, abut_self_line *line) {
+static abut_status compute_axis(abut_self *view, abut_self_line *line) {
     vec3 *start = view->sample, *end = view->sample + view->sampled;
     for (uint32_t i = 0; i < view->sampled; i++) {
         start[i] = view->start[view->sample_at[i]];
@@ -128,18 +129,18 @@ static abut_status axis(abut_self *view, abut_self_line *line) {
     return ABUT_OK;
 }
 
-static void place(abut_self *view) {
+static void update_float_positions(abut_self *view) {
     if (!view->is_placed)
-        abuti_view_place(view, box_join(view->start_box, view->next_box));
+        abuti_view_compute_positions(view, box_join(view->start_box, view->next_box));
     view->is_placed = true;
 }
 
-static void fit(view_finding *f, double apart) {
+static void update_bounds(view_step *f, double apart) {
     abut_self *view = f->view;
     double begun = abuti_seconds();
     if (view->is_fitted && !(apart < view->fitted_apart) && !(apart > view->fitted_apart))
         return;
-    place(view);
+    update_float_positions(view);
     abuti_view_fit_vertices(view, apart);
     abuti_view_tree_fit(view, &view->tree);
     if (view->ghost_count)
@@ -151,54 +152,56 @@ static void fit(view_finding *f, double apart) {
 
 /* ---- sets ---- */
 
-static abut_status test(view_finding *f, const view_sight *sight) {
-    place(f->view);
-    f->cost = COST_VIEW * (uint64_t)f->view->triangle_count;
-    return abuti_view_test(f->view, sight, &f->counts);
+static abut_status test_primitive(view_step *f, const view_primitive *primitive) {
+    update_float_positions(f->view);
+    f->cost = VIEW_COST * (uint64_t)f->view->triangle_count;
+    return abuti_view_test(f->view, primitive, &f->counts);
 }
 
-static abut_status compare(view_finding *f, const view_sight sights[2], view_counts counts[2]) {
+static abut_status compare_primitives(view_step *f, const view_primitive primitives[2],
+                                      view_counts counts[2]) {
     abut_status status = ABUT_OK;
     for (int k = 0; k < 2 && !status; k++) {
-        status = test(f, &sights[k]);
+        status = test_primitive(f, &primitives[k]);
         counts[k] = f->counts;
     }
     return status;
 }
 
 /* The sets are those of the second. */
-static abut_status choose(view_finding *f, const view_sight sights[2], const view_counts counts[2],
-                          int which) {
+static abut_status choose_primitive(view_step *f, const view_primitive primitives[2],
+                                    const view_counts counts[2], int which) {
     (void)counts;
-    return which == 1 ? ABUT_OK : test(f, &sights[which]);
+    return which == 1 ? ABUT_OK : test_primitive(f, &primitives[which]);
 }
 
-/* Those in doubt have to be looked at with all others: where they are most, so is the work. */
-static bool is_worth(const view_finding *f) {
+/* Triangles in doubt have to be tested against all others: if they are the majority, the search by
+ * sets saves nothing. */
+static bool is_cheaper(const view_step *f) {
     return f->counts.sets[ABUT_SELF_GRAZING] <= f->view->triangle_count / 2;
 }
 
-static abut_status boundary(view_finding *f, bool *is_worth) {
-    const size_t most = abuti_view_pairs_most(f->view);
-    const uint64_t left = f->budget > f->cost ? (f->budget - f->cost) / COST_GHOSTS : 0;
+static abut_status handle_boundary(view_step *f, bool *is_cheaper) {
+    const size_t most = abuti_view_pairs_max(f->view);
+    const uint64_t left = f->budget > f->cost ? (f->budget - f->cost) / GHOST_PAIR_COST : 0;
     size_t pairs;
-    fit(f, 0);
+    update_bounds(f, 0);
     double begun = abuti_seconds();
     abut_status status = abuti_view_boundary(f->view, &f->of_ghosts,
-                                             left < most ? (size_t)left : most, &pairs, is_worth);
-    f->cost += COST_GHOSTS * (uint64_t)pairs;
+                                             left < most ? (size_t)left : most, &pairs, is_cheaper);
+    f->cost += GHOST_PAIR_COST * (uint64_t)pairs;
     f->result.times.boundary += abuti_seconds() - begun;
     return status;
 }
 
-static void mark(view_finding *f) {
+static void mark_sets(view_step *f) {
     const abut_self *view = f->view;
     for (int k = 0; k < 4; k++)
         f->result.sets[k] = abuti_count_bytes(view->sets, view->triangle_count, 1u << k);
     abuti_view_mark(f->view, &f->result);
 }
 
-static abut_status show(abut_self *view) {
+static abut_status show_nothing(abut_self *view) {
     (void)view;
     return ABUT_OK;
 }
@@ -231,8 +234,8 @@ static abut_impact impact_of(const abut_self *view, const motion_hit *hit) {
     return impact;
 }
 
-/* Tells what was found. */
-static abut_status describe(view_finding *f, const view_hits *hits) {
+/* Writes the result. */
+static abut_status write_impacts(view_step *f, const view_hits *hits) {
     if (!f->all) {
         f->result.hit = hits->first.time <= 1;
         if (f->result.hit)
@@ -245,22 +248,22 @@ static abut_status describe(view_finding *f, const view_hits *hits) {
     return status;
 }
 
-static abut_status search_tree(view_finding *f, bool complete) {
+static abut_status search_tree(view_step *f, bool complete) {
     view_hits hits = {.all = f->all, .room = f->impacts.capacity};
     const sweep_limits *limits = &f->limits.sweep;
     const uint64_t left = f->budget > f->cost ? f->budget - f->cost : 0;
-    /* all hits: also those that only the tolerance makes so, as abut_sweep_find() tells them */
-    fit(f, limits->separation + (f->all ? 2 * limits->tolerance : 0));
+    /* all hits: also those within the tolerance, as abut_sweep_find() reports them */
+    update_bounds(f, limits->separation + (f->all ? 2 * limits->tolerance : 0));
     abut_status status =
         abuti_view_search(f->view, complete, &f->limits, left, &hits, &f->is_spent, &f->result);
     if (!status && !f->is_spent)
-        status = describe(f, &hits);
+        status = write_impacts(f, &hits);
     abuti_release(f->view->context, hits.kept);
     return status;
 }
 
-/* The search that a user would take otherwise: it is quicker than one over the tree. */
-static abut_status search_sweep(view_finding *f) {
+/* The search that a caller would use otherwise; it is faster than one over the tree. */
+static abut_status search_sweep(view_step *f) {
     abut_self *view = f->view;
     abut_sweep_find_options options = abut_sweep_find_options_default();
     abut_impacts one = {.list = &f->result.impact, .capacity = 1};
@@ -285,36 +288,36 @@ static abut_status search_sweep(view_finding *f) {
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
     f->result.times.traversal += abuti_seconds() - begun;
-    view->complete_cost = COST_SWEEP * (uint64_t)view->triangle_count +
-                          COST_CANDIDATES * (counts.vertex_face + counts.edge_edge);
+    view->complete_cost = SWEEP_COST * (uint64_t)view->triangle_count +
+                          CANDIDATE_COST * (counts.vertex_face + counts.edge_edge);
     return ABUT_OK;
 }
 
-/* COMPLETE is for comparison: the same tree, bounds and sweeps as by sets. */
-static abut_status search(view_finding *f, bool complete) {
+/* COMPLETE is for comparison: it uses the same tree, bounds and sweeps as the search by sets. */
+static abut_status search_on_cpu(view_step *f, bool complete) {
     return complete && f->view->options.scheme != ABUT_SELF_COMPLETE ? search_sweep(f)
                                                                      : search_tree(f, complete);
 }
 
-static uint64_t budget(const abut_self *view) {
-    return view->complete_cost
-               ? view->complete_cost
-               : (COST_SWEEP + CANDIDATES_FIRST * COST_CANDIDATES) * (uint64_t)view->triangle_count;
+static uint64_t compute_budget(const abut_self *view) {
+    return view->complete_cost ? view->complete_cost
+                               : (SWEEP_COST + CANDIDATES_INITIAL * CANDIDATE_COST) *
+                                     (uint64_t)view->triangle_count;
 }
 
-const view_backend abuti_view_cpu = {.open = open_here,
-                                     .close = close_here,
-                                     .take = start_step_cpu,
-                                     .accept = accept,
-                                     .undo = undo,
-                                     .fetch = fetch,
-                                     .axis = axis,
-                                     .budget = budget,
-                                     .test = test,
-                                     .compare = compare,
-                                     .choose = choose,
-                                     .is_worth = is_worth,
-                                     .boundary = boundary,
-                                     .mark = mark,
-                                     .search = search,
-                                     .show = show};
+const view_backend abuti_view_cpu = {.open = open_on_cpu,
+                                     .close = close_on_cpu,
+                                     .start_step = start_step_cpu,
+                                     .accept = accept_positions,
+                                     .undo = undo_positions,
+                                     .download_positions = download_nothing,
+                                     .axis = compute_axis,
+                                     .budget = compute_budget,
+                                     .test = test_primitive,
+                                     .compare = compare_primitives,
+                                     .choose = choose_primitive,
+                                     .is_cheaper = is_cheaper,
+                                     .boundary = handle_boundary,
+                                     .mark = mark_sets,
+                                     .search = search_on_cpu,
+                                     .download_sets = show_nothing};

@@ -1,25 +1,25 @@
-/* The view-based search on a device: the view test there, one item a triangle, and the device's
- * search of sweeps for the pairs of features that the sets let through.
+/* The view-based search on a device: the view test with one work-item per triangle, and the sweep
+ * search of the device for the pairs of features that the sets allow.
  *
- * A pair of features is swept on the CPU for the first of its pairs of triangles that the sets let
- * through. Here a feature is in all sets of the triangles around it, which lets through the same
- * pairs: sets_pair(a, b) holds for two unions where it holds for one of each. Blocks of features
- * are in all sets of theirs, so that whole blocks of V+ leave each other alone.
+ * On the CPU, a pair of features is swept for the first of its pairs of triangles that the sets
+ * allow. Here a feature has all sets of the triangles around it, which allows the same pairs:
+ * sets_pair(a, b) holds for two unions if it holds for one of each. Blocks of features have the
+ * union of their sets, so that whole blocks of V+ are skipped against each other.
  *
- * The document keeps lists of nodes from step to step ("history"), since walking trees takes most
- * of its time. Pairs of blocks are found anew in 0.1 ms, so there is nothing to keep.
+ * Cheng (2011) keeps lists of nodes from step to step ("history"), since tree traversal takes most
+ * of the time there. Here pairs of blocks are found in 0.1 ms, so nothing needs to be kept.
  *
- * The motion has one vertex more for each hole, that no face has, so that ghosts are tested there
- * too. What touches ghosts: device_boundary.c.
+ * The motion has one additional vertex for each hole, which no face uses, so that ghosts are tested
+ * on the device too. device_boundary.c handles triangles that touch ghosts.
  *
- * The host sees as little as it can: counts of sets come back, sets only where someone asks, and of
- * positions that were on the device already a sample for the view-line and the rims of holes.
+ * Little is downloaded: counts of sets, sets only if requested, and of positions that were already
+ * on the device a sample for the view-line and the boundary loops.
  */
 #include "self/device.h"
 
 enum {
-    DEVICE_MIN = 1 << 18, /* triangles of an open mesh that AUTO looks at by sets, */
-    DOUBT_MAX = 8         /* and the part of them that may be in doubt: one of so many */
+    SETS_TRIANGLES_MIN = 1 << 18, /* triangles of an open mesh above which AUTO uses sets, */
+    DOUBT_DIVISOR = 8 /* and the reciprocal of the fraction of them that may be in doubt */
 };
 
 _Static_assert((int)SWEEP_SET_FIRST == (int)SET_P && (int)SWEEP_SET_SECOND == (int)SET_N &&
@@ -30,7 +30,7 @@ _Static_assert(offsetof(view_tally, ghosts) == TALLY_GHOSTS * sizeof(word32) &&
                    offsetof(view_tally, entered) == TALLY_ENTERED * sizeof(word32) &&
                    offsetof(view_tally, left) == TALLY_LEFT * sizeof(word32) &&
                    sizeof(view_tally) == TALLY * sizeof(word32),
-               "as the kernel counts");
+               "layout of the counters of the kernel");
 
 static const abuti_kernel_source sources[VIEW_KERNELS] = {
     [VIEW_GATHER] = {"view_sets", "view_gather", NULL},
@@ -43,8 +43,8 @@ static const abuti_kit_table table = {.sources = sources,
 
 /* ---- create ---- */
 
-/* All vertices, ghosts behind those of the mesh. */
-static abut_status make_motion(abut_self *view) {
+/* All vertices; ghosts follow those of the mesh. */
+static abut_status create_motion(abut_self *view) {
     const size_t vertices = (size_t)view->vertex_count + view->hole_count;
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
@@ -67,14 +67,14 @@ static abut_status make_motion(abut_self *view) {
     abut_status status = abut_mesh_create(view->context, &input, &mesh);
     status = status ? status : abut_sweep_create(&mesh, 1, &options, &view->on_device->motion);
     if (!status)
-        view->on_device->motion->place.end_box = box; /* ghosts are no part of it */
+        view->on_device->motion->place.end_box = box; /* ghosts are not part of it */
     abut_mesh_destroy(mesh);
     abuti_release(view->context, positions);
     return status;
 }
 
-/* The sample for the view-line and the rims. */
-static void put_wanted(abut_self *view) {
+/* Uploads the sample for the view-line and the boundary loops. */
+static void upload_wanted(abut_self *view) {
     struct view_device *d = view->on_device;
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
@@ -92,8 +92,9 @@ static void put_wanted(abut_self *view) {
     abuti_release(view->context, wanted);
 }
 
-/* Which triangles are around each vertex, ghosts too, which have none, and along each edge. */
-static void put_around(abut_self *view) {
+/* Uploads the triangles around each vertex, including ghosts, which have none, and along each edge.
+ */
+static void upload_around(abut_self *view) {
     struct view_device *d = view->on_device;
     const uint32_t edges = view->topology->view.edge_count;
     const uint32_t vertices = view->vertex_count + view->hole_count;
@@ -117,19 +118,19 @@ static void put_around(abut_self *view) {
     ABUTI_RELEASE(view->context, begin, items);
 }
 
-static void put_all(abut_self *view) {
+static void upload_all(abut_self *view) {
     struct view_device *d = view->on_device;
     abuti_kit *kit = &d->kit;
     const size_t all = (size_t)view->triangle_count + view->ghost_count, words = (all + 3) / 4;
     abuti_kit_build(kit);
-    put_wanted(view);
-    put_around(view);
+    upload_wanted(view);
+    upload_around(view);
     abuti_kit_put(kit, VIEW_CORNERS, view->corners, all, 3 * sizeof *view->corners);
     abuti_kit_reserve(kit, VIEW_GATHERED, d->wanted, 2 * sizeof(vec3));
     for (uint32_t i = VIEW_SETS; i <= VIEW_LAST; i++)
         abuti_kit_reserve(kit, i, words, sizeof(uint32_t));
     abuti_kit_reserve(kit, VIEW_TALLIES, 2, sizeof(view_tally));
-    /* sets are read before there are any; then what comes of it is of no interest */
+    /* sets are read before there are any; those results are not used */
     abuti_kit_fill(kit, VIEW_LAST, SET_P * 0x01010101u, words * sizeof(uint32_t));
     abuti_kit_fail(kit, abuti_staging_create(kit->queue, 1, sizeof *d->report, &d->reports));
     abuti_kit_fail(kit, abuti_staging_create(kit->queue, d->wanted, 2 * sizeof(vec3), &d->gathers));
@@ -137,7 +138,7 @@ static void put_all(abut_self *view) {
     d->gathered = d->gathers.at;
 }
 
-static abut_status open_there(abut_self *view) {
+static abut_status open_on_device(abut_self *view) {
     const char *function = "abut_self_create";
     abut_status status = abuti_device_check_bits(function, view->options.device);
     if (status)
@@ -145,11 +146,11 @@ static abut_status open_there(abut_self *view) {
     struct view_device *d = view->on_device = abuti_allocate_zeroed(view->context, 1, sizeof *d);
     if (!d)
         return ABUT_ERROR_MEMORY;
-    if ((status = make_motion(view)) ||
+    if ((status = create_motion(view)) ||
         (status =
              abuti_kit_open(&d->motion->on_device->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit)))
         return status;
-    put_all(view);
+    upload_all(view);
     if (view->ghost_count || view->part_count > 1)
         abuti_kit_fail(&d->kit, abuti_view_boundary_create(view));
     abuti_kit_fail(&d->kit, abuti_motion_device_sets(d->motion));
@@ -157,7 +158,7 @@ static abut_status open_there(abut_self *view) {
     return abuti_kit_finish(&d->kit);
 }
 
-static void close_there(abut_self *view) {
+static void close_on_device(abut_self *view) {
     struct view_device *d = view->on_device;
     if (!d)
         return;
@@ -173,7 +174,7 @@ static void close_there(abut_self *view) {
 
 /* ---- step ---- */
 
-/* Brings those positions of the step here that the host looks at, once the queue was waited for. */
+/* Downloads the positions of the step that the host needs; valid after the queue is finished. */
 static void queue_gather(struct view_device *d, motion_memory start, motion_memory end) {
     motion_device *m = d->motion->on_device;
     ABUTI_KIT_RUN(&d->kit, VIEW_GATHER, 2 * (size_t)d->wanted, VIEW_GROUP, ABUTI_VALUE(d->wanted),
@@ -182,13 +183,13 @@ static void queue_gather(struct view_device *d, motion_memory start, motion_memo
     d->is_gathered = true;
 }
 
-/* Behind the checks of positions that are there. */
-static abut_status gather_too(void *user, const motion_taking *taking) {
+/* Called after the validation of positions on the device. */
+static abut_status gather_after_checks(void *user, const motion_taking *taking) {
     queue_gather(user, taking->has_start ? MOTION_NEXT_START : MOTION_END, MOTION_NEXT_END);
     return ABUT_OK;
 }
 
-/* Ghosts stand where the rims are, also those of positions that are not here. */
+/* Places ghosts at the boundary loops, also for positions on the device. */
 static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
@@ -202,7 +203,7 @@ static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
     return status;
 }
 
-static abut_status start_step_device(view_finding *f, const abut_self_step *step) {
+static abut_status start_step_device(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
     struct view_device *d = view->on_device;
     motion_taking taking = {.function = "abut_self_find",
@@ -215,7 +216,7 @@ static abut_status start_step_device(view_finding *f, const abut_self_step *step
                             .end_there = step->end.buffer,
                             .user = d};
     if (view->hole_count || !step->line)
-        taking.also = gather_too;
+        taking.also = gather_after_checks;
     d->is_gathered = false;
     abut_status status = abuti_motion_take(d->motion, &taking);
     if (!status && view->hole_count)
@@ -230,24 +231,24 @@ static abut_status start_step_device(view_finding *f, const abut_self_step *step
     return ABUT_OK;
 }
 
-static void accept(abut_self *view) {
+static void accept_positions(abut_self *view) {
     view->end = view->next;
 }
 
-static void undo(abut_self *view) {
+static void undo_positions(abut_self *view) {
     struct view_device *d = view->on_device;
     abuti_motion_undo(d->motion);
-    view->is_carried = false; /* the violated may be half-written */
+    view->is_carried = false; /* the violated triangles may be partly written */
     view->start = NULL;
     view->end = d->motion->end;
 }
 
-static abut_status fetch(abut_self *view) {
+static abut_status download_positions(abut_self *view) {
     return abuti_motion_device_fetch(view->on_device->motion);
 }
 
-/* Of the sample, which comes here where the positions are not. */
-static abut_status axis(abut_self *view, abut_self_line *line) {
+/* From the sample, which is downloaded if the positions are on the device. */
+static abut_status compute_axis(abut_self *view, abut_self_line *line) {
     struct view_device *d = view->on_device;
     const motion_place *place = &d->motion->place;
     if (place->start_is_here && place->end_is_here)
@@ -264,9 +265,9 @@ static abut_status axis(abut_self *view, abut_self_line *line) {
 
 /* ---- the view test ---- */
 
-/* For one view primitive or for two: the sets of the first go to VIEW_SETS, of the second to
- * VIEW_OTHER. Tallies come here once the queue was waited for. */
-static void queue_test(abut_self *view, const view_sight *sights, uint32_t count) {
+/* For one or two view primitives: the sets of the first go to VIEW_SETS, of the second to
+ * VIEW_OTHER. Tallies are valid after the queue is finished. */
+static void queue_test(abut_self *view, const view_primitive *primitives, uint32_t count) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
     const uint32_t all = view->triangle_count + view->ghost_count;
@@ -276,9 +277,9 @@ static void queue_test(abut_self *view, const view_sight *sights, uint32_t count
     d->tallies_are_zero = d->sets_are_here = false;
     for (uint32_t i = 0; i < count; i++)
         ABUTI_KIT_RUN(&d->kit, VIEW_TEST, all > vertices ? all : vertices, VIEW_GROUP,
-                      ABUTI_VALUE(sights[i]), ABUTI_VALUE(view->triangle_count), ABUTI_VALUE(all),
-                      ABUTI_VALUE(vertices), OF_VIEW(VIEW_CORNERS), OF_MOTION(MOTION_START),
-                      OF_MOTION(MOTION_END), OF_VIEW(VIEW_LAST),
+                      ABUTI_VALUE(primitives[i]), ABUTI_VALUE(view->triangle_count),
+                      ABUTI_VALUE(all), ABUTI_VALUE(vertices), OF_VIEW(VIEW_CORNERS),
+                      OF_MOTION(MOTION_START), OF_MOTION(MOTION_END), OF_VIEW(VIEW_LAST),
                       OF_VIEW(i ? VIEW_OTHER : VIEW_SETS), ABUTI_VALUE(i), OF_VIEW(VIEW_TALLIES),
                       ABUTI_LOCAL_MEMORY(sizeof(view_tally)));
     abuti_kit_receive(&d->kit, VIEW_TALLIES, 0, d->report->tallies, count, sizeof(view_tally));
@@ -294,7 +295,7 @@ static view_counts counts_of(const abut_self *view, const view_tally *t) {
     return c;
 }
 
-/* What came back; the next ones are cleared now, while no one waits for it. */
+/* Reads the downloaded tallies, and clears the next ones while nothing waits for that. */
 static abut_status read_tallies(abut_self *view, uint32_t count, view_counts *counts) {
     struct view_device *d = view->on_device;
     for (uint32_t i = 0; i < count; i++)
@@ -305,46 +306,47 @@ static abut_status read_tallies(abut_self *view, uint32_t count, view_counts *co
     return status;
 }
 
-static abut_status test_some(abut_self *view, const view_sight *sights, uint32_t count,
-                             view_counts *counts) {
-    queue_test(view, sights, count);
+static abut_status test_primitives(abut_self *view, const view_primitive *primitives,
+                                   uint32_t count, view_counts *counts) {
+    queue_test(view, primitives, count);
     abut_status status = abuti_motion_device_wait(view->on_device->motion);
     return status ? status : read_tallies(view, count, counts);
 }
 
-static abut_status test(view_finding *f, const view_sight *sight) {
-    return test_some(f->view, sight, 1, &f->counts);
+static abut_status test_primitive(view_step *f, const view_primitive *primitive) {
+    return test_primitives(f->view, primitive, 1, &f->counts);
 }
 
-static abut_status compare(view_finding *f, const view_sight sights[2], view_counts counts[2]) {
-    return test_some(f->view, sights, 2, counts);
+static abut_status compare_primitives(view_step *f, const view_primitive primitives[2],
+                                      view_counts counts[2]) {
+    return test_primitives(f->view, primitives, 2, counts);
 }
 
-static abut_status choose(view_finding *f, const view_sight sights[2], const view_counts counts[2],
-                          int which) {
-    (void)sights;
+static abut_status choose_primitive(view_step *f, const view_primitive primitives[2],
+                                    const view_counts counts[2], int which) {
+    (void)primitives;
     f->counts = counts[which];
     if (which == 1)
         abuti_kit_swap(&f->view->on_device->kit, VIEW_SETS, VIEW_OTHER);
     return ABUT_OK;
 }
 
-/* A complete search on a device takes less than the boundary and a search of much of the mesh, or
- * of a small one. But where it leads to steps that are free at once. */
-static bool is_worth(const view_finding *f) {
+/* A complete search on a device is faster than the boundary handling and a search of a large part
+ * of the mesh, or of a small mesh. Exception: if it leads to steps that are proven free at once. */
+static bool is_cheaper(const view_step *f) {
     const abut_self *view = f->view;
     const uint32_t doubt = f->counts.sets[ABUT_SELF_NEGATIVE] + f->counts.sets[ABUT_SELF_GRAZING];
     return !view->ghost_count ||
-           (doubt <= view->triangle_count / DOUBT_MAX &&
-            (view->triangle_count >= DEVICE_MIN || (!doubt && !f->counts.ghosts)));
+           (doubt <= view->triangle_count / DOUBT_DIVISOR &&
+            (view->triangle_count >= SETS_TRIANGLES_MIN || (!doubt && !f->counts.ghosts)));
 }
 
-static uint64_t budget(const abut_self *view) {
+static uint64_t unlimited_budget(const abut_self *view) {
     (void)view;
     return UINT64_MAX;
 }
 
-/* ---- sets, here and there ---- */
+/* ---- sets on host and device ---- */
 
 static void swap_sets(abut_self *view) {
     struct view_device *d = view->on_device;
@@ -352,22 +354,22 @@ static void swap_sets(abut_self *view) {
     d->sets_are_here = false;
 }
 
-static void take_counts(view_finding *f) {
+static void copy_counts(view_step *f) {
     const view_counts *counts = &f->counts;
     memcpy(f->result.regions, counts->regions, sizeof counts->regions);
     memcpy(f->result.sets, counts->sets, sizeof counts->sets);
-    if (f->view->marks_stand) {
+    if (f->view->marks_valid) {
         memcpy(f->result.entered, counts->entered, sizeof counts->entered);
         memcpy(f->result.left, counts->left, sizeof counts->left);
     }
 }
 
-static void mark(view_finding *f) {
-    take_counts(f);
+static void mark_sets(view_step *f) {
+    copy_counts(f);
     swap_sets(f->view);
 }
 
-static abut_status show(abut_self *view) {
+static abut_status download_sets(abut_self *view) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     if (!d->sets_are_here)
@@ -378,7 +380,7 @@ static abut_status show(abut_self *view) {
 
 /* ---- search ---- */
 
-/* Takes the sets of triangles to all features. */
+/* Distributes the sets of triangles to all features. */
 static void spread_sets(abut_self *view) {
     struct view_device *d = view->on_device;
     motion_device *m = d->motion->on_device;
@@ -390,8 +392,8 @@ static void spread_sets(abut_self *view) {
                   OF_VIEW(VIEW_LAST), OF_MOTION(MOTION_SETS));
 }
 
-/* The search of sweeps reports what failed before it. */
-static abut_status search(view_finding *f, bool complete) {
+/* The sweep search reports earlier failures. */
+static abut_status search_on_device(view_step *f, bool complete) {
     struct view_device *d = f->view->on_device;
     const motion_search_options options = {.mode = f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
                                            .separation = f->limits.sweep.separation,
@@ -419,32 +421,32 @@ static abut_status search(view_finding *f, bool complete) {
     return ABUT_OK;
 }
 
-static abut_status search_blindly(view_finding *f, const view_sight *sight) {
+static abut_status search_skipping_counts(view_step *f, const view_primitive *primitive) {
     double begun = abuti_seconds();
-    queue_test(f->view, sight, 1);
+    queue_test(f->view, primitive, 1);
     swap_sets(f->view);
     f->result.times.view += abuti_seconds() - begun;
-    abut_status status = search(f, false);
+    abut_status status = search_on_device(f, false);
     status = status ? status : read_tallies(f->view, 1, &f->counts);
     if (!status)
-        take_counts(f);
+        copy_counts(f);
     return status;
 }
 
-const view_backend abuti_view_device = {.open = open_there,
-                                        .close = close_there,
-                                        .take = start_step_device,
-                                        .accept = accept,
-                                        .undo = undo,
-                                        .fetch = fetch,
-                                        .axis = axis,
-                                        .budget = budget,
-                                        .test = test,
-                                        .compare = compare,
-                                        .choose = choose,
-                                        .is_worth = is_worth,
+const view_backend abuti_view_device = {.open = open_on_device,
+                                        .close = close_on_device,
+                                        .start_step = start_step_device,
+                                        .accept = accept_positions,
+                                        .undo = undo_positions,
+                                        .download_positions = download_positions,
+                                        .axis = compute_axis,
+                                        .budget = unlimited_budget,
+                                        .test = test_primitive,
+                                        .compare = compare_primitives,
+                                        .choose = choose_primitive,
+                                        .is_cheaper = is_cheaper,
                                         .boundary = abuti_view_device_boundary,
-                                        .mark = mark,
-                                        .search = search,
-                                        .search_blindly = search_blindly,
-                                        .show = show};
+                                        .mark = mark_sets,
+                                        .search = search_on_device,
+                                        .search_skipping_counts = search_skipping_counts,
+                                        .download_sets = download_sets};

@@ -1,25 +1,26 @@
-/* What touches ghosts, found on a device: what is launched, over which memory, and what happens
- * where memory is too small.
+/* Boundary handling on a device: launches, memory, and retries with larger buffers.
  *
- * All kernels are queued without a look at what the ones before found; they read counts on the
- * device. Afterwards the counts are read once: sets and their changes, and how long the lists
- * became. Where one was too small, all is done again with more room.
+ * All kernels are enqueued without reading intermediate results; they read counts on the device.
+ * Afterwards the counts are downloaded once: sets and their changes, and the lengths of the lists.
+ * If a list was too small, everything is done again with more memory.
  */
 #include "geom/sweep.h"
 #include "self/boundary_shared.h"
 #include "self/device.h"
 
+#include <assert.h>
+
 enum {
-    LISTED_GROUPS = 264,  /* for lists whose length is not known here: two for each unit of an H200
-                           * are enough, and not too many elsewhere */
-    PAIRS_FIRST = 1 << 14 /* room for so many, and one for each ghost and eight triangles */
+    LISTED_GROUPS = 264,    /* for lists of unknown length: two per compute unit of an H200 suffice,
+                               and are not too many on other devices */
+    PAIRS_INITIAL = 1 << 14 /* initial capacity, plus one per ghost and per eight triangles */
 };
 
 typedef enum boundary_kernel {
     BOUNDARY_BEGIN,
     BOUNDARY_LEVEL,
     BOUNDARY_FIND,
-    BOUNDARY_MEET,
+    BOUNDARY_INTERSECT,
     BOUNDARY_JOIN,
     BOUNDARY_SIZES,
     BOUNDARY_LARGEST_OF,
@@ -31,7 +32,7 @@ typedef enum boundary_kernel {
 } boundary_kernel;
 
 typedef enum boundary_memory {
-    /* once */
+    /* uploaded once */
     BOUNDARY_ORDER, /* of triangles in the tree */
     BOUNDARY_NEIGHBOURS,
     BOUNDARY_TRIANGLE_EDGES,
@@ -39,7 +40,7 @@ typedef enum boundary_memory {
     BOUNDARY_VERTEX_ITEMS,
     BOUNDARY_EDGE_BEGIN,
     BOUNDARY_EDGE_ITEMS,
-    /* each step */
+    /* computed in each step */
     BOUNDARY_BOUNDS, /* of vertices */
     BOUNDARY_PLACES,
     BOUNDARY_GHOST_BOUNDS,
@@ -60,7 +61,7 @@ static const abuti_kernel_source sources[BOUNDARY_KERNELS] = {
     [BOUNDARY_BEGIN] = KERNEL("boundary_begin"),
     [BOUNDARY_LEVEL] = KERNEL("boundary_level"),
     [BOUNDARY_FIND] = KERNEL("boundary_pairs"),
-    [BOUNDARY_MEET] = KERNEL("boundary_meets"),
+    [BOUNDARY_INTERSECT] = KERNEL("boundary_intersections"),
     [BOUNDARY_JOIN] = KERNEL("boundary_join"),
     [BOUNDARY_SIZES] = KERNEL("boundary_sizes"),
     [BOUNDARY_LARGEST_OF] = KERNEL("boundary_largest"),
@@ -83,8 +84,8 @@ struct view_boundary {
 
 /* ---- create ---- */
 
-/* Triangles as the leaves of the tree stand from one side to the other. */
-static void order_of(const view_tree *tree, uint32_t *order) {
+/* Lists triangles in the order of the leaves of the tree. */
+static void list_leaf_order(const view_tree *tree, uint32_t *order) {
     uint32_t stack[TREE_STACK], used = 1, count = 0;
     stack[0] = 0;
     while (used) {
@@ -93,12 +94,13 @@ static void order_of(const view_tree *tree, uint32_t *order) {
             order[count++] = child & ~TREE_LEAF;
             continue;
         }
+        assert(used + 2 <= TREE_STACK);
         stack[used++] = child + 1;
         stack[used++] = child;
     }
 }
 
-static size_t lay_out(const abut_self *view, boundary_scene *scene) {
+static size_t plan_levels(const abut_self *view, boundary_scene *scene) {
     uint32_t count = view->triangle_count, first = 0;
     *scene = (boundary_scene){.vertices = view->vertex_count,
                               .all_vertices = view->vertex_count + view->hole_count,
@@ -116,8 +118,8 @@ static size_t lay_out(const abut_self *view, boundary_scene *scene) {
     return first;
 }
 
-static void put_all(const abut_self *view, struct view_boundary *b, size_t nodes,
-                    const uint32_t *order) {
+static void upload_all(const abut_self *view, struct view_boundary *b, size_t nodes,
+                       const uint32_t *order) {
     abut_topology_arrays t = abut_topology_arrays_default();
     abut_topology_get_arrays(view->topology, &t);
     const size_t triangles = view->triangle_count, word = sizeof(uint32_t);
@@ -135,7 +137,7 @@ static void put_all(const abut_self *view, struct view_boundary *b, size_t nodes
         {BOUNDARY_EDGE_BEGIN, (size_t)t.edge_count + 1, word, view->of_edge.begin},
         {BOUNDARY_EDGE_ITEMS, triangles, 3 * word, view->of_edge.items},
         {BOUNDARY_BOUNDS, b->scene.all_vertices, bounds, NULL},
-        {BOUNDARY_PLACES, b->scene.all_vertices, sizeof(ghost_place), NULL},
+        {BOUNDARY_PLACES, b->scene.all_vertices, sizeof(ghost_position), NULL},
         {BOUNDARY_GHOST_BOUNDS, view->ghost_count, bounds, NULL},
         {BOUNDARY_SIDES, view->ghost_count, sizeof(ghost_sides), NULL},
         {BOUNDARY_NODES, nodes, sizeof(boundary_node), NULL},
@@ -157,16 +159,16 @@ abut_status abuti_view_boundary_create(abut_self *view) {
     status =
         status ? status : abuti_kit_open(d->kit.queue, &table, "-DABUTI_REAL_BITS=64", &b->kit);
     if (!status) {
-        size_t nodes = lay_out(view, &b->scene);
-        d->boundary_room = PAIRS_FIRST + view->ghost_count + view->triangle_count / 8;
+        size_t nodes = plan_levels(view, &b->scene);
+        d->boundary_room = PAIRS_INITIAL + view->ghost_count + view->triangle_count / 8;
         b->pairs = (abuti_kit_list){.buffer = BOUNDARY_PAIR_LIST,
                                     .element_bytes = 2 * sizeof(uint32_t),
                                     .what = "pairs of triangles and ghosts"};
         b->features = (abuti_kit_list){.buffer = BOUNDARY_FEATURE_LIST,
                                        .element_bytes = sizeof(boundary_feature),
                                        .what = "pairs of features at ghosts"};
-        order_of(&view->tree, order);
-        put_all(view, b, nodes, order);
+        list_leaf_order(&view->tree, order);
+        upload_all(view, b, nodes, order);
         status = abuti_kit_finish(&b->kit);
     }
     abuti_release(view->context, order);
@@ -181,7 +183,7 @@ void abuti_view_boundary_destroy(abut_self *view) {
     abuti_release(view->context, b);
 }
 
-/* ---- a step ---- */
+/* ---- steps ---- */
 
 static void queue_pairs(const abut_self *view) {
     struct view_device *d = view->on_device;
@@ -208,7 +210,7 @@ static void queue_pairs(const abut_self *view) {
                      ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
 }
 
-/* What meets ghosts at the start, and which pieces that cuts off. */
+/* Finds triangles that intersect ghosts at the start, and the pieces that this separates. */
 static void queue_pieces(const abut_self *view) {
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
@@ -216,9 +218,10 @@ static void queue_pieces(const abut_self *view) {
     const boundary_scene *scene = &b->scene;
     const uint32_t count = scene->triangles;
     if (scene->ghosts)
-        ABUTI_KIT_GROUPS(&b->kit, BOUNDARY_MEET, LISTED_GROUPS, VIEW_GROUP, ABUTI_VALUE(*scene),
-                         OF_MOTION(MOTION_START), OF_VIEW(VIEW_CORNERS), MEMORY(BOUNDARY_PAIR_LIST),
-                         MEMORY(BOUNDARY_NEAR), MEMORY(BOUNDARY_REPORT));
+        ABUTI_KIT_GROUPS(&b->kit, BOUNDARY_INTERSECT, LISTED_GROUPS, VIEW_GROUP,
+                         ABUTI_VALUE(*scene), OF_MOTION(MOTION_START), OF_VIEW(VIEW_CORNERS),
+                         MEMORY(BOUNDARY_PAIR_LIST), MEMORY(BOUNDARY_NEAR),
+                         MEMORY(BOUNDARY_REPORT));
     ABUTI_KIT_RUN(&b->kit, BOUNDARY_JOIN, count, VIEW_GROUP, ABUTI_VALUE(*scene),
                   MEMORY(BOUNDARY_NEIGHBOURS), MEMORY(BOUNDARY_NEAR), MEMORY(BOUNDARY_PIECE),
                   MEMORY(BOUNDARY_REPORT));
@@ -253,8 +256,8 @@ static void queue_touches(const abut_self *view, const view_limits *limits) {
                      MEMORY(BOUNDARY_REPORT));
 }
 
-/* All of it, and the counts. */
-static abut_status find_device_boundary(const view_finding *f, uint32_t report[BOUNDARY_COUNTS]) {
+/* Enqueues all kernels, and downloads the counts. */
+static abut_status find_device_boundary(const view_step *f, uint32_t report[BOUNDARY_COUNTS]) {
     const abut_self *view = f->view;
     struct view_device *d = view->on_device;
     struct view_boundary *b = d->boundary;
@@ -272,15 +275,15 @@ static abut_status find_device_boundary(const view_finding *f, uint32_t report[B
     return abuti_kit_get(&b->kit, BOUNDARY_REPORT, report, BOUNDARY_COUNTS, sizeof *report);
 }
 
-abut_status abuti_view_device_boundary(view_finding *f, bool *is_worth) {
+abut_status abuti_view_device_boundary(view_step *f, bool *is_cheaper) {
     abut_self *view = f->view;
     struct view_boundary *b = view->on_device->boundary;
     const motion_place *place = &view->on_device->motion->place;
     uint32_t report[BOUNDARY_COUNTS];
     double begun = abuti_seconds();
-    abuti_view_frame(view, box_join(place->start_box, place->end_box));
+    abuti_view_compute_frame(view, box_join(place->start_box, place->end_box));
     b->scene.frame = (bounds_frame){view->centre, view->scale};
-    b->scene.known = abuti_view_goes_on(view);
+    b->scene.known = abuti_view_keeps_pieces(view);
     abuti_kit_grow(&b->kit, &b->pairs, view->on_device->boundary_room);
     abuti_kit_grow(&b->kit, &b->features, 2 * (uint64_t)view->on_device->boundary_room);
     abut_status status;
@@ -288,11 +291,11 @@ abut_status abuti_view_device_boundary(view_finding *f, bool *is_worth) {
     do {
         if ((status = find_device_boundary(f, report)))
             return status;
-        *is_worth = report[BOUNDARY_PAIRS] <= abuti_view_pairs_most(view);
-        again = *is_worth && abuti_kit_grow(&b->kit, &b->pairs, report[BOUNDARY_PAIRS]);
-        again |= *is_worth && abuti_kit_grow(&b->kit, &b->features, report[BOUNDARY_FEATURES]);
+        *is_cheaper = report[BOUNDARY_PAIRS] <= abuti_view_pairs_max(view);
+        again = *is_cheaper && abuti_kit_grow(&b->kit, &b->pairs, report[BOUNDARY_PAIRS]);
+        again |= *is_cheaper && abuti_kit_grow(&b->kit, &b->features, report[BOUNDARY_FEATURES]);
     } while (again);
-    if ((status = abuti_queue_report(b->kit.queue))) /* no memory for a longer list */
+    if ((status = abuti_queue_report(b->kit.queue))) /* memory is exhausted for a longer list */
         return status;
     memcpy(f->counts.sets, report + BOUNDARY_SETS, sizeof f->counts.sets);
     memcpy(f->counts.entered, report + BOUNDARY_ENTERED, sizeof f->counts.entered);

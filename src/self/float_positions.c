@@ -1,18 +1,18 @@
-/* Where vertices are during a step, as floats: for bounds, for the first look of the view test, and
- * for what keeps ghosts apart.
+/* Positions of vertices during a step, as floats: for bounds, for the first pass of the view test,
+ * and for the separation of ghosts.
  *
- * The frame has the middle of the mesh over the whole step as its origin and a power of two as its
- * unit, so that every vertex is within 1 of it. A ghost vertex may stand out further: see tree.c.
- * Coordinates are rounded twice, by a difference in double and then to a float. Each of the two is
- * monotone; together they move a coordinate below 1 by no more than 2^-25 (1 + 2^-27).
+ * The frame has the centre of the mesh over the whole step as its origin and a power of two as its
+ * unit, so that every vertex is within 1 of it. A ghost vertex may be farther: see tree.c.
+ * Coordinates are rounded twice, by a difference in doubles and then to a float. Both roundings are
+ * monotonic; together they move a coordinate below 1 by at most 2^-25 (1 + 2^-27).
  */
 #include "self/self.h"
 
 #include <math.h>
 
-enum { VERTICES_A_TASK = 4096 };
+enum { VERTICES_PER_TASK = 4096 };
 
-void abuti_view_frame(abut_self *view, box3 box) {
+void abuti_view_compute_frame(abut_self *view, box3 box) {
     view->centre = box_centre(box);
     double size = real_max(v3_max_abs(v3_sub(box.hi, view->centre)),
                            v3_max_abs(v3_sub(box.lo, view->centre)));
@@ -21,7 +21,7 @@ void abuti_view_frame(abut_self *view, box3 box) {
     view->scale = size > 0 && exponent > -1000 ? ldexp(1, -exponent) : 1;
 }
 
-static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void float_positions_task(void *data, size_t chunk, size_t begin, size_t end) {
     const abut_self *view = data;
     vec3 centre = view->centre;
     double scale = view->scale;
@@ -40,8 +40,8 @@ static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-void abuti_view_place(abut_self *view, box3 box) {
-    abuti_view_frame(view, box);
+void abuti_view_compute_positions(abut_self *view, box3 box) {
+    abuti_view_compute_frame(view, box);
     abuti_parallel_for(view->context, (size_t)view->vertex_count + view->hole_count,
-                       VERTICES_A_TASK, place_task, view);
+                       VERTICES_PER_TASK, float_positions_task, view);
 }

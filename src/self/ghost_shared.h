@@ -1,21 +1,20 @@
-/* What keeps a triangle and a ghost apart for a step, for C and OpenCL C alike.
+/* Separation tests for a triangle and a ghost during a step, for C and OpenCL C.
  *
- * Problem: ghosts are long and thin, lie any way, and move; boxes and 16-DOPs of them are full of
- * air.
- * Method: four directions d of each ghost: both normals halfway through the step and, in its plane,
- * outwards from its two long sides. Where along one of them the lowest corner of a triangle is
- * above the highest of the ghost, at the start and at the end, all corners are so in between. A
- * node of a tree has no corners, but the box of what is below it; all of that is above where the
- * box is above both values of the ghost. Boxes and places are floats in the frame of tree.c, in
- * which the mesh is within 1.
+ * Problem: ghosts are long and thin, arbitrarily oriented, and they move. Their boxes and 16-DOPs
+ * are mostly empty. Method: four directions d of each ghost: both normals at the middle of the step
+ * and, in its plane, the outward directions of its two long sides. If along one of them the lowest
+ * corner of a triangle is above the highest of the ghost, at the start and at the end, the same
+ * holds for all times between. A tree node has no corners but a box; all of its content is above if
+ * the box is above both values of the ghost. Boxes and positions are floats in the frame of tree.c,
+ * in which the mesh is within 1.
  *
- * Guarantee: what touches in the step is not kept apart. Values are sums of three products of
- * coordinates that were rounded once: off by less than 4.1 u |d|_1 P, u = 2^-24, |d|_1 at most 3, P
- * the largest |coordinate|, 1 for the mesh. Both sides together: 24.6 u max(1, P) with the ghost's
- * P; we take 64 u. What underflows is far less.
- * Every operation is monotone: the value of a node's box is never above those of what is in it. So
- * whether a vertex, edge or face is looked at with a ghost depends on these two alone, not on the
- * way that leads there, and is the same on a device.
+ * Guarantee: a triangle that touches a ghost in the step is never separated. Values are sums of
+ * three products of coordinates that were rounded once: their error is below 4.1 u |d|_1 P, u =
+ * 2^-24, |d|_1 at most 3, P the largest |coordinate|, 1 for the mesh. Both sides together: 24.6 u
+ * max(1, P) with the P of the ghost; we use 64 u. Losses by underflow are far smaller. Every
+ * operation is monotonic: the value of a node's box is never above those of its content. So whether
+ * a vertex, edge or face is tested against a ghost depends only on these two, not on the traversal,
+ * and is the same on a device.
  */
 #ifndef ABUTI_SELF_GHOST_SHARED_H
 #define ABUTI_SELF_GHOST_SHARED_H
@@ -48,24 +47,24 @@ static inline unsigned f4_below(f4 a, f4 b) {
 #endif
 
 #define GHOST_MARGIN 0x1p-18f /* 64 u */
-#define GHOST_MIN 1e-30f      /* a direction that is shorter says nothing */
+#define GHOST_MIN 1e-30f      /* shorter directions are ignored */
 
 typedef struct ghost_sides {
-    float d[3][4];    /* the coordinates of the four directions */
-    float most[2][4]; /* of the ghost at the start and at the end, with the margin */
+    float d[3][4];    /* coordinates of the four directions */
+    float most[2][4]; /* largest values of the ghost at the start and at the end, with the margin */
 } ghost_sides;
 
-/* Where a vertex is at the start and at the end. */
-typedef struct ghost_place {
+/* Positions of a vertex at the start and at the end. */
+typedef struct ghost_position {
     float at[2][4]; /* x, y, z, and 0 */
-} ghost_place;
+} ghost_position;
 
-/* Values along the directions at both ends of the step: of a vertex, or the lowest ones. */
+/* Values along the directions at both ends of the step: of a vertex, or the smallest of several. */
 typedef struct ghost_values {
     f4 at[2];
 } ghost_values;
 
-static inline ghost_values ghost_values_of(const ghost_sides *g, const ghost_place *place) {
+static inline ghost_values ghost_values_of(const ghost_sides *g, const ghost_position *place) {
     ghost_values v;
     for (int i = 0; i < 2; i++) {
         v.at[i] = f4_mul(f4_load(g->d[0]), f4_all(place->at[i][0]));
@@ -81,7 +80,7 @@ static inline ghost_values ghost_lower(ghost_values a, ghost_values b) {
     return a;
 }
 
-/* The lowest values of a box at all times. */
+/* The smallest values of a box at all times. */
 static inline f4 ghost_lowest(const ghost_sides *g, const float *lo, const float *hi) {
     f4 value = f4_all(0.0f);
     for (int k = 0; k < 3; k++) {
@@ -92,7 +91,8 @@ static inline f4 ghost_lowest(const ghost_sides *g, const float *lo, const float
     return value;
 }
 
-/* Whether something is not above the ghost along any direction at both ends of the step. */
+/* Whether nothing separates: along no direction is the object above the ghost at both ends of the
+ * step. */
 static inline bool ghost_is_near(const ghost_sides *g, const ghost_values *lowest) {
     const unsigned at_start = f4_below(lowest->at[0], f4_load(g->most[0]));
     return (at_start | f4_below(lowest->at[1], f4_load(g->most[1]))) == 15;
@@ -106,7 +106,7 @@ static inline float ghost_abs(float x) {
     return x < 0 ? -x : x;
 }
 
-/* To a largest |coordinate| of 1, or to 0. */
+/* Scales to a largest |coordinate| of 1, or to 0. */
 static inline void ghost_scale(float *d) {
     float largest = 0;
     for (int k = 0; k < 3; k++)
@@ -123,8 +123,9 @@ static inline void ghost_cross(const float *a, const float *b, float *to) {
     ghost_scale(to);
 }
 
-/* From the places of its corners, the one that all ghosts of the hole have in common last. */
-static inline void ghost_sides_of(const ghost_place *corner, ghost_sides *g) {
+/* Computes the directions from the positions of the corners; the last corner is the one that all
+ * ghosts of the hole share. */
+static inline void ghost_sides_of(const ghost_position *corner, ghost_sides *g) {
     float u[3], w[3], d[3][3], size = 1;
     for (int k = 0; k < 3; k++) {
         float tip = corner[2].at[0][k] + corner[2].at[1][k];

@@ -1,9 +1,10 @@
-/* Marks on the nodes of the tree: which sets the triangles below are in (Cheng 2011, section
- * 4.4). One tree with marks stands for a tree of each set. Only triangles that changed set are
- * looked at: their leaf is marked anew, and the nodes above as far as anything changes. */
+/* Marks of tree nodes: the sets of the triangles below (Cheng 2011, section 4.4). One tree with
+ * marks replaces a tree for each set. Only triangles that changed their set are processed: their
+ * leaf is marked again, and the nodes above as far as anything changes. */
 #include "self/self.h"
 
-/* Where more than one in so many changed, all is marked anew, which is one pass without jumps. */
+/* If more than one in this many triangles changed, all marks are computed, in one sequential pass.
+ */
 enum { CHANGED_SHARE = 16 };
 
 void abuti_view_mark_all(const abut_self *view, unsigned char *marks) {
@@ -15,7 +16,7 @@ void abuti_view_mark_all(const abut_self *view, unsigned char *marks) {
     }
 }
 
-static void mark_up(abut_self *view, uint32_t triangle) {
+static void update_marks_above(abut_self *view, uint32_t triangle) {
     const view_tree *tree = &view->tree;
     uint32_t node = tree->leaf[triangle];
     unsigned char mark = view->sets[triangle];
@@ -29,7 +30,7 @@ static void mark_up(abut_self *view, uint32_t triangle) {
     }
 }
 
-static int number_of(unsigned set) {
+static int set_index(unsigned set) {
     return set == SET_P ? 0 : set == SET_N ? 1 : set == SET_Z ? 2 : 3;
 }
 
@@ -37,21 +38,21 @@ void abuti_view_mark(abut_self *view, abut_self_result *result) {
     uint32_t count = view->triangle_count, changed = 0;
     const unsigned char *now = view->sets;
     unsigned char *before = view->last_sets;
-    for (uint32_t i = 0; i < count && view->marks_stand; i++)
+    for (uint32_t i = 0; i < count && view->marks_valid; i++)
         if (now[i] != before[i]) {
             changed++;
-            result->left[number_of(before[i])]++;
-            result->entered[number_of(now[i])]++;
+            result->left[set_index(before[i])]++;
+            result->entered[set_index(now[i])]++;
         }
-    if (!view->marks_stand || changed > count / CHANGED_SHARE) {
+    if (!view->marks_valid || changed > count / CHANGED_SHARE) {
         abuti_view_mark_all(view, view->marks);
         memcpy(before, now, count);
     } else if (changed) {
         for (uint32_t i = 0; i < count; i++)
             if (now[i] != before[i]) {
-                mark_up(view, i);
+                update_marks_above(view, i);
                 before[i] = now[i];
             }
     }
-    view->marks_stand = true;
+    view->marks_valid = true;
 }

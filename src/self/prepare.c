@@ -1,13 +1,13 @@
-/* What a mesh needs once: which triangles are around its vertices and edges, and ghost triangles
- * for its holes (Cheng 2011, section 4.1.4). Its clusters of triangles (section 4.2.3) save no
- * time here: docs/self.md. */
+/* Preparation of a mesh: lists of the triangles around vertices and edges, and ghost triangles for
+ * its holes (Cheng 2011, section 4.1.4). Its clusters of triangles (section 4.2.3) save no time
+ * here: docs/self.md. */
 #include "self/self.h"
 
 #include <math.h>
 
 /* ---- lists ---- */
 
-/* Sorts triangles into lists by what `keys` names, three a triangle; ABUT_NONE names nothing. */
+/* Sorts triangles into lists by `keys`, three per triangle; ABUT_NONE is skipped. */
 static abut_status make_lists(abut_context *context, const uint32_t *keys, uint32_t triangles,
                               uint32_t key_count, view_lists *lists) {
     lists->begin = abuti_allocate_zeroed(context, (size_t)key_count + 2, sizeof *lists->begin);
@@ -28,7 +28,8 @@ static abut_status make_lists(abut_context *context, const uint32_t *keys, uint3
 
 /* ---- holes ---- */
 
-/* Two faces at most an edge, and these run opposite ways; no triangle with a vertex twice. */
+/* Whether each edge has at most two faces, with opposite directions, and no triangle has a vertex
+ * twice. */
 static bool is_usable(const abut_self *view, const abut_topology_arrays *t) {
     for (uint32_t i = 0; i < view->triangle_count; i++)
         if (abuti_is_collapsed(view->corners + 3 * (size_t)i))
@@ -44,7 +45,7 @@ static bool is_usable(const abut_self *view, const abut_topology_arrays *t) {
     return t->chain_count == 0;
 }
 
-/* Ghosts run against the faces along the hole, so that together they are closed. */
+/* Ghosts run opposite to the faces along the hole, so that the result is closed. */
 static void add_ghosts(abut_self *view, const abut_topology_arrays *t) {
     uint32_t *corner = view->corners + 3 * (size_t)view->triangle_count;
     for (uint32_t i = 0; i < t->loop_count; i++)
@@ -56,13 +57,13 @@ static void add_ghosts(abut_self *view, const abut_topology_arrays *t) {
         }
 }
 
-/* How far out of its hole a ghost vertex stands, of the square root of the hole's area: a sheet
- * that is flat would otherwise lie in its own ghosts. */
-#define OUT 0.5
+/* Height of a ghost vertex above its hole, relative to the square root of the hole's area: a flat
+ * sheet would otherwise coincide with its own ghosts. */
+#define GHOST_HEIGHT 0.5
 
-/* The positions of a loop: of all vertices, or of all loops one after the other. */
-static vec3 rim_at(const abut_topology_arrays *t, const vec3 *positions, const vec3 *rims,
-                   uint32_t j) {
+/* A position of a boundary loop: from all vertices, or from all loops one after the other. */
+static vec3 loop_position(const abut_topology_arrays *t, const vec3 *positions, const vec3 *rims,
+                          uint32_t j) {
     return positions ? positions[t->loop_vertices[j]] : rims[j];
 }
 
@@ -75,29 +76,29 @@ void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const
         double share = 1.0 / (end - begin), size = 0;
         vec3 mean = v3(0, 0, 0), area = v3(0, 0, 0);
         for (uint32_t j = begin; j < end; j++)
-            mean = v3_along(mean, share, rim_at(&t, positions, rims, j));
+            mean = v3_along(mean, share, loop_position(&t, positions, rims, j));
         for (uint32_t j = begin; j < end; j++)
-            size = real_max(size, v3_max_abs(v3_sub(rim_at(&t, positions, rims, j), mean)));
+            size = real_max(size, v3_max_abs(v3_sub(loop_position(&t, positions, rims, j), mean)));
         double scale = size > 1e-200 ? 1 / size : 0;
         for (uint32_t j = begin; j < end; j++) {
-            vec3 from = v3_sub(rim_at(&t, positions, rims, j), mean);
-            vec3 to = v3_sub(rim_at(&t, positions, rims, j + 1 < end ? j + 1 : begin), mean);
+            vec3 from = v3_sub(loop_position(&t, positions, rims, j), mean);
+            vec3 to = v3_sub(loop_position(&t, positions, rims, j + 1 < end ? j + 1 : begin), mean);
             area = v3_add(area, v3_cross(v3_scale(from, scale), v3_scale(to, scale)));
         }
-        /* the way that the ghosts face, against the loop */
+        /* the direction that the ghosts face, opposite to the loop */
         double root = sqrt(v3_length(area) * 0.5);
-        ghosts[i] = v3_along(mean, -OUT * size * root, v3_normalise(area));
+        ghosts[i] = v3_along(mean, -GHOST_HEIGHT * size * root, v3_normalise(area));
     }
 }
 
-/* ---- all ---- */
+/* ---- entry point ---- */
 
-static abut_status copy_corners(abut_self *view, const abut_topology_arrays *t) {
+static abut_status build_corners(abut_self *view, const abut_topology_arrays *t) {
     size_t all = (size_t)view->triangle_count + view->ghost_count;
     if (all > UINT32_MAX / 4)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_self_create: the mesh has %zu triangles with those that close its "
-                          "holes; at most %u can be searched",
+                          "abut_self_create: the mesh has %zu triangles including those that close "
+                          "its holes; at most %u are supported",
                           all, UINT32_MAX / 4);
     view->corners = abuti_allocate(view->context, all, 3 * sizeof *view->corners);
     if (!view->corners)
@@ -118,7 +119,7 @@ abut_status abuti_view_prepare(abut_self *view) {
     view->part_count = t.component_count;
     view->hole_count = t.loop_count;
     view->ghost_count = t.loop_begin[t.loop_count];
-    status = copy_corners(view, &t);
+    status = build_corners(view, &t);
     if (!status) {
         view->usable = is_usable(view, &t);
         status = make_lists(view->context, view->corners, view->triangle_count, view->vertex_count,

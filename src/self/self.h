@@ -1,8 +1,9 @@
-/* What the files of the view-based search share.
+/* Private types and functions of the view-based self-collision search.
  *
- * Vertices are those of the mesh and behind them one ghost vertex for each hole; triangles those of
- * the mesh and behind them the ghosts. Two trees: one over the triangles of the mesh, one over the
- * ghosts. A triangle's set is a bit, so that the marks of a node are the sum of those below it.
+ * Vertices are those of the mesh, followed by one ghost vertex for each hole. Triangles are those
+ * of the mesh, followed by the ghosts. There are two trees: one over the triangles of the mesh, one
+ * over the ghosts. The set of a triangle is a bit, so that the marks of a node are the union of
+ * those below it.
  */
 #ifndef ABUTI_SELF_H
 #define ABUTI_SELF_H
@@ -24,8 +25,8 @@ _Static_assert((int)SET_P == 1 << ABUT_SELF_POSITIVE && SET_N == 1 << ABUT_SELF_
                    SET_Z == 1 << ABUT_SELF_GRAZING && SET_V == 1 << ABUT_SELF_VIOLATED,
                "sets are bits");
 
-/* Whether a triangle, or a node with such triangles, has to be looked at with another:
- * (P, N), (all, Z) and (all, V). */
+/* Whether two triangles, or nodes with such triangles, have to be tested: (P, N), (all, Z) and
+ * (all, V). */
 static inline bool abuti_sets_pair(unsigned a, unsigned b) {
     return (((a | b) & (SET_Z | SET_V)) | ((a & SET_P) & (b >> 1)) | ((a >> 1) & (b & SET_P))) != 0;
 }
@@ -43,21 +44,21 @@ static inline uint32_t abuti_count_bytes(const unsigned char *bytes, uint32_t co
 #define TREE_LEAF 0x80000000u
 
 enum {
-    /* Halves of at most 2^31 triangles. */
+    /* Depth of at most 2^31 triangles, halved. */
     TREE_LEVELS = 33,
-    /* A pair gives up to two where one side is opened, and one node with itself gives three; each
-     * opening goes a level down on one side. */
+    /* A pair is replaced by up to two if one side is opened, a node with itself by three. Each
+     * replacement descends a level on one side. */
     TREE_STACK = 4 * TREE_LEVELS + 4
 };
 
 typedef struct view_tree {
-    uint32_t first, count; /* triangles */
+    uint32_t first, count; /* range of triangles */
     uint32_t node_count, level_count;
-    uint32_t level_begin[TREE_LEVELS + 2]; /* nodes level by level, the root first */
-    uint32_t *child;  /* the first of two side by side, or TREE_LEAF + triangle */
-    uint32_t *parent; /* of the root: itself */
+    uint32_t level_begin[TREE_LEVELS + 2]; /* first node of each level, the root first */
+    uint32_t *child;  /* the first of two consecutive children, or TREE_LEAF + triangle */
+    uint32_t *parent; /* of the root: the root */
     uint32_t *leaf;   /* the node of triangle first + i */
-    float *bounds;    /* 2 x slabs a node: lows, highs */
+    float *bounds;    /* 2 x slabs per node: lows, highs */
 } view_tree;
 
 struct abut_self;
@@ -65,12 +66,13 @@ struct abut_self;
 abut_status abuti_view_tree_build(struct abut_self *view, uint32_t first, uint32_t count,
                                   view_tree *tree);
 void abuti_view_tree_release(abut_context *context, view_tree *tree);
-/* Bounds of all vertices for the step that is set and placed. */
+/* Computes the bounds of all vertices for the current step. Float positions must be set. */
 void abuti_view_fit_vertices(struct abut_self *view, double separation);
-/* Then those of nodes. */
+/* Then refits those of nodes. */
 void abuti_view_tree_fit(struct abut_self *view, view_tree *tree);
 
-/* Bounds are floats, rounded in one way everywhere: see tree.c for why none is missed. */
+/* Bounds are floats, rounded in the same way everywhere: see tree.c for the proof that no overlap
+ * is missed. */
 static inline bool bounds_overlap(const float *a, const float *b, int slabs) {
     m4 met = m4_and(f4_less_equal(f4_load(a), f4_load(b + slabs)),
                     f4_less_equal(f4_load(b), f4_load(a + slabs)));
@@ -98,70 +100,70 @@ typedef struct view_lists {
 } view_lists;
 
 struct abut_self {
-    abut_context *context; /* held */
-    abut_mesh *mesh;       /* held */
+    abut_context *context; /* retained */
+    abut_mesh *mesh;       /* retained */
     abut_topology *topology;
     abut_self_options options;
     uint32_t vertex_count, triangle_count; /* of the mesh */
     uint32_t hole_count, ghost_count, part_count;
-    bool usable;          /* two faces an edge at most, and these run opposite ways */
-    uint32_t *corners;    /* 3 a triangle, ghosts too */
+    bool usable;          /* at most two faces per edge, with opposite directions */
+    uint32_t *corners;    /* three per triangle, ghosts included */
     view_lists of_vertex; /* triangles of the mesh around a vertex, */
-    view_lists of_edge;   /* and along an edge; collapsed ones too */
+    view_lists of_edge;   /* and along an edge; degenerate ones included */
 
     view_tree tree, ghosts;
     int slabs;
-    float *vertex_bounds; /* 2 x slabs a vertex */
+    float *vertex_bounds; /* 2 x slabs per vertex */
     vec3 centre;          /* of the frame of bounds */
     double scale;
-    ghost_place *places; /* of vertices in it; float_positions.c */
+    ghost_position *places; /* positions of vertices in that frame; float_positions.c */
 
     const struct view_backend *backend;
-    struct view_device *on_device; /* of device.c alone */
+    struct view_device *on_device; /* used by device.c only */
 
-    /* Where vertices are. `next` becomes `end` with success; `start` is `end` or `first`. With a
-     * device they are those of its motion, and may not be here: fetch(). */
+    /* Positions of vertices. `next` becomes `end` on success; `start` is `end` or `first`. With a
+     * device they are those of its motion, and may have to be downloaded: download_positions(). */
     vec3 *start, *end, *next;
-    bool end_is_free; /* known of `end` */
+    bool end_is_free; /* `end` has no self-intersection */
     bool is_carried;  /* sets and ghosts are those of a step that ended at `end` */
     abut_self_line line;
-    uint32_t sampled;    /* vertices for finding it, */
-    uint32_t *sample_at; /* these, */
-    vec3 *sample;        /* and where they are, at the start and at the end */
+    uint32_t sampled;    /* number of sampled vertices for the view-line, */
+    uint32_t *sample_at; /* their indices, */
+    vec3 *sample;        /* and their positions at the start and at the end */
 
-    /* AUTO */
+    /* State of AUTO. */
     bool prefers_line;
-    uint32_t age;           /* steps since both were compared, */
+    uint32_t age;           /* steps since point and line were compared, */
     uint32_t compared;      /* and triangles in doubt then */
-    uint32_t rest;          /* steps until the sets are tried again, */
-    uint32_t next_rest;     /* and how many it will be the next time */
+    uint32_t retry_in;      /* steps until the sets are tried again, */
+    uint32_t retry_delay;   /* and the next such delay */
     uint64_t complete_cost; /* of the last complete search; 0 = there was none */
 
-    uint32_t kept;       /* steps since the violated were looked at anew */
-    unsigned char *sets; /* SET_ of each triangle, ghosts too */
+    uint32_t kept;       /* steps since the violated triangles were determined anew */
+    unsigned char *sets; /* SET_ bit of each triangle, ghosts included */
     unsigned char *public_sets;
-    bool sets_stand;   /* of the last step */
+    bool sets_valid;   /* of the last step */
     bool is_public;    /* public_sets are those of the last step */
-    bool marks_stand;  /* what the last step has marked is known */
-    uint32_t violated; /* of the last step that was marked, */
+    bool marks_valid;  /* the marks of the last step are valid */
+    uint32_t violated; /* triangles violated in the last marked step, */
     uint32_t doubted;  /* and those neither positive nor violated */
 
-    /* Of the CPU alone: cpu.c. */
-    abut_sweep *sweep;                 /* for complete searches; made when it is needed */
-    vec3 *room;                        /* for three times the vertices */
-    vec3 *first;                       /* the third part */
+    /* CPU only: cpu.c. */
+    abut_sweep *sweep;                 /* for complete searches; created on first use */
+    vec3 *position_memory;             /* memory of three times the vertices */
+    vec3 *first;                       /* its third part */
     box3 start_box, end_box, next_box; /* without ghosts */
     bool is_placed, is_fitted;         /* `places` and bounds are those of this step, */
-    double fitted_apart;               /* and bounds of things that are so far apart overlap */
-    double (*along)[2];                /* of a vertex: where on the line, least and most */
-    unsigned char *last_sets;          /* of the mesh in the step before */
+    double fitted_apart;               /* and the separation that the bounds include */
+    double (*along)[2];                /* range of positions on the view-line that see a vertex */
+    unsigned char *last_sets;          /* of the mesh in the previous step */
     unsigned char *marks;              /* of each node of `tree` */
-    atomic_uchar *near_ghost;          /* of each triangle: MEETS, TOUCHES */
+    atomic_uchar *near_ghost;          /* of each triangle: INTERSECTS_GHOST, TOUCHES_GHOST */
     ghost_sides *ghost_sides;          /* of each ghost */
-    uint32_t *piece;                   /* of each triangle, while pieces are found */
+    uint32_t *piece;                   /* of each triangle, while pieces are computed */
 };
 
-/* What a search is told, checked and with no zeros left. */
+/* Validated options of a search, with defaults applied. */
 typedef struct view_limits {
     sweep_limits sweep;
     bool exact;
@@ -170,27 +172,27 @@ typedef struct view_limits {
 /* ---- prepare.c: lists and holes ---- */
 
 abut_status abuti_view_prepare(abut_self *view);
-/* Puts the ghost vertices before the middle of their holes, on the outer side. By the positions of
- * all vertices, or, where these are null, of the rims of all holes. */
+/* Places the ghost vertices in front of the centres of their holes, on the outer side. Uses the
+ * positions of all vertices, or those of all boundary loops if `positions` is null. */
 void abuti_view_place_ghosts(const abut_self *view, const vec3 *positions, const vec3 *rims,
                              vec3 *ghosts);
 
-/* ---- view_line.c: where to look from ---- */
+/* ---- view_line.c: the view primitive ---- */
 
-/* Of so many vertices so many are looked at, and these. */
+/* The number of sampled vertices among `count`, and their indices. */
 uint32_t abuti_view_sample_size(uint32_t count);
 void abuti_view_sample(uint32_t count, uint32_t *at);
-/* Along the longest axis of some vertices at the start, and moving with them; of many a sample is
- * looked at. There is one at least, and coordinates are legal. */
+/* The view-line along the longest axis of some vertices at the start, moving with them; large sets
+ * are sampled. count is at least 1, and coordinates are in range. */
 abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t count);
 
 /* ---- float_positions.c ---- */
 
-/* Finds the frame of the step that is set, and the places of vertices in it, ghosts too. `box`: of
- * the mesh over the whole step. */
-void abuti_view_place(struct abut_self *view, box3 box);
-/* Finds the frame alone. */
-void abuti_view_frame(struct abut_self *view, box3 box);
+/* Computes the frame of the current step and the float positions of all vertices in it, ghosts
+ * included. `box` is that of the mesh over the whole step. */
+void abuti_view_compute_positions(struct abut_self *view, box3 box);
+/* Computes only the frame. */
+void abuti_view_compute_frame(struct abut_self *view, box3 box);
 
 /* ---- sets.c: the view test ---- */
 
@@ -198,128 +200,129 @@ typedef struct view_counts {
     uint32_t sets[4];             /* of the mesh */
     uint32_t regions[5];          /* as in abut_self_result */
     uint32_t ghosts;              /* ghosts that are not positive */
-    uint32_t entered[4], left[4]; /* of a device alone: against the last step that was marked */
+    uint32_t entered[4], left[4]; /* device only: compared with the last marked step */
 } view_counts;
 
-/* For a line, or, not `by_line`, for the point in its middle. */
-view_sight abuti_view_sight(const abut_self_line *line, bool by_line);
-/* Finds the set P, N or Z of every triangle for the step that is set. */
-abut_status abuti_view_test(abut_self *view, const view_sight *sight, view_counts *counts);
+/* For a line or, without `by_line`, for the point at its centre. */
+view_primitive abuti_view_primitive(const abut_self_line *line, bool by_line);
+/* Computes the set P, N or Z of every triangle for the current step. */
+abut_status abuti_view_test(abut_self *view, const view_primitive *primitive, view_counts *counts);
 
 /* ---- sets_floats.c: the view test in floats ---- */
 
 /* The view primitive in the frame. */
 typedef struct view_floats {
     bool usable;
-    float start[3], end[3];             /* the point, or where the line begins */
+    float start[3], end[3];             /* the point, or the begin of the line */
     float along_start[3], along_end[3]; /* L */
-    float rest;                         /* of T, for each E' F' */
+    float rest;                         /* part of T per E' F' */
 } view_floats;
 
-view_floats abuti_view_floats(const abut_self *view, const view_sight *sight);
-/* Looks at four triangles of the mesh, whose corners stand one after the other: bit k where the
- * test in double finds P for triangle k, bit 4 + k where N; some may have neither. `along`: the two
+view_floats abuti_view_floats(const abut_self *view, const view_primitive *primitive);
+/* Tests four triangles of the mesh, whose corners are consecutive. Bit k is set if the test in
+ * doubles gives P for triangle k, bit 4 + k if it gives N; some may have neither. `along`: the two
  * check points of each on the line; null for the point. */
-unsigned abuti_view_floats_test(const view_floats *v, const ghost_place *places,
+unsigned abuti_view_floats_test(const view_floats *v, const ghost_position *places,
                                 const uint32_t corner[12], const float (*along)[4]);
 
 /* ---- boundary.c ---- */
 
-/* Puts those triangles into V that touch ghosts in the step, or may be beyond one. `is_worth`: not
- * where more pairs of triangles and ghosts are near than `most`; `pairs`: how many are. */
+/* Puts triangles into V that touch ghosts in the step, or may be beyond one. Sets *is_cheaper to
+ * false, without a result, if more than `most` pairs of triangles and ghosts are near. `pairs`
+ * receives their number. */
 abut_status abuti_view_boundary(abut_self *view, const view_limits *limits, size_t most,
-                                size_t *pairs, bool *is_worth);
-/* Whether the pieces of the step before can be gone on with: what was violated stays so. Now and
- * then, and where steps do not follow each other, they are found anew. */
-bool abuti_view_goes_on(abut_self *view);
-/* Pairs of triangles and ghosts beyond which it is not worth it. */
-size_t abuti_view_pairs_most(const abut_self *view);
+                                size_t *pairs, bool *is_cheaper);
+/* Whether the pieces of the previous step are still valid: violated triangles stay violated. They
+ * are determined anew every few steps, and if steps are not consecutive. */
+bool abuti_view_keeps_pieces(abut_self *view);
+/* The number of pairs of triangles and ghosts above which the search by sets is not cheaper. */
+size_t abuti_view_pairs_max(const abut_self *view);
 
 /* ---- node_sets.c ---- */
 
-/* Brings the marks of nodes up to date with the sets, which differ from last_sets only where
- * marks stand; counts what changed. */
+/* Updates the marks of nodes to the sets, which differ from last_sets only if marks are valid.
+ * Counts changes. */
 void abuti_view_mark(abut_self *view, abut_self_result *result);
-/* All anew. Exposed to tests. */
+/* Computes all marks. Exposed to tests. */
 void abuti_view_mark_all(const abut_self *view, unsigned char *marks);
 
 /* ---- search.c ---- */
 
-/* What a search finds: the first hit or, where `all` are wanted, a list. */
+/* The result of a search: the first hit or, with `all`, a list. */
 typedef struct view_hits {
     bool all;
-    uint64_t room;    /* that the caller has; once there are more they are only counted */
-    motion_hit first; /* of one: with a time of 2 where there is none */
-    motion_hit *kept; /* of all, by time, as abut_sweep_find() has them; to be released */
+    uint64_t room;    /* capacity of the caller; further hits are only counted */
+    motion_hit first; /* without `all`; time is 2 if there is none */
+    motion_hit *kept; /* with `all`: by time, as in abut_sweep_find(); the caller releases it */
     size_t kept_count, kept_room;
     uint64_t count;
 } view_hits;
 
-/* Looks at all pairs of triangles that the sets let through, or at all where `complete`. The bounds
- * are those of the step, grown by separation, for all hits by the tolerance too. `budget`: the cost
- * after which it ends and `is_spent` is set; then the hits mean nothing. */
+/* Tests all pairs of triangles that the sets allow, or all pairs if `complete`. Bounds are those of
+ * the step, extended by the separation, for all hits also by the tolerance. `budget`: the cost
+ * after which the search ends and `is_spent` is set; then the hits are undefined. */
 abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
                               uint64_t budget, view_hits *hits, bool *is_spent,
                               abut_self_result *result);
 
-/* ---- a step, and where it is made ---- */
+/* ---- steps and back ends ---- */
 
-/* What a step is looked for with, and what is found. */
-typedef struct view_finding {
+/* Input, state and result of a step. */
+typedef struct view_step {
     abut_self *view;
     view_limits limits;
-    view_limits of_ghosts;       /* the same without a separation: they are no cloth */
-    double extent;               /* the longest side of the start, or of all where it has none */
-    bool start_is_free, follows; /* the start is the end of the step before */
-    bool carries;                /* sets and ghosts can be gone on with */
-    uint64_t budget;             /* what looking at the sets may cost; UINT64_MAX = anything */
-    uint64_t cost;               /* of looking at them so far */
+    view_limits of_ghosts; /* the same without a separation */
+    double extent;         /* longest side of the start box, or of the whole step if that is 0 */
+    bool start_is_free, follows; /* follows: the start is the end of the previous step */
+    bool carries;                /* sets and ghosts remain valid for the next step */
+    uint64_t budget;             /* maximum cost of the search by sets; UINT64_MAX = unlimited */
+    uint64_t cost;               /* of the search by sets so far */
     bool is_spent;
-    bool all;                /* impacts are wanted, not the first alone */
-    abut_impacts impacts;    /* then the caller's room, and how many there are */
+    bool all;                /* all impacts are requested, not only the first */
+    abut_impacts impacts;    /* then the caller's list and the count */
     view_counts counts;      /* of the view test, then of the boundary */
     abut_self_result result; /* with the impact */
-} view_finding;
+} view_step;
 
-/* The same promise and the same sets on the CPU and on a device. */
+/* CPU and device compute the same sets and give the same guarantee. */
 typedef struct view_backend {
-    /* With all in place but positions, which are those of the mesh. */
+    /* All members are set except positions, which are those of the mesh. */
     abut_status (*open)(abut_self *view);
-    /* Also what is half open. */
+    /* Also releases a partially opened state. */
     void (*close)(abut_self *view);
-    /* Takes the positions of the step, ghosts too: `start`, `next`, `follows` and `extent` are set
-     * then. On failure all is as before. */
-    abut_status (*take)(view_finding *f, const abut_self_step *step);
-    /* Makes `next` the `end`, or goes back to before the step. */
+    /* Copies the positions of the step, ghosts included: sets `start`, `next`, `follows` and
+     * `extent`. On failure nothing has changed. */
+    abut_status (*start_step)(view_step *f, const abut_self_step *step);
+    /* Makes `next` the `end`, or restores the state before the step. */
     void (*accept)(abut_self *view);
     void (*undo)(abut_self *view);
-    /* Brings `start` and `next` to the host. */
-    abut_status (*fetch)(abut_self *view);
+    /* Downloads `start` and `next`. */
+    abut_status (*download_positions)(abut_self *view);
     /* abuti_view_axis() of the step. */
     abut_status (*axis)(abut_self *view, abut_self_line *line);
-    /* For AUTO: what looking at the sets may cost until a complete search costs less. */
+    /* For AUTO: the cost of a search by sets above which a complete search is cheaper. */
     uint64_t (*budget)(const abut_self *view);
-    /* Finds the set P, N or Z of every triangle; `counts` of them. */
-    abut_status (*test)(view_finding *f, const view_sight *sight);
-    /* Counts for two view primitives; then the sets, and `counts`, of one of them. */
-    abut_status (*compare)(view_finding *f, const view_sight sights[2], view_counts counts[2]);
-    abut_status (*choose)(view_finding *f, const view_sight sights[2], const view_counts counts[2],
-                          int which);
-    /* For AUTO, after the view test: whether to go on by sets. */
-    bool (*is_worth)(const view_finding *f);
-    /* Puts those triangles into V that touch ghosts in the step, or may be beyond one. Not where
-     * too many are near. */
-    abut_status (*boundary)(view_finding *f, bool *is_worth);
-    /* The sets stand: counts them, and what changed since the step before. */
-    void (*mark)(view_finding *f);
-    /* Looks for the first impact, or for all, by sets, where `is_spent` may become true, or
-     * completely. */
-    abut_status (*search)(view_finding *f, bool complete);
-    /* test(), mark() and search() by sets without a look at the counts in between; null where that
-     * saves nothing. */
-    abut_status (*search_blindly)(view_finding *f, const view_sight *sight);
-    /* Brings the sets of the last step to the host. */
-    abut_status (*show)(abut_self *view);
+    /* Computes the set P, N or Z of every triangle, and `counts`. */
+    abut_status (*test)(view_step *f, const view_primitive *primitive);
+    /* Counts for two view primitives; then selects the sets and `counts` of one of them. */
+    abut_status (*compare)(view_step *f, const view_primitive primitives[2], view_counts counts[2]);
+    abut_status (*choose)(view_step *f, const view_primitive primitives[2],
+                          const view_counts counts[2], int which);
+    /* For AUTO, after the view test: whether the search by sets is expected to be cheaper. */
+    bool (*is_cheaper)(const view_step *f);
+    /* Puts triangles into V that touch ghosts in the step, or may be beyond one. Not if too many
+     * are near. */
+    abut_status (*boundary)(view_step *f, bool *is_cheaper);
+    /* The sets are final: counts them, and the changes since the previous step. */
+    void (*mark)(view_step *f);
+    /* Searches for the first impact or for all, either by sets, where `is_spent` may become true,
+     * or completely. */
+    abut_status (*search)(view_step *f, bool complete);
+    /* test(), mark() and search() by sets without reading the counts in between; null if that saves
+     * nothing. */
+    abut_status (*search_skipping_counts)(view_step *f, const view_primitive *primitive);
+    /* Downloads the sets of the last step. */
+    abut_status (*download_sets)(abut_self *view);
 } view_backend;
 
 extern const view_backend abuti_view_cpu, abuti_view_device;

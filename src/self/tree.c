@@ -1,29 +1,29 @@
 /* Bounds of swept triangles in a balanced binary tree, refitted from step to step.
  *
- * Problem: pairs of triangles that may touch during a step, among many.
- * Method: the triangles are halved along the longest axis of their centres at the start until one
- * is left; nodes stand level by level, siblings side by side (Cheng 2011, section 5.2.2). A node
- * has the 16-DOP (Klosowski et al. 1998) or the box of what its triangles sweep, which is that of
- * their vertices at both ends of the step. Shape and order stay; bounds are refitted bottom-up.
+ * Problem: find the pairs of many triangles that may touch during a step. Method: the triangles are
+ * halved along the longest axis of their centres at the start until one remains. Nodes are stored
+ * level by level, siblings consecutively (Cheng 2011, section 5.2.2). A node has the 16-DOP
+ * (Klosowski et al. 1998) or the box of the swept triangles, which is that of their vertices at
+ * both ends of the step. The tree stays; bounds are refitted bottom-up.
  *
- * Guarantee: bounds of things that touch overlap. For x, y and z each rounding to a place
- * (float_positions.c) is monotone: it keeps the order of any two points, so a gap between rounded
- * values is a gap between true ones. A sum of two places is off by 2^-24 for these and 2^-24 for
- * its own rounding, and by another 2^-23 once it has been widened, which takes it to 2 or beyond:
- * 2^-22 are enough, and we take 2^-21. With a separation the same is done to x, y and z, by 2^-22.
- * A ghost vertex stands out of the frame by sqrt(1.5 n) at most where its hole has n edges that
- * wind around it many times: below 2^15.3 for 2^30 edges, so that a sum of doubles is off by less
- * than 2^-35. Such sums are widened by 2^-34 before they are rounded to floats, which again is
- * monotone.
+ * Guarantee: bounds of objects that touch overlap. For x, y and z each rounding to a float position
+ * (float_positions.c) is monotonic: it keeps the order of any two points, so a gap between rounded
+ * values is a gap between true ones. A sum of two positions has an error of 2^-24 from these and
+ * 2^-24 from its own rounding, and another 2^-23 after it has been extended, which makes it 2 or
+ * more: 2^-22 suffice, and we use 2^-21. With a separation x, y and z are extended too, by 2^-22. A
+ * ghost vertex is outside the frame by at most sqrt(1.5 n), if its hole has n edges that wind
+ * around it many times: below 2^15.3 for 2^30 edges, so that a sum of doubles has an error below
+ * 2^-35. Such sums are extended by 2^-34 before they are rounded to floats, which again is
+ * monotonic.
  */
 #include "self/self.h"
 
 #include <math.h>
 
 enum {
-    VERTICES_A_TASK = 4096,
-    PART_LEVELS = 9, /* of parts that are fitted by themselves: 500 nodes, 32 KB */
-    PARTS_A_TASK = 4
+    VERTICES_PER_TASK = 4096,
+    SUBTREE_LEVELS = 9, /* levels of subtrees that are fitted by one task: 500 nodes, 32 KB */
+    SUBTREES_PER_TASK = 4
 };
 
 /* ---- build ---- */
@@ -37,7 +37,8 @@ typedef struct range {
     uint32_t begin, end;
 } range;
 
-static void find_centres(const abut_self *view, uint32_t first, uint32_t count, centre *centres) {
+static void compute_centres(const abut_self *view, uint32_t first, uint32_t count,
+                            centre *centres) {
     const abut_mesh *mesh = view->mesh;
     box3 box = box_empty();
     for (uint32_t i = 0; i < view->vertex_count; i++)
@@ -72,9 +73,9 @@ static int longest_axis(const centre *centres, range r) {
     return hi[2] - lo[2] > hi[axis] - lo[axis] ? 2 : axis;
 }
 
-/* Puts the lower half of a range first (Hoare's quickselect; equal keys are split evenly, pivots
- * are drawn, so that no order of the input is slow). */
-static void halve(centre *centres, range r, int axis, uint32_t middle, uint64_t *random) {
+/* Partitions a range so that its lower half comes first (Hoare's quickselect). Equal keys are split
+ * evenly and pivots are random, so that no input order is slow. */
+static void partition_range(centre *centres, range r, int axis, uint32_t middle, uint64_t *random) {
     int64_t begin = r.begin, end = r.end;
     while (end - begin > 1) {
         *random = *random * 6364136223846793005u + 1442695040888963407u;
@@ -101,7 +102,7 @@ static void halve(centre *centres, range r, int axis, uint32_t middle, uint64_t 
     }
 }
 
-/* Gives the children of node after node; nodes come level by level by themselves. */
+/* Splits node after node; this order stores nodes level by level. */
 static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
     uint32_t used = 1, level_end = 1;
     uint64_t random = 1;
@@ -121,7 +122,7 @@ static void split_nodes(view_tree *tree, centre *centres, range *ranges) {
             continue;
         }
         uint32_t middle = r.begin + (r.end - r.begin) / 2;
-        halve(centres, r, longest_axis(centres, r), middle, &random);
+        partition_range(centres, r, longest_axis(centres, r), middle, &random);
         tree->child[node] = used;
         for (uint32_t k = 0; k < 2; k++, used++) {
             tree->parent[used] = node;
@@ -146,7 +147,7 @@ abut_status abuti_view_tree_build(abut_self *view, uint32_t first, uint32_t coun
     range *ranges = abuti_allocate(context, nodes, sizeof *ranges);
     bool all = tree->child && tree->parent && tree->leaf && tree->bounds && centres && ranges;
     if (all) {
-        find_centres(view, first, count, centres);
+        compute_centres(view, first, count, centres);
         split_nodes(tree, centres, ranges);
     }
     ABUTI_RELEASE(context, centres, ranges);
@@ -159,17 +160,17 @@ void abuti_view_tree_release(abut_context *context, view_tree *tree) {
 
 /* ---- fit ---- */
 
-#define PLACE_GROWS 0x1p-22f /* as the head of this file says */
+#define SEPARATION_ROUNDING 0x1p-22f /* see the head of this file */
 
-typedef struct fitting {
+typedef struct fit_job {
     abut_self *view;
     view_tree *tree;
-    uint32_t first; /* node of the parts */
+    uint32_t first; /* first node of the subtrees */
     double grow;
-} fitting;
+} fit_job;
 
-/* A ghost vertex, which may be beyond 1, by its doubles. */
-static void fit_ghost_vertex(const fitting *f, size_t vertex) {
+/* Bounds of a ghost vertex, which may be beyond 1, from doubles. */
+static void fit_ghost_vertex(const fit_job *f, size_t vertex) {
     const abut_self *view = f->view;
     const bounds_frame frame = {view->centre, view->scale};
     bounds_of_motion(bounds_place(&frame, view->start[vertex]),
@@ -177,8 +178,9 @@ static void fit_ghost_vertex(const fitting *f, size_t vertex) {
                      view->vertex_bounds + vertex * 2 * (size_t)view->slabs);
 }
 
-/* Up to four vertices of the mesh at once, by their places: slab by slab, a lane each. */
-static inline void fit_four(const fitting *f, size_t first, size_t count, const f4 grow[2],
+/* Bounds of up to four vertices of the mesh at once, from float positions: slab by slab, one lane
+ * each. */
+static inline void fit_four(const fit_job *f, size_t first, size_t count, const f4 grow[2],
                             int slabs) {
     const abut_self *view = f->view;
     float rows[2 * DOP_SLABS][4];
@@ -216,11 +218,11 @@ static inline void fit_four(const fitting *f, size_t first, size_t count, const 
 }
 
 static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const fitting *f = data;
+    const fit_job *f = data;
     const abut_self *view = f->view;
     size_t own = end < view->vertex_count ? end : view->vertex_count;
     float sums = (float)(f->grow * BOUNDS_ROOT * (1 + 1e-6)) + BOUNDS_PLACE_SLACK;
-    float each = f->grow > 0 ? (float)(f->grow * (1 + 1e-6)) + PLACE_GROWS : 0;
+    float each = f->grow > 0 ? (float)(f->grow * (1 + 1e-6)) + SEPARATION_ROUNDING : 0;
     const f4 grow[2] = {f4_all(each), f4_all(sums)};
     (void)chunk;
     for (size_t i = begin; i < own; i += 4) {
@@ -237,11 +239,11 @@ static void fit_vertices_task(void *data, size_t chunk, size_t begin, size_t end
 
 void abuti_view_fit_vertices(abut_self *view, double separation) {
     size_t count = (size_t)view->vertex_count + view->hole_count;
-    fitting f = {view, NULL, 0, 0.5 * separation * view->scale * (1 + 1e-9)};
-    abuti_parallel_for(view->context, count, VERTICES_A_TASK, fit_vertices_task, &f);
+    fit_job f = {view, NULL, 0, 0.5 * separation * view->scale * (1 + 1e-9)};
+    abuti_parallel_for(view->context, count, VERTICES_PER_TASK, fit_vertices_task, &f);
 }
 
-static inline void fit_node(const fitting *f, uint32_t node, int slabs) {
+static inline void fit_node(const fit_job *f, uint32_t node, int slabs) {
     const view_tree *tree = f->tree;
     size_t step = 2 * (size_t)slabs;
     float *to = tree->bounds + node * step;
@@ -263,7 +265,7 @@ static inline void fit_node(const fitting *f, uint32_t node, int slabs) {
     }
 }
 
-static void fit_range(const fitting *f, uint32_t begin, uint32_t end) {
+static void fit_range(const fit_job *f, uint32_t begin, uint32_t end) {
     /* a constant number of slabs is unrolled */
     if (f->view->slabs == DOP_SLABS)
         for (uint32_t node = begin; node < end; node++)
@@ -273,9 +275,9 @@ static void fit_range(const fitting *f, uint32_t begin, uint32_t end) {
             fit_node(f, node, BOX_SLABS);
 }
 
-/* All below a node, and then itself. Since nodes stand level by level, those of one level below it
- * stand side by side. */
-static void fit_below(const fitting *f, uint32_t node) {
+/* Refits all nodes below a node, then the node. Nodes are stored level by level, so those of one
+ * level below it are consecutive. */
+static void fit_subtree(const fit_job *f, uint32_t node) {
     const uint32_t *child = f->tree->child;
     uint32_t begin[TREE_LEVELS], end[TREE_LEVELS], depth = 0;
     begin[0] = node;
@@ -296,17 +298,17 @@ static void fit_below(const fitting *f, uint32_t node) {
 }
 
 static void fit_nodes_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const fitting *f = data;
+    const fit_job *f = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        fit_below(f, f->first + (uint32_t)i);
+        fit_subtree(f, f->first + (uint32_t)i);
 }
 
-/* By parts of the tree that are small enough to stay near, and then what is above them. */
+/* Refits subtrees that fit into the cache in parallel, then the nodes above them. */
 void abuti_view_tree_fit(abut_self *view, view_tree *tree) {
-    uint32_t cut = tree->level_count > PART_LEVELS ? tree->level_count - PART_LEVELS : 0;
-    fitting f = {view, tree, tree->level_begin[cut], 0};
-    abuti_parallel_for(view->context, tree->level_begin[cut + 1] - f.first, PARTS_A_TASK,
+    uint32_t cut = tree->level_count > SUBTREE_LEVELS ? tree->level_count - SUBTREE_LEVELS : 0;
+    fit_job f = {view, tree, tree->level_begin[cut], 0};
+    abuti_parallel_for(view->context, tree->level_begin[cut + 1] - f.first, SUBTREES_PER_TASK,
                        fit_nodes_task, &f);
     for (uint32_t level = cut; level-- > 0;) /* bottom-up */
         fit_range(&f, tree->level_begin[level], tree->level_begin[level + 1]);

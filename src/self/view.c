@@ -1,15 +1,15 @@
-/* Steps of the view-based search, from the checks at the door to the result. The argument for it is
- * in docs/self.md; what each part does, in the heads of the other files. */
+/* Steps of the view-based search, from validation to the result. docs/self.md has the proof; the
+ * heads of the other files describe the parts. */
 #include "self/self.h"
 
 #include <abut/pair.h>
 
 #include <math.h>
 
-/* How AUTO goes on: how often point and line are compared, at the latest; where twice as many
- * triangles are in doubt as then, and one in so many, it is sooner. And for how many steps at most
- * all pairs are looked at before the sets are tried again. */
-enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, REST_MAX = 64 };
+/* State machine of AUTO: point and line are compared at least every COMPARE_EVERY steps. The
+ * comparison is earlier if twice as many triangles are in doubt as then, plus one in COMPARE_SHARE.
+ * The complete search is used for at most RETRY_DELAY_MAX steps before the sets are tried again. */
+enum { COMPARE_EVERY = 16, COMPARE_SHARE = 64, RETRY_DELAY_MAX = 64 };
 
 /* ---- create ---- */
 
@@ -27,7 +27,7 @@ static abut_status check_options(const abut_self_options *o) {
     return ABUT_OK;
 }
 
-static abut_status build(abut_self *view) {
+static abut_status build_view(abut_self *view) {
     abut_context *context = view->context;
     abut_status status = abuti_view_prepare(view);
     status = status ? status : abuti_view_tree_build(view, 0, view->triangle_count, &view->tree);
@@ -63,9 +63,9 @@ abut_status abut_self_create(abut_mesh *mesh, const abut_self_options *options, 
     made->vertex_count = mesh->vertex_count;
     made->triangle_count = mesh->triangle_count;
     made->prefers_line = true;
-    made->next_rest = 1;
+    made->retry_delay = 1;
     made->backend = ours.device ? &abuti_view_device : &abuti_view_cpu;
-    status = build(made);
+    status = build_view(made);
     if (status)
         abut_self_destroy(made);
     else
@@ -94,9 +94,9 @@ void abut_self_destroy(abut_self *view) {
     abut_context_destroy(context);
 }
 
-/* ---- the step ---- */
+/* ---- steps ---- */
 
-static bool is_legal(vec3 p) {
+static bool is_in_coordinate_range(vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
 }
 
@@ -108,26 +108,27 @@ static abut_status check_step(const abut_self *view, const abut_self_step *step)
         const abut_array *array = side ? &step->end : &step->start;
         const char *name = side ? "end" : "start";
         if (array->buffer && !view->options.device)
-            return abuti_fail(
-                ABUT_ERROR_ARGUMENT,
-                "abut_self_find: step->%s is on a device, but the view has no device; "
-                "give options->device to abut_self_create()",
-                name);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_self_find: step->%s is a device buffer, but the object has no "
+                              "device; set options->device in abut_self_create()",
+                              name);
         if (array->host && array->buffer)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_self_find: step->%s is here and on a device too; give one of "
-                              "them",
+                              "abut_self_find: step->%s has a host array and a device buffer; set "
+                              "only one of them",
                               name);
     }
     for (int k = 0; k < 2 && step->line && !status; k++)
-        if (!is_legal(step->line->start[k]) || !is_legal(step->line->end[k]))
-            status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "abut_self_find: step->line: an end is not finite, or beyond 1e90");
+        if (!is_in_coordinate_range(step->line->start[k]) ||
+            !is_in_coordinate_range(step->line->end[k]))
+            status = abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "abut_self_find: step->line has an end that is not finite or beyond 1e90");
     return status;
 }
 
-/* Whether the mesh does not meet itself at the start, by the exact test of the hierarchy. */
-static abut_status look_at_start(abut_self *view, bool *is_free) {
+/* Whether the mesh has no self-intersection at the start, by the exact test of the BVH. */
+static abut_status test_start(abut_self *view, bool *is_free) {
     abut_mesh_input input = abut_mesh_input_default();
     input.position_type = ABUT_SCALAR_FLOAT64;
     abut_mesh *mesh = NULL;
@@ -138,14 +139,14 @@ static abut_status look_at_start(abut_self *view, bool *is_free) {
     input.triangle_count = view->triangle_count;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = true;
-    abut_status status = view->backend->fetch(view);
+    abut_status status = view->backend->download_positions(view);
     input.positions = view->start;
     status = status ? status : abut_mesh_create(view->context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
     status = status ? status : abut_pair_self_intersects(bvh, &options, &any);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
-    if (status == ABUT_ERROR_LIMIT) /* more pairs than any sound mesh has */
+    if (status == ABUT_ERROR_LIMIT) /* more pairs than any valid mesh has */
         any = true;
     else if (status)
         return status;
@@ -155,7 +156,7 @@ static abut_status look_at_start(abut_self *view, bool *is_free) {
 
 /* ---- point or line ---- */
 
-static uint32_t in_doubt(const view_counts *counts) {
+static uint32_t count_in_doubt(const view_counts *counts) {
     return counts->sets[ABUT_SELF_NEGATIVE] + counts->sets[ABUT_SELF_GRAZING];
 }
 
@@ -163,38 +164,38 @@ static bool is_auto(const abut_self *view) {
     return view->options.scheme == ABUT_SELF_AUTO;
 }
 
-static bool goes_by_line(const abut_self *view) {
+static bool uses_line(const abut_self *view) {
     return view->options.scheme == ABUT_SELF_LINE || (is_auto(view) && view->prefers_line);
 }
 
-static view_sight sight_of(view_finding *f, bool by_line) {
+static view_primitive make_primitive(view_step *f, bool by_line) {
     f->result.scheme = by_line ? ABUT_SELF_LINE : ABUT_SELF_POINT;
-    return abuti_view_sight(&f->view->line, by_line);
+    return abuti_view_primitive(&f->view->line, by_line);
 }
 
-/* Finds the sets by point or line; for AUTO by the one that has fewer in doubt, with an eighth to
- * spare for the point, which is cheaper. */
-static abut_status test_sets(view_finding *f) {
+/* Computes the sets by point or line. AUTO uses the one with fewer triangles in doubt; the point
+ * may have an eighth more, since it is cheaper. */
+static abut_status test_sets(view_step *f) {
     abut_self *view = f->view;
     if (!is_auto(view) || view->age++ % COMPARE_EVERY) {
-        const view_sight sight = sight_of(f, goes_by_line(view));
-        return view->backend->test(f, &sight);
+        const view_primitive primitive = make_primitive(f, uses_line(view));
+        return view->backend->test(f, &primitive);
     }
-    const view_sight sights[2] = {sight_of(f, false), sight_of(f, true)};
+    const view_primitive primitives[2] = {make_primitive(f, false), make_primitive(f, true)};
     view_counts both[2];
-    abut_status status = view->backend->compare(f, sights, both);
+    abut_status status = view->backend->compare(f, primitives, both);
     if (status)
         return status;
-    const uint32_t by_point = in_doubt(&both[0]);
-    view->prefers_line = in_doubt(&both[1]) < by_point - by_point / 8;
-    view->compared = in_doubt(&both[view->prefers_line]);
-    sight_of(f, view->prefers_line);
-    return view->backend->choose(f, sights, both, view->prefers_line);
+    const uint32_t by_point = count_in_doubt(&both[0]);
+    view->prefers_line = count_in_doubt(&both[1]) < by_point - by_point / 8;
+    view->compared = count_in_doubt(&both[view->prefers_line]);
+    make_primitive(f, view->prefers_line);
+    return view->backend->choose(f, primitives, both, view->prefers_line);
 }
 
-/* ---- the search ---- */
+/* ---- search ---- */
 
-static abut_status find_completely(view_finding *f, abut_self_fallback reason) {
+static abut_status search_completely(view_step *f, abut_self_fallback reason) {
     abut_self_result *result = &f->result;
     result->scheme = ABUT_SELF_COMPLETE;
     result->reason = reason;
@@ -202,15 +203,15 @@ static abut_status find_completely(view_finding *f, abut_self_fallback reason) {
     memset(result->entered, 0, sizeof result->entered);
     memset(result->left, 0, sizeof result->left);
     memset(result->regions, 0, sizeof result->regions);
-    f->view->marks_stand = f->carries = false;
+    f->view->marks_valid = f->carries = false;
     return f->view->backend->search(f, true);
 }
 
-/* Sets of ghosts count only where they may save the boundary. */
-static bool is_free_at_once(const view_finding *f) {
+/* Sets of ghosts count only if they may save the boundary handling. */
+static bool is_proven_free(const view_step *f) {
     const abut_self *view = f->view;
     const view_counts *counts = &f->counts;
-    if (in_doubt(counts) || view->part_count > 1)
+    if (count_in_doubt(counts) || view->part_count > 1)
         return false;
     if (!view->ghost_count)
         return true;
@@ -219,85 +220,85 @@ static bool is_free_at_once(const view_finding *f) {
     return view->violated == 0;
 }
 
-/* What is gone on with in the next step. */
-static void carry(view_finding *f) {
+/* Stores what remains valid for the next step. */
+static void keep_for_next_step(view_step *f) {
     abut_self *view = f->view;
     view->violated = f->result.sets[ABUT_SELF_VIOLATED];
     view->doubted = f->result.sets[ABUT_SELF_NEGATIVE] + f->result.sets[ABUT_SELF_GRAZING];
-    view->marks_stand = f->carries = true;
+    view->marks_valid = f->carries = true;
     if (view->doubted > 2 * (uint64_t)view->compared + view->triangle_count / COMPARE_SHARE)
         view->age = 0;
 }
 
-/* Where the last step left some in doubt this one will too, so that nobody has to look at the
- * counts of the sets before the search. If there is nothing in doubt after all, no pair is let
- * through, and the answer is the same. */
-static bool can_be_blind(const abut_self *view) {
+/* If the last step left triangles in doubt, this one probably will too, so the counts of the sets
+ * need not be read before the search. If there are none in doubt after all, no pair is allowed, and
+ * the result is the same. */
+static bool can_skip_counts(const abut_self *view) {
     const bool compares = is_auto(view) && view->age % COMPARE_EVERY == 0;
-    return view->backend->search_blindly && !view->ghost_count && view->part_count <= 1 &&
-           view->marks_stand && view->doubted && !compares;
+    return view->backend->search_skipping_counts && !view->ghost_count && view->part_count <= 1 &&
+           view->marks_valid && view->doubted && !compares;
 }
 
-static abut_status find_blindly(view_finding *f) {
+static abut_status find_skipping_counts(view_step *f) {
     abut_self *view = f->view;
-    const view_sight sight = sight_of(f, goes_by_line(view));
+    const view_primitive primitive = make_primitive(f, uses_line(view));
     view->age += is_auto(view);
-    abut_status status = view->backend->search_blindly(f, &sight);
+    abut_status status = view->backend->search_skipping_counts(f, &primitive);
     if (!status)
-        carry(f);
+        keep_for_next_step(f);
     return status;
 }
 
-static abut_status find_by_sets(view_finding *f) {
+static abut_status search_by_sets(view_step *f) {
     abut_self *view = f->view;
     const view_backend *backend = view->backend;
-    bool is_worth = true;
+    bool is_cheaper = true;
     double begun = abuti_seconds();
     abut_status status = test_sets(f);
     if (status)
         return status;
     memcpy(f->result.regions, f->counts.regions, sizeof f->counts.regions);
     f->result.times.view += abuti_seconds() - begun;
-    if (!is_free_at_once(f)) {
-        f->is_spent = is_auto(view) && !backend->is_worth(f);
+    if (!is_proven_free(f)) {
+        f->is_spent = is_auto(view) && !backend->is_cheaper(f);
         if (f->is_spent)
-            return find_completely(f, ABUT_SELF_COST);
+            return search_completely(f, ABUT_SELF_COST);
         if (view->ghost_count || view->part_count > 1)
-            status = backend->boundary(f, &is_worth);
-        f->is_spent = !is_worth;
-        if (status || !is_worth)
-            return status ? status : find_completely(f, ABUT_SELF_BOUNDARY);
+            status = backend->boundary(f, &is_cheaper);
+        f->is_spent = !is_cheaper;
+        if (status || !is_cheaper)
+            return status ? status : search_completely(f, ABUT_SELF_BOUNDARY);
     }
     begun = abuti_seconds();
     backend->mark(f);
-    carry(f);
+    keep_for_next_step(f);
     f->result.times.marks += abuti_seconds() - begun;
     if (f->result.sets[ABUT_SELF_POSITIVE] == view->triangle_count)
         return ABUT_OK;
     status = backend->search(f, false);
-    return status || !f->is_spent ? status : find_completely(f, ABUT_SELF_COST);
+    return status || !f->is_spent ? status : search_completely(f, ABUT_SELF_COST);
 }
 
-static abut_status find_self_collisions(view_finding *f, const abut_self_step *step) {
+static abut_status find_self_collisions(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
     double begun = abuti_seconds();
     if (view->options.scheme == ABUT_SELF_COMPLETE)
-        return find_completely(f, ABUT_SELF_NOT_NEEDED);
+        return search_completely(f, ABUT_SELF_NOT_NEEDED);
     if (!view->usable)
-        return find_completely(f, ABUT_SELF_TOPOLOGY);
+        return search_completely(f, ABUT_SELF_TOPOLOGY);
     if (f->limits.sweep.separation > 0 && !step->partial_separation)
-        return find_completely(f, ABUT_SELF_SEPARATION);
+        return search_completely(f, ABUT_SELF_SEPARATION);
     f->start_is_free = step->start_is_free || (f->follows && view->end_is_free);
-    if (view->rest)
-        return find_completely(f, ABUT_SELF_COST);
+    if (view->retry_in)
+        return search_completely(f, ABUT_SELF_COST);
     if (!f->start_is_free) {
-        abut_status status = look_at_start(view, &f->start_is_free);
+        abut_status status = test_start(view, &f->start_is_free);
         if (status)
             return status;
     }
     f->result.times.start = abuti_seconds() - begun;
     if (!f->start_is_free)
-        return find_completely(f, ABUT_SELF_START);
+        return search_completely(f, ABUT_SELF_START);
     begun = abuti_seconds();
     abut_status status = ABUT_OK;
     if (step->line)
@@ -307,15 +308,15 @@ static abut_status find_self_collisions(view_finding *f, const abut_self_step *s
     f->result.times.view += abuti_seconds() - begun;
     if (status)
         return status;
-    return can_be_blind(view) ? find_blindly(f) : find_by_sets(f);
+    return can_skip_counts(view) ? find_skipping_counts(f) : search_by_sets(f);
 }
 
-static abut_status take_step(view_finding *f, const abut_self_step *step) {
+static abut_status begin_step(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
-    abut_status status = view->backend->take(f, step);
+    abut_status status = view->backend->start_step(f, step);
     if (status)
         return status;
-    /* as abut_sweep_find() has it */
+    /* as in abut_sweep_find() */
     if (!(f->limits.sweep.tolerance > 0))
         f->limits.sweep.tolerance = real_max(SWEEP_TOLERANCE * f->extent, 1e-200);
     f->of_ghosts = f->limits;
@@ -325,36 +326,36 @@ static abut_status take_step(view_finding *f, const abut_self_step *step) {
     return ABUT_OK;
 }
 
-/* For AUTO: whether the sets are worth it in the steps to come. Where they were not, both point and
- * line are tried the next time; where they are not again, that is twice as long off. */
-static void learn(const view_finding *f) {
+/* For AUTO: whether to use the sets in the following steps. If they were not cheaper, point and
+ * line are compared at the next attempt; each further failure doubles the delay. */
+static void update_auto_state(const view_step *f) {
     abut_self *view = f->view;
-    if (view->rest) {
-        view->rest--;
+    if (view->retry_in) {
+        view->retry_in--;
     } else if (f->is_spent && is_auto(view)) {
-        view->rest = view->next_rest;
+        view->retry_in = view->retry_delay;
         view->age = 0;
-        view->next_rest = view->next_rest < REST_MAX ? 2 * view->next_rest : REST_MAX;
-    } else if (f->result.scheme != ABUT_SELF_COMPLETE && view->next_rest > 1) {
-        view->next_rest /= 2;
+        view->retry_delay =
+            view->retry_delay < RETRY_DELAY_MAX ? 2 * view->retry_delay : RETRY_DELAY_MAX;
+    } else if (f->result.scheme != ABUT_SELF_COMPLETE && view->retry_delay > 1) {
+        view->retry_delay /= 2;
     }
 }
 
-/* The step is done: what it found is known of the view. */
-static void accept(const view_finding *f) {
+/* Stores the results of a completed step. */
+static void accept_step(const view_step *f) {
     abut_self *view = f->view;
     view->backend->accept(view);
     view->end_is_free = f->start_is_free && !f->result.hit;
-    view->is_carried =
-        f->carries && !f->result.hit; /* what passed through itself may be anywhere */
-    view->sets_stand = f->result.scheme != ABUT_SELF_COMPLETE;
+    view->is_carried = f->carries && !f->result.hit; /* after an impact the state may be invalid */
+    view->sets_valid = f->result.scheme != ABUT_SELF_COMPLETE;
     view->is_public = false;
-    learn(f);
+    update_auto_state(f);
 }
 
-/* A step of both kinds. */
-static abut_status make_step(view_finding *f, const abut_self_step *step,
-                             const abut_sweep_find_options *options, abut_self_result *result) {
+/* A step with one impact or all. */
+static abut_status run_step(view_step *f, const abut_self_step *step,
+                            const abut_sweep_find_options *options, abut_self_result *result) {
     abut_self *view = f->view;
     abut_self_step ours = abut_self_step_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_self_find: step");
@@ -363,12 +364,12 @@ static abut_status make_step(view_finding *f, const abut_self_step *step,
         status = abuti_sweep_limits("abut_self_find", options, ABUT_COORDINATE_MAX,
                                     &f->limits.sweep, &f->limits.exact);
     status = status ? status : abuti_progress(view->context, "view", 0);
-    status = status ? status : take_step(f, &ours);
+    status = status ? status : begin_step(f, &ours);
     if (status)
         return status;
     if ((status = find_self_collisions(f, &ours))) {
-        /* the sets may have been written over, and what changed is not known any more */
-        view->marks_stand = view->sets_stand = false;
+        /* the sets may have been overwritten, so changes are unknown */
+        view->marks_valid = view->sets_valid = false;
         view->backend->undo(view);
         return status;
     }
@@ -376,7 +377,7 @@ static abut_status make_step(view_finding *f, const abut_self_step *step,
         f->result.hit = true;
         f->result.impact = f->impacts.list[0];
     }
-    accept(f);
+    accept_step(f);
     *result = f->result;
     return ABUT_OK;
 }
@@ -385,8 +386,8 @@ abut_status abut_self_find(abut_self *view, const abut_self_step *step,
                            const abut_sweep_find_options *options, abut_self_result *result) {
     if (!view || !step || !result)
         return abuti_null(__func__, !view ? "view" : !step ? "step" : "result");
-    view_finding f = {.view = view};
-    return make_step(&f, step, options, result);
+    view_step f = {.view = view};
+    return run_step(&f, step, options, result);
 }
 
 abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
@@ -401,22 +402,22 @@ abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_self_find_all: impacts->impacts is null, but its capacity is %llu",
                           (unsigned long long)impacts->capacity);
-    view_finding f = {.view = view, .all = true, .impacts = *impacts};
+    view_step f = {.view = view, .all = true, .impacts = *impacts};
     f.impacts.count = 0;
-    abut_status status = make_step(&f, step, options, result);
+    abut_status status = run_step(&f, step, options, result);
     if (!status || status == ABUT_ERROR_BUFFER)
         impacts->count = f.impacts.count;
     return status;
 }
 
 const unsigned char *abut_self_sets(const abut_self *view) {
-    if (!view || !view->sets_stand)
+    if (!view || !view->sets_valid)
         return NULL;
-    abut_self *ours = (abut_self *)view; /* what is asked for is made now, and kept */
-    if (view->backend->show(ours))
+    abut_self *ours = (abut_self *)view; /* created on demand and cached */
+    if (view->backend->download_sets(ours))
         return NULL;
     for (uint32_t i = 0; i < view->triangle_count && !view->is_public; i++) {
-        unsigned set = view->sets[i]; /* the number of a bit, without branches */
+        unsigned set = view->sets[i]; /* the index of a bit, without branches */
         view->public_sets[i] = (unsigned char)((set >> 1) - (set >> 3));
     }
     ours->is_public = true;
@@ -467,38 +468,34 @@ const char *abut_self_set_name(abut_self_set set) {
 
 /* ---- reliability ---- */
 
-/* The view test tells inside from outside by the way a triangle faces (Cheng 2011, chapter 3): it
- * needs one consistently wound manifold, whose holes it closes itself. */
+/* The view test derives inside and outside from the orientation of triangles (Cheng 2011, chapter
+ * 3). It needs one consistently oriented manifold, whose holes it closes itself. */
 abut_reliability abut_self_reliability(const abut_mesh_report *report) {
     if (!report)
-        return abuti_unfit("There is no report.");
+        return abuti_unfit("report is null.");
     if (!report->is_manifold)
-        return abuti_unfit(
-            "The view test needs a manifold, and some edges or vertices join more than "
-            "one sheet: split them, or use the complete search.");
+        return abuti_unfit("The view test needs a manifold, but some edges or vertices are "
+                           "non-manifold: split them, or use the complete search.");
     if (!report->is_oriented)
-        return abuti_unfit("Neighbouring triangles are wound against each other, so the view test "
-                           "cannot tell the sides apart: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways, so the view test cannot "
+                           "distinguish the sides: orient the mesh first.");
     if (abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT))
-        return abuti_unfit(
-            "A closed part is wound inwards, so the view test takes its inside for its "
-            "outside: orient the mesh first.");
+        return abuti_unfit("A closed component faces inwards, so the view test confuses inside and "
+                           "outside: orient the mesh first.");
     if (report->component_count > 1)
-        return abuti_limited(
-            "Each part is guarded by itself only: make the parts separate bodies, or "
-            "use the complete search between them.");
+        return abuti_limited("Each component is only tested against itself: make the components "
+                             "separate bodies, or use the complete search between them.");
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
-            "Holes are closed by ghost triangles, which must not cut the surface at the "
-            "start; what touches them is searched completely.");
+            "Holes are closed by ghost triangles, which must not intersect the surface at the "
+            "start; triangles that touch them are tested completely.");
     if (report->has_self_intersection_test)
         return report->self_intersection_count
-                   ? abuti_limited("The surface cuts itself already, so a step from here has no "
-                                   "first impact to find: part "
-                                   "it first, or use the complete search.")
-                   : abuti_guaranteed("One closed manifold that nowhere cuts itself: no first "
-                                      "impact of a step from here is "
-                                      "missed.");
+                   ? abuti_limited(
+                         "The surface already intersects itself, so a step from here has no first "
+                         "impact: resolve the intersections first, or use the complete search.")
+                   : abuti_guaranteed("One closed manifold without self-intersections: no first "
+                                      "impact of a step from here is missed.");
     return abuti_guaranteed(
         "One closed manifold: no first impact of a step is missed, as long as the "
         "step starts free of self-intersections.");

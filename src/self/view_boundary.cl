@@ -1,9 +1,9 @@
-/* What touches ghosts, on a device: the rules of boundary.c and the sources that it has, so that
- * the sets are the same. A group walks the blocks of the mesh for each ghost; lists of what is near
- * go to the next kernels by counts on the device.
+/* Boundary handling on a device: the rules and the shared source of boundary.c, so that the sets
+ * are the same. A work-group traverses the blocks of the mesh for each ghost. Lists of near pairs
+ * are passed to the next kernels with counts on the device.
  *
- * Pieces are joined by all items at once (as abuti_join() does): a root only ever gets a lower one,
- * so that the lowest triangle of a piece is its root in the end, in whatever order.
+ * Pieces are joined by all work-items concurrently (as in abuti_join()): a root is only replaced by
+ * a lower one, so that the lowest triangle of a piece is its root at the end, in any order.
  */
 #include "base/math_shared.h"
 
@@ -16,9 +16,9 @@
 #include "self/view_shared.h"
 #include "sweep/filter_cl.h"
 
-#define AT_ONCE (BOUNDARY_WALKERS / BOUNDARY_BLOCK)
+#define NODES_AT_ONCE (BOUNDARY_WALKERS / BOUNDARY_BLOCK)
 
-static inline vec3 position(__global const double *p, uint i) {
+static inline vec3 load_position(__global const double *p, uint i) {
     return v3(p[3 * (size_t)i], p[3 * (size_t)i + 1], p[3 * (size_t)i + 2]);
 }
 
@@ -35,7 +35,7 @@ static inline bounds16 bounds_at(__global const float *all_bounds, uint slabs, u
     return b;
 }
 
-static inline bounds16 joined(bounds16 a, bounds16 b, uint slabs) {
+static inline bounds16 join_bounds(bounds16 a, bounds16 b, uint slabs) {
     for (uint k = 0; k < slabs; k++) {
         a.at[k] = a.at[k] < b.at[k] ? a.at[k] : b.at[k];
         a.at[slabs + k] = a.at[slabs + k] > b.at[slabs + k] ? a.at[slabs + k] : b.at[slabs + k];
@@ -50,12 +50,12 @@ static inline bool overlap(const bounds16 *a, const bounds16 *b, uint slabs) {
     return true;
 }
 
-/* Of a vertex in the step. */
+/* Bounds of a vertex in the step. */
 static void bound_vertex(const boundary_scene *scene, __global const double *start,
                          __global const double *end, uint vertex, bounds16 *bounds,
-                         ghost_place *place) {
-    vec3 from = bounds_place(&scene->frame, position(start, vertex));
-    vec3 to = bounds_place(&scene->frame, position(end, vertex));
+                         ghost_position *place) {
+    vec3 from = bounds_place(&scene->frame, load_position(start, vertex));
+    vec3 to = bounds_place(&scene->frame, load_position(end, vertex));
     for (int k = 0; k < 2; k++) {
         vec3 p = k ? to : from;
         place->at[k][0] = (float)p.x;
@@ -69,41 +69,41 @@ static void bound_vertex(const boundary_scene *scene, __global const double *sta
         bounds_of_motion(from, to, (int)scene->slabs, 0.0, bounds->at);
 }
 
-static void put_bounds(__global float *to, uint slabs, uint i, const bounds16 *b) {
+static void store_bounds(__global float *to, uint slabs, uint i, const bounds16 *b) {
     for (uint k = 0; k < 2 * slabs; k++)
         to[(size_t)i * 2 * slabs + k] = b->at[k];
 }
 
-/* An item a vertex, a ghost and a triangle. `ghost_bounds`: as of vertices. */
+/* One work-item per vertex, ghost and triangle. `ghost_bounds`: in the layout of vertices. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_begin(boundary_scene scene, __global const double *start, __global const double *end,
                __global const uint *corners, __global const uchar *last, __global float *bounds,
-               __global ghost_place *places, __global float *ghost_bounds,
+               __global ghost_position *places, __global float *ghost_bounds,
                __global ghost_sides *sides, __global uint *near, __global uint *piece,
                __global uint *size) {
     uint i = (uint)get_global_id(0);
     bounds16 own;
     if (i < scene.all_vertices) {
-        ghost_place place;
+        ghost_position place;
         bound_vertex(&scene, start, end, i, &own, &place);
-        put_bounds(bounds, scene.slabs, i, &own);
+        store_bounds(bounds, scene.slabs, i, &own);
         places[i] = place;
     }
     if (i < scene.ghosts) {
-        ghost_place place[3];
+        ghost_position place[3];
         ghost_sides g;
         bounds16 all_three;
         for (uint k = 0; k < 3; k++) {
             uint vertex = corners[3 * (size_t)(scene.triangles + i) + k];
             bound_vertex(&scene, start, end, vertex, &own, &place[k]);
-            all_three = k ? joined(all_three, own, scene.slabs) : own;
+            all_three = k ? join_bounds(all_three, own, scene.slabs) : own;
         }
         ghost_sides_of(place, &g);
-        put_bounds(ghost_bounds, scene.slabs, i, &all_three);
+        store_bounds(ghost_bounds, scene.slabs, i, &all_three);
         sides[i] = g;
     }
     if (i < scene.triangles) {
-        near[i] = scene.known && last[i] == SET_V ? BEYOND : 0;
+        near[i] = scene.known && last[i] == SET_V ? BEYOND_GHOST : 0;
         piece[i] = i;
         size[i] = 0;
     }
@@ -112,11 +112,11 @@ boundary_begin(boundary_scene scene, __global const double *start, __global cons
 static inline bounds16 bounds_of_triangle(uint slabs, __global const uint *corners,
                                           __global const float *bounds, uint triangle) {
     bounds16 b = bounds_at(bounds, slabs, corners[3 * (size_t)triangle]);
-    b = joined(b, bounds_at(bounds, slabs, corners[3 * (size_t)triangle + 1]), slabs);
-    return joined(b, bounds_at(bounds, slabs, corners[3 * (size_t)triangle + 2]), slabs);
+    b = join_bounds(b, bounds_at(bounds, slabs, corners[3 * (size_t)triangle + 1]), slabs);
+    return join_bounds(b, bounds_at(bounds, slabs, corners[3 * (size_t)triangle + 2]), slabs);
 }
 
-/* A group a node of the level, from triangles or from the level below. */
+/* One work-group per node of the level, from triangles or from the level below. */
 __kernel __attribute__((reqd_work_group_size(BOUNDARY_BLOCK, 1, 1))) void
 boundary_level(boundary_scene scene, uint level, __global const uint *order,
                __global const uint *corners, __global const float *bounds,
@@ -161,9 +161,9 @@ boundary_level(boundary_scene scene, uint level, __global const uint *order,
 
 /* ---- pairs ---- */
 
-static inline ghost_values lowest_of(const ghost_sides *g, __global const ghost_place *places,
+static inline ghost_values lowest_of(const ghost_sides *g, __global const ghost_position *places,
                                      uint vertex) {
-    ghost_place place = places[vertex];
+    ghost_position place = places[vertex];
     return ghost_values_of(g, &place);
 }
 
@@ -176,7 +176,7 @@ static bool node_is_near(const boundary_node *node, const ghost_sides *g, const 
 }
 
 static bool triangle_is_near(const boundary_scene *scene, __global const uint *corners,
-                             __global const float *bounds, __global const ghost_place *places,
+                             __global const float *bounds, __global const ghost_position *places,
                              const ghost_sides *g, const bounds16 *ghost, uint triangle) {
     bounds16 own = bounds_of_triangle(scene->slabs, corners, bounds, triangle);
     if (!overlap(&own, ghost, scene->slabs))
@@ -187,11 +187,12 @@ static bool triangle_is_near(const boundary_scene *scene, __global const uint *c
     return ghost_is_near(g, &lowest);
 }
 
-/* A group a ghost. The stack has nodes of lower levels above those of higher ones, of each level at
- * most BOUNDARY_WALKERS: a level gets some only while there is none of it or below. */
+/* One work-group per ghost. The stack has nodes of lower levels above those of higher ones, at most
+ * BOUNDARY_WALKERS of each level: nodes of a level are pushed only while there are none of it or
+ * below. */
 __kernel __attribute__((reqd_work_group_size(BOUNDARY_WALKERS, 1, 1))) void
 boundary_pairs(boundary_scene scene, __global const uint *order, __global const uint *corners,
-               __global const float *bounds, __global const ghost_place *places,
+               __global const float *bounds, __global const ghost_position *places,
                __global const float *ghost_bounds, __global const ghost_sides *sides,
                __global const boundary_node *nodes, __global uint2 *pairs, __global uint *counts,
                __local uint *stack, __local uint *used) {
@@ -200,14 +201,14 @@ boundary_pairs(boundary_scene scene, __global const uint *order, __global const 
     ghost_sides g = sides[ghost];
     bounds16 b = bounds_at(ghost_bounds, scene.slabs, ghost);
     if (item == 0) {
-        stack[0] = top << 29; /* a level, and the number of the node; one root */
+        stack[0] = top << 29; /* a level, and the index of the node; one root */
         *used = 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     uint left = 1;
     while (left > 0) {
         uint level = stack[left - 1] >> 29, taken = 1;
-        while (taken < AT_ONCE && taken < left && stack[left - 1 - taken] >> 29 == level)
+        while (taken < NODES_AT_ONCE && taken < left && stack[left - 1 - taken] >> 29 == level)
             taken++;
         uint node = which < taken ? stack[left - 1 - which] & 0x1fffffffu : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -236,14 +237,15 @@ boundary_pairs(boundary_scene scene, __global const uint *order, __global const 
 static triangle3 corners_at(__global const double *p, __global const uint *corners, uint triangle) {
     triangle3 t;
     for (int k = 0; k < 3; k++)
-        t.corner[k] = position(p, corners[3 * (size_t)triangle + k]);
+        t.corner[k] = load_position(p, corners[3 * (size_t)triangle + k]);
     return t;
 }
 
-/* Pairs until there are no more. */
+/* Processes pairs until there are no more. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
-boundary_meets(boundary_scene scene, __global const double *start, __global const uint *corners,
-               __global const uint2 *pairs, __global uint *near, __global uint *counts) {
+boundary_intersections(boundary_scene scene, __global const double *start,
+                       __global const uint *corners, __global const uint2 *pairs,
+                       __global uint *near, __global uint *counts) {
     uint count = counts[BOUNDARY_PAIRS];
     for (uint i = (uint)get_global_id(0); i < count && count <= scene.pairs_room;
          i += (uint)get_global_size(0)) {
@@ -259,53 +261,53 @@ boundary_meets(boundary_scene scene, __global const double *start, __global cons
         if (!scene.boxes && !neighbours_intersect(corners_at(start, corners, triangle),
                                                   corners_at(start, corners, ghost), common))
             continue;
-        atomic_or(&near[triangle], MEETS);
+        atomic_or(&near[triangle], INTERSECTS_GHOST);
         if (counts[BOUNDARY_CUTS] == 0)
             atomic_or(&counts[BOUNDARY_CUTS], 1u);
     }
 }
 
-static bool is_cut(const boundary_scene *scene, __global const uint *counts) {
+static bool has_several_pieces(const boundary_scene *scene, __global const uint *counts) {
     return counts[BOUNDARY_PAIRS] <= scene->pairs_room &&
            (scene->parts > 1 || counts[BOUNDARY_CUTS] != 0);
 }
 
-static uint root_of(volatile __global uint *piece, uint i) {
+static uint find_root(volatile __global uint *piece, uint i) {
     for (uint up = piece[i]; up != i; up = piece[i])
         i = up;
     return i;
 }
 
-/* An item a triangle. */
+/* One work-item per triangle. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_join(boundary_scene scene, __global const uint *neighbours, __global const uint *near,
               volatile __global uint *piece, __global const uint *counts) {
     uint i = (uint)get_global_id(0);
-    if (i >= scene.triangles || !is_cut(&scene, counts) || near[i] & MEETS)
+    if (i >= scene.triangles || !has_several_pieces(&scene, counts) || near[i] & INTERSECTS_GHOST)
         return;
     for (int k = 0; k < 3; k++) {
         uint other = neighbours[3 * (size_t)i + k];
-        if (other >= i || near[other] & MEETS) /* ABUT_NONE too */
+        if (other >= i || near[other] & INTERSECTS_GHOST) /* also true for ABUT_NONE */
             continue;
-        uint a = root_of(piece, i), b = root_of(piece, other);
+        uint a = find_root(piece, i), b = find_root(piece, other);
         while (a != b) {
             uint high = max(a, b), low = min(a, b);
             uint was = atomic_cmpxchg(&piece[high], high, low);
             if (was == high)
                 break;
-            a = root_of(piece, was);
-            b = root_of(piece, low);
+            a = find_root(piece, was);
+            b = find_root(piece, low);
         }
     }
 }
 
-/* Counts the triangles of pieces. Most of a group are of the piece of its first item. */
+/* Counts the triangles of pieces. Most of a group belong to the piece of its first work-item. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_sizes(boundary_scene scene, __global const uint *near, volatile __global uint *piece,
                __global uint *size, __global const uint *counts, __local uint *room) {
     uint i = (uint)get_global_id(0), item = (uint)get_local_id(0), root = ABUT_NONE;
-    if (i < scene.triangles && is_cut(&scene, counts) && !(near[i] & MEETS))
-        root = root_of(piece, i);
+    if (i < scene.triangles && has_several_pieces(&scene, counts) && !(near[i] & INTERSECTS_GHOST))
+        root = find_root(piece, i);
     if (item == 0) {
         room[0] = root;
         room[1] = 0;
@@ -316,19 +318,19 @@ boundary_sizes(boundary_scene scene, __global const uint *near, volatile __globa
             atomic_inc(&room[1]);
         else
             atomic_inc(&size[root]);
-        piece[i] = root; /* others may pass through here, and get there sooner */
+        piece[i] = root; /* path compression for other work-items */
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0 && room[1] > 0)
         atomic_add(&size[root], room[1]);
 }
 
-/* The largest size, then the lowest triangle that has it: `second`. */
+/* Finds the largest size, then with `second` the lowest triangle that has it. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_largest(boundary_scene scene, uint second, __global const uint *size,
                  __global uint *counts) {
     uint i = (uint)get_global_id(0);
-    if (i >= scene.triangles || !is_cut(&scene, counts) || size[i] == 0)
+    if (i >= scene.triangles || !has_several_pieces(&scene, counts) || size[i] == 0)
         return;
     if (!second)
         atomic_max(&counts[BOUNDARY_LARGEST], size[i]);
@@ -344,7 +346,7 @@ typedef struct touching {
     __global uint *near;
 } touching;
 
-/* Of those triangles that are violated where a feature touches the k-th, or ABUT_NONE. */
+/* The k-th triangle that is violated if a feature touches, or ABUT_NONE. */
 static inline uint triangle_of(const touching *t, uint what, uint element, uint k) {
     if (what == GHOST_FACE)
         return k ? ABUT_NONE : element;
@@ -354,12 +356,12 @@ static inline uint triangle_of(const touching *t, uint what, uint element, uint 
                                    : ABUT_NONE;
 }
 
-static bool is_settled(const touching *t, uint what, uint element) {
+static bool is_all_violated(const touching *t, uint what, uint element) {
     for (uint k = 0;; k++) {
         uint triangle = triangle_of(t, what, element, k);
         if (triangle == ABUT_NONE)
             return true;
-        if (!(t->near[triangle] & (TOUCHES | BEYOND)))
+        if (!(t->near[triangle] & (TOUCHES_GHOST | BEYOND_GHOST)))
             return false;
     }
 }
@@ -367,7 +369,8 @@ static bool is_settled(const touching *t, uint what, uint element) {
 static void add_feature(const touching *t, uint what, uint element, uint a, uint b, uint c, uint d,
                         __global boundary_feature *features, __global uint *counts) {
     bool edges = what == EDGE_GHOST;
-    if (a == c || a == d || (edges ? b == c || b == d : a == b) || is_settled(t, what, element))
+    if (a == c || a == d || (edges ? b == c || b == d : a == b) ||
+        is_all_violated(t, what, element))
         return;
     uint to = atomic_inc(&counts[BOUNDARY_FEATURES]);
     if (to >= t->scene.features_room)
@@ -382,24 +385,23 @@ static void add_feature(const touching *t, uint what, uint element, uint a, uint
     features[to] = f;
 }
 
-/* What a triangle that is not cut off becomes: beyond a ghost, where its piece is not the largest.
- */
+/* Marks triangles that are not in the largest piece as beyond a ghost. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_beyond(boundary_scene scene, __global const uint *piece, __global uint *near,
                 __global const uint *counts) {
     uint i = (uint)get_global_id(0);
-    if (i < scene.triangles && is_cut(&scene, counts) &&
-        (near[i] & MEETS || piece[i] != ~counts[BOUNDARY_BEST]))
-        near[i] |= BEYOND;
+    if (i < scene.triangles && has_several_pieces(&scene, counts) &&
+        (near[i] & INTERSECTS_GHOST || piece[i] != ~counts[BOUNDARY_BEST]))
+        near[i] |= BEYOND_GHOST;
 }
 
-/* As add_features() of boundary.c: pairs until there are no more. */
+/* As add_features() of boundary.c: processes pairs until there are no more. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_features(boundary_scene scene, __global const uint *corners,
                   __global const uint *triangle_edges, __global const uint *vertex_begin,
                   __global const uint *vertex_items, __global const uint *edge_begin,
                   __global const uint *edge_items, __global const float *bounds,
-                  __global const ghost_place *places, __global const float *ghost_bounds,
+                  __global const ghost_position *places, __global const float *ghost_bounds,
                   __global const ghost_sides *sides, __global const uint2 *pairs,
                   __global uint *near, __global boundary_feature *features, __global uint *counts) {
     uint count = counts[BOUNDARY_PAIRS], slabs = scene.slabs;
@@ -420,8 +422,8 @@ boundary_features(boundary_scene scene, __global const uint *corners,
             vertex[k] = bounds_at(bounds, slabs, a[k]);
             corner[k] = bounds_at(bounds, slabs, of_ghost[k]);
         }
-        side[0] = joined(corner[0], corner[1], slabs);
-        side[1] = joined(corner[1], corner[2], slabs);
+        side[0] = join_bounds(corner[0], corner[1], slabs);
+        side[1] = join_bounds(corner[1], corner[2], slabs);
         for (int k = 0; k < 3; k++) {
             int after = k == 2 ? 0 : k + 1;
             uint edge = triangle_edges[3 * (size_t)triangle + k];
@@ -432,13 +434,13 @@ boundary_features(boundary_scene scene, __global const uint *corners,
                             features, counts);
             if (edge_items[edge_begin[edge]] != triangle || !ghost_is_near(&g, &of_edge))
                 continue;
-            bounds16 own = joined(vertex[k], vertex[after], slabs);
+            bounds16 own = join_bounds(vertex[k], vertex[after], slabs);
             for (int j = 0; j < 2; j++)
                 if (overlap(&own, &side[j], slabs))
                     add_feature(&t, EDGE_GHOST, edge, a[k], a[after], of_ghost[j], of_ghost[j + 1],
                                 features, counts);
         }
-        bounds16 face = joined(joined(vertex[0], vertex[1], slabs), vertex[2], slabs);
+        bounds16 face = join_bounds(join_bounds(vertex[0], vertex[1], slabs), vertex[2], slabs);
         for (int j = 1; j < (first ? 3 : 2); j++)
             if (overlap(&corner[j], &face, slabs))
                 add_feature(&t, GHOST_FACE, triangle, of_ghost[j], a[0], a[1], a[2], features,
@@ -446,7 +448,7 @@ boundary_features(boundary_scene scene, __global const uint *corners,
     }
 }
 
-/* Sweeps; features until there are no more. */
+/* Sweeps features until there are no more. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void boundary_sweeps(
     boundary_scene scene, __global const uint *vertex_begin, __global const uint *vertex_items,
     __global const uint *edge_begin, __global const uint *edge_items, __global const double *start,
@@ -461,38 +463,39 @@ __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void boundary_s
         vec3 from[4], to[4];
         sweep_answer answer;
         for (int k = 0; k < 4; k++) {
-            from[k] = position(start, f.four[k]);
-            to[k] = position(end, f.four[k]);
+            from[k] = load_position(start, f.four[k]);
+            to[k] = load_position(end, f.four[k]);
         }
         if (!survives(kind, from, to, reach, false) || !survives(kind, from, to, reach, true) ||
-            is_settled(&t, f.what, f.element) || !sweep_pair(kind, from, to, &limits, &answer))
+            is_all_violated(&t, f.what, f.element) || !sweep_pair(kind, from, to, &limits, &answer))
             continue;
         for (uint k = 0; triangle_of(&t, f.what, f.element, k) != ABUT_NONE; k++)
-            atomic_or(&near[triangle_of(&t, f.what, f.element, k)], TOUCHES);
+            atomic_or(&near[triangle_of(&t, f.what, f.element, k)], TOUCHES_GHOST);
     }
 }
 
-static inline uint set_number(uint set) {
+static inline uint set_index(uint set) {
     return (set >> 1) - (set >> 3); /* of a bit */
 }
 
-/* An item a triangle: its set, and what that is against the step before. */
+/* One work-item per triangle: its set, and the change since the previous step. */
 __kernel __attribute__((reqd_work_group_size(VIEW_GROUP, 1, 1))) void
 boundary_finish(boundary_scene scene, __global const uint *near, __global const uchar *last,
                 __global uchar *sets, __global uint *counts, __local uint *tally) {
     uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
-    bool stands = counts[BOUNDARY_PAIRS] <= scene.pairs_room &&
-                  counts[BOUNDARY_FEATURES] <= scene.features_room; /* else it is done again */
+    bool stands =
+        counts[BOUNDARY_PAIRS] <= scene.pairs_room &&
+        counts[BOUNDARY_FEATURES] <= scene.features_room; /* otherwise everything is done again */
     if (item < BOUNDARY_PAIRS)
         tally[item] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (stands && i < scene.triangles) {
-        uint set = near[i] & (TOUCHES | BEYOND) ? SET_V : sets[i], before = last[i];
+        uint set = near[i] & (TOUCHES_GHOST | BEYOND_GHOST) ? SET_V : sets[i], before = last[i];
         sets[i] = (uchar)set;
-        atomic_inc(&tally[BOUNDARY_SETS + set_number(set)]);
+        atomic_inc(&tally[BOUNDARY_SETS + set_index(set)]);
         if (set != before) {
-            atomic_inc(&tally[BOUNDARY_ENTERED + set_number(set)]);
-            atomic_inc(&tally[BOUNDARY_LEFT + set_number(before)]);
+            atomic_inc(&tally[BOUNDARY_ENTERED + set_index(set)]);
+            atomic_inc(&tally[BOUNDARY_LEFT + set_index(before)]);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

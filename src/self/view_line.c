@@ -1,25 +1,25 @@
-/* Where to look from: the view-line along the longest axis of some vertices by covariance (document
- * 004, section 4.1.2, after Gottschalk et al. 1996). They are those of the mesh where the caller
- * gives no line, or those of a companion within it, such as a rod in a sleeve. */
+/* The view-line along the longest axis of some vertices, by their covariance (Cheng 2011, section
+ * 4.1.2, after Gottschalk et al. 1996). They are those of the mesh if the caller gives no line, or
+ * those of a companion inside it, such as a rod in a sleeve. */
 #include "self/self.h"
 
 #include <math.h>
 
-/* Of the extent along the axis that the line takes: what is near the ends sees the end as a
- * point. */
-#define SHARE 0.6
+/* Length of the line relative to the extent along the axis: triangles near the ends see the end as
+ * a point. */
+#define LINE_EXTENT_FRACTION 0.6
 
-/* Of a large mesh so many vertices are looked at, all over it: nothing depends on where the line
- * is, and all of them would take longer than the search on a device does. */
-enum { SAMPLE = 2048 };
-#define MIX 2654435761u /* a prime: no row or column of a grid is taken alone */
+/* Number of sampled vertices of a large mesh, spread over it. No guarantee depends on the line, and
+ * using all vertices would take longer than the search on a device. */
+enum { SAMPLE_VERTICES = 2048 };
+#define SAMPLE_STRIDE 2654435761u /* a prime: avoids sampling a single row or column of a grid */
 
 uint32_t abuti_view_sample_size(uint32_t count) {
-    return count < SAMPLE ? count : SAMPLE;
+    return count < SAMPLE_VERTICES ? count : SAMPLE_VERTICES;
 }
 
 static uint32_t sample_at(uint32_t i, uint32_t count) {
-    return count <= SAMPLE ? i : (uint32_t)((uint64_t)i * MIX % count);
+    return count <= SAMPLE_VERTICES ? i : (uint32_t)((uint64_t)i * SAMPLE_STRIDE % count);
 }
 
 void abuti_view_sample(uint32_t count, uint32_t *at) {
@@ -27,7 +27,7 @@ void abuti_view_sample(uint32_t count, uint32_t *at) {
         at[i] = sample_at(i, count);
 }
 
-/* Vertices, relative to the first one and in units of `scale`, so that nothing overflows. */
+/* Vertices relative to the first one and in units of `scale`, so that nothing overflows. */
 typedef struct cloud {
     const vec3 *positions; /* at the start */
     uint32_t count;
@@ -36,7 +36,7 @@ typedef struct cloud {
     vec3 mean, axis;
 } cloud;
 
-static vec3 place_of(const cloud *c, vec3 p) {
+static vec3 cloud_position(const cloud *c, vec3 p) {
     return v3_scale(v3_sub(p, c->from), c->scale);
 }
 
@@ -44,11 +44,11 @@ static vec3 mean_of(const cloud *c, const vec3 *positions) {
     vec3 sum = v3(0, 0, 0);
     uint32_t taken = abuti_view_sample_size(c->count);
     for (uint32_t i = 0; i < taken; i++)
-        sum = v3_add(sum, place_of(c, positions[sample_at(i, c->count)]));
+        sum = v3_add(sum, cloud_position(c, positions[sample_at(i, c->count)]));
     return v3_scale(sum, 1.0 / taken);
 }
 
-/* One rotation of Jacobi's method, which makes m[p][q] zero. */
+/* One Jacobi rotation, which makes m[p][q] zero. */
 static void rotate(double m[3][3], double axes[3][3], int p, int q) {
     if (!(fabs(m[p][q]) > 0))
         return;
@@ -69,7 +69,7 @@ static void rotate(double m[3][3], double axes[3][3], int p, int q) {
     }
 }
 
-static vec3 longest(double m[3][3]) {
+static vec3 longest_axis(double m[3][3]) {
     double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int sweep = 0; sweep < 8; sweep++) {
         rotate(m, axes, 0, 1);
@@ -84,7 +84,7 @@ static vec3 longest(double m[3][3]) {
 static vec3 axis_of(const cloud *c) {
     double m[3][3] = {{0}};
     for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
-        vec3 d = v3_sub(place_of(c, c->positions[sample_at(i, c->count)]), c->mean);
+        vec3 d = v3_sub(cloud_position(c, c->positions[sample_at(i, c->count)]), c->mean);
         m[0][0] += d.x * d.x;
         m[0][1] += d.x * d.y;
         m[0][2] += d.x * d.z;
@@ -95,25 +95,25 @@ static vec3 axis_of(const cloud *c) {
     m[1][0] = m[0][1];
     m[2][0] = m[0][2];
     m[2][1] = m[1][2];
-    return longest(m);
+    return longest_axis(m);
 }
 
-/* The axis as it is at the end: what each vertex has of it at the start is its weight there. So it
- * turns and stretches with a companion that does, and follows one that bends as well as may be. */
+/* The axis at the end: each vertex is weighted by its coordinate along the axis at the start. So
+ * the axis rotates and stretches with a companion, and approximates one that bends. */
 static vec3 axis_at_end(const cloud *c, const vec3 *end, vec3 mean_end) {
     vec3 sum = v3(0, 0, 0);
     double square = 0;
     for (uint32_t i = 0; i < abuti_view_sample_size(c->count); i++) {
         uint32_t at = sample_at(i, c->count);
-        double along = v3_dot(v3_sub(place_of(c, c->positions[at]), c->mean), c->axis);
-        sum = v3_along(sum, along, v3_sub(place_of(c, end[at]), mean_end));
+        double along = v3_dot(v3_sub(cloud_position(c, c->positions[at]), c->mean), c->axis);
+        sum = v3_along(sum, along, v3_sub(cloud_position(c, end[at]), mean_end));
         square += along * along;
     }
     return square > 0 ? v3_scale(sum, 1 / square) : c->axis;
 }
 
-/* Back from the cloud, and legal. */
-static vec3 place_outside(const cloud *c, vec3 p) {
+/* Transforms back from the cloud, clamped to the coordinate range. */
+static vec3 world_position(const cloud *c, vec3 p) {
     const vec3 limit = v3(ABUT_COORDINATE_MAX, ABUT_COORDINATE_MAX, ABUT_COORDINATE_MAX);
     vec3 at = v3_along(c->from, 1 / c->scale, p);
     return v3_max(v3_scale(limit, -1), v3_min(at, limit));
@@ -134,27 +134,27 @@ abut_self_line abuti_view_axis(const vec3 *start, const vec3 *end, uint32_t coun
     c.axis = axis_of(&c);
     vec3 mean_end = mean_of(&c, end), axis_end = axis_at_end(&c, end, mean_end);
     for (uint32_t i = 0; i < abuti_view_sample_size(count); i++) {
-        vec3 from_mean = v3_sub(place_of(&c, start[sample_at(i, count)]), c.mean);
+        vec3 from_mean = v3_sub(cloud_position(&c, start[sample_at(i, count)]), c.mean);
         double along = v3_dot(from_mean, c.axis);
         lo = real_min(lo, along);
         hi = real_max(hi, along);
     }
     abut_self_line line;
     for (int k = 0; k < 2; k++) {
-        double reach = SHARE * (k ? hi : lo);
-        line.start[k] = place_outside(&c, v3_along(c.mean, reach, c.axis));
-        line.end[k] = place_outside(&c, v3_along(mean_end, reach, axis_end));
+        double reach = LINE_EXTENT_FRACTION * (k ? hi : lo);
+        line.start[k] = world_position(&c, v3_along(c.mean, reach, c.axis));
+        line.end[k] = world_position(&c, v3_along(mean_end, reach, axis_end));
     }
     return line;
 }
 
-static abut_status check_places(const char *what, const vec3 *p, uint32_t count) {
+static abut_status check_positions(const char *what, const vec3 *p, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         if (!(fabs(p[i].x) <= ABUT_COORDINATE_MAX) || !(fabs(p[i].y) <= ABUT_COORDINATE_MAX) ||
             !(fabs(p[i].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_self_fit_line: %s: vertex %u is at (%g, %g, %g); coordinates "
-                              "must be finite and at most 1e90",
+                              "must be finite and at most 1e90 in magnitude",
                               what, i, p[i].x, p[i].y, p[i].z);
     return ABUT_OK;
 }
@@ -165,9 +165,9 @@ abut_status abut_self_fit_line(const abut_vec3 *start, const abut_vec3 *end, uin
         return abuti_null(__func__, !start ? "start" : !end ? "end" : "line");
     if (count == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_self_fit_line: count is 0; a line needs a vertex at least");
-    abut_status status = check_places("start", start, count);
-    status = status ? status : check_places("end", end, count);
+                          "abut_self_fit_line: count is 0; it must be at least 1");
+    abut_status status = check_positions("start", start, count);
+    status = status ? status : check_positions("end", end, count);
     if (!status)
         *line = abuti_view_axis(start, end, count);
     return status;

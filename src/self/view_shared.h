@@ -1,44 +1,44 @@
-/* The view test of one triangle, for C and OpenCL C alike; sets.c has the argument, and the bound
- * on rounding. The same operations in the same order, so that sets are the same on both sides. */
+/* The view test of one triangle, for C and OpenCL C; sets.c has the proof and the bound on
+ * rounding. The order of operations is the same, so that sets are equal on both sides. */
 #ifndef ABUTI_SELF_VIEW_SHARED_H
 #define ABUTI_SELF_VIEW_SHARED_H
 
 #include "base/math_shared.h"
 
-/* A triangle's set as a bit: 1 << abut_self_set. */
+/* The set of a triangle as a bit: 1 << abut_self_set. */
 enum { SET_P = 1, SET_N = 2, SET_Z = 4, SET_V = 8 };
 
 #define VIEW_FACTOR (128 * REAL_EPSILON) /* 256 u */
 #define VIEW_SMALLEST 1e-290
-/* Of places along the line: far more than their rounding, the second for vertices that are many
- * times the length of the line away. */
+/* Margins of positions along the line: far above their rounding errors. The second is for vertices
+ * that are many line lengths away. */
 #define VIEW_MARGIN 1e-9
 #define VIEW_FAR_MARGIN 1e-12
 
 /* The view primitive during a step; the same layout on both sides. */
-typedef struct view_sight {
+typedef struct view_primitive {
     vec3 start[2], end[2];
     vec3 along_start, along_end; /* L */
     real shares[3];              /* 1 / the Bernstein coefficients of L.L */
-    real inverse;                /* of the length of L, about */
+    real inverse;                /* of the length of L, approximately */
     real slack;                  /* Q */
     int by_line;
-    int turns; /* the line, too much to say who sees what of it */
-} view_sight;
+    int turns; /* the line rotates too much to bound the visible range */
+} view_primitive;
 
-/* What a view test counts: words, so that a device adds to them. */
+/* Counters of a view test: words, so that a device can add to them. */
 typedef struct view_tally {
     word32 regions[5]; /* of vertices */
     word32 ghosts;     /* that are not positive */
     word32 sets[3];    /* triangles that are negative or grazing; the first stays 0 */
-    word32 entered[3]; /* that were in another set in the last step, */
-    word32 left[4];    /* and in which */
+    word32 entered[3]; /* triangles that were in another set in the last step, */
+    word32 left[4];    /* and that set */
 } view_tally;
 
-/* Its words. */
+/* Indices of its words. */
 enum { TALLY_GHOSTS = 5, TALLY_SETS = 6, TALLY_ENTERED = 9, TALLY_LEFT = 12, TALLY = 16 };
 
-/* Items of a group in the kernels of views. */
+/* Work-items of a group in the view kernels. */
 #define VIEW_GROUP 256
 
 /* The points of the line from which a triangle has to be tested. */
@@ -52,41 +52,41 @@ static inline vec3 view_place(const vec3 *ends, vec3 along, real s) {
     return s <= 0 ? ends[0] : s >= 1 ? ends[1] : v3_along(ends[0], s, along);
 }
 
-static inline view_checks view_checks_of(const view_sight *sight, real lo, real hi) {
+static inline view_checks view_checks_of(const view_primitive *primitive, real lo, real hi) {
     view_checks c;
     c.count = lo == hi ? 1 : 2;
-    c.slack = (lo > 0 && lo < 1) || (hi > 0 && hi < 1) ? sight->slack : 0;
+    c.slack = (lo > 0 && lo < 1) || (hi > 0 && hi < 1) ? primitive->slack : 0;
     for (int k = 0; k < 2; k++) {
-        c.start[k] = view_place(sight->start, sight->along_start, k ? hi : lo);
-        c.end[k] = view_place(sight->end, sight->along_end, k ? hi : lo);
+        c.start[k] = view_place(primitive->start, primitive->along_start, k ? hi : lo);
+        c.end[k] = view_place(primitive->end, primitive->along_end, k ? hi : lo);
     }
     return c;
 }
 
-static inline view_checks view_point_checks(const view_sight *sight) {
+static inline view_checks view_point_checks(const view_primitive *primitive) {
     view_checks c;
     c.count = 1;
     c.slack = 0;
-    c.start[0] = c.start[1] = v3_lerp(sight->start[0], sight->start[1], 0.5);
-    c.end[0] = c.end[1] = v3_lerp(sight->end[0], sight->end[1], 0.5);
+    c.start[0] = c.start[1] = v3_lerp(primitive->start[0], primitive->start[1], 0.5);
+    c.end[0] = c.end[1] = v3_lerp(primitive->end[0], primitive->end[1], 0.5);
     return c;
 }
 
-/* Where on the line a vertex is seen from during the whole step, least and most. Gives the region
- * as in abut_self_result, -1 where the line turns too much. */
-static inline int view_along(const view_sight *sight, vec3 start, vec3 end, real along[2]) {
+/* The range of positions on the line nearest to a vertex during the whole step. Returns the region
+ * as in abut_self_result, -1 if the line rotates too much. */
+static inline int view_along(const view_primitive *primitive, vec3 start, vec3 end, real along[2]) {
     along[0] = 0;
     along[1] = 1;
-    if (sight->turns)
+    if (primitive->turns)
         return -1;
-    vec3 a = v3_sub(start, sight->start[0]), e = v3_sub(end, sight->end[0]);
-    real u0 = v3_dot(a, sight->along_start) * sight->shares[0];
-    real u2 = v3_dot(e, sight->along_end) * sight->shares[2];
-    real mixed = 0.5 * (v3_dot(a, sight->along_end) + v3_dot(e, sight->along_start));
-    real u1 = mixed * sight->shares[1];
+    vec3 a = v3_sub(start, primitive->start[0]), e = v3_sub(end, primitive->end[0]);
+    real u0 = v3_dot(a, primitive->along_start) * primitive->shares[0];
+    real u2 = v3_dot(e, primitive->along_end) * primitive->shares[2];
+    real mixed = 0.5 * (v3_dot(a, primitive->along_end) + v3_dot(e, primitive->along_start));
+    real u1 = mixed * primitive->shares[1];
     real lo = real_min(u0, real_min(u1, u2)), hi = real_max(u0, real_max(u1, u2));
     real far = v3_max_abs(a) + v3_max_abs(e);
-    real margin = VIEW_MARGIN + VIEW_FAR_MARGIN * sight->inverse * far;
+    real margin = VIEW_MARGIN + VIEW_FAR_MARGIN * primitive->inverse * far;
     along[0] = real_clamp(lo - margin, 0, 1);
     along[1] = real_clamp(hi + margin, 0, 1);
     int from = u0 < 0 ? 0 : u0 > 1 ? 1 : 2, to = u2 < 0 ? 0 : u2 > 1 ? 1 : 2;

@@ -26,7 +26,7 @@ abut_status abuti_world_bring_characters(const abut_world *world) {
     for (size_t i = 0; world->characters && i < world->items.count && !status; i++) {
         const world_item *item = &world_items(world)[i];
         if (item->used && item->kind == ABUT_WORLD_CHARACTER)
-            status = abuti_radial_here(item->is.shape.character);
+            status = abuti_radial_download(item->is.shape.character);
     }
     return status;
 }

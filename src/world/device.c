@@ -318,7 +318,7 @@ static void put_all(abut_world *world, const shared_part *const parts[2], const 
 
 /* Values that are on this device already stay there, others are copied from the CPU. */
 static abut_status field_ready(const world_device *d, const abut_field *field) {
-    return field_values_on(field, d->queue.device) ? abuti_field_check(field)
+    return field_values_on(field, d->queue.device) ? abuti_field_check_valid(field)
                                                    : abuti_field_host(field);
 }
 

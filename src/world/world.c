@@ -368,7 +368,7 @@ static abut_status check_item(const abut_world_item *item) {
     if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
         return check_by_asking(item);
     if (item->kind == ABUT_WORLD_CHARACTER)
-        return item->shape.character ? abuti_radial_here(item->shape.character)
+        return item->shape.character ? abuti_radial_download(item->shape.character)
                                      : abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
@@ -666,7 +666,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
         return status;
     if (character) {
         status = abut_radial_set_positions(item->is.shape.character, bones, positions);
-        status = status ? status : abuti_radial_here(item->is.shape.character);
+        status = status ? status : abuti_radial_download(item->is.shape.character);
         if (!status)
             status =
                 abuti_world_place(function, item, &item->at.pose, world->options.margin, &item->at);

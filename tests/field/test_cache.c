@@ -291,7 +291,7 @@ TEST(damage_is_told_and_mended) {
         size_t at;
         unsigned char value;
         const char *words;
-    } odd[] = {{12, 2, "newer version"}, {8, 1, "byte order"}, {1, 'b', "is no cache"}};
+    } odd[] = {{12, 2, "newer version"}, {8, 1, "byte order"}, {1, 'b', "is not a cache"}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         memcpy(hurt, file, bytes);
         hurt[odd[i].at] = odd[i].value;
@@ -334,7 +334,7 @@ TEST(damage_of_one_is_not_that_of_all) {
     seen s = {0};
     assert_ok(abut_field_cache_verify(context, o.cache, see, &s));
     assert_true(s.count == 2 && s.problems == 1);
-    assert_non_null(strstr(s.problem, "values are not as they were written"));
+    assert_non_null(strstr(s.problem, "the checksum or the compression of a block is wrong"));
     assert_true(hits(mesh, second, NULL));
     assert_int_equal(0, heard.warnings);
     assert_false(hits(mesh, o, NULL));
@@ -506,7 +506,7 @@ TEST(a_full_disk_does_no_harm) {
     assert_ok(status);
     abut_field_destroy(field);
     assert_int_equal(1, heard.warnings);
-    assert_non_null(strstr(heard.last, "not kept"));
+    assert_non_null(strstr(heard.last, "not stored"));
     assert_int_equal(1, files_in(o.cache, path)); /* and nothing beside it */
     assert_true(hits(mesh, o, NULL));
     assert_false(hits(mesh, large, NULL));

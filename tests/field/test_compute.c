@@ -48,7 +48,7 @@ static void make_answers(const abut_bvh *bvh, const abut_grid *grid, double band
                      .wanted = wanted,
                      .wanted_count = wanted_count,
                      .layers = layers,
-                     .put = put_answers,
+                     .store = put_answers,
                      .always_lists = true,
                      .data = a,
                      .to = 1};
@@ -271,9 +271,9 @@ static abut_bvh *make_sieve(uint32_t detail) {
 static void check_border(const abut_bvh *bvh, double part) {
     const uint32_t rounds = test_rounds(4000);
     test_random random = {5};
-    sign_border border;
+    sign_boundary border;
     uint32_t useful = 0;
-    assert_ok(abuti_sign_border(bvh, &border));
+    assert_ok(abuti_sign_boundary(bvh, &border));
     for (uint32_t i = 0; i < rounds; i++) {
         vec3 p = random_vec(&random, largest_extent(bvh->mesh)), way = random_vec(&random, 1);
         abut_nearest nearest;
@@ -283,13 +283,13 @@ static void check_border(const abut_bvh *bvh, double part) {
         assert_ok(abut_sign_winding(bvh, p, &at_p));
         assert_ok(abut_sign_winding(bvh, v3_along(p, rho / v3_length(way), way), &at_q));
         double bound =
-            abuti_sign_border_change(&border, v3_scale(v3_sub(p, bvh->mesh->origin), bvh->scale),
-                                     rho * bvh->scale);
+            abuti_sign_boundary_change(&border, v3_scale(v3_sub(p, bvh->mesh->origin), bvh->scale),
+                                       rho * bvh->scale);
         assert_true(bound >= 0.5 || fabs(at_p - at_q) <= bound + 0.005);
         useful += bound < 0.25;
     }
     assert_true(useful > rounds / 4);
-    abuti_sign_border_destroy(bvh, &border);
+    abuti_sign_boundary_destroy(bvh, &border);
 }
 
 TEST(long_borders) {

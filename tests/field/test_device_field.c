@@ -72,7 +72,7 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
     band = band > 0 ? band : HUGE_VAL;
     assert_ok(abuti_device_field_account(there->there, &account));
     assert_ok(abuti_field_parts(there->there, &parts));
-    parts->cells_least = 0; /* lists for grids that would not be worth them */
+    parts->cells_min = 0; /* lists for grids that would not be worth them */
     assert_ok(abut_field_create_from(there, &options, &field));
     assert_ok(abuti_device_field_account(there->there, NULL));
     assert_non_null(abut_field_values(field));
@@ -118,10 +118,10 @@ static void *read_memory(field_parts *parts, field_memory which, size_t bytes) {
     return memory;
 }
 
-static features_there read_features(const abut_bvh *there, uint32_t degree_most) {
+static features_there read_features(const abut_bvh *there, uint32_t degree_max) {
     field_parts *parts;
     assert_ok(abuti_field_parts(there->there, &parts));
-    parts->degree_most = degree_most;
+    parts->degree_max = degree_max;
     parts->is_ready = false;
     assert_ok(abuti_field_parts(there->there, &parts));
     features_there f = {.count = parts->feature_count};
@@ -260,7 +260,7 @@ TEST(siblings) {
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &there));
     assert_ok(abuti_field_parts(there->there, &parts));
     parts->short_share = 1e9;
-    parts->slices_most = 1;
+    parts->slices_max = 1;
     assert_true(check_grid(bvh, there, &grid, 0).cut > 0);
     check_grid(bvh, there, &grid, 2 * grid.cell);
     abut_bvh_destroy(there);
@@ -461,9 +461,8 @@ TEST(updates) {
         assert_true(!status || status == ABUT_ERROR_DEVICE);
         assert_true(!status == !field->broken || !broken);
         if (field->broken)
-            assert_fails(ABUT_ERROR_DEVICE, "update it again",
-                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR,
-                                             &value));
+            assert_fails(ABUT_ERROR_DEVICE, "update the field again",
+                         abut_field_evaluate(field, vec(0, 0, 0), ABUT_INTERPOLATION_LINEAR, &value));
         broken += field->broken;
     }
     assert_true(broken > 0);
@@ -538,7 +537,7 @@ static abut_status build(abut_bvh *there, const failing *f) {
     field_parts *parts;
     abut_status status = abuti_field_parts(there->there, &parts);
     if (!status)
-        parts->cells_least = 0;
+        parts->cells_min = 0;
     status = status ? status : abut_field_create_from(there, &f->options, &field);
     assert_true(!status == (field != NULL));
     abut_field_destroy(field);
@@ -673,7 +672,7 @@ TEST(wrong_arguments) {
     assert_refused("field is null", abut_field_create_from(there, &options, NULL));
     bad = options;
     bad.sign = ABUT_SIGN_NORMAL;
-    assert_refused("other signs", abut_field_create_from(there, &bad, &field));
+    assert_refused("another sign method", abut_field_create_from(there, &bad, &field));
     bad = options;
     bad.cells = 0;
     bad.grid = grid_about(mesh, 4, 0.1);

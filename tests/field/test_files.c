@@ -167,7 +167,7 @@ TEST(damage_is_noticed) {
         file.data = realloc(file.data, file.count + 1);
         assert_non_null(file.data);
         file.data[file.count] = 0;
-        assert_fails(ABUT_ERROR_FORMAT, "after its end",
+        assert_fails(ABUT_ERROR_FORMAT, "extra bytes at its end",
                      abut_field_read_memory(NULL, file.data, file.count + 1, "a", NULL, &back));
         file.data[12] = 9;
         assert_fails(ABUT_ERROR_UNSUPPORTED, "newer version",
@@ -177,7 +177,7 @@ TEST(damage_is_noticed) {
     }
     abut_field *none = NULL;
     assert_fails(ABUT_ERROR_FORMAT, "is empty", abut_field_read_memory(NULL, "", 0, "a", 0, &none));
-    assert_fails(ABUT_ERROR_FORMAT, "is no field",
+    assert_fails(ABUT_ERROR_FORMAT, "is not a field",
                  abut_field_read_memory(NULL, "solid of STL", 12, NULL, NULL, &none));
     assert_fails(ABUT_ERROR_FILE, "cannot be opened",
                  abut_field_read(NULL, test_path("missing.abutf"), NULL, &none));
@@ -264,7 +264,7 @@ TEST(loaded_fields_collide) {
     assert_int_equal(found[0].count, found[1].count);
     for (size_t i = 0; i < found[0].count; i++)
         assert_true(lists[0][i].depth == lists[1][i].depth);
-    assert_refused("keeps no mesh", abut_field_set_mesh(back, mesh, NULL));
+    assert_refused("has no mesh", abut_field_set_mesh(back, mesh, NULL));
     abut_samples_destroy(samples);
     abut_field_destroy(back);
     abut_field_destroy(field);
@@ -361,7 +361,7 @@ TEST(dcache_is_read_as_published) {
     assert_refused("2 fields", load_text(two, 2, &field));
     assert_fails(ABUT_ERROR_FORMAT, "line 3",
                  load_text("DISTCACHE\n8 2 2 2 0 0\n1 x 2 3 4 5 6 7", 0, &field));
-    assert_fails(ABUT_ERROR_FORMAT, "leave cells out",
+    assert_fails(ABUT_ERROR_FORMAT, "only complete fields",
                  load_text("DISTCACHE\n7 2 2 2 0 0 1 2 3 4 5 6 7 0", 0, &field));
     assert_fails(ABUT_ERROR_FORMAT, "finite",
                  load_text("DISTCACHE\n8 2 2 2 0 0 1 2 nan 4 5 6 7 8 0", 0, &field));
@@ -618,8 +618,8 @@ TEST(a_team_fails_with_a_sentence) {
     uint64_t most = UINT64_MAX, full = DISK_FULL;
     test_every_allocation(write_alone, &most);
     for (uint64_t at = 1; at < 8; at++)
-        assert_fails(ABUT_ERROR_FILE, "could not exchange", write_alone(NULL, &at));
-    assert_fails(ABUT_ERROR_FILE, "could not be written", write_alone(NULL, &full));
+        assert_fails(ABUT_ERROR_FILE, "exchange of data", write_alone(NULL, &at));
+    assert_fails(ABUT_ERROR_FILE, "write function", write_alone(NULL, &full));
     abut_mesh *mesh = torus(NULL);
     abut_field_options options = abut_field_options_default();
     abut_field_team team = abut_field_team_default();

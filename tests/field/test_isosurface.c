@@ -88,9 +88,9 @@ TEST(surfaces_are_where_they_should_be) {
             }
             abut_mesh_destroy(surface);
         }
-        assert_refused("beyond the band", abut_field_isosurface(field, 9, &surface));
-        assert_refused("beyond the band", abut_field_isosurface(field, -0.2, &surface));
-        assert_refused("distance", abut_field_isosurface(field, NAN, &surface));
+        assert_refused("outside the band", abut_field_isosurface(field, 9, &surface));
+        assert_refused("outside the band", abut_field_isosurface(field, -0.2, &surface));
+        assert_refused("level is nan", abut_field_isosurface(field, NAN, &surface));
         assert_refused("null", abut_field_isosurface(field, 0, NULL));
         assert_refused("null", abut_field_isosurface(NULL, 0, &surface));
         abut_field_destroy(field);
@@ -244,7 +244,7 @@ TEST(combinations_have_their_volumes) {
     grid.cell = 0.04;
     abut_field *other = box_field(0, &grid);
     assert_refused("grids differ", abut_field_combine(a, other, 0, &both));
-    assert_refused("none", abut_field_combine(a, b, (abut_combination)3, &both));
+    assert_refused("combination is 3", abut_field_combine(a, b, (abut_combination)3, &both));
     assert_refused("null", abut_field_combine(a, NULL, 0, &both));
     abut_field_destroy(other);
     abut_field_destroy(a);

@@ -55,7 +55,7 @@ static size_t look(size_t *good) {
     for (size_t i = 0; i < file.count; i++) {
         abut_field_info info;
         abut_field *field = NULL;
-        abut_status seen = abuti_cache_file_peek(&file, &file.items[i], &info);
+        abut_status seen = abuti_cache_file_load_info(&file, &file.items[i], &info);
         abut_status read = abuti_cache_file_load(&file, &file.items[i], &field);
         FUZZ_CHECK(!read == (field != NULL) && (!seen || read));
         if (field) {

@@ -263,12 +263,12 @@ TEST(positions_stay_in_buffers) {
             assert_ok(abut_layers_set_positions(both[1], id, abut_array_host(positions)));
         else
             assert_ok(abut_layers_set_positions(both[1], id, abut_array_buffer(buffer)));
-        assert_true(round < 5 || round == 9 || layers_solids(both[1])[id].there);
+        assert_true(round < 5 || round == 9 || layers_solids(both[1])[id].on_device);
         if (round == 6 || round == 12) { /* a bad one changes nothing */
             positions[7].y = NAN;
             positions[9].x = INFINITY;
             assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
-            assert_refused("position 7 ",
+            assert_refused("positions[7] ",
                            abut_layers_set_positions(both[1], id, abut_array_buffer(buffer)));
         }
         if (round == 7 || round == 12) { /* nor does one that is too small */

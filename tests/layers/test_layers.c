@@ -248,8 +248,8 @@ TEST(balls_cut_windows_and_lose_nothing) {
         vec3 middle = v3(x + 4, y + 4, near * v.depth_pixels + 4); /* of what is kept */
         const vec3 *place = round % 4 ? NULL : &middle;
         layers_ball a = random_ball(&random, &v, place), b = random_ball(&random, &v, place);
-        raster_rect centres = layers_meet(&v, &a, &b, near, far, false, r),
-                    squares = layers_meet(&v, &b, &a, near, far, true, r);
+        raster_rect centres = layers_common_pixels(&v, &a, &b, near, far, false, r),
+                    squares = layers_common_pixels(&v, &b, &a, near, far, true, r);
         cut += raster_rect_empty(squares) || memcmp(&squares, &r, sizeof r);
         for (uint32_t i = 0; i < 200; i++) {
             vec3 p = v3(x + test_random_real(&random, 0, 8), y + test_random_real(&random, 0, 8),
@@ -269,9 +269,10 @@ TEST(balls_cut_windows_and_lose_nothing) {
     }
     assert_true(inside > 1000 && cut > 100);
     layers_ball huge = {1e300, -1e300, 1e300, 1e300}, lost = {NAN, 0, 0, 1}, one = {1, 2, 3, 4};
-    raster_rect all = {0, 0, 31, 31}, kept = layers_meet(&v, &one, &lost, 0, 9, false, all);
+    raster_rect all = {0, 0, 31, 31},
+                kept = layers_common_pixels(&v, &one, &lost, 0, 9, false, all);
     assert_memory_equal(&kept, &all, sizeof all);
-    kept = layers_meet(&v, &huge, &huge, 0, 9, false, all);
+    kept = layers_common_pixels(&v, &huge, &huge, 0, 9, false, all);
     assert_memory_equal(&kept, &all, sizeof all);
 }
 

@@ -85,11 +85,17 @@ REWRITTEN = [
     "src/base/*",
     "src/bvh/*",
     "src/device/*",
+    "src/field/*",
+    "src/field/build/*",
     "src/geom/*",
+    "src/layers/*",
+    "src/map/*",
     "src/mesh/*",
     "src/nearest/*",
     "src/pair/*",
+    "src/radial/*",
     "src/ray/*",
+    "src/self/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.
@@ -227,7 +233,8 @@ def all_files():
     yield source / "README.md"
     for folder in ("docs", "include", "src", "python", "tools", "examples", "bench", "mpi"):
         for path in sorted((source / folder).rglob("*")):
-            if path.suffix in (".md", ".h", ".c", ".cl", ".py") and "build" not in path.parts[len(source.parts):]:
+            if path.suffix in (".md", ".h", ".c", ".cl", ".py") and (
+                    folder == "src" or "build" not in path.parts[len(source.parts):]):
                 yield path
 
 

@@ -284,10 +284,10 @@ TEST(odd_particles) {
     assert_refused("friction", abut_radial_collide(radial, &p));
     p.friction = 0;
     p.walk = (abut_radial_walk)2;
-    assert_refused("no walk 2", abut_radial_collide(radial, &p));
+    assert_refused("walk is 2", abut_radial_collide(radial, &p));
     p.walk = ABUT_RADIAL_WALK_STEPS;
     p.steps = 100000;
-    assert_refused("100000 steps", abut_radial_collide(radial, &p));
+    assert_refused("steps is 100000", abut_radial_collide(radial, &p));
     p.steps = 0;
     p.to = abut_array_host(NULL);
     assert_refused("to", abut_radial_collide(radial, &p));
@@ -478,7 +478,7 @@ TEST(contacts_of_capsules) {
     abut_contacts contacts = {.list = list, .capacity = 3};
     abut_contact_options options = abut_contact_options_default();
     options.pair = 9;
-    assert_fails(ABUT_ERROR_BUFFER, "there are 4",
+    assert_fails(ABUT_ERROR_BUFFER, "must be at least 4",
                  abut_radial_contacts(radial, 5, things, &options, &contacts));
     assert_int_equal(contacts.count, 4);
     contacts.capacity = 8;
@@ -500,7 +500,7 @@ TEST(contacts_of_capsules) {
     options.margin = -1;
     assert_refused("margin is -1", abut_radial_contacts(radial, 5, things, &options, &contacts));
     const abut_capsule odd = {{{NAN, 0, 0}, {0, 0, 0}}, 1};
-    assert_refused("capsule 0", abut_radial_contacts(radial, 1, &odd, NULL, &contacts));
+    assert_refused("capsules[0]", abut_radial_contacts(radial, 1, &odd, NULL, &contacts));
     assert_refused("radial", abut_radial_contacts(NULL, 1, &odd, NULL, &contacts));
     assert_refused("contacts", abut_radial_contacts(radial, 1, &odd, NULL, NULL));
     assert_refused("capsules", abut_radial_contacts(radial, 1, NULL, NULL, &contacts));

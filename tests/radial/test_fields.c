@@ -271,9 +271,9 @@ TEST(odd_bones) {
     for (uint32_t i = 0; i < v.around * v.along; i++)
         assert_true(v.radii[i] < 2);
     flat.m[0][0] = NAN;
-    assert_refused("bone 0", abut_radial_set_positions(radial, &flat, abut_array_host(&none)));
+    assert_refused("bones[0]", abut_radial_set_positions(radial, &flat, abut_array_host(&none)));
     flat.m[0][0] = 1e200;
-    assert_refused("bone 0", abut_radial_set_positions(radial, &flat, abut_array_host(&none)));
+    assert_refused("bones[0]", abut_radial_set_positions(radial, &flat, abut_array_host(&none)));
     assert_refused("positions", abut_radial_set_positions(radial, &none, abut_array_host(NULL)));
     assert_refused("bones", abut_radial_set_positions(radial, NULL, abut_array_host(&none)));
     assert_refused("radial", abut_radial_set_positions(NULL, &none, abut_array_host(&none)));
@@ -341,16 +341,16 @@ TEST(refusals) {
     assert_refused("weight is 1.5", abut_radial_create(s.character, &o, &radial));
     o.weight = 0;
     o.distance = (abut_radial_distance)7;
-    assert_refused("no distance 7", abut_radial_create(s.character, &o, &radial));
+    assert_refused("distance is 7", abut_radial_create(s.character, &o, &radial));
     o.distance = ABUT_RADIAL_DISTANCE_POLAR;
     o.axis_count = 1;
     assert_refused("axes", abut_radial_create(s.character, &o, &radial));
     o.axes = &axis;
     axis.bone = 2;
-    assert_refused("bone 2", abut_radial_create(s.character, &o, &radial));
+    assert_refused("bone is 2", abut_radial_create(s.character, &o, &radial));
     axis.bone = 1;
     axis.end.x = INFINITY;
-    assert_refused("axis 0 is not finite", abut_radial_create(s.character, &o, &radial));
+    assert_refused("axes[0] has coordinates that are not finite", abut_radial_create(s.character, &o, &radial));
     axis.end.x = 1;
     static const uint32_t counts[][2] = {{3, 0}, {100000, 0}, {0, 1}, {0, 100000}};
     for (int i = 0; i < 4; i++) {
@@ -375,9 +375,8 @@ TEST(refusals) {
     bend_snake(&s, 0, 0, bones, positions);
     assert_ok(abut_radial_set_positions(radial, bones, abut_array_host(positions)));
     assert_refused("no surface", abut_radial_surface(radial, ABUT_NONE, &surface));
-    assert_refused("no field 1", abut_radial_surface(radial, 1, &surface));
-    assert_ok(
-        abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
+    assert_refused("field is 1", abut_radial_surface(radial, 1, &surface));
+    assert_ok(abut_radial_evaluate(radial, 1, abut_array_host(&point), 0, abut_array_host(&answer)));
     assert_true(answer.distance == HUGE_VAL && answer.field == ABUT_NONE);
     abut_radial_destroy(radial);
     abut_radial_destroy(NULL);

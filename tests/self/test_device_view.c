@@ -331,7 +331,7 @@ TEST(positions_that_are_refused) {
     step = step_there(&here, count);
     assert_refused("no device", abut_self_find(couples[1].here, &step, NULL, &result));
     step.end.host = end;
-    assert_refused("end is here and on a device", abut_self_find(view, &step, NULL, &result));
+    assert_refused("end has a host array and a device buffer", abut_self_find(view, &step, NULL, &result));
     step.end.host = NULL;
     step.start = abut_array_buffer(small);
     assert_fails(ABUT_ERROR_BUFFER, "step->start has", abut_self_find(view, &step, NULL, &result));

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* The set of a triangle by the test in double alone. */
-static unsigned set_in_double(const abut_self *view, const view_sight *sight, uint32_t triangle,
+static unsigned set_in_double(const abut_self *view, const view_primitive *sight, uint32_t triangle,
                               const vec3 *start, const vec3 *end) {
     const uint32_t *corner = view->corners + 3 * triangle;
     const vec3 from[3] = {start[corner[0]], start[corner[1]], start[corner[2]]};
@@ -71,7 +71,7 @@ TEST(floats_change_nothing) {
         step.start_is_free = true;
         assert_ok(abut_self_create(mesh, &options, &view));
         assert_ok(abut_self_find(view, &step, NULL, &result));
-        view_sight sight = abuti_view_sight(&line, options.scheme == ABUT_SELF_LINE);
+        view_primitive sight = abuti_view_primitive(&line, options.scheme == ABUT_SELF_LINE);
         view_floats floats = abuti_view_floats(view, &sight);
         for (uint32_t i = 0; i < view->triangle_count; i++) {
             unsigned set = set_in_double(view, &sight, i, start, end);

@@ -327,7 +327,7 @@ TEST(touching_is_near) {
     uint32_t touching = 0, kept_apart = 0;
     for (uint32_t round = 0; round < 400; round++) {
         vec3 p[2][6]; /* three corners of a long ghost, three of a small triangle */
-        ghost_place place[6];
+        ghost_position place[6];
         ghost_sides sides;
         bool touches = false;
         vec3 centre = random_vector(&random, 0.2);

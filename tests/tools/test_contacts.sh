@@ -99,7 +99,7 @@ complains "--resolution is of --method map"
 try 2 "$tool" contacts box.obj --with sphere:0,0,0,1 --method map
 complains "do not go with --method map"
 try 1 "$tool" contacts box.obj slab.obj --method map --resolution 3
-complains "is enough"
+complains "use a resolution of at least"
 try 2 "$tool" contacts ball.obj slab.obj --method exact --cells 32
 complains "--cells is of --method field"
 try 2 "$tool" contacts ball.obj slab.obj --most 9

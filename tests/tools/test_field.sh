@@ -183,7 +183,7 @@ for file in kept/fields/*.fields; do
 done
 try 1 "$tool" cache verify
 says "damaged"
-says "values are not as they were written"
+says "the checksum or the compression of a block is wrong"
 try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
 complains "warning: the field is built"
 checks=$((checks + 1))
@@ -205,7 +205,7 @@ is "it['error']['kind']" "file error"
 printf 'x' >file
 ABUT_CACHE_DIR=$scratch/file
 try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
-complains "warning: the field is not kept"
+complains "warning: the field is not stored"
 # Where there is no surface, why.
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >sheet.obj
 try 1 "$tool" offset sheet.obj none.ply --cells 16

@@ -180,7 +180,7 @@ try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
 complains "closed by --cap: open.obj"
 try 1 "$tool" demo snow --model open.obj --bodies 3 --frames 1
-complains "open.obj: the mesh is open: "
+complains "open.obj: the mesh has "
 complains "close it"
 demand "an option of programs" "$(grep -c 'options->' err)" = 0
 
@@ -230,7 +230,7 @@ EOF
     complains "lost.json: bodies[0]: nowhere.stl: cannot be opened"
     echo '{"meshes": {"m": {"file": "open.obj"}}, "bodies": [{"mesh": {"shape": "box"}}, {"name": "lid", "mesh": "m"}]}' >open.json
     try 1 "$tool" interfere $small open.json
-    complains "open.json: bodies[1] 'lid' (open.obj): the mesh is open"
+    complains "open.json: bodies[1] 'lid' (open.obj): the mesh has "
     complains "or use --cap"
     ;;
 *) skip "scenes, which take yajl" ;;

@@ -115,7 +115,7 @@ try 2 "$tool" map box.obj box.obj --resolution 0
 try 2 "$tool" map box.obj box.obj --resolution 16385
 complains "from 1 to 16384"
 try 1 "$tool" map box.obj box.obj --resolution 6
-complains "there is no room for 48 triangles in 6 x 6 texels; a resolution of"
+complains "48 triangles do not fit into 6 x 6 texels; use a resolution of at least"
 try 2 "$tool" map box.obj box.obj --out rows.txt
 complains ".ply, .csv, .npy or .png"
 try 2 "$tool" map box.obj box.obj --png box.tiff

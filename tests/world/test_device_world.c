@@ -290,7 +290,7 @@ TEST(fields_on_devices) {
             assert_ok(abut_world_add(world, &items[i], &id));
         }
         for (int i = 0; i < 2; i++) {
-            abuti_field_forget(built[i].field);
+            abuti_field_invalidate_host(built[i].field);
             assert_true(abut_field_values(built[i].field) && !on_host(&built[i]));
         }
         assert_ok(abut_world_contacts(world, &to));
@@ -320,7 +320,7 @@ TEST(lost_fields) {
         assert_ok(abut_world_add(world, &item, &id));
     }
     built[1].field->broken = true;
-    assert_fails(ABUT_ERROR_DEVICE, "values of the field are lost",
+    assert_fails(ABUT_ERROR_DEVICE, "values of the field are invalid",
                  abut_world_contacts(world, &to));
     assert_int_equal(77, to.count);
     built[1].field->broken = false;

@@ -1,10 +1,10 @@
-/* The last step of a field, compiled for 4, 8 and 16 lanes; see cells.h. */
+/* The last step of the computation of a field, compiled for 4, 8 and 16 lanes; see cells.h. */
 #include "field/build/cells.h"
 
 #include "base/simd_lanes.h"
 
-/* The only feature of a list that has the nearest of every cell. */
-static void set_winner(regions_winners *w) {
+/* Sets the winners for a list with a single feature. */
+static void set_only_winner(regions_winners *w) {
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
         store(w->bound + i, all(0));
         store(w->best + i, all(0));
@@ -14,7 +14,8 @@ static void set_winner(regions_winners *w) {
     }
 }
 
-/* The distance of a cell from a plane, a line or a point. */
+/* The distance of a cell from a plane or a line. A vertex has no direction, so its line is a point.
+ */
 static inline double distance_from(vec3 place, vec3 vector, bool is_face, vec3 p) {
     vec3 r = v3_sub(p, place);
     double along = v3_dot(r, vector);
@@ -22,7 +23,8 @@ static inline double distance_from(vec3 place, vec3 vector, bool is_face, vec3 p
     return sqrt(is_face ? plane : line);
 }
 
-/* Finds the value of a cell that several features may be nearest to; see cells.h. */
+/* Computes the value of a cell with several candidates; see cells.h. Returns whether it is certain.
+ */
 static bool resolve_cell(const regions_table *table, const uint32_t *names,
                          const cells_lanes *const at[3], const regions_winners *w,
                          const cells_rule *rule, uint32_t i, float *value) {
@@ -49,16 +51,16 @@ static bool resolve_cell(const regions_table *table, const uint32_t *names,
            *value == other;
 }
 
-/* What wins each cell, a number of all cells side by side. */
+/* The winning feature of each cell, as a structure of arrays. */
 typedef struct columns {
     float offset[CELLS_COUNT];
-    float rest[4][CELLS_COUNT]; /* as it is */
+    float rest[4][CELLS_COUNT]; /* packed */
     float place[3][CELLS_COUNT], place_rest[3][CELLS_COUNT];
     float vector[3][CELLS_COUNT], vector_rest[3][CELLS_COUNT];
 } columns;
 
-static inline void put_columns(const regions_table *table, const uint32_t *names,
-                               const float *place, columns *c) {
+static inline void gather_columns(const regions_table *table, const uint32_t *names,
+                                  const float *place, columns *c) {
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
         const float *row[LANES], *rest[LANES];
         wide of_place[4], of_rest[4], other[4], fourth[4], third[3];
@@ -86,7 +88,7 @@ static inline void put_columns(const regions_table *table, const uint32_t *names
     }
 }
 
-/* Numbers from words; gives which are marked. */
+/* Unpacks remainders from words. Returns a bit for each marked feature. */
 static inline unsigned unpack_rests(columns *c) {
     uint32_t word[4][CELLS_COUNT];
     unsigned marked = 0;
@@ -104,13 +106,13 @@ static inline unsigned unpack_rests(columns *c) {
     return marked;
 }
 
-/* Distances of all cells from what wins each; gives which of them are marked. Loops are plain
- * enough for compilers to make vectors of. */
-static unsigned distances_of_each(const regions_table *table, const uint32_t *names,
-                                  const cells_lanes *const at[3], const float *place,
-                                  double d[CELLS_COUNT]) {
+/* Distances of all cells from their winners. Returns a bit for each cell whose winner is marked.
+ * Loops are simple enough for compilers to vectorise. */
+static unsigned measure_each_winner(const regions_table *table, const uint32_t *names,
+                                    const cells_lanes *const at[3], const float *place,
+                                    double d[CELLS_COUNT]) {
     columns c;
-    put_columns(table, names, place, &c);
+    gather_columns(table, names, place, &c);
     const unsigned marked = unpack_rests(&c);
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         const double u = (double)c.vector[0][i] + c.vector_rest[0][i],
@@ -127,13 +129,13 @@ static unsigned distances_of_each(const regions_table *table, const uint32_t *na
     return marked;
 }
 
-/* The same where one feature wins all, as it often does. */
-static unsigned distances_of_one(const regions_support *f, const cells_lanes *const at[3],
-                                 double d[CELLS_COUNT]) {
+/* The same if one feature wins all cells, which is frequent. */
+static unsigned measure_single_winner(const regions_support *f, const cells_lanes *const at[3],
+                                      double d[CELLS_COUNT]) {
     const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
     const double a = f->place.x, b = f->place.y, c = f->place.z;
     const double u = f->vector.x, v = f->vector.y, w = f->vector.z;
-    if (f->is_face) /* needs no root */
+    if (f->is_face) /* needs no square root */
         for (uint32_t i = 0; i < CELLS_COUNT; i++)
             d[i] = fabs((px[i] - a) * u + (py[i] - b) * v + (pz[i] - c) * w);
     else
@@ -145,10 +147,10 @@ static unsigned distances_of_one(const regions_support *f, const cells_lanes *co
     return f->is_marked ? (1u << CELLS_COUNT) - 1 : 0;
 }
 
-/* Values of all cells by the feature that wins each. Gives those that are not certain. */
-static unsigned measure_winners(const regions_table *table, const uint32_t *names,
-                                const cells_lanes *const at[3], const regions_winners *w,
-                                const cells_rule *rule, float values[CELLS_COUNT]) {
+/* Values of all cells from the winner of each. Returns a bit for each value that is not certain. */
+static unsigned compute_winner_values(const regions_table *table, const uint32_t *names,
+                                      const cells_lanes *const at[3], const regions_winners *w,
+                                      const cells_rule *rule, float values[CELLS_COUNT]) {
     double d[CELLS_COUNT], lower[CELLS_COUNT], higher[CELLS_COUNT];
     float upper[CELLS_COUNT];
     const double error = rule->error, to_world = rule->to_world, band = rule->band;
@@ -157,10 +159,10 @@ static unsigned measure_winners(const regions_table *table, const uint32_t *name
         others |= mask_bits(is_less(load(w->place + i), all(w->place[0]))) |
                   mask_bits(is_less(all(w->place[0]), load(w->place + i)));
     if (others) {
-        bits = distances_of_each(table, names, at, w->place, d);
+        bits = measure_each_winner(table, names, at, w->place, d);
     } else {
         const regions_support f = regions_support_of(table, names[(int32_t)w->place[0]]);
-        bits = distances_of_one(&f, at, d);
+        bits = measure_single_winner(&f, at, d);
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         double lo = (d[i] - error) * to_world, hi = (d[i] + error) * to_world;
@@ -179,7 +181,7 @@ static unsigned measure_winners(const regions_table *table, const uint32_t *name
                         mask_bits(is_less(value, load(upper + i))) |
                         mask_bits(is_less_equal(value, all(0)));
         bits |= here << i;
-        if (band < INFINITY) { /* where nothing is in reach, that is the value */
+        if (band < INFINITY) { /* if no feature is in reach, the value is the band */
             mask listed = is_less(best, all(INFINITY));
             store(values + i, choose(listed, value, all((float)band)));
             bits &= mask_bits(listed) << i | ~(((1u << LANES) - 1) << i);
@@ -188,17 +190,18 @@ static unsigned measure_winners(const regions_table *table, const uint32_t *name
     return bits;
 }
 
-static unsigned measure_cells(const regions_table *table, const uint32_t *names, uint32_t count,
-                              const cells_lanes *const at[3], const cells_rule *rule,
-                              regions_winners *w, float values[CELLS_COUNT]) {
+static unsigned compute_cell_values(const regions_table *table, const uint32_t *names,
+                                    uint32_t count, const cells_lanes *const at[3],
+                                    const cells_rule *rule, regions_winners *w,
+                                    float values[CELLS_COUNT]) {
     if (count == 1 && rule->band == INFINITY)
-        set_winner(w);
+        set_only_winner(w);
     else
         BY_LANES(abuti_regions)
             .winners(table->rows, names, count,
                      (const float *const[3]){at[0]->rounded, at[1]->rounded, at[2]->rounded},
                      rule->margin, w);
-    unsigned doubtful = measure_winners(table, names, at, w, rule, values), left = 0;
+    unsigned doubtful = compute_winner_values(table, names, at, w, rule, values), left = 0;
     if (doubtful)
         BY_LANES(abuti_regions).candidates(count, rule->margin, doubtful, w);
     for (uint32_t i = 0; doubtful >> i; i++)
@@ -207,4 +210,4 @@ static unsigned measure_cells(const regions_table *table, const uint32_t *names,
     return left;
 }
 
-const cells_kernel BY_LANES(abuti_cells) = {measure_cells};
+const cells_kernel BY_LANES(abuti_cells) = {compute_cell_values};

@@ -1,10 +1,10 @@
 /* Values of blocks of cells: the distance at the centre of each cell, negative inside.
  *
- * Tiles of rows of blocks are shared out to the threads. A worker counts the crossings of the rows
- * of its tile (sign_rows.c), then goes through cubes of blocks, with lists of features that shrink
- * on the way from the cube to sixteen cells (cells.h). Where a list would be too long it is not
- * made, and smaller boxes are tried; where that is still so for sixteen cells, each is searched.
- * Values are floats of exact distances, so that it does not matter who computes what.
+ * Tiles of rows of blocks are distributed to the threads. A worker counts the crossings of the rows
+ * of its tile (sign_rows.c). Then it subdivides cubes of blocks, with feature lists that shrink
+ * from the cube to sixteen cells (cells.h). If a list would be too long, it is not made, and
+ * smaller boxes are tried. If it is still too long for sixteen cells, each cell is a closest-point
+ * query. Values are floats of exact distances, so they do not depend on the division of work.
  */
 #include "field/build/compute.h"
 
@@ -13,25 +13,26 @@
 
 #include <math.h>
 
-/* Cells further from the middle than this, in the frame, are searched for one by one. */
-#define NEAR_CELLS 8.0
-/* So are grids with fewer cells than this for each triangle: lists for large boxes cost more. */
-#define CELLS_MIN 1.0
+/* Cells farther from the centre than this, in the scaled frame, are computed by closest-point
+ * queries. */
+#define FRAME_EXTENT_MAX 8.0
+/* With fewer cells per triangle, closest-point queries are faster than lists for large boxes. */
+#define CELLS_PER_TRIANGLE_MIN 1.0
 
 static const size_t NOT_WANTED = (size_t)-1;
 
 /* ---- blocks ---- */
 
-/* Some blocks of the tile. */
+/* A range of blocks of the tile. */
 typedef struct block_span {
     uint32_t first[3], count[3];
 } block_span;
 
-static bool is_one(const block_span *b) {
+static bool is_single_block(const block_span *b) {
     return b->count[0] == 1 && b->count[1] == 1 && b->count[2] == 1;
 }
 
-/* The next of some blocks, from the first on; false behind the last. */
+/* Advances to the next block of a range. Returns false after the last one. */
 static bool next_block(const block_span *b, uint32_t block[3]) {
     for (int k = 0; k < 3; k++) {
         if (++block[k] < b->first[k] + b->count[k])
@@ -41,7 +42,7 @@ static bool next_block(const block_span *b, uint32_t block[3]) {
     return false;
 }
 
-/* Their cells. */
+/* The cells of a range of blocks. */
 static cells_span span_of(const worker *w, const block_span *b) {
     cells_span s;
     for (int k = 0; k < 3; k++) {
@@ -52,7 +53,7 @@ static cells_span span_of(const worker *w, const block_span *b) {
     return s;
 }
 
-static size_t *wanted_at(worker *w, const uint32_t block[3]) {
+static size_t *wanted_index(worker *w, const uint32_t block[3]) {
     return &w->at[block[0] + TILE_LONG * (block[1] + CUBE * block[2])];
 }
 
@@ -85,7 +86,7 @@ static bool no_row_crosses(const worker *w, const cells_span *s) {
     return !crossed;
 }
 
-/* Signs the values of cells of the block, its first ones along each axis. */
+/* Applies signs to the values of a block; `s` starts at the first cell of the block. */
 static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
     const computing *c = w->c;
     if (!is_signed)
@@ -100,15 +101,15 @@ static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
         }
 }
 
-/* What is known of a box of blocks: a list, or null; that nothing of it is within the band; that
- * cells have signs. */
-typedef struct known {
+/* What is known about a range of blocks: the feature list, or null; whether all of it is beyond the
+ * band; whether signs are set. */
+typedef struct range_state {
     const regions_list *list;
-    bool is_own;                       /* the list was made for these blocks, not for more */
-    bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
-} known;
+    bool is_own;                       /* the list was made for exactly these blocks */
+    bool is_beyond, is_signed, is_far; /* is_far: too far from the mesh for floats */
+} range_state;
 
-static void find_cells(worker *w, const cells_span *s, const known *k) {
+static void compute_span(worker *w, const cells_span *s, const range_state *k) {
     if (k->is_beyond || k->is_far)
         abuti_compute_set(w, s, k->is_far || w->rule.band == INFINITY);
     else if (k->is_own)
@@ -117,13 +118,13 @@ static void find_cells(worker *w, const cells_span *s, const known *k) {
         abuti_compute_cells(w, s, k->list);
 }
 
-/* The cells of some layers of a block. Those of two layers are found and signed twice. */
-static void find_layers(worker *w, const cells_span *block, unsigned layers, known k) {
+/* Computes the wanted layers of a block. Cells of two layers are computed and signed twice. */
+static void compute_layers(worker *w, const cells_span *block, unsigned layers, range_state k) {
     cells_span spans[FIELD_LAYERS];
     regions_narrowed made;
     uint32_t count = 0, before = w->lists.used;
     for (unsigned bit = 1; bit < FIELD_LAYERS; bit++) {
-        bool covered = !(layers >> bit & 1); /* or part of another one */
+        bool covered = !(layers >> bit & 1); /* not wanted, or part of another layer */
         for (unsigned less = 1; less < bit; less++)
             covered = covered || ((layers >> less & 1) && (less & bit) == less);
         if (covered)
@@ -141,45 +142,45 @@ static void find_layers(worker *w, const cells_span *block, unsigned layers, kno
     }
     k.is_own = false;
     for (uint32_t i = 0; i < count; i++) {
-        find_cells(w, &spans[i], &k);
+        compute_span(w, &spans[i], &k);
         sign_cells(w, &spans[i], k.is_signed);
     }
     w->lists.used = before;
 }
 
-static void compute_block(worker *w, const uint32_t block[3], const known *k) {
+static void compute_block(worker *w, const uint32_t block[3], const range_state *k) {
     const field_job *job = w->c->job;
     const block_span one = {{block[0], block[1], block[2]}, {1, 1, 1}};
-    size_t at = *wanted_at(w, block);
+    size_t at = *wanted_index(w, block);
     if (at == NOT_WANTED)
         return;
     cells_span s = span_of(w, &one);
-    for (int axis = 0; axis < 3; axis++) /* two at a time would have to wait for all stores */
+    for (int axis = 0; axis < 3; axis++) /* a wider copy would fail store forwarding */
         w->origin[axis] = s.begin[axis];
     w->touching_count = 0;
     if (job->layers && !(job->layers[at] & FIELD_WHOLE)) {
-        find_layers(w, &s, job->layers[at], *k);
+        compute_layers(w, &s, job->layers[at], *k);
     } else {
         if (is_known(w, block))
-            job->get(job->known_data, s.begin, w->values);
+            job->load(job->known_data, s.begin, w->values);
         else
-            find_cells(w, &s, k);
+            compute_span(w, &s, k);
         sign_cells(w, &s, k->is_signed);
     }
     for (uint32_t i = 0; i < w->touching_count; i++)
         w->values[w->touching[i]] = w->touching_value[i];
-    job->put(job->data, at, s.begin, w->values);
+    job->store(job->data, at, s.begin, w->values);
 }
 
-/* Some blocks of which nothing more can be known. */
-static void compute_blocks(worker *w, const block_span *b, const known *k) {
+/* Computes a range of blocks with the current list. */
+static void compute_blocks(worker *w, const block_span *b, const range_state *k) {
     uint32_t block[3] = {b->first[0], b->first[1], b->first[2]};
     do
         compute_block(w, block, k);
     while (next_block(b, block));
 }
 
-/* Signs all cells of a span, if that can be done at once. */
+/* Signs all cells of a span if one winding number decides them. Returns whether it did. */
 static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_beyond) {
     const computing *c = w->c;
     if (is_clear || (is_beyond && w->rule.band < INFINITY))
@@ -188,13 +189,13 @@ static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_bey
     return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
 }
 
-/* Leaves out what is not wanted on all sides. False where no distance has to be found. */
+/* Shrinks a range to the wanted blocks. Returns false if no distance has to be computed. */
 static bool shrink_to_wanted(worker *w, block_span *b) {
     uint32_t block[3] = {b->first[0], b->first[1], b->first[2]};
     uint32_t lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0};
     bool any = false;
     do {
-        if (*wanted_at(w, block) == NOT_WANTED)
+        if (*wanted_index(w, block) == NOT_WANTED)
             continue;
         any = any || !is_known(w, block);
         for (int k = 0; k < 3; k++) {
@@ -209,10 +210,11 @@ static bool shrink_to_wanted(worker *w, block_span *b) {
     return any;
 }
 
-static void divide_blocks(worker *w, const block_span *b, const known *k);
+static void divide_blocks(worker *w, const block_span *b, const range_state *k);
 
-/* Goes on with some parts of a box of blocks, with lists of their own. */
-static void enter_parts(worker *w, const block_span *parts, uint32_t count, const known *k) {
+/* Continues with parts of a range of blocks, each with its own list. */
+static void compute_parts(worker *w, const block_span *parts, uint32_t count,
+                          const range_state *k) {
     const uint32_t before = w->lists.used;
     cells_span spans[REGIONS_BOXES] = {{{0}, {0}}};
     regions_narrowed made[REGIONS_BOXES];
@@ -221,42 +223,42 @@ static void enter_parts(worker *w, const block_span *parts, uint32_t count, cons
     if (k->list)
         abuti_compute_narrow(w, k->list, spans, count, made);
     for (uint32_t i = 0; i < count; i++) {
-        known part = *k;
+        range_state part = *k;
         if (k->list)
             part.is_beyond = !made[i].list;
         else
             part.is_beyond = abuti_compute_collect(w, &spans[i], &made[i]) == REGIONS_NOTHING;
         part.list = made[i].list;
         part.is_own = part.list;
-        if (!part.is_signed && !is_one(&parts[i]))
+        if (!part.is_signed && !is_single_block(&parts[i]))
             part.is_signed = sign_span(w, &spans[i], made[i].clear, part.is_beyond);
         divide_blocks(w, &parts[i], &part);
     }
     w->lists.used = before;
 }
 
-/* The same with all parts, as many at once as can be. Those that are shrunk have other extents, and
- * one for which there is no list yet gets all the room. */
-static void enter_all_parts(worker *w, block_span *parts, uint32_t count, const known *k) {
+/* The same with all parts, as many at once as possible. Shrunk parts have different extents, so
+ * they are processed separately. A part without a list yet gets the whole buffer. */
+static void compute_all_parts(worker *w, block_span *parts, uint32_t count, const range_state *k) {
     const bool alone = w->c->job->wanted || !k->list;
     const uint32_t most = alone ? 1 : regions_boxes_at_once(k->list->count);
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < count; i++) {
         const block_span all = parts[i];
-        if (shrink_to_wanted(w, &parts[i]) && (k->list || !is_one(&parts[i])))
+        if (shrink_to_wanted(w, &parts[i]) && (k->list || !is_single_block(&parts[i])))
             parts[wanted++] = parts[i];
         else
             compute_blocks(w, &all, k);
     }
     for (uint32_t i = 0; i < wanted; i += most)
-        enter_parts(w, parts + i, wanted - i < most ? wanted - i : most, k);
+        compute_parts(w, parts + i, wanted - i < most ? wanted - i : most, k);
 }
 
-/* Goes through blocks of the tile as abuti_compute_divide() does through cells. */
-static void divide_blocks(worker *w, const block_span *b, const known *k) {
+/* Subdivides a range of blocks as abuti_compute_divide() subdivides cells. */
+static void divide_blocks(worker *w, const block_span *b, const range_state *k) {
     block_span parts[8];
     uint32_t count = 0;
-    if (k->is_beyond || is_one(b)) {
+    if (k->is_beyond || is_single_block(b)) {
         compute_blocks(w, b, k);
         return;
     }
@@ -272,18 +274,19 @@ static void divide_blocks(worker *w, const block_span *b, const known *k) {
         }
         count += !empty;
     }
-    enter_all_parts(w, parts, count, k);
+    compute_all_parts(w, parts, count, k);
 }
 
 /* ---- tiles ---- */
 
-/* The rule for cells whose coordinates are at most `largest` in the frame. */
+/* Sets margin and error bound for cells whose coordinates are at most `largest` in the scaled
+ * frame. */
 static void set_rule(worker *w, double largest) {
     w->rule.margin = cells_margin((float)largest);
     w->rule.error = cells_error(largest);
 }
 
-/* A cube of blocks, from the hierarchy on. */
+/* Computes a cube of blocks, starting with a list from the BVH. */
 static void compute_cube(worker *w, block_span *b) {
     const computing *c = w->c;
     cells_span s = span_of(w, b);
@@ -291,18 +294,19 @@ static void compute_cube(worker *w, block_span *b) {
     for (int k = 0; k < 3; k++)
         largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
                                              fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
-    known k = {.is_signed = c->closed, .is_far = c->is_searched || !(largest <= NEAR_CELLS)};
+    range_state k = {.is_signed = c->closed,
+                     .is_far = c->is_searched || !(largest <= FRAME_EXTENT_MAX)};
     set_rule(w, largest);
     w->lists.used = 0;
     w->hint.known = w->lists.hint.known = false;
     if (k.is_far)
         compute_blocks(w, b, &k);
     else
-        enter_all_parts(w, b, 1, &k);
+        compute_all_parts(w, b, 1, &k);
 }
 
-/* The first of the wanted blocks that is not before a number. */
-static size_t wanted_from(const field_job *job, size_t number) {
+/* The first index in `wanted` whose block is not below `number`. */
+static size_t first_wanted_from(const field_job *job, size_t number) {
     size_t lo = 0, hi = job->wanted_count;
     while (lo < hi) {
         size_t middle = lo + (hi - lo) / 2;
@@ -314,14 +318,14 @@ static size_t wanted_from(const field_job *job, size_t number) {
     return lo;
 }
 
-/* Lists the places of the tile's blocks; false where none is wanted. */
+/* Sets the indices of the tile's blocks in `wanted`. Returns false if none is wanted. */
 static bool list_wanted(worker *w) {
     const field_job *job = w->c->job;
     bool any = false;
     for (uint32_t z = 0; z < w->blocks[2]; z++)
         for (uint32_t y = 0; y < w->blocks[1]; y++) {
             const uint32_t row[3] = {0, y, z};
-            size_t *at = wanted_at(w, row);
+            size_t *at = wanted_index(w, row);
             size_t number = grid_at(job->blocks, w->first[0], w->first[1] + y, w->first[2] + z);
             for (uint32_t x = 0; x < w->blocks[0]; x++)
                 at[x] = job->wanted ? NOT_WANTED : number + x;
@@ -329,7 +333,7 @@ static bool list_wanted(worker *w) {
                 any = true;
                 continue;
             }
-            for (size_t i = wanted_from(job, number);
+            for (size_t i = first_wanted_from(job, number);
                  i < job->wanted_count && job->wanted[i] < number + w->blocks[0]; i++) {
                 at[job->wanted[i] - number] = i;
                 any = true;
@@ -338,8 +342,8 @@ static bool list_wanted(worker *w) {
     return any;
 }
 
-/* Coordinates of sixteen cells at a time, along each axis of the tile. */
-static void make_lanes(worker *w) {
+/* Coordinates of groups of sixteen cells along each axis of the tile. */
+static void fill_lane_coordinates(worker *w) {
     cells_lanes *const lanes[3] = {w->x, w->y, w->z};
     static const uint32_t step[3] = {CELLS_X, CELLS_Y, CELLS_Z};
     static const uint32_t stride[3] = {1, CELLS_X, CELLS_X * CELLS_Y};
@@ -371,7 +375,7 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.winding = w->winding;
     w->rows.inside = w->inside;
     w->rows.crossed = w->crossed;
-    make_lanes(w);
+    fill_lane_coordinates(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
     for (uint32_t x = 0; x < w->blocks[0] && !abuti_stop(c->job->bvh->context, "field");
          x += cube) {
@@ -387,7 +391,7 @@ typedef struct part {
     atomic_size_t taken;
 } part;
 
-/* Takes tiles as long as there are any. */
+/* Processes tiles until none remains. */
 static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     part *p = data;
     worker *w = &p->c->workers[chunk];
@@ -409,8 +413,8 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- jobs ---- */
 
-/* Coordinates of all cells in the frame. */
-static abut_status make_frame(computing *c) {
+/* Computes the coordinates of all cells in the scaled frame. */
+static abut_status compute_frame_coordinates(computing *c) {
     const field_job *job = c->job;
     const abut_bvh *bvh = job->bvh;
     for (int k = 0; k < 3; k++) {
@@ -418,7 +422,7 @@ static abut_status make_frame(computing *c) {
         c->frame[k] = abuti_allocate(bvh->context, c->end[k], sizeof *c->frame[k]);
         if (!c->frame[k])
             return ABUT_ERROR_MEMORY;
-        for (uint32_t i = 0; i < c->end[k]; i++) /* as grid_centre() */
+        for (uint32_t i = 0; i < c->end[k]; i++) /* the same rounding as grid_centre() */
             c->frame[k][i] = (v3_get(job->grid->origin, k) + job->grid->cell * i -
                               v3_get(bvh->mesh->origin, k)) *
                              bvh->scale;
@@ -426,8 +430,7 @@ static abut_status make_frame(computing *c) {
     return ABUT_OK;
 }
 
-/* Cuts the grid into tiles; smaller ones where some threads would have nothing left to do while
- * others still work on theirs. */
+/* Divides the grid into tiles, into smaller ones if some threads would be idle at the end. */
 static size_t divide_tiles(computing *c, uint32_t threads) {
     const uint32_t *blocks = c->job->blocks;
     for (c->cube = CUBE;; c->cube /= 2) {
@@ -464,26 +467,27 @@ abut_status abuti_field_compute(const field_job *job) {
     computing c = {.job = job,
                    .kernel = ABUTI_BY_LANES(abuti_cells),
                    .closed = bvh_sign_of(bvh)->closed,
-                   .is_searched = !job->always_lists &&
-                                  (double)grid_cells(job->grid) < CELLS_MIN * bvh->triangle_count};
+                   .is_searched =
+                       !job->always_lists && (double)grid_cells(job->grid) <
+                                                 CELLS_PER_TRIANGLE_MIN * bvh->triangle_count};
     uint32_t workers = abuti_context_threads(context);
-    workers = workers < 4 ? 4 : workers; /* a caller's tasks may be more */
+    workers = workers < 4 ? 4 : workers; /* a caller's task function may use more threads */
     size_t tiles = divide_tiles(&c, abuti_context_threads(context));
     workers = workers < tiles ? workers : (uint32_t)tiles;
     c.workers = abuti_allocate(context, workers, sizeof *c.workers);
-    abut_status status = c.workers ? make_frame(&c) : ABUT_ERROR_MEMORY;
+    abut_status status = c.workers ? compute_frame_coordinates(&c) : ABUT_ERROR_MEMORY;
     if (!status && job->table)
         c.table = *job->table;
     else if (!status)
         status = abuti_regions_create(bvh, FEATURES_REST, &c.table);
     if (!status && !c.closed)
-        status = abuti_sign_border(bvh, &c.border);
+        status = abuti_sign_boundary(bvh, &c.border);
     if (!status) {
         c.seen = abuti_allocate(context, regions_seen_words(&c.table), workers * sizeof *c.seen);
         status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     status = status ? status : run_tiles(&c, workers);
-    abuti_sign_border_destroy(bvh, &c.border);
+    abuti_sign_boundary_destroy(bvh, &c.border);
     if (!job->table)
         abuti_regions_destroy(&c.table);
     for (int k = 0; k < 3; k++)

@@ -1,4 +1,4 @@
-/* From lists of features to the distances of the cells of a block; see cells.h for the method. */
+/* Distances of the cells of a block from feature lists; see cells.h for the method. */
 #include "field/build/compute.h"
 
 #include "base/simd.h"
@@ -9,8 +9,9 @@
 
 /* ---- lists ---- */
 
-/* Boxes of some spans, with extents that are enough for each. */
-static void boxes_of(const worker *w, const cells_span *spans, uint32_t count, regions_box *boxes) {
+/* Boxes of spans. All have the same half extents, the largest of any span. */
+static void make_boxes(const worker *w, const cells_span *spans, uint32_t count,
+                       regions_box *boxes) {
     const float margin = w->rule.margin,
                 reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
     float half[3] = {0, 0, 0};
@@ -23,7 +24,7 @@ static void boxes_of(const worker *w, const cells_span *spans, uint32_t count, r
         for (uint32_t i = 0; i < count; i++) {
             const double lo = frame[spans[i].begin[k]],
                          hi = frame[spans[i].begin[k] + spans[i].count[k] - 1];
-            const float extent = (float)(0.5 * (hi - lo)) + 0.25f * margin; /* and rounding */
+            const float extent = (float)(0.5 * (hi - lo)) + 0.25f * margin; /* plus rounding */
             boxes[i].centre[k] = (float)(0.5 * (lo + hi));
             half[k] = extent > half[k] ? extent : half[k];
         }
@@ -35,13 +36,13 @@ static void boxes_of(const worker *w, const cells_span *spans, uint32_t count, r
 void abuti_compute_narrow(worker *w, const regions_list *list, const cells_span *spans,
                           uint32_t count, regions_narrowed *made) {
     regions_box boxes[REGIONS_BOXES];
-    boxes_of(w, spans, count, boxes);
+    make_boxes(w, spans, count, boxes);
     abuti_regions_narrow(&w->lists, list, boxes, count, made);
 }
 
 regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_narrowed *made) {
     regions_box box;
-    boxes_of(w, s, 1, &box);
+    make_boxes(w, s, 1, &box);
     regions_outcome found =
         abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MAX, &made->own, &made->clear);
     made->list = found == REGIONS_LISTED ? &made->own : NULL;
@@ -50,13 +51,13 @@ regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_na
 
 /* ---- cells ---- */
 
-static uint32_t place_of(const worker *w, uint32_t i, uint32_t j, uint32_t k) {
+static uint32_t index_in_block(const worker *w, uint32_t i, uint32_t j, uint32_t k) {
     return (i - w->origin[0]) +
            FIELD_BRICK * ((j - w->origin[1]) + FIELD_BRICK * (k - w->origin[2]));
 }
 
-/* The sign of a cell that is so near to the surface that it may be on it: as in sign/signed.c,
- * where a distance of 0 has none, and what rounding makes of 0 is inside. */
+/* The sign of a cell that may be on the surface. As in sign/signed.c, a distance of 0 has no sign,
+ * and a distance that rounds to 0 is inside. */
 static double sign_touching(const computing *c, vec3 p, double distance) {
     int64_t winding;
     bool on_surface, inside;
@@ -78,18 +79,18 @@ static void search_cell(worker *w, const uint32_t cell[3], float *value) {
     abuti_nearest_point(c->table.bvh, p, INFINITY, &w->hint, &nearest);
     *value = (float)(nearest.distance > c->job->band ? c->job->band : nearest.distance);
     if (nearest.distance <= 2 * w->rule.error * w->rule.to_world) {
-        w->touching[w->touching_count] = place_of(w, cell[0], cell[1], cell[2]);
+        w->touching[w->touching_count] = index_in_block(w, cell[0], cell[1], cell[2]);
         w->touching_value[w->touching_count++] =
             (float)real_clamp(sign_touching(c, p, nearest.distance), -c->job->band, c->job->band);
     }
 }
 
-static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
+static vec3 scaled_position(const abut_bvh *bvh, uint32_t vertex) {
     return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
 
-/* The distance from a feature, as the search finds it, if that is less than `best`; less exactly
- * from one that is marked. */
+/* The distance to a feature, computed like the closest-point query, if it is less than `best`. Less
+ * accurate for marked features. */
 static double measure_feature(const worker *w, uint32_t name, vec3 p, double best) {
     const regions_table *table = &w->c->table;
     const uint32_t source = feature_source(&table->features, name);
@@ -98,26 +99,27 @@ static double measure_feature(const worker *w, uint32_t name, vec3 p, double bes
     if (offset > 0) {
         uint32_t ends[2];
         feature_ends(indices, source, ends);
-        segment3 s = {{position_of(table->bvh, ends[0]), position_of(table->bvh, ends[1])}};
+        segment3 s = {{scaled_position(table->bvh, ends[0]), scaled_position(table->bvh, ends[1])}};
         return segment_closest_point(s, p).distance;
     }
     const regions_support f = regions_support_of(table, name);
     const vec3 r = v3_sub(p, f.place);
-    if (f.is_marked) /* perhaps an edge of no length */
+    if (f.is_marked) /* may be an edge of length 0 */
         return v3_length(r);
     if (offset == 0)
-        return v3_length(v3_sub(p, position_of(table->bvh, source)));
+        return v3_length(v3_sub(p, scaled_position(table->bvh, source)));
     if (fabs(v3_dot(r, f.vector)) > best + w->rule.error)
         return INFINITY;
     abut_triangle t;
     for (size_t k = 0; k < 3; k++)
-        t.corner[k] = position_of(table->bvh, indices[3 * (size_t)source + k]);
+        t.corner[k] = scaled_position(table->bvh, indices[3 * (size_t)source + k]);
     return triangle_closest_point(t, p).distance;
 }
 
-/* A cell that several features may be nearest to: the n-th of those that were measured. */
-static void settle_cell(worker *w, const uint32_t *names, uint32_t n, const uint32_t cell[3],
-                        float *value) {
+/* Computes a cell with several candidate features. `n` is its lane among the cells measured last.
+ */
+static void resolve_cell(worker *w, const uint32_t *names, uint32_t n, const uint32_t cell[3],
+                         float *value) {
     const computing *c = w->c;
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
@@ -131,12 +133,12 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t n, const uint
         if (feature_is_marked(&c->table.features, name))
             marked = real_min(marked, d);
     }
-    exact.error = w->rule.error * CELLS_EXACTER;
+    exact.error = w->rule.error * CELLS_MESH_ERROR_FACTOR;
     if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&exact, best, value))
         search_cell(w, cell, value);
 }
 
-/* Sixteen cells or fewer. */
+/* Measures at most sixteen cells. */
 static void measure_cells(worker *w, const cells_span *s, const uint32_t *names, uint32_t count) {
     const computing *c = w->c;
     const uint32_t *first = w->rows.cells.begin;
@@ -153,11 +155,12 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
             continue;
         const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
                                   s->begin[2] + step[2]};
-        settle_cell(w, names, n, cell, &values[n]);
+        resolve_cell(w, names, n, cell, &values[n]);
     }
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {
-            float *row = &w->values[place_of(w, s->begin[0], s->begin[1] + j, s->begin[2] + k)];
+            float *row =
+                &w->values[index_in_block(w, s->begin[0], s->begin[1] + j, s->begin[2] + k)];
             const float *from = values + CELLS_X * (j + CELLS_Y * k);
             if (s->count[0] == CELLS_X)
                 memcpy(row, from, CELLS_X * sizeof *row);
@@ -177,7 +180,7 @@ void abuti_compute_set(worker *w, const cells_span *s, bool search) {
     }
     for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
         for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++) {
-            float *row = &w->values[place_of(w, s->begin[0], cell[1], cell[2])];
+            float *row = &w->values[index_in_block(w, s->begin[0], cell[1], cell[2])];
             const float band = (float)w->rule.band;
             for (uint32_t i = 0; !search && i < s->count[0]; i++)
                 row[i] = band;
@@ -186,7 +189,7 @@ void abuti_compute_set(worker *w, const cells_span *s, bool search) {
         }
 }
 
-/* Cuts a number of cells in two; a part is a multiple of `least`, or all there is. */
+/* Splits a number of cells in two. The first part is a multiple of `least`, or all cells. */
 static uint32_t first_part(uint32_t count, uint32_t least) {
     if (count <= least)
         return count;
@@ -194,11 +197,11 @@ static uint32_t first_part(uint32_t count, uint32_t least) {
     return half < count ? half : count - least;
 }
 
-static bool is_last(const cells_span *s) {
+static bool is_sixteen_cells(const cells_span *s) {
     return s->count[0] <= CELLS_X && s->count[1] <= CELLS_Y && s->count[2] <= CELLS_Z;
 }
 
-/* Cuts a span in up to eight; gives how many. */
+/* Splits a span into up to eight parts. Returns their number. */
 static uint32_t divide_span(const cells_span *s, cells_span parts[8]) {
     const uint32_t first[3] = {first_part(s->count[0], CELLS_X), first_part(s->count[1], CELLS_Y),
                                first_part(s->count[2], CELLS_Z)};
@@ -218,13 +221,13 @@ static uint32_t divide_span(const cells_span *s, cells_span parts[8]) {
 }
 
 /* The last step: lists for sixteen cells each. */
-static void finish_parts(worker *w, const cells_span *parts, uint32_t count,
-                         const regions_list *list) {
+static void measure_parts(worker *w, const cells_span *parts, uint32_t count,
+                          const regions_list *list) {
     regions_box boxes[REGIONS_BOXES];
     uint32_t kept_count[REGIONS_BOXES];
-    const bool is_short = list->count <= MEASURE_LIST;
+    const bool is_short = list->count <= UNFILTERED_LIST_MAX;
     if (!is_short) {
-        boxes_of(w, parts, count, boxes);
+        make_boxes(w, parts, count, boxes);
         abuti_regions_filter(&w->lists, list, boxes, count, kept_count);
     }
     for (uint32_t i = 0; i < count; i++)
@@ -237,11 +240,11 @@ static void finish_parts(worker *w, const cells_span *parts, uint32_t count,
             abuti_compute_set(w, &parts[i], w->rule.band == INFINITY);
 }
 
-/* Recursion ends after some four levels: every cut halves. */
+/* Recursion depth is about four, since each split halves the span. */
 void abuti_compute_divide(worker *w, const cells_span *s, const regions_list *list) {
     cells_span parts[8];
     regions_narrowed made[REGIONS_BOXES];
-    if (is_last(s)) {
+    if (is_sixteen_cells(s)) {
         measure_cells(w, s, list->names, list->count);
         return;
     }
@@ -249,8 +252,9 @@ void abuti_compute_divide(worker *w, const cells_span *s, const regions_list *li
     for (uint32_t begin = 0, some; begin < count; begin += some) {
         const uint32_t before = w->lists.used;
         some = count - begin < most ? count - begin : most;
-        if (is_last(&parts[0]) && is_last(&parts[count - 1])) { /* and those in between */
-            finish_parts(w, parts + begin, some, list);
+        if (is_sixteen_cells(&parts[0]) &&
+            is_sixteen_cells(&parts[count - 1])) { /* then all parts between are, too */
+            measure_parts(w, parts + begin, some, list);
             continue;
         }
         abuti_compute_narrow(w, list, parts + begin, some, made);
@@ -267,8 +271,8 @@ void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *lis
     const uint32_t before = w->lists.used;
     regions_narrowed made;
     regions_outcome found = REGIONS_LISTED;
-    if (list && is_last(s)) {
-        finish_parts(w, s, 1, list);
+    if (list && is_sixteen_cells(s)) {
+        measure_parts(w, s, 1, list);
         return;
     }
     if (list) {
@@ -281,7 +285,7 @@ void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *lis
         abuti_compute_set(w, s, w->rule.band == INFINITY);
     } else if (made.list) {
         abuti_compute_divide(w, s, made.list);
-    } else if (is_last(s)) {
+    } else if (is_sixteen_cells(s)) {
         abuti_compute_set(w, s, true);
     } else {
         cells_span parts[8];

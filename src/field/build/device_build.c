@@ -1,7 +1,8 @@
-/* The host's side of the kernels of fields: what is launched, and what is left to the search. All
- * work is queued at once, and the host waits at the end to see whether all found room. If the pool
- * of lists was too small, it is made larger and kept, and all is queued again; if anything else
- * was, or if lists are of no use, all cells go through the search. */
+/* Host side of the field kernels: launches, and the fallback to closest-point queries. All kernels
+ * are enqueued at once, and the host waits at the end and checks whether all buffers were large
+ * enough. If the pool of lists was too small, it is enlarged and kept, and everything is enqueued
+ * again. If another buffer was too small, or lists are of no use, all cells are computed by
+ * closest-point queries. */
 #include "field/build/device.h"
 #include "nearest/nearest_shared.h"
 #include "sign/sign.h"
@@ -12,52 +13,54 @@
 #define GROUP FIELD_GROUP
 
 enum {
-    /* Blocks of the largest size; each looks at all features. */
+    /* Number of the largest blocks. Each filters all features. */
     TOP_BLOCKS = 64,
-    /* Lists have so many slices that a level has this many groups; fewer where lists are short. */
+    /* Lists are divided into slices so that a level has this many work-groups; fewer if lists are
+     * short. */
     LEVEL_GROUPS = 32768,
     LEVEL_GROUPS_SHORT = 8192,
-    SLICE_FEATURES = 256, /* of the mesh, at least */
-    /* Blocks that are cut, at most; others are left to the search. They take 330 bytes each. */
-    MAX_LONG = 1 << 16,
-    /* Groups of a launch that finds out on the device how much there is to do. */
+    SLICE_FEATURES = 256, /* minimum features of the mesh per slice */
+    /* Maximum blocks that are subdivided; with more, all cells use the query. 330 bytes each. */
+    LONG_BLOCKS_MAX = 1 << 16,
+    /* Work-groups of a launch whose amount of work only the device knows. */
     QUEUE_GROUPS = 4096,
-    ROWS_MIN = 1 << 8, /* of which each cell looks for its sign */
+    ROWS_MIN = 1 << 8, /* minimum buffer size for rows whose cells are signed one by one */
     UNSURE_MIN = 1 << 15,
-    /* Entries of lists, to begin with: a feature, at most so many, and a share of the cells. */
+    /* Initial pool size: entries per feature, their maximum, and a fraction of the cells. */
     POOL_FEATURE = 64,
     POOL_MAX = 32 << 20,
     POOL_CELLS = 8,
-    /* Points that go through the search at once. */
+    /* Points of one batch of queries. */
     SEARCH_POINTS = 1 << 18,
-    /* With more edges of the border each cell asks the search: every edge would cost more. */
+    /* With more boundary edges each cell uses the query, since visiting every edge would be slower.
+     */
     BORDER_MAX = STRIPS_MAX,
 };
-/* Lists may take this part of a device's memory. */
-#define POOL_SHARE 8
-/* Grids that reach further from the mesh's middle, in its frame, are left to the search: squares of
- * distances and margins stay well within floats. */
-#define MAX_FLOAT_EXTENT 256.0
+/* Lists may use this fraction of the device memory: 1 / 8. */
+#define POOL_MEMORY_DIVISOR 8
+/* Grids that extend farther from the centre of the mesh, in its scaled frame, use the query:
+ * squared distances and margins stay well within the range of floats. */
+#define FRAME_EXTENT_MAX 256.0
 
-typedef struct filling {
+typedef struct fill_state {
     bvh_on_device *bvh;
     field_parts *parts;
     const abut_grid *grid;
-    uint32_t first[3]; /* of its cells */
+    uint32_t first[3]; /* first cell of the window */
     double band;
     abuti_buffer *values;
     field_grid argument;
-    double largest; /* coordinate in the frame */
-    /* Of each level, the last of blocks of FIELD_BLOCK: the side and the number of its blocks, the
-     * slices of their lists, and where lists and bounds begin. Bounds have one level more. */
+    double largest; /* largest coordinate in the scaled frame */
+    /* For each level, of which the last has blocks of FIELD_BLOCK: side and number of blocks,
+     * slices of their lists, and offsets of lists and bounds. Bounds have one more level. */
     uint32_t sides[FIELD_LEVELS], blocks[FIELD_LEVELS], slices[FIELD_LEVELS];
     uint32_t lists_at[FIELD_LEVELS], bounds_at[FIELD_LEVELS];
     uint32_t levels;
-    bool short_lists; /* most lists of the smallest blocks are */
-    uint32_t long_most, longer_most, doubts_most, rows_most, unsure_most;
+    bool short_lists; /* most lists of the smallest blocks are short */
+    uint32_t long_max, longer_max, doubts_max, rows_max, unsure_max;
     uint32_t counters[FIELD_COUNTS];
     double lowest, highest;
-} filling;
+} fill_state;
 
 static uint32_t blocks_of(const abut_grid *grid, uint32_t side) {
     size_t blocks = 1;
@@ -66,13 +69,13 @@ static uint32_t blocks_of(const abut_grid *grid, uint32_t side) {
     return (uint32_t)blocks;
 }
 
-/* ---- what the device is told ---- */
+/* ---- kernel arguments ---- */
 
-static vec3 centre_of(const filling *f, uint32_t i, uint32_t j, uint32_t k) {
+static vec3 centre_of(const fill_state *f, uint32_t i, uint32_t j, uint32_t k) {
     return grid_centre(f->grid, f->first[0] + i, f->first[1] + j, f->first[2] + k);
 }
 
-static field_grid argument_of(filling *f) {
+static field_grid make_grid_argument(fill_state *f) {
     const abut_grid *grid = f->grid;
     vec3 mesh_origin = f->bvh->tree.mesh->origin, first, last;
     double scale = f->bvh->tree.scale;
@@ -98,8 +101,8 @@ static field_grid argument_of(filling *f) {
     return a;
 }
 
-/* From the largest blocks down to those that are measured. */
-static void choose_levels(filling *f) {
+/* Chooses the levels, from the largest blocks down to those that are measured. */
+static void choose_levels(fill_state *f) {
     uint32_t side = FIELD_BLOCK, lists = 0, bounds = 0;
     while (blocks_of(f->grid, side) > TOP_BLOCKS)
         side *= 2;
@@ -109,7 +112,7 @@ static void choose_levels(filling *f) {
     uint32_t groups = f->short_lists ? LEVEL_GROUPS_SHORT : LEVEL_GROUPS;
     for (; side >= FIELD_BLOCK / 2; side /= 2) {
         uint32_t level = f->levels++;
-        uint32_t blocks = blocks_of(f->grid, side), slices = f->parts->slices_most;
+        uint32_t blocks = blocks_of(f->grid, side), slices = f->parts->slices_max;
         while (slices > 1 && ((uint64_t)slices * blocks > groups ||
                               (uint64_t)slices * SLICE_FEATURES > f->parts->feature_count))
             slices /= 2;
@@ -121,19 +124,20 @@ static void choose_levels(filling *f) {
         lists += side < FIELD_BLOCK ? 0 : slices * blocks;
         bounds += blocks;
     }
-    f->levels--; /* the last has only bounds */
+    f->levels--; /* the last level has only bounds */
     f->lists_at[f->levels] = lists;
     f->bounds_at[f->levels + 1] = bounds;
-    f->long_most = f->blocks[f->levels - 1] < MAX_LONG ? f->blocks[f->levels - 1] : MAX_LONG;
-    f->longer_most = 8 * f->long_most;
-    f->doubts_most = (uint32_t)(grid_cells(f->grid) / 32) + SEARCH_POINTS;
-    f->rows_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_MIN : 1;
-    f->unsure_most = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_MIN : 1;
+    f->long_max =
+        f->blocks[f->levels - 1] < LONG_BLOCKS_MAX ? f->blocks[f->levels - 1] : LONG_BLOCKS_MAX;
+    f->longer_max = 8 * f->long_max;
+    f->doubts_max = (uint32_t)(grid_cells(f->grid) / 32) + SEARCH_POINTS;
+    f->rows_max = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + ROWS_MIN : 1;
+    f->unsure_max = f->parts->border_count ? (uint32_t)(grid_cells(f->grid) / 64) + UNSURE_MIN : 1;
 }
 
 /* ---- memory ---- */
 
-static void reserve(filling *f) {
+static void reserve_buffers(fill_state *f) {
     field_parts *p = f->parts;
     size_t first = (size_t)POOL_FEATURE * p->feature_count;
     size_t pool = grid_cells(f->grid) / POOL_CELLS + (first < POOL_MAX ? first : POOL_MAX);
@@ -144,19 +148,19 @@ static void reserve(filling *f) {
     } needs[] = {
         {FIELD_POOL, p->pool_count, 4},
         {FIELD_COUNTERS, FIELD_COUNTS, 4},
-        {FIELD_DOUBTS, f->doubts_most, 4},
+        {FIELD_DOUBTS, f->doubts_max, 4},
         {FIELD_LISTS, f->lists_at[f->levels], 8},
         {FIELD_BOUNDS, f->bounds_at[f->levels + 1], 4},
-        {FIELD_LONG, f->long_most, 4},
-        {FIELD_LONGER, f->longer_most, 4},
-        {FIELD_CUT_LISTS, 8 * (size_t)f->long_most, 8},
-        {FIELD_CUT_BOUNDS, 64 * (size_t)f->long_most, 4},
+        {FIELD_LONG, f->long_max, 4},
+        {FIELD_LONGER, f->longer_max, 4},
+        {FIELD_CUT_LISTS, 8 * (size_t)f->long_max, 8},
+        {FIELD_CUT_BOUNDS, 64 * (size_t)f->long_max, 4},
         {FIELD_COARSE_SHIFTS, blocks_of(f->grid, FIELD_COARSE), 4},
         {FIELD_FINE_SHIFTS, blocks_of(f->grid, FIELD_BLOCK), 4},
-        {FIELD_UNSETTLED, blocks_of(f->grid, FIELD_COARSE), 4},
+        {FIELD_UNDECIDED, blocks_of(f->grid, FIELD_COARSE), 4},
         {FIELD_MIXED, blocks_of(f->grid, FIELD_BLOCK), 4},
-        {FIELD_ROWS, f->rows_most, 4},
-        {FIELD_UNSURE, f->unsure_most, 4},
+        {FIELD_ROWS, f->rows_max, 4},
+        {FIELD_UNSURE, f->unsure_max, 4},
     };
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         abuti_kit_reserve(&p->kit, needs[i].which, needs[i].count, needs[i].element_bytes);
@@ -164,13 +168,13 @@ static void reserve(filling *f) {
 
 /* ---- stages ---- */
 
-/* Begins a stage, or ends one, if they are timed. */
-static void stage_begin(filling *f) {
+/* Starts or stops the timer of a stage, if stages are timed. */
+static void stage_begin(fill_state *f) {
     if (f->parts->account)
         abuti_queue_clock_start(f->parts->kit.queue);
 }
 
-static void stage_end(filling *f, field_stage stage) {
+static void stage_end(fill_state *f, field_stage stage) {
     double ms = 0;
     if (!f->parts->account)
         return;
@@ -180,8 +184,8 @@ static void stage_end(filling *f, field_stage stage) {
 
 #define MEMORY(which) KIT_BUFFER(&p->kit, which)
 
-/* What rows cross, as whole numbers in the place of the values. */
-static void queue_rows(filling *f, abuti_kit *kit) {
+/* Crossings of rows, as integers in the buffer of the values. */
+static void queue_rows(fill_state *f, abuti_kit *kit) {
     bvh_on_device *bvh = f->bvh;
     uint32_t triangles = bvh->tree.triangle_count, columns = f->grid->count[0];
     size_t rows = (size_t)f->grid->count[1] * f->grid->count[2];
@@ -200,50 +204,51 @@ static void queue_rows(filling *f, abuti_kit *kit) {
     stage_end(f, FIELD_STAGE_SUM);
 }
 
-/* Items of a launch over so many groups, at most, of which only the device knows the number. */
+/* Work-items of a launch over at most `most` groups, if only the device knows their number. */
 static size_t queue_items(size_t most) {
     return GROUP * (most < QUEUE_GROUPS ? most : QUEUE_GROUPS);
 }
 
-static void queue_shifts(filling *f, abuti_kit *kit, uint32_t side, size_t items,
-                         field_memory shifts, field_memory unsettled) {
+static void queue_shifts(fill_state *f, abuti_kit *kit, uint32_t side, size_t items,
+                         field_memory shifts, field_memory undecided) {
     field_parts *p = f->parts;
-    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_BORDER),
-                  ABUTI_VALUE(p->border_count), ABUTI_VALUE(side), MEMORY(FIELD_UNSETTLED),
-                  MEMORY(shifts), MEMORY(unsettled), MEMORY(FIELD_COUNTERS),
+    ABUTI_KIT_RUN(kit, FIELD_SHIFTS, items, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY),
+                  ABUTI_VALUE(p->border_count), ABUTI_VALUE(side), MEMORY(FIELD_UNDECIDED),
+                  MEMORY(shifts), MEMORY(undecided), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
 }
 
-/* Signs of a surface with a border. They take few groups for long: beside the lists they take
- * hardly any time. */
-static void queue_sides(filling *f, abuti_kit *kit) {
+/* Signs of a surface with boundary edges. Few work-groups run for a long time, so that next to the
+ * lists the cost is small. */
+static void queue_sides(fill_state *f, abuti_kit *kit) {
     field_parts *p = f->parts;
-    size_t blocks = 2 * (size_t)f->blocks[f->levels - 1]; /* some of a large one are outside */
+    size_t blocks =
+        2 * (size_t)f->blocks[f->levels - 1]; /* some parts of a large block are outside the grid */
     float facing = (float)f->parts->sign->facing;
     stage_begin(f);
     queue_shifts(f, kit, FIELD_COARSE, GROUP * (size_t)blocks_of(f->grid, FIELD_COARSE),
-                 FIELD_COARSE_SHIFTS, FIELD_UNSETTLED);
+                 FIELD_COARSE_SHIFTS, FIELD_UNDECIDED);
     queue_shifts(f, kit, FIELD_BLOCK, queue_items(blocks), FIELD_FINE_SHIFTS, FIELD_MIXED);
     ABUTI_KIT_RUN(kit, FIELD_SIDES, queue_items(4 * blocks), GROUP, ABUTI_VALUE(f->argument),
-                  MEMORY(FIELD_BORDER), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                  MEMORY(FIELD_BOUNDARY), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
                   MEMORY(FIELD_MIXED), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_most), MEMORY(FIELD_UNSURE),
-                  ABUTI_VALUE(f->unsure_most), ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
-    ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(f->rows_most), GROUP, ABUTI_VALUE(f->argument),
-                  MEMORY(FIELD_BORDER), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
-                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_most), MEMORY(FIELD_COUNTERS),
-                  ABUTI_BUFFER(f->values), MEMORY(FIELD_UNSURE), ABUTI_VALUE(f->unsure_most),
+                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_UNSURE),
+                  ABUTI_VALUE(f->unsure_max), ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
+    ABUTI_KIT_RUN(kit, FIELD_REST, queue_items(f->rows_max), GROUP, ABUTI_VALUE(f->argument),
+                  MEMORY(FIELD_BOUNDARY), ABUTI_VALUE(p->border_count), ABUTI_VALUE(facing),
+                  MEMORY(FIELD_ROWS), ABUTI_VALUE(f->rows_max), MEMORY(FIELD_COUNTERS),
+                  ABUTI_BUFFER(f->values), MEMORY(FIELD_UNSURE), ABUTI_VALUE(f->unsure_max),
                   ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
     stage_end(f, FIELD_STAGE_SIDES);
     stage_begin(f);
-    ABUTI_KIT_RUN(kit, FIELD_UNSURE_CELLS, queue_items(groups_of(f->unsure_most, GROUP)), GROUP,
-                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BORDER_EXACT),
+    ABUTI_KIT_RUN(kit, FIELD_UNSURE_CELLS, queue_items(groups_of(f->unsure_max, GROUP)), GROUP,
+                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BOUNDARY_EXACT),
                   ABUTI_VALUE(p->border_count), ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_UNSURE),
-                  ABUTI_VALUE(f->unsure_most), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values));
+                  ABUTI_VALUE(f->unsure_max), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values));
     stage_end(f, FIELD_STAGE_SIGNS);
 }
 
-static void queue_top(filling *f) {
+static void queue_top(fill_state *f) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
     size_t items = GROUP * (size_t)f->blocks[0];
@@ -260,7 +265,7 @@ static void queue_top(filling *f) {
     stage_end(f, FIELD_STAGE_TOP);
 }
 
-static void queue_filter(filling *f, uint32_t level) {
+static void queue_filter(fill_state *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
     ABUTI_KIT_RUN(&p->kit, FIELD_FILTER, GROUP * (size_t)f->blocks[level] * f->slices[level], GROUP,
@@ -273,9 +278,9 @@ static void queue_filter(filling *f, uint32_t level) {
                   ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
 }
 
-/* The same where lists have one slice, for eight blocks at once: 0.6 of the time where lists are
- * short, but twice as long where some are long, since few groups have much to do then. */
-static void queue_siblings(filling *f, uint32_t level) {
+/* The same for lists with one slice, eight blocks per group. 0.6 of the time if lists are short.
+ * Twice the time if some are long, since few groups do most of the work. */
+static void queue_siblings(fill_state *f, uint32_t level) {
     field_parts *p = f->parts;
     uint32_t pool_count = (uint32_t)p->pool_count;
     ABUTI_KIT_RUN(&p->kit, FIELD_SIBLINGS, GROUP * (size_t)f->blocks[level - 1], GROUP,
@@ -287,7 +292,7 @@ static void queue_siblings(filling *f, uint32_t level) {
                   ABUTI_VALUE(f->lists_at[level]), ABUTI_LOCAL_MEMORY(FIELD_SIBLINGS_BYTES));
 }
 
-static void queue_filters(filling *f) {
+static void queue_filters(fill_state *f) {
     stage_begin(f);
     for (uint32_t level = 1; level < f->levels; level++)
         if (f->short_lists && f->slices[level] == 1)
@@ -297,141 +302,142 @@ static void queue_filters(filling *f) {
     stage_end(f, FIELD_STAGE_FILTER);
 }
 
-/* Blocks of FIELD_BLOCK, or the eighths of those that were too long. */
-static void queue_cells(filling *f, bool parts) {
+/* Blocks of FIELD_BLOCK, or the eighths of those whose lists were too long. */
+static void queue_cells(fill_state *f, bool parts) {
     field_parts *p = f->parts;
     uint32_t last = f->levels - 1;
     uint32_t side = parts ? FIELD_BLOCK / 2 : FIELD_BLOCK, slices = parts ? 1 : f->slices[last];
     uint32_t from = parts ? 0 : f->lists_at[last];
-    uint32_t next_most = parts ? f->longer_most : f->long_most;
+    uint32_t next_max = parts ? f->longer_max : f->long_max;
     float facing = p->border_count ? (float)f->parts->sign->facing : 0;
-    size_t items = parts ? queue_items(8 * (size_t)f->long_most) : GROUP * (size_t)f->blocks[last];
+    size_t items = parts ? queue_items(8 * (size_t)f->long_max) : GROUP * (size_t)f->blocks[last];
     stage_begin(f);
     ABUTI_KIT_RUN(&p->kit, FIELD_CELLS, items, GROUP, MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT),
                   ABUTI_BUFFER(&f->bvh->tree.corners), ABUTI_VALUE(f->argument), ABUTI_VALUE(side),
                   ABUTI_VALUE(slices), MEMORY(parts ? FIELD_CUT_LISTS : FIELD_LISTS),
                   ABUTI_VALUE(from), MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]),
                   MEMORY(FIELD_CUT_BOUNDS), MEMORY(FIELD_POOL), MEMORY(FIELD_LONG),
-                  ABUTI_VALUE(f->long_most), MEMORY(parts ? FIELD_LONGER : FIELD_LONG),
-                  ABUTI_VALUE(next_most), MEMORY(FIELD_COARSE_SHIFTS), MEMORY(FIELD_FINE_SHIFTS),
+                  ABUTI_VALUE(f->long_max), MEMORY(parts ? FIELD_LONGER : FIELD_LONG),
+                  ABUTI_VALUE(next_max), MEMORY(FIELD_COARSE_SHIFTS), MEMORY(FIELD_FINE_SHIFTS),
                   ABUTI_VALUE(facing), ABUTI_BUFFER(f->values), MEMORY(FIELD_DOUBTS),
-                  ABUTI_VALUE(f->doubts_most), MEMORY(FIELD_COUNTERS),
+                  ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_CELLS_BYTES));
     stage_end(f, parts ? FIELD_STAGE_PARTS : FIELD_STAGE_CELLS);
 }
 
-static void queue_cut(filling *f) {
+static void queue_cut(fill_state *f) {
     field_parts *p = f->parts;
     uint32_t last = f->levels - 1;
     uint32_t pool_count = (uint32_t)p->pool_count;
     stage_begin(f);
-    ABUTI_KIT_RUN(&p->kit, FIELD_CUT, queue_items(8 * (size_t)f->long_most), GROUP,
+    ABUTI_KIT_RUN(&p->kit, FIELD_CUT, queue_items(8 * (size_t)f->long_max), GROUP,
                   MEMORY(FIELD_RECORDS), ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]),
                   MEMORY(FIELD_BOUNDS), ABUTI_VALUE(f->bounds_at[last + 1]), MEMORY(FIELD_LISTS),
-                  ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_LONG), ABUTI_VALUE(f->long_most),
+                  ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_LONG), ABUTI_VALUE(f->long_max),
                   MEMORY(FIELD_POOL), ABUTI_VALUE(pool_count), ABUTI_VALUE(f->levels),
                   MEMORY(FIELD_COUNTERS), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
                   ABUTI_LOCAL_MEMORY(FIELD_LISTS_BYTES));
     stage_end(f, FIELD_STAGE_CUT);
 }
 
-static void queue_few(filling *f) {
+static void queue_long_lists(fill_state *f) {
     field_parts *p = f->parts;
     float facing = p->border_count ? (float)f->parts->sign->facing : 0;
     stage_begin(f);
-    ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_most), GROUP,
+    ABUTI_KIT_RUN(&p->kit, FIELD_FEW_CELLS, queue_items(64 * (size_t)f->long_max), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), ABUTI_BUFFER(&f->bvh->tree.corners),
                   ABUTI_VALUE(f->argument), MEMORY(FIELD_CUT_LISTS), MEMORY(FIELD_CUT_BOUNDS),
                   MEMORY(FIELD_POOL), MEMORY(FIELD_LONG), MEMORY(FIELD_LONGER),
-                  ABUTI_VALUE(f->longer_most), MEMORY(FIELD_COARSE_SHIFTS),
+                  ABUTI_VALUE(f->longer_max), MEMORY(FIELD_COARSE_SHIFTS),
                   MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_most), MEMORY(FIELD_COUNTERS),
+                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
                   ABUTI_LOCAL_MEMORY(FIELD_FEW_BYTES));
     stage_end(f, FIELD_STAGE_FEW);
 }
 
-/* What is in doubt, with the search's own arithmetic. */
-static void queue_settle(filling *f) {
+/* Uncertain cells, with the arithmetic of the closest-point query. */
+static void queue_resolve(fill_state *f) {
     field_parts *p = f->parts;
     const abuti_bvh_device *tree = &f->bvh->tree;
     uint32_t last = f->levels - 1;
     float facing = p->border_count ? (float)f->parts->sign->facing : 0;
     stage_begin(f);
-    ABUTI_KIT_RUN(&p->kit, FIELD_SETTLE, queue_items(grid_cells(f->grid)), GROUP,
+    ABUTI_KIT_RUN(&p->kit, FIELD_RESOLVE, queue_items(grid_cells(f->grid)), GROUP,
                   MEMORY(FIELD_RECORDS), MEMORY(FIELD_INCIDENT_BEGIN), MEMORY(FIELD_INCIDENTS),
                   ABUTI_BUFFER(&tree->order), ABUTI_BUFFER(&tree->corners),
                   ABUTI_VALUE(f->argument), ABUTI_VALUE(f->slices[last]), MEMORY(FIELD_LISTS),
                   ABUTI_VALUE(f->lists_at[last]), MEMORY(FIELD_POOL), MEMORY(FIELD_COARSE_SHIFTS),
                   MEMORY(FIELD_FINE_SHIFTS), ABUTI_VALUE(facing), ABUTI_BUFFER(f->values),
-                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_most), MEMORY(FIELD_COUNTERS),
-                  ABUTI_LOCAL_MEMORY(FIELD_SETTLE_BYTES));
-    stage_end(f, FIELD_STAGE_SETTLE);
+                  MEMORY(FIELD_DOUBTS), ABUTI_VALUE(f->doubts_max), MEMORY(FIELD_COUNTERS),
+                  ABUTI_LOCAL_MEMORY(FIELD_RESOLVE_BYTES));
+    stage_end(f, FIELD_STAGE_RESOLVE);
 }
 
-static void clear(filling *f) {
+static void clear_buffers(fill_state *f) {
     const uint32_t infinite = 0x7f800000;
     abuti_kit *kit = &f->parts->kit;
     abuti_kit_fill(kit, FIELD_COUNTERS, 0, sizeof f->counters);
     abuti_kit_fill(kit, FIELD_BOUNDS, infinite, 4 * (size_t)f->bounds_at[f->levels + 1]);
-    abuti_kit_fill(kit, FIELD_CUT_BOUNDS, infinite, 4 * 64 * (size_t)f->long_most);
+    abuti_kit_fill(kit, FIELD_CUT_BOUNDS, infinite, 4 * 64 * (size_t)f->long_max);
 }
 
-/* What is queued on one queue from now on begins when all of another is done; it fails with it. */
-static void follow(abuti_kit *kit, abuti_kit *other) {
-    abuti_kit_fail(kit, other->queue->error);
+/* Makes a queue wait for all commands of another one, and copies its failure. */
+static void wait_for_queue(abuti_kit *kit, abuti_kit *other) {
+    abuti_kit_fail(kit, other->queue->stuck);
     if (!abuti_kit_failed(kit))
         abuti_kit_fail(kit, abuti_queue_wait(kit->queue, other->queue));
 }
 
-/* Queues everything and waits for the counters. Signs are found on a queue of their own, while
- * lists are made. Where stages are timed all is on one queue: NVIDIA does not time what runs beside
- * something else. */
-static abut_status try_all(filling *f) {
+/* Enqueues all stages and waits for the counters. Signs are computed on a second queue while lists
+ * are made. If stages are timed, all are on one queue: NVIDIA does not time concurrent kernels. */
+static abut_status enqueue_all(fill_state *f) {
     field_parts *p = f->parts;
     abuti_kit *kit = &p->kit, *aside = p->account ? kit : &p->aside;
     if (p->account)
         memset(p->account, 0, sizeof *p->account);
-    reserve(f);
-    clear(f);
-    follow(aside, kit);
+    reserve_buffers(f);
+    clear_buffers(f);
+    wait_for_queue(aside, kit);
     queue_rows(f, aside);
     if (p->border_count > 0)
         queue_sides(f, aside);
     queue_top(f);
     queue_filters(f);
-    follow(kit, aside);
+    wait_for_queue(kit, aside);
     queue_cells(f, false);
     queue_cut(f);
     queue_cells(f, true);
-    queue_few(f);
-    queue_settle(f);
-    abuti_kit_fail(kit, aside->queue->error);
+    queue_long_lists(f);
+    queue_resolve(f);
+    abuti_kit_fail(kit, aside->queue->stuck);
     bool failed = abuti_kit_failed(kit);
     abut_status status = abuti_kit_get(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
-    if (failed || status) { /* nothing may be under way when the caller gets the error */
+    if (failed || status) { /* no command may be running when the caller receives the error */
         (void)abuti_kit_finish(&p->aside);
         (void)abuti_kit_finish(kit);
     }
     return status;
 }
 
-/* ---- the search for all ---- */
+/* ---- closest-point queries for all cells ---- */
 
 static float value_of(double distance, double band) {
     return (float)(distance > band ? band : distance < -band ? -band : distance);
 }
 
-/* Room for some cells that go through the search. */
-typedef struct searching {
+/* Buffers for a batch of cells. */
+typedef struct query_buffers {
     vec3 *points;
     abut_nearest *nearest;
-    double *windings; /* with a border that is not too long; else null */
+    double *windings; /* with a short boundary; null if closed or if the boundary is too long */
     uint32_t *cells;
     float *values;
-} searching;
+} query_buffers;
 
-/* Signs of cells around a border: fast winding numbers depend on the hierarchy, fields do not. */
-static abut_status find_sides(filling *f, const searching *s, const bvh_points *batch) {
+/* Signs of cells of a surface with boundary edges: fast winding numbers depend on the BVH, fields
+ * do not. */
+static abut_status compute_open_signs(fill_state *f, const query_buffers *s,
+                                      const bvh_points *batch) {
     const abut_bvh *bvh = f->bvh->bvh;
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
@@ -446,7 +452,7 @@ static abut_status find_sides(filling *f, const searching *s, const bvh_points *
     return status;
 }
 
-static void search_some(filling *f, const searching *s, size_t first, uint32_t count) {
+static void query_batch(fill_state *f, const query_buffers *s, size_t first, uint32_t count) {
     field_parts *p = f->parts;
     const uint32_t *n = f->grid->count;
     for (uint32_t i = 0; i < count; i++) {
@@ -462,49 +468,49 @@ static void search_some(filling *f, const searching *s, size_t first, uint32_t c
     abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
                                                      abut_array_host(s->nearest)));
     if (s->windings && !abuti_kit_failed(&p->kit))
-        abuti_kit_fail(&p->kit, find_sides(f, s, &batch));
+        abuti_kit_fail(&p->kit, compute_open_signs(f, s, &batch));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->lowest = real_min(f->lowest, s->values[i]);
         f->highest = real_max(f->highest, s->values[i]);
     }
     abuti_kit_put(&p->kit, FIELD_DOUBTS, s->cells, count, sizeof *s->cells);
-    abuti_kit_put(&p->kit, FIELD_SETTLED, s->values, count, sizeof *s->values);
-    ABUTI_KIT_RUN(&p->kit, FIELD_PUT, count, GROUP, MEMORY(FIELD_DOUBTS), MEMORY(FIELD_SETTLED),
+    abuti_kit_put(&p->kit, FIELD_RESOLVED, s->values, count, sizeof *s->values);
+    ABUTI_KIT_RUN(&p->kit, FIELD_PUT, count, GROUP, MEMORY(FIELD_DOUBTS), MEMORY(FIELD_RESOLVED),
                   ABUTI_VALUE(count), ABUTI_BUFFER(f->values));
 }
 
-/* All cells. */
-static void search_all(filling *f) {
+/* Computes all cells. */
+static void query_all_cells(fill_state *f) {
     abuti_kit *kit = &f->parts->kit;
     abut_context *context = f->bvh->context;
     size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
     const uint32_t border_count = f->parts->border_count;
     const bool has_sides =
         border_count && border_count <= BORDER_MAX && !f->parts->sign->by_normals;
-    searching s = {abuti_allocate(context, most, sizeof *s.points),
-                   abuti_allocate(context, most, sizeof *s.nearest),
-                   has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
-                   abuti_allocate(context, most, sizeof *s.cells),
-                   abuti_allocate(context, most, sizeof *s.values)};
+    query_buffers s = {abuti_allocate(context, most, sizeof *s.points),
+                       abuti_allocate(context, most, sizeof *s.nearest),
+                       has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
+                       abuti_allocate(context, most, sizeof *s.cells),
+                       abuti_allocate(context, most, sizeof *s.values)};
     if (!s.points || !s.nearest || (has_sides && !s.windings) || !s.cells || !s.values)
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
-        search_some(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
+        query_batch(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
     ABUTI_RELEASE(context, s.points, s.nearest, s.windings, s.cells, s.values);
 }
 
-/* ---- all ---- */
+/* ---- entry point ---- */
 
-static float unsortable(uint32_t word) {
+static float float_of_sortable(uint32_t word) {
     uint32_t bits = word & 0x80000000u ? word ^ 0x80000000u : ~word;
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-/* The entries that the pool must hold: of two levels in a row. */
-static uint64_t entries_needed(const filling *f) {
+/* The entries that the pool must hold: those of two consecutive levels. */
+static uint64_t entries_needed(const fill_state *f) {
     uint64_t needed = 0;
     for (uint32_t level = 0; level < f->levels; level++) {
         uint64_t both = (uint64_t)f->counters[FIELD_COUNT_ENTRIES + level] +
@@ -514,14 +520,14 @@ static uint64_t entries_needed(const filling *f) {
     return needed;
 }
 
-/* Whether the pool was too small and could be made larger. */
-static bool grow_pool(filling *f) {
+/* Enlarges the pool if it was too small. Returns whether it did. */
+static bool grow_pool(fill_state *f) {
     field_parts *p = f->parts;
-    uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_SHARE);
+    uint64_t most = f->bvh->queue.device->info.memory_bytes / (4 * POOL_MEMORY_DIVISOR);
     uint64_t largest = f->bvh->queue.device->info.buffer_bytes / 4, needed = entries_needed(f);
     if (f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX || needed <= p->pool_count)
         return false;
-    /* lists of blocks below one that did not fit are not in this number yet */
+    /* this number lacks the lists of blocks below one that did not fit */
     needed += needed / 4;
     if (needed > most || needed > largest || needed > FIELD_CHUNKS_MAX * FIELD_CHUNK)
         return false;
@@ -529,25 +535,26 @@ static bool grow_pool(filling *f) {
     return true;
 }
 
-/* Whether all cells are left to the search: pseudo-normals need the nearest triangle, a long border
- * costs more than the search, and so do lists for cells that are large beside the triangles. */
-static bool is_searched(const filling *f) {
+/* Whether all cells use closest-point queries. Pseudo-normals need the nearest triangle. A long
+ * boundary, and lists for cells that are large compared with triangles, are slower than the
+ * queries. */
+static bool uses_queries(const fill_state *f) {
     const field_parts *p = f->parts;
     double cells = (double)grid_cells(f->grid);
     return p->sign->by_normals || (!p->sign->closed && !p->border_count) ||
-           p->border_count > BORDER_MAX || !(f->largest < MAX_FLOAT_EXTENT) ||
-           cells < p->cells_least * f->bvh->tree.triangle_count;
+           p->border_count > BORDER_MAX || !(f->largest < FRAME_EXTENT_MAX) ||
+           cells < p->cells_min * f->bvh->tree.triangle_count;
 }
 
-/* Whether lists or cells in doubt found no room. */
-static bool has_failed(const filling *f) {
+/* Whether lists or uncertain cells exceeded their buffers. */
+static bool has_overflowed(const fill_state *f) {
     return f->counters[FIELD_COUNT_CHUNKS] > FIELD_CHUNKS_MAX ||
            entries_needed(f) > f->parts->pool_count ||
-           f->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_most ||
-           f->counters[FIELD_COUNT_UNSURE] > f->unsure_most || f->counters[FIELD_COUNT_LEFT];
+           f->counters[FIELD_COUNT_DOUBTFUL] > f->doubts_max ||
+           f->counters[FIELD_COUNT_UNSURE] > f->unsure_max || f->counters[FIELD_COUNT_LEFT];
 }
 
-static void report_fill_progress(const filling *f, bool all) {
+static void report_fill_progress(const fill_state *f, bool all) {
     field_account *account = f->parts->account;
     if (!account)
         return;
@@ -555,33 +562,33 @@ static void report_fill_progress(const filling *f, bool all) {
     account->unsure = all ? 0 : f->counters[FIELD_COUNT_UNSURE];
     account->cut = all ? 0 : f->counters[FIELD_COUNT_LONG_8];
     account->cut_again = all ? 0 : f->counters[FIELD_COUNT_LONG_4];
-    account->unsettled = all ? 0 : f->counters[FIELD_COUNT_UNSETTLED];
+    account->undecided = all ? 0 : f->counters[FIELD_COUNT_UNDECIDED];
     account->entries = all ? 0 : entries_needed(f);
     account->searched = all;
 }
 
-static abut_status fill(filling *f) {
+static abut_status fill_grid(fill_state *f) {
     field_parts *p = f->parts;
-    bool all = is_searched(f);
+    bool all = uses_queries(f);
     abut_status status = ABUT_OK;
     f->lowest = INFINITY;
     f->highest = -INFINITY;
     if (!all) {
         do
-            status = try_all(f);
+            status = enqueue_all(f);
         while (!status && grow_pool(f));
         if (status)
             return status;
-        all = has_failed(f);
+        all = has_overflowed(f);
         if (!all && f->counters[FIELD_COUNT_LOWEST]) {
-            f->lowest = unsortable(~f->counters[FIELD_COUNT_LOWEST]);
-            f->highest = unsortable(f->counters[FIELD_COUNT_HIGHEST]);
+            f->lowest = float_of_sortable(~f->counters[FIELD_COUNT_LOWEST]);
+            f->highest = float_of_sortable(f->counters[FIELD_COUNT_HIGHEST]);
         }
     }
     report_fill_progress(f, all);
     double begin = 1e3 * abuti_seconds();
     if (all)
-        search_all(f);
+        query_all_cells(f);
     status = abuti_kit_finish(&p->kit);
     if (p->account)
         p->account->stage_ms[FIELD_STAGE_SEARCH] = 1e3 * abuti_seconds() - begin;
@@ -591,20 +598,20 @@ static abut_status fill(filling *f) {
 abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *lowest, double *highest) {
-    filling f = {.bvh = bvh, .grid = grid, .band = band, .values = values};
+    fill_state f = {.bvh = bvh, .grid = grid, .band = band, .values = values};
     if (first)
         memcpy(f.first, first, sizeof f.first);
     abut_status status = abuti_field_parts(bvh, &f.parts);
     if (status)
         return status;
-    f.argument = argument_of(&f);
+    f.argument = make_grid_argument(&f);
     choose_levels(&f);
-    status = fill(&f);
+    status = fill_grid(&f);
     if (!status) {
         *lowest = f.lowest;
         *highest = f.highest;
     } else {
-        f.parts->is_ready = false; /* features may be what failed */
+        f.parts->is_ready = false; /* the failure may concern the features */
     }
     return status;
 }

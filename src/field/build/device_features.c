@@ -1,21 +1,21 @@
-/* The host's side of field_features.cl; and features that it leaves to the host. */
+/* Host side of field_features.cl, and the computation of features on the host. */
 #include "field/build/device.h"
 
-enum { FEATURES_A_TASK = 4096 };
+enum { FEATURES_PER_TASK = 4096 };
 
 #define MEMORY(which) KIT_BUFFER(&p->kit, which)
 
 /* ---- on the device ---- */
 
 /* The arguments that most of its kernels begin with. */
-#define SURFACE                                                                             \
+#define SURFACE_KERNEL_ARGUMENTS                                                            \
     ABUTI_BUFFER(indices), ABUTI_BUFFER(&tree->order), MEMORY(FIELD_PLACES),                \
         MEMORY(FIELD_CORNER_BEGIN), MEMORY(FIELD_CORNERS_OF), ABUTI_BUFFER(&tree->corners), \
         ABUTI_VALUE(origin.x), ABUTI_VALUE(origin.y), ABUTI_VALUE(origin.z),                \
         ABUTI_VALUE(tree->scale)
 
-/* Of a tree that was copied there are none yet. */
-static const abuti_buffer *indices_of(bvh_on_device *bvh, field_parts *p) {
+/* A BVH that was copied to the device has no indices there; uploads them. */
+static const abuti_buffer *upload_indices(bvh_on_device *bvh, field_parts *p) {
     const abut_mesh *mesh = bvh->tree.mesh;
     if (bvh->tree.indices.device)
         return &bvh->tree.indices;
@@ -24,10 +24,10 @@ static const abuti_buffer *indices_of(bvh_on_device *bvh, field_parts *p) {
     return &p->kit.buffers[FIELD_INDICES];
 }
 
-/* Lists corners by vertices and finds which features there are. found: the most corners of a
- * vertex, and the number of features unless those are too many. */
-static abut_status queue_numbers(bvh_on_device *bvh, field_parts *p, const abuti_buffer *indices,
-                                 uint32_t found[2]) {
+/* Lists corners by vertices and determines the features. found[0]: the maximum number of corners of
+ * a vertex. found[1]: the number of features, if found[0] is within the limit. */
+static abut_status queue_numbering(bvh_on_device *bvh, field_parts *p, const abuti_buffer *indices,
+                                   uint32_t found[2]) {
     const abuti_bvh_device *tree = &bvh->tree;
     const uint32_t count = tree->triangle_count, vertices = tree->mesh->vertex_count;
     const uint32_t corners = 3 * count;
@@ -56,9 +56,9 @@ static abut_status queue_numbers(bvh_on_device *bvh, field_parts *p, const abuti
                   MEMORY(FIELD_CORNERS_OF));
     ABUTI_KIT_RUN(kit, FIELD_FEATURES_SORT, vertices, FIELD_GROUP, MEMORY(FIELD_CORNER_BEGIN),
                   ABUTI_VALUE(vertices), MEMORY(FIELD_CORNERS_OF), MEMORY(FIELD_FOUND));
-    ABUTI_KIT_RUN(kit, FIELD_FEATURES_FIRST, count, FIELD_GROUP, SURFACE, ABUTI_VALUE(count),
-                  MEMORY(FIELD_HAS_FACE), MEMORY(FIELD_FOUND), MEMORY(FIELD_FIRST_BITS),
-                  MEMORY(FIELD_FIRST_SUMS));
+    ABUTI_KIT_RUN(kit, FIELD_FEATURES_FIRST, count, FIELD_GROUP, SURFACE_KERNEL_ARGUMENTS,
+                  ABUTI_VALUE(count), MEMORY(FIELD_HAS_FACE), MEMORY(FIELD_FOUND),
+                  MEMORY(FIELD_FIRST_BITS), MEMORY(FIELD_FIRST_SUMS));
     abuti_tools_scan(bvh->tools, &at[FIELD_FIRST_SUMS], &at[FIELD_FIRST_SUMS], count,
                      &at[FIELD_FOUND], 1);
     return abuti_kit_get(kit, FIELD_FOUND, found, 2, sizeof *found);
@@ -76,25 +76,25 @@ static void queue_records(bvh_on_device *bvh, field_parts *p, const abuti_buffer
     abuti_kit_reserve(kit, FIELD_INCIDENTS, 7 * (size_t)count, 4);
     ABUTI_KIT_RUN(kit, FIELD_FEATURES_NUMBER, count, FIELD_GROUP, MEMORY(FIELD_FIRST_BITS),
                   MEMORY(FIELD_FIRST_SUMS), ABUTI_VALUE(count), MEMORY(FIELD_SOURCES));
-    ABUTI_KIT_RUN(kit, FIELD_FEATURES_MAKE, features, FIELD_GROUP, SURFACE, ABUTI_VALUE(features),
-                  MEMORY(FIELD_HAS_FACE), MEMORY(FIELD_SOURCES), MEMORY(FIELD_RECORDS),
-                  MEMORY(FIELD_EXACT), MEMORY(FIELD_INCIDENT_BEGIN));
+    ABUTI_KIT_RUN(kit, FIELD_FEATURES_MAKE, features, FIELD_GROUP, SURFACE_KERNEL_ARGUMENTS,
+                  ABUTI_VALUE(features), MEMORY(FIELD_HAS_FACE), MEMORY(FIELD_SOURCES),
+                  MEMORY(FIELD_RECORDS), MEMORY(FIELD_EXACT), MEMORY(FIELD_INCIDENT_BEGIN));
     abuti_buffer *begin = &kit->buffers[FIELD_INCIDENT_BEGIN];
     abuti_tools_scan(bvh->tools, begin, begin, features, begin, features);
-    ABUTI_KIT_RUN(kit, FIELD_FEATURES_INCIDENTS, features, FIELD_GROUP, SURFACE,
+    ABUTI_KIT_RUN(kit, FIELD_FEATURES_INCIDENTS, features, FIELD_GROUP, SURFACE_KERNEL_ARGUMENTS,
                   ABUTI_VALUE(features), MEMORY(FIELD_SOURCES), MEMORY(FIELD_INCIDENT_BEGIN),
                   MEMORY(FIELD_INCIDENTS));
 }
 
-/* Whether they were made, where nothing failed. */
-static bool make_there(bvh_on_device *bvh, field_parts *p) {
+/* Returns whether the features were computed, provided that nothing failed. */
+static bool compute_on_device(bvh_on_device *bvh, field_parts *p) {
     uint32_t found[2];
     if (bvh->tree.triangle_count > UINT32_MAX / 8)
         return false;
-    const abuti_buffer *indices = indices_of(bvh, p);
-    abut_status status = queue_numbers(bvh, p, indices, found);
+    const abuti_buffer *indices = upload_indices(bvh, p);
+    abut_status status = queue_numbering(bvh, p, indices, found);
     abuti_kit_fail(&p->kit, status);
-    if (status || found[0] > p->degree_most)
+    if (status || found[0] > p->degree_max)
         return false;
     p->feature_count = found[1];
     queue_records(bvh, p, indices);
@@ -103,16 +103,16 @@ static bool make_there(bvh_on_device *bvh, field_parts *p) {
 
 /* ---- on the host ---- */
 
-typedef struct exact_making {
+typedef struct exact_job {
     const abut_mesh *mesh;
     double scale;
     const abuti_features *features;
-    const uint32_t *order;   /* triangles by place */
-    unsigned char *has_face; /* by triangle */
+    const uint32_t *order;   /* triangles in BVH order */
+    unsigned char *has_face; /* for each triangle */
     feature_exact *to;
-} exact_making;
+} exact_job;
 
-static void put_vector(feature_exact *e, vec3 place, vec3 direction) {
+static void store_vectors(feature_exact *e, vec3 place, vec3 direction) {
     e->place[0] = place.x;
     e->place[1] = place.y;
     e->place_z = place.z;
@@ -121,7 +121,7 @@ static void put_vector(feature_exact *e, vec3 place, vec3 direction) {
     e->direction_z = direction.z;
 }
 
-static vec3 normal_of(const exact_making *m, uint32_t triangle) {
+static vec3 normal_of(const exact_job *m, uint32_t triangle) {
     vec3 corner[3];
     for (size_t k = 0; k < 3; k++)
         corner[k] =
@@ -130,7 +130,7 @@ static vec3 normal_of(const exact_making *m, uint32_t triangle) {
 }
 
 static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const exact_making *m = data;
+    const exact_job *m = data;
     const abuti_features *features = m->features;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -145,8 +145,8 @@ static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
         if (kind == FEATURE_FACE) {
             e->is |= FIELD_IS_FACE;
             e->triangle = source;
-            put_vector(e, abuti_mesh_position(m->mesh, m->mesh->indices[3 * (size_t)source]),
-                       normal_of(m, source));
+            store_vectors(e, abuti_mesh_position(m->mesh, m->mesh->indices[3 * (size_t)source]),
+                          normal_of(m, source));
             continue;
         }
         if (kind == FEATURE_EDGE)
@@ -154,22 +154,22 @@ static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
         vec3 way =
             v3_scale(v3_sub(m->mesh->positions[ends[1]], m->mesh->positions[ends[0]]), m->scale);
         e->length = v3_length(way);
-        put_vector(e, abuti_mesh_position(m->mesh, ends[0]),
-                   e->length > 0 ? v3_normalise(way) : v3(0, 0, 0));
+        store_vectors(e, abuti_mesh_position(m->mesh, ends[0]),
+                      e->length > 0 ? v3_normalise(way) : v3(0, 0, 0));
     }
 }
 
-static void put_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *features,
-                      const uint32_t *order) {
+static void upload_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *features,
+                         const uint32_t *order) {
     abut_mesh *mesh = bvh->tree.mesh;
-    exact_making m = {mesh, bvh->tree.scale, features, order, NULL, NULL};
+    exact_job m = {mesh, bvh->tree.scale, features, order, NULL, NULL};
     m.has_face = abuti_allocate_zeroed(bvh->context, mesh->triangle_count, 1);
     m.to = abuti_allocate(bvh->context, features->count, sizeof *m.to);
     if (m.has_face && m.to) {
         for (uint32_t i = 0; i < features->count; i++)
             if (feature_kind_of(&features->records[i]) == FEATURE_FACE)
                 m.has_face[feature_source(features, i)] = 1;
-        abuti_parallel_for(bvh->context, features->count, FEATURES_A_TASK, exact_task, &m);
+        abuti_parallel_for(bvh->context, features->count, FEATURES_PER_TASK, exact_task, &m);
         abuti_kit_put(&p->kit, FIELD_EXACT, m.to, features->count, sizeof *m.to);
     } else {
         abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
@@ -177,7 +177,7 @@ static void put_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *
     ABUTI_RELEASE(bvh->context, m.has_face, m.to);
 }
 
-static void make_here(bvh_on_device *bvh, field_parts *p) {
+static void compute_on_host(bvh_on_device *bvh, field_parts *p) {
     abuti_kit *kit = &p->kit;
     size_t places = (size_t)bvh->tree.leaf_count * BVH_WIDTH;
     abuti_features features = {0};
@@ -198,13 +198,13 @@ static void make_here(bvh_on_device *bvh, field_parts *p) {
                       (size_t)features.count + 1, sizeof *features.incident_begin);
         abuti_kit_put(kit, FIELD_INCIDENTS, features.incidents, features.incident_count,
                       sizeof *features.incidents);
-        put_exact(bvh, p, &features, order);
+        upload_exact(bvh, p, &features, order);
     }
     abuti_features_destroy(&features);
     abuti_release(bvh->context, order);
 }
 
 void abuti_field_features(bvh_on_device *bvh, field_parts *p) {
-    if (!make_there(bvh, p) && !abuti_kit_failed(&p->kit))
-        make_here(bvh, p);
+    if (!compute_on_device(bvh, p) && !abuti_kit_failed(&p->kit))
+        compute_on_host(bvh, p);
 }

@@ -1,9 +1,11 @@
-/* Fields that a device builds: dense ones of floats stay there, others come back to the CPU.
+/* Storage of fields that a device builds: dense floats stay on the device, other fields are
+ * downloaded.
  *
- * Dense fields with 16 bits come back slab by slab. Of sparse ones, windows of the grid that have
- * bricks are filled one after the other as dense fields (device_build.c), no farther than values of
- * bricks can be; the device then copies the bricks out of the window, and only these come back. So
- * memory goes with the window, and time with the part of the grid that the surface passes through.
+ * Dense fields with 16 bits are downloaded in slabs. For sparse fields, windows of the grid that
+ * contain bricks are filled one after the other as dense fields (device_build.c), up to the largest
+ * possible value in a brick. The device copies the bricks out of the window, and only these are
+ * downloaded. So memory is proportional to the window, and time to the part of the grid that the
+ * surface intersects.
  */
 #include "field/build/device.h"
 #include "sign/sign.h"
@@ -11,58 +13,59 @@
 #include <math.h>
 
 enum {
-    WINDOW = 24,           /* bricks along a side, at most: 29 MB of values */
-    BRICKS_AT_ONCE = 2048, /* that come back together: 6 MB */
+    WINDOW_BRICKS = 24,         /* maximum bricks along a side: 29 MB of values */
+    BRICKS_PER_DOWNLOAD = 2048, /* bricks per download: 6 MB */
     SLAB_CELLS = 1 << 20
 };
 
-/* ---- the hierarchy there ---- */
+/* ---- BVH on the device ---- */
 
-/* The hierarchy's own, or a copy on another device than it is on. */
-static abut_status open_there(const abut_bvh *bvh, abut_device *device, bvh_on_device **there) {
+/* Returns the device data of the BVH, or a copy if the BVH is not on this device. */
+static abut_status open_device_bvh(const abut_bvh *bvh, abut_device *device,
+                                   bvh_on_device **there) {
     if (!bvh->there || bvh->there->queue.device != device)
         return abuti_bvh_upload_device_side(bvh, device, there);
     *there = bvh->there;
     return abuti_bvh_check_on_device("abut_field_create", bvh);
 }
 
-static void close_there(const abut_bvh *bvh, bvh_on_device *there) {
+static void close_device_bvh(const abut_bvh *bvh, bvh_on_device *there) {
     if (there != bvh->there)
         abuti_bvh_destroy_on_device(there);
 }
 
-bool abuti_field_fits_there(const abut_bvh *bvh) {
-    return bvh->there && on_device_has_doubles(bvh->there) &&
+bool abuti_field_fits_on_device(const abut_bvh *bvh) {
+    return bvh->there && there_has_doubles(bvh->there) &&
            (bvh_sign_of(bvh)->closed || bvh->there->queue.device->info.same_bits);
 }
 
-/* Refuses devices that cannot give the CPU's values, and grids that are too large for them. */
-static abut_status check(const bvh_on_device *there, const abut_grid *grid) {
+/* Fails for devices that do not return the values of the CPU, and for grids that are too large. */
+static abut_status check_device_and_grid(const bvh_on_device *there, const abut_grid *grid) {
     const abut_device_info *info = &there->queue.device->info;
     double cells = (double)grid->count[0] * grid->count[1] * grid->count[2];
     if (!on_device_has_doubles(there))
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_field_create: %s has no doubles, which exact values need; leave "
-                          "options->device null",
+                          "abut_field_create: %s does not support doubles, which exact values "
+                          "need; set options->device to null",
                           info->name);
     if (!bvh_sign_of(there->bvh)->closed && !info->same_bits)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_field_create: the surface has a border, and %s does not round "
-                          "floats as winding numbers of such a surface need; leave "
-                          "options->device null",
-                          info->name);
+        return abuti_fail(
+            ABUT_ERROR_DEVICE,
+            "abut_field_create: the surface has boundary edges, and float rounding of %s differs "
+            "from the CPU, so winding numbers would differ; set options->device to null",
+            info->name);
     if (cells >= UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_field_create: %u x %u x %u cells would take %.3g GiB of the "
-                          "device; at most 2^32 cells are possible there",
+                          "abut_field_create: %u x %u x %u cells would need %.3g GiB on the "
+                          "device, which supports at most 2^32 cells; use larger cells",
                           grid->count[0], grid->count[1], grid->count[2], cells * 4 / 0x1p30);
     return ABUT_OK;
 }
 
 /* ---- dense ---- */
 
-/* Fills the buffer of a field that stays. */
-static abut_status fill_there(abut_field *field, bvh_on_device *there) {
+/* Computes the device values of a field. */
+static abut_status fill_device_values(abut_field *field, bvh_on_device *there) {
     double lowest, highest;
     abut_status status = abuti_device_field_fill(there, &field->grid, NULL, field->band,
                                                  &field->there->memory, &lowest, &highest);
@@ -71,15 +74,15 @@ static abut_status fill_there(abut_field *field, bvh_on_device *there) {
     return status ? status : abuti_progress(field->context, "field", 1);
 }
 
-static abut_status stay_there(abut_field *field, bvh_on_device *there) {
+static abut_status build_on_device(abut_field *field, bvh_on_device *there) {
     size_t bytes = field->value_count * sizeof(float);
     abut_status status = abut_buffer_create(there->queue.device, bytes, &field->there);
-    return status ? status : fill_there(field, there);
+    return status ? status : fill_device_values(field, there);
 }
 
-static abut_status come_back(abut_field *field, bvh_on_device *there) {
+static abut_status build_and_download(abut_field *field, bvh_on_device *there) {
     size_t cells = field->value_count, most = cells < SLAB_CELLS ? cells : SLAB_CELLS;
-    double lowest, highest; /* of floats; the caller finds those of what is stored */
+    double lowest, highest; /* of the floats; the caller finds those of the stored integers */
     field_parts *p;
     float *slab = abuti_allocate(field->context, most, sizeof *slab);
     field->values = abuti_allocate(field->context, cells, field_value_bytes(field));
@@ -94,7 +97,7 @@ static abut_status come_back(abut_field *field, bvh_on_device *there) {
         size_t count = cells - first < most ? cells - first : most;
         status = abuti_kit_read(&p->kit, FIELD_WINDOW, first, slab, count, sizeof *slab);
         if (!status)
-            abuti_field_put(field, first, slab, count);
+            abuti_field_store(field, first, slab, count);
     }
     abuti_release(field->context, slab);
     return status ? status : abuti_progress(field->context, "field", 1);
@@ -103,34 +106,35 @@ static abut_status come_back(abut_field *field, bvh_on_device *there) {
 static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abut_field *old,
                                const unsigned char *known) {
     bvh_on_device *there = NULL;
-    (void)old; /* whoever has old values here updates them in place, see below */
+    (void)old; /* old values on a device are updated in place, see below */
     (void)known;
-    abut_status status = open_there(bvh, field->device, &there);
-    status = status ? status : check(there, &field->grid);
+    abut_status status = open_device_bvh(bvh, field->device, &there);
+    status = status ? status : check_device_and_grid(there, &field->grid);
     if (!status)
-        status = field_can_stay(field) ? stay_there(field, there) : come_back(field, there);
-    close_there(bvh, there);
+        status = field_can_stay_on_device(field) ? build_on_device(field, there)
+                                                 : build_and_download(field, there);
+    close_device_bvh(bvh, there);
     return status;
 }
 
-/* In place: there is no room for the old values beside the new ones. */
-static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
+/* Updates in place, since device memory may not suffice for old and new values. */
+static abut_status update_in_place(abut_field *field, const abut_bvh *bvh, uint64_t *recomputed) {
     bvh_on_device *there = NULL;
-    field_parts *parts; /* made first, so that less can go wrong when the old values are gone */
-    abut_status status = open_there(bvh, field->there->memory.device, &there);
-    status = status ? status : check(there, &field->grid);
+    field_parts *parts; /* created while the old values are still valid */
+    abut_status status = open_device_bvh(bvh, field->there->memory.device, &there);
+    status = status ? status : check_device_and_grid(there, &field->grid);
     status = status ? status : abuti_field_parts(there, &parts);
     if (!status) {
-        abuti_field_forget(field);
-        status = fill_there(field, there);
+        abuti_field_invalidate_host(field);
+        status = fill_device_values(field, there);
         field->broken = status != ABUT_OK;
     }
-    close_there(bvh, there);
+    close_device_bvh(bvh, there);
     if (status)
         return status;
     abut_mesh *old = field->mesh;
     field->mesh = abut_mesh_retain(bvh->mesh);
-    field->has_digest = false; /* was that of the old one */
+    field->has_digest = false; /* it was that of the old mesh */
     field->closed = bvh_sign_of(bvh)->closed;
     abut_sign_info sign = abut_sign_info_default();
     abut_sign_get_info(bvh, &sign);
@@ -144,31 +148,31 @@ static abut_status update(abut_field *field, const abut_bvh *bvh, uint64_t *reco
 
 /* ---- sparse ---- */
 
-/* Bricks of a window, and what is needed to fetch them. */
+/* A window of bricks, and the buffers for their download. */
 typedef struct window {
     abut_field *field;
     bvh_on_device *there;
     field_parts *parts;
-    uint32_t first[3], count[3]; /* bricks along each axis */
+    uint32_t first[3], count[3]; /* first brick and number of bricks along each axis */
     uint32_t *cell_numbers, *brick_numbers;
-    float *fetched;
-    uint32_t fill; /* how many wait */
+    float *downloaded;
+    uint32_t fill; /* bricks collected for the next download */
 } window;
 
-static abut_status begin(abut_field *field, const abut_bvh *bvh, void **work) {
+static abut_status begin_sparse(abut_field *field, const abut_bvh *bvh, void **work) {
     bvh_on_device *there = NULL;
     const abut_grid corners = field_corners(field);
-    abut_status status = open_there(bvh, field->device, &there);
+    abut_status status = open_device_bvh(bvh, field->device, &there);
     *work = there;
-    return status ? status : check(there, &corners);
+    return status ? status : check_device_and_grid(there, &corners);
 }
 
-static void end(abut_field *field, const abut_bvh *bvh, void *work) {
+static void end_sparse(abut_field *field, const abut_bvh *bvh, void *work) {
     (void)field;
-    close_there(bvh, work);
+    close_device_bvh(bvh, work);
 }
 
-static abut_status find_corners(abut_field *field, const abut_bvh *bvh, void *work) {
+static abut_status build_corners(abut_field *field, const abut_bvh *bvh, void *work) {
     const abut_grid corners = field_corners(field);
     size_t count = grid_cells(&corners);
     double lowest, highest;
@@ -185,8 +189,8 @@ static abut_status find_corners(abut_field *field, const abut_bvh *bvh, void *wo
     return status ? status : abuti_progress(field->context, "field", 0.2);
 }
 
-/* Shrinks the window to the bricks that are stored; false where there are none. */
-static bool shrink(window *w) {
+/* Shrinks the window to the stored bricks. Returns false if there are none. */
+static bool shrink_window(window *w) {
     uint32_t lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0}, b[3];
     for (b[2] = w->first[2]; b[2] < w->first[2] + w->count[2]; b[2]++)
         for (b[1] = w->first[1]; b[1] < w->first[1] + w->count[1]; b[1]++)
@@ -204,25 +208,25 @@ static bool shrink(window *w) {
     return lo[0] != UINT32_MAX;
 }
 
-/* Fetches the bricks that wait, out of a window of these cells. */
-static abut_status fetch(window *w, const field_grid *cells) {
+/* Downloads the collected bricks from a window with these cells. */
+static abut_status download_bricks(window *w, const field_grid *cells) {
     field_parts *p = w->parts;
     size_t values = (size_t)w->fill * FIELD_VALUES;
     abuti_kit_put(&p->kit, FIELD_BRICK_CELLS, w->cell_numbers, w->fill, sizeof *w->cell_numbers);
-    abuti_kit_reserve(&p->kit, FIELD_BRICK_VALUES, values, sizeof *w->fetched);
+    abuti_kit_reserve(&p->kit, FIELD_BRICK_VALUES, values, sizeof *w->downloaded);
     ABUTI_KIT_RUN(&p->kit, FIELD_BRICKS, (size_t)w->fill * FIELD_GROUP, FIELD_GROUP,
                   KIT_BUFFER(&p->kit, FIELD_WINDOW), ABUTI_VALUE(*cells),
                   KIT_BUFFER(&p->kit, FIELD_BRICK_CELLS), KIT_BUFFER(&p->kit, FIELD_BRICK_VALUES));
     abut_status status =
-        abuti_kit_get(&p->kit, FIELD_BRICK_VALUES, w->fetched, values, sizeof *w->fetched);
+        abuti_kit_get(&p->kit, FIELD_BRICK_VALUES, w->downloaded, values, sizeof *w->downloaded);
     for (uint32_t i = 0; !status && i < w->fill; i++)
-        abuti_field_put(w->field, (size_t)w->brick_numbers[i] * FIELD_VALUES,
-                        w->fetched + (size_t)i * FIELD_VALUES, FIELD_VALUES);
+        abuti_field_store(w->field, (size_t)w->brick_numbers[i] * FIELD_VALUES,
+                          w->downloaded + (size_t)i * FIELD_VALUES, FIELD_VALUES);
     w->fill = 0;
     return status;
 }
 
-static abut_status fetch_all(window *w, const uint32_t count[3]) {
+static abut_status download_window(window *w, const uint32_t count[3]) {
     const field_grid cells = {.count = {count[0], count[1], count[2]}};
     const uint32_t *bricks = w->field->bricks;
     abut_status status = ABUT_OK;
@@ -237,10 +241,10 @@ static abut_status fetch_all(window *w, const uint32_t count[3]) {
                 w->brick_numbers[w->fill] = number;
                 w->cell_numbers[w->fill++] =
                     (uint32_t)grid_at(count, FIELD_BRICK * x, FIELD_BRICK * y, FIELD_BRICK * z);
-                if (w->fill == BRICKS_AT_ONCE)
-                    status = fetch(w, &cells);
+                if (w->fill == BRICKS_PER_DOWNLOAD)
+                    status = download_bricks(w, &cells);
             }
-    return status || !w->fill ? status : fetch(w, &cells);
+    return status || !w->fill ? status : download_bricks(w, &cells);
 }
 
 static abut_status fill_window(window *w, double reach) {
@@ -255,15 +259,16 @@ static abut_status fill_window(window *w, double reach) {
     abuti_kit_reserve(kit, FIELD_WINDOW, grid_cells(&part), sizeof(float));
     abut_status status = abuti_device_field_fill(w->there, &part, first, reach,
                                                  &kit->buffers[FIELD_WINDOW], &lowest, &highest);
-    return status ? status : fetch_all(w, part.count);
+    return status ? status : download_window(w, part.count);
 }
 
-static abut_status make_room(window *w) {
+static abut_status reserve_window(window *w) {
     abut_context *context = w->field->context;
-    w->cell_numbers = abuti_allocate(context, BRICKS_AT_ONCE, sizeof *w->cell_numbers);
-    w->brick_numbers = abuti_allocate(context, BRICKS_AT_ONCE, sizeof *w->brick_numbers);
-    w->fetched = abuti_allocate(context, (size_t)BRICKS_AT_ONCE * FIELD_VALUES, sizeof *w->fetched);
-    if (!w->cell_numbers || !w->brick_numbers || !w->fetched)
+    w->cell_numbers = abuti_allocate(context, BRICKS_PER_DOWNLOAD, sizeof *w->cell_numbers);
+    w->brick_numbers = abuti_allocate(context, BRICKS_PER_DOWNLOAD, sizeof *w->brick_numbers);
+    w->downloaded =
+        abuti_allocate(context, (size_t)BRICKS_PER_DOWNLOAD * FIELD_VALUES, sizeof *w->downloaded);
+    if (!w->cell_numbers || !w->brick_numbers || !w->downloaded)
         return ABUT_ERROR_MEMORY;
     return abuti_field_parts(w->there, &w->parts);
 }
@@ -274,16 +279,17 @@ static abut_status fill_windows(window *w, double reach) {
     size_t all = 1;
     abut_status status = ABUT_OK;
     for (int k = 0; k < 3; k++) {
-        along[k] = (bricks[k] + WINDOW - 1) / WINDOW;
+        along[k] = (bricks[k] + WINDOW_BRICKS - 1) / WINDOW_BRICKS;
         all *= along[k];
     }
     for (size_t i = 0; i < all && !status; i++) {
         const size_t place[3] = {i % along[0], i / along[0] % along[1], i / along[0] / along[1]};
         for (int k = 0; k < 3; k++) {
-            w->first[k] = (uint32_t)place[k] * WINDOW;
-            w->count[k] = bricks[k] - w->first[k] < WINDOW ? bricks[k] - w->first[k] : WINDOW;
+            w->first[k] = (uint32_t)place[k] * WINDOW_BRICKS;
+            w->count[k] =
+                bricks[k] - w->first[k] < WINDOW_BRICKS ? bricks[k] - w->first[k] : WINDOW_BRICKS;
         }
-        if (shrink(w))
+        if (shrink_window(w))
             status = fill_window(w, reach);
         if (!status)
             status = abuti_progress(w->field->context, "field",
@@ -292,18 +298,18 @@ static abut_status fill_windows(window *w, double reach) {
     return status;
 }
 
-static abut_status find_bricks(abut_field *field, const abut_bvh *bvh, void *work, double reach) {
+static abut_status build_bricks(abut_field *field, const abut_bvh *bvh, void *work, double reach) {
     window w = {.field = field, .there = work};
-    abut_status status = make_room(&w);
+    abut_status status = reserve_window(&w);
     (void)bvh;
     status = status ? status : fill_windows(&w, reach);
-    ABUTI_RELEASE(field->context, w.cell_numbers, w.brick_numbers, w.fetched);
+    ABUTI_RELEASE(field->context, w.cell_numbers, w.brick_numbers, w.downloaded);
     return status;
 }
 
 const field_builder abuti_field_on_device = {.dense = build_dense,
-                                             .begin = begin,
-                                             .corners = find_corners,
-                                             .bricks = find_bricks,
-                                             .end = end,
-                                             .update = update};
+                                             .begin = begin_sparse,
+                                             .corners = build_corners,
+                                             .bricks = build_bricks,
+                                             .end = end_sparse,
+                                             .update = update_in_place};

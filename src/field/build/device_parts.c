@@ -1,15 +1,15 @@
-/* What a hierarchy on a device keeps for fields: kernels, features, its border. */
+/* Data of a BVH on a device for fields: kernels, features and boundary edges. */
 #include "field/build/device.h"
 
 #include <math.h>
 
 enum { SLICES_MAX = 64 };
-#define CELLS_MIN 0.5
-#define SHORT_SHARE 0.66
+#define CELLS_PER_TRIANGLE_MIN 0.5
+#define SHORT_LIST_FEATURES 0.66
 
-/* ---- the border ---- */
+/* ---- boundary edges ---- */
 
-static void put_border(bvh_on_device *bvh, field_parts *p) {
+static void upload_boundary(bvh_on_device *bvh, field_parts *p) {
     const bvh_solid *solid = NULL;
     if (!p->closed)
         abuti_kit_fail(&p->kit, abuti_bvh_solid(bvh->bvh, &solid));
@@ -27,12 +27,12 @@ static void put_border(bvh_on_device *bvh, field_parts *p) {
         ends[i][2] = (float)at.z;
         exact[i] = abuti_mesh_position(bvh->tree.mesh, vertex);
     }
-    abuti_kit_put(&p->kit, FIELD_BORDER, ends, count, sizeof *ends);
-    abuti_kit_put(&p->kit, FIELD_BORDER_EXACT, exact, count, sizeof *exact);
+    abuti_kit_put(&p->kit, FIELD_BOUNDARY, ends, count, sizeof *ends);
+    abuti_kit_put(&p->kit, FIELD_BOUNDARY_EXACT, exact, count, sizeof *exact);
     ABUTI_RELEASE(bvh->context, ends, exact);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_SEED] = {"field_lists", "field_seed", NULL},
@@ -49,8 +49,8 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_SHIFTS] = {"field_sides", "field_shifts", NULL},
     [FIELD_SIDES] = {"field_sides", "field_sides", NULL},
     [FIELD_REST] = {"field_sides", "field_rest", NULL},
-    [FIELD_SETTLE] = {"field_settle", "field_settle", NULL},
-    [FIELD_BRICKS] = {"field_settle", "field_bricks", NULL},
+    [FIELD_RESOLVE] = {"field_resolve", "field_resolve", NULL},
+    [FIELD_BRICKS] = {"field_resolve", "field_bricks", NULL},
     [FIELD_FEATURES_COUNT] = {"field_features", "features_count", NULL},
     [FIELD_FEATURES_LIST] = {"field_features", "features_list", NULL},
     [FIELD_FEATURES_SORT] = {"field_features", "features_sort", NULL},
@@ -64,16 +64,16 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = FIELD_KERNELS,
                                       .buffer_count = FIELD_MEMORIES};
 
-/* What each field needs; and those with a border beside. */
+/* Kernels of all fields, and additional ones for surfaces with boundary edges. */
 static const uint32_t needed[] = {FIELD_FEATURES_COUNT, FIELD_TOP, FIELD_CELLS, FIELD_CROSS,
-                                  FIELD_SETTLE};
+                                  FIELD_RESOLVE};
 static const uint32_t needed_open[] = {FIELD_SIDES};
 enum {
     NEEDED = sizeof needed / sizeof *needed,
     NEEDED_OPEN = sizeof needed_open / sizeof *needed_open
 };
 
-/* Gives how many plans. */
+/* Returns the number of plans. */
 static uint32_t add_plans(const uint32_t *kernels, uint32_t count, const char *options,
                           abuti_kit_plan *plans) {
     for (uint32_t i = 0; i < count; i++)
@@ -81,8 +81,8 @@ static uint32_t add_plans(const uint32_t *kernels, uint32_t count, const char *o
     return count;
 }
 
-/* A tree is 16 deep at most unless it is large: if this is wrong, programs are built later, with
- * other options. */
+/* Assumes a BVH depth of at most 16, or 32 for large meshes. If this is wrong, programs are
+ * compiled later with other options. */
 void abuti_field_prepare(abut_device *device, uint32_t triangle_count) {
     char options[ABUTI_OPTIONS_BYTES];
     abuti_kit_plan plans[BVH_BUILDER_PLANS + NEEDED + 1];
@@ -95,7 +95,7 @@ void abuti_field_prepare(abut_device *device, uint32_t triangle_count) {
     abuti_kit_prepare(device, plans, count);
 }
 
-static void prepare(bvh_on_device *there, const char *options) {
+static void prepare_programs(bvh_on_device *there, const char *options) {
     abuti_kit_plan plans[NEEDED + NEEDED_OPEN];
     uint32_t count = add_plans(needed, NEEDED, options, plans);
     if (!bvh_sign_of(there->bvh)->closed)
@@ -103,34 +103,35 @@ static void prepare(bvh_on_device *there, const char *options) {
     abuti_kit_prepare(there->queue.device, plans, count);
 }
 
-static abut_status create(bvh_attachment *part, void *owner) {
+static abut_status create_parts(bvh_part *part, void *owner) {
     field_parts *p = (field_parts *)part;
     bvh_on_device *there = owner;
     char options[ABUTI_OPTIONS_BYTES];
-    p->cells_least = CELLS_MIN;
-    p->short_share = SHORT_SHARE;
-    p->slices_most = SLICES_MAX;
-    p->degree_most = FEATURES_DEGREE;
+    p->cells_min = CELLS_PER_TRIANGLE_MIN;
+    p->short_share = SHORT_LIST_FEATURES;
+    p->slices_max = SLICES_MAX;
+    p->degree_max = FEATURES_DEGREE;
     abuti_device_options(there, options);
-    prepare(there, options);
+    prepare_programs(there, options);
     abut_status status = abuti_queue_open(there->queue.device, &p->beside);
     status = status ? status : abuti_kit_open(&there->queue, &table, options, &p->kit);
     return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
 }
 
-static abut_status refit(bvh_attachment *part) {
+static abut_status invalidate_parts(bvh_part *part) {
     ((field_parts *)part)->is_ready = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_attachment *part) {
+static void destroy_parts(bvh_part *part) {
     field_parts *p = (field_parts *)part;
     abuti_kit_close(&p->aside);
-    abuti_queue_close(&p->beside); /* waits for what it does with the memory of the other */
+    abuti_queue_close(&p->beside); /* waits for commands that use the memory of the other queue */
     abuti_kit_retire(&p->kit);
 }
 
-static const bvh_attachment_kind field_kind = {sizeof(field_parts), create, refit, destroy};
+static const bvh_part_kind field_kind = {sizeof(field_parts), create_parts, invalidate_parts,
+                                         destroy_parts};
 
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     bvh_attachment *part = NULL;
@@ -140,14 +141,14 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     if (status)
         return status;
     field_parts *p = (field_parts *)part;
-    /* signs may have been prepared anew, in another way */
+    /* signs may have been prepared again with another method */
     p->is_ready = p->is_ready && p->sign == sign && p->closed == sign->closed;
     p->sign = sign;
     p->closed = sign->closed;
     if (!p->is_ready) {
-        put_border(bvh, p); /* which waits for the queue, where there is nothing yet */
+        upload_boundary(bvh, p); /* this waits for the queue, which is still empty */
         abuti_field_features(bvh, p);
-        status = abuti_queue_report(p->kit.queue); /* features may be under way */
+        status = abuti_queue_report(p->kit.queue); /* commands for features may be running */
         if (status)
             (void)abuti_kit_finish(&p->kit);
         p->is_ready = !status;

@@ -1,29 +1,32 @@
 /* Values of cells.
  *
- * Method: a group takes the list of a block of 8 x 8 x 8 cells (field_lists.cl), filters it for
- * every 4 x 4 x 4 cells, and what is left for every 2 x 2 x 2; of a scanned model some 170, 33 and
- * 7 features remain. Each item then looks at the short list for its cells. Where a list is too long
- * for that, the block waits: field_cut() makes lists for its eighths, which are measured in the
- * same way, and field_few() measures 2 x 2 x 2 cells of those that are too long again, whatever
- * their length, with 16 items a cell.
+ * Method: a work-group loads the list of a block of 8 x 8 x 8 cells (field_lists.cl) and filters it
+ * for every 4 x 4 x 4 cells, then for every 2 x 2 x 2. For a scanned model about 170, 33 and 7
+ * features remain. Each work-item then measures the short list for its cells. If a list is too long
+ * for that, the block is deferred: field_cut() makes lists for its eighths, which are measured in
+ * the same way. field_few() measures 2 x 2 x 2 cells of those that are still too long, whatever
+ * their length, with 16 work-items per cell.
  *
- * The last step is in doubles. Floats leave the features that may be nearest, mostly one, of which
- * field_measure() gives the distance: that to a vertex, that to an edge by its unit vector, and
- * that to the plane of a face by its unit normal, if the foot is inside the face. The one nearest
- * to the cell in truth is among them: regions.cl proves that, but for faces that are too low to be
- * features, whose edges and corners are marked; a cell to which one of these may be nearest is left
- * to the search.
+ * The last step is in doubles. Floats leave the candidates for the nearest feature, usually one.
+ * field_measure() computes its distance: that to a vertex, that to an edge from its unit direction,
+ * and that to the plane of a face from its unit normal, if the foot is inside the face. The truly
+ * nearest feature is among the candidates (proof in regions.cl), except for faces that are too low
+ * to be features. Their edges and corners are marked; a cell to which one of these may be nearest
+ * is left to field_resolve.cl.
+ *
  * Error. With u = 2^-53 and L the largest coordinate difference of a cell and the mesh:
- *   - p - a is off by u L on each axis; unit vectors by 4 u, beside which a normal may turn about
- *     the longest side of its face by 4 u L / h (h is its height), which moves the plane by no more
- *     than 4 u L anywhere over the face, since that is at most h wide there;
- *   - sums of three products add 3 u each, twice for an edge, and the root 1 u.
- * With |p - a| up to 1.74 L all this is below 24 u L. That of the search is below 8 u L
- * (docs/geom.md: 4 ulp). So if e = 64 u L = 2^-47 L, and d - e and d + e are one float, it is the
- * search's. Otherwise the cell is left to the search: one in a hundred thousand or so.
+ *   - p - a has an error of u L on each axis, unit vectors of 4 u. A normal may also rotate about
+ *     the longest side of its face by 4 u L / h (h is its height). This moves the plane by at most
+ *     4 u L anywhere over the face, which extends at most h from that side;
+ *   - sums of three products add 3 u each, twice for an edge, and the square root 1 u.
  *
- * Sign: field_rows.cl has left what rows cross in the place of each value, and field_sides.cl tells
- * what to make of that where there is a border.
+ * With |p - a| up to 1.74 L all this is below 24 u L. The error of the closest-point query is below
+ * 8 u L (docs/geom.md: 4 ulp). So if e = 64 u L = 2^-47 L, and d - e and d + e round to one float,
+ * it is that of the query. Otherwise the cell is left to field_resolve.cl: about one in a hundred
+ * thousand.
+ *
+ * Sign: field_rows.cl has stored the crossings of rows in the buffer of the values. field_sides.cl
+ * interprets them if the surface has boundary edges.
  */
 #include "base/math_shared.h"
 #include "field/build/values_cl.h"
@@ -32,9 +35,10 @@
 
 #define LANES (GROUP / 8)
 
-/* ---- places in a block ---- */
+/* ---- positions in a block ---- */
 
-/* Cells of a block are numbered along a curve: 2^3, 4^3 and 8^3 cells have numbers in a row. */
+/* Cells of a block are numbered along a Morton curve: 2^3, 4^3 and 8^3 cells have consecutive
+ * numbers. */
 static inline uint along_x(uint c) {
     return (c & 1) | (c >> 2 & 2) | (c >> 4 & 4);
 }
@@ -47,15 +51,15 @@ static inline uint along_z(uint c) {
     return along_x(c >> 2);
 }
 
-/* ---- the lists in local memory ---- */
+/* ---- lists in local memory ---- */
 
-/* Names; the features themselves come from the cache. */
+/* Indices of features; the features are read through the cache. */
 typedef struct short_list {
     __local const uint *names;
     uint count;
 } short_list;
 
-/* Takes a list out of the pool. */
+/* Copies a list from the pool to local memory. */
 static inline void load_list(__global const uint *pool, __global const uint2 *slices, uint count,
                              __local uint *names) {
     for (uint k = 0; k < count; k++) {
@@ -67,9 +71,9 @@ static inline void load_list(__global const uint *pool, __global const uint2 *sl
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Shrinks a list for a smaller box: every `step`-th feature from `first` on is this item's. Items
- * that have nothing to do (`none`) come here as well, for the barriers. `kept` belongs to the box;
- * `to` has room for `most`. `bound`: a word for upper_of(). */
+/* Filters a list for a smaller box. This work-item tests every `step`-th feature from `first` on.
+ * Work-items without work (`none`) call it too, because of the barriers. `kept` is the counter of
+ * the box; `to` has a capacity of `most`. `bound`: a word for upper_of(). */
 static inline void shrink(const field_grid *g, __global const float4 *features, short_list from,
                           uint first, uint step, const box *b, uint bound, bool none,
                           __local uint *kept, __local uint *to, uint most) {
@@ -89,8 +93,8 @@ static inline void shrink(const field_grid *g, __global const float4 *features, 
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* A word for upper_of(): how near the middle of the box is to the features, of which each item
- * looks at some. */
+/* A word for upper_of(): the distance of the centre of the box to the nearest feature. Each
+ * work-item tests some of them. */
 static inline uint bound_by(__global const float4 *features, short_list from, uint first, uint step,
                             const box *b, bool none, __local uint *least) {
     float bound = INFINITY;
@@ -110,7 +114,7 @@ static inline uint bound_by(__global const float4 *features, short_list from, ui
 
 /* ---- doubles ---- */
 
-/* Whether the foot of a point on the plane of a triangle is inside it. Where rounding decides, the
+/* Whether the foot of a point on the plane of a triangle is inside it. If rounding decides, the
  * edge is as near. */
 static inline bool is_over(__global const double *c, double3 p, double3 n) {
     double3 a = (double3)(c[0], c[1], c[2]), b = (double3)(c[3], c[4], c[5]),
@@ -120,13 +124,13 @@ static inline bool is_over(__global const double *c, double3 p, double3 n) {
     return (u >= 0.0 && v >= 0.0 && w >= 0.0) || (u <= 0.0 && v <= 0.0 && w <= 0.0);
 }
 
-/* The distance of a point to a feature, in the frame; infinite where it cannot be nearest. `low`
- * becomes true where that is not known. */
+/* The distance of a point to a feature, in the scaled frame; infinite if it cannot be nearest. Sets
+ * `low` if that is not known. */
 static inline double field_measure(__global const double2 *exact, __global const double *corners,
                                    double scale, uint name, bool at_border, double3 p, bool *low) {
     __global const double2 *e = exact + 4 * (size_t)name;
     double2 e0 = e[0], e1 = e[1], e2 = e[2], e3 = e[3];
-    uint2 what = as_uint2(e3.y); /* of a face its triangle, and what it is */
+    uint2 what = as_uint2(e3.y); /* triangle of a face, and kind */
     double x = (p.x - e0.x) * scale, y = (p.y - e0.y) * scale, z = (p.z - e1.x) * scale;
     double along = e2.x * x + e2.y * y + e3.x * z;
     *low = *low || (what.y & FIELD_IS_LOW);
@@ -142,15 +146,15 @@ static inline double field_measure(__global const double2 *exact, __global const
     return sqrt(x * x + y * y + z * z);
 }
 
-/* The value for a distance in the frame, clamped to the band, or DOUBT. */
+/* The value for a distance in the scaled frame, clamped to the band, or UNCERTAIN. */
 static inline float value_of(const field_grid *g, double d, bool low) {
-    double e = (double)g->margin * 0x1p-28; /* 2^-47 times the largest coordinate and 2 */
+    double e = (double)g->margin * 0x1p-28; /* 2^-47 times (the largest coordinate + 2) */
     float least = (float)fmin((d - e) * g->per_scale, g->band),
           most = (float)fmin((d + e) * g->per_scale, g->band);
-    return low || !(d < INFINITY) || least != most || !(least >= FLT_MIN) ? DOUBT : least;
+    return low || !(d < INFINITY) || least != most || !(least >= FLT_MIN) ? UNCERTAIN : least;
 }
 
-/* The value of a cell but for its sign, or DOUBT. */
+/* The absolute value of a cell, or UNCERTAIN. */
 static inline float measure_cell(const field_grid *g, __global const float4 *features,
                                  short_list from, __global const double2 *exact,
                                  __global const double *corners, uint x, uint y, uint z) {
@@ -160,7 +164,7 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
     float low_outside = 0.0f;
     uint winner = ABUT_NONE;
     bool low = false;
-    if (from.count == 1 && g->reach == INFINITY) { /* no other can be nearest */
+    if (from.count == 1 && g->reach == INFINITY) { /* no other feature can be nearest */
         double only = field_measure(exact, corners, g->scale, from.names[0], false, p, &low);
         return value_of(g, only, low);
     }
@@ -178,7 +182,7 @@ static inline float measure_cell(const field_grid *g, __global const float4 *fea
     }
     float reach_sq = reach_of(g, bound);
     if (winner == ABUT_NONE || low_sq > reach_sq)
-        return g->reach < INFINITY ? (float)g->band : DOUBT;
+        return g->reach < INFINITY ? (float)g->band : UNCERTAIN;
     double d;
     if (second_sq > reach_sq) {
         d = field_measure(exact, corners, g->scale, winner, low_outside > -margin, p, &low);
@@ -209,8 +213,8 @@ static inline short_list choose(__local const uint *names, uint count, uint most
     return count <= most ? s : otherwise;
 }
 
-/* The cells of a block of 8 or 4 at (x, y, z), whose list is in r.names. bound_given: of the
- * eighth of an item's number. Every item comes by every barrier. */
+/* Computes the cells of a block of 8 or 4 at (x, y, z), whose list is in r.names. bound_given: the
+ * bound of the eighth with the number of the work-item. All work-items reach every barrier. */
 static inline void measure_block(const field_grid *g, __global const float4 *features,
                                  const block_room *r, uint side, uint count, uint x, uint y, uint z,
                                  uint bound_given, __global const double2 *exact,
@@ -222,7 +226,7 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
     box b = box_at(g, x + along_x(c), y + along_y(c), z + along_z(c), 4);
     shrink(g, features, all, item / 8, GROUP / 8, &b, bound_given, !fours, r->kept_4 + eighth,
            r->names_4 + FIELD_LIST_4 * eighth, FIELD_LIST_4);
-    /* 16 items for each 4^3 cells, two for each 2^3 of them; or all for 4^3 */
+    /* 16 work-items for each 4^3 cells, two for each 2^3 of them; or all for one 4^3 */
     uint part = fours ? item / 16 : 0, two = part * 8 + eighth;
     uint first = fours ? item >> 3 & 1 : item / 8, step = fours ? 2 : GROUP / 8;
     uint most_2 = fours ? FIELD_LIST_2 : 8 * FIELD_LIST_2;
@@ -242,14 +246,14 @@ static inline void measure_block(const field_grid *g, __global const float4 *fea
             from =
                 choose(r->names_4 + FIELD_LIST_4 * (i >> 6), r->kept_4[i >> 6], FIELD_LIST_4, all);
         from = choose(r->names_2 + most_2 * (i >> 3), r->kept_2[i >> 3], most_2, from);
-        put_cell(g, to, rule, cx, cy, cz,
-                 measure_cell(g, features, from, exact, corners, cx, cy, cz));
+        store_cell(g, to, rule, cx, cy, cz,
+                   measure_cell(g, features, from, exact, corners, cx, cy, cz));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* A unit of work, by its first cell: a block of 8 x 8 x 8, or an eighth of one that was too long.
- */
+/* A unit of work, by its first cell: a block of 8 x 8 x 8, or an eighth of one whose list was too
+ * long. */
 typedef struct unit {
     uint x, y, z;
 } unit;
@@ -266,23 +270,23 @@ static inline unit unit_of(const field_grid *g, uint i, uint side,
     return u;
 }
 
-/* Cells that are all beyond the band, or all left to the search. */
-static inline void put_block(const field_grid *g, results *to, inside_rule rule, uint side, unit u,
-                             float value) {
+/* Stores cells that are all beyond the band, or all uncertain. */
+static inline void store_block(const field_grid *g, results *to, inside_rule rule, uint side,
+                               unit u, float value) {
     for (uint i = (uint)get_local_id(0); i < side * side * side; i += GROUP)
-        put_cell(g, to, rule, u.x + along_x(i), u.y + along_y(i), u.z + along_z(i), value);
+        store_cell(g, to, rule, u.x + along_x(i), u.y + along_y(i), u.z + along_z(i), value);
 }
 
-/* side: 8 for all blocks, 4 for the eighths of those that were too long. A unit whose list is too
- * long goes to `next`, if there is room for it. */
+/* side: 8 for all blocks, 4 for the eighths of those whose lists were too long. A unit whose list
+ * is too long is appended to `next`, if there is space. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cells(__global const float4 *features, __global const double2 *exact,
             __global const double *corners, field_grid g, uint side, uint slices,
             __global const uint2 *lists, uint from, __global const uint *bounds, uint level_4,
             __global const uint *cut_bounds, __global const uint *pool,
-            __global const uint *long_blocks, uint long_most, __global uint *next, uint next_most,
+            __global const uint *long_blocks, uint long_max, __global uint *next, uint next_max,
             __global const float *coarse, __global const float *fine, float facing,
-            __global float *values, __global uint *doubts, uint doubts_most,
+            __global float *values, __global uint *doubts, uint doubts_max,
             volatile __global uint *counters, __local uint *room) {
     block_room r;
     r.names = room;
@@ -291,10 +295,10 @@ field_cells(__global const float4 *features, __global const double2 *exact,
     r.kept_4 = r.names_2 + 64 * FIELD_LIST_2;
     r.least_2 = r.kept_4 + 8;
     r.kept_2 = r.least_2 + 64;
-    results to = {values, doubts, doubts_most, counters, ABUT_NONE, ABUT_NONE};
+    results to = {values, doubts, doubts_max, counters, ABUT_NONE, ABUT_NONE};
     uint item = (uint)get_local_id(0), c = (item & 7) << 6;
     uint count =
-        side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[FIELD_COUNT_LONG_8], long_most);
+        side == 8 ? (uint)get_num_groups(0) : 8 * min(counters[FIELD_COUNT_LONG_8], long_max);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         unit u = unit_of(&g, i, side, long_blocks);
         if (u.x >= g.count[0] || u.y >= g.count[1] || u.z >= g.count[2])
@@ -309,15 +313,15 @@ field_cells(__global const float4 *features, __global const double2 *exact,
             if (item == 0)
                 *place = atomic_inc(&counters[side == 8 ? FIELD_COUNT_LONG_8 : FIELD_COUNT_LONG_4]);
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (*place >= next_most)
-                put_block(&g, &to, rule, side, u, DOUBT);
+            if (*place >= next_max)
+                store_block(&g, &to, rule, side, u, UNCERTAIN);
             else if (item == 0)
                 next[*place] = i;
             barrier(CLK_LOCAL_MEM_FENCE);
             continue;
         }
         if (length == 0) {
-            put_block(&g, &to, rule, side, u, g.reach < INFINITY ? (float)g.band : DOUBT);
+            store_block(&g, &to, rule, side, u, g.reach < INFINITY ? (float)g.band : UNCERTAIN);
             continue;
         }
         load_list(pool, list, slices, r.names);
@@ -329,31 +333,31 @@ field_cells(__global const float4 *features, __global const double2 *exact,
         measure_block(&g, features, &r, side, length, u.x, u.y, u.z, bound, exact, corners, &to,
                       rule);
     }
-    put_extremes(&to, r.kept_4);
+    reduce_extremes(&to, r.kept_4);
 }
 
-/* ---- few cells, long lists ---- */
+/* ---- few cells with long lists ---- */
 
-/* Names of a list: the first FIELD_FEW of those that are needed in local memory, or all in the
+/* Feature index i of a list: in local memory if at most FIELD_FEW are needed, otherwise in the
  * pool. */
 static inline uint name_at(__local const uint *few, __global const uint *names, bool fits, uint i) {
     return fits ? few[i] : names[i];
 }
 
-/* The eighths of blocks of 4 x 4 x 4 cells whose lists were too long: 16 items a cell. */
+/* Eighths of blocks of 4 x 4 x 4 cells whose lists were too long: 16 work-items per cell. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_few(__global const float4 *features, __global const double2 *exact,
           __global const double *corners, field_grid g, __global const uint2 *cut_lists,
           __global const uint *cut_bounds, __global const uint *pool,
-          __global const uint *long_blocks, __global const uint *longer, uint longer_most,
+          __global const uint *long_blocks, __global const uint *longer, uint longer_max,
           __global const float *coarse, __global const float *fine, float facing,
-          __global float *values, __global uint *doubts, uint doubts_most,
+          __global float *values, __global uint *doubts, uint doubts_max,
           volatile __global uint *counters, __local double *room) {
     __local double *distances = room;
     __local uint *least = (__local uint *)(distances + GROUP), *kept = least + 8, *few = kept + 8;
-    results to = {values, doubts, doubts_most, counters, ABUT_NONE, ABUT_NONE};
+    results to = {values, doubts, doubts_max, counters, ABUT_NONE, ABUT_NONE};
     uint item = (uint)get_local_id(0), lane = item % LANES, cell = item / LANES;
-    uint count = 8 * min(counters[FIELD_COUNT_LONG_4], longer_most);
+    uint count = 8 * min(counters[FIELD_COUNT_LONG_4], longer_max);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint name = longer[i / 8], child = i & 7;
         unit u = unit_of(&g, name, 4, long_blocks);
@@ -365,7 +369,7 @@ field_few(__global const float4 *features, __global const double2 *exact,
         box b = box_at(&g, u.x, u.y, u.z, 2);
         float upper = upper_of(&g, &b, cut_bounds[8 * name + child]);
         if (item < 9)
-            least[item] = item < 8 ? as_uint(INFINITY) : 0; /* and *kept */
+            least[item] = item < 8 ? as_uint(INFINITY) : 0; /* also clears *kept */
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint k = item; k < list.y; k += GROUP) {
             feature f = load_feature(features, names[k]);
@@ -406,15 +410,15 @@ field_few(__global const float4 *features, __global const double2 *exact,
         if (lane == 0) {
             low = low || d < 0.0;
             bool beyond = !low && d == INFINITY && g.reach < INFINITY;
-            put_cell(&g, &to, rule_of(&g, coarse, fine, facing, u.x, u.y, u.z), x, y, z,
-                     beyond ? (float)g.band : value_of(&g, d, low));
+            store_cell(&g, &to, rule_of(&g, coarse, fine, facing, u.x, u.y, u.z), x, y, z,
+                       beyond ? (float)g.band : value_of(&g, d, low));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    put_extremes(&to, least);
+    reduce_extremes(&to, least);
 }
 
-/* Writes values that came from the search. */
+/* Stores values that closest-point queries computed. */
 __kernel void field_put(__global const uint *cells, __global const float *from, uint count,
                         __global float *values) {
     uint i = (uint)get_global_id(0);

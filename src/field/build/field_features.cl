@@ -1,17 +1,15 @@
-/* Features of a mesh with their regions, as nearest/features.c makes them, for a hierarchy that is
- * on the device: the same records, in the same order, with the same bits.
+/* Features of a mesh with their regions, for a BVH on the device: the same records as
+ * nearest/features.c, in the same order, with the same bits.
  *
- * Problem: faces, edges and vertices stand in the order of the leaves, each with the first leaf
- * that has a triangle of it, and each must know all its triangles.
- * Method: corners are listed by their vertices: counted, summed, filled in any order and sorted,
- * since the lists are short. A side of a triangle finds the others of its edge in the list of that
- * end which has fewer corners. Slot 3 i + k is corner k, and the side that begins there, of the
- * triangle at place i of the order; the lowest slot of an edge or of a vertex is where it is
- * numbered. Numbers are sums over the places.
- * Where a vertex has more than FEATURES_DEGREE corners nothing is made, and the host does it: time
- * goes with the square of that.
- * A vertex with more than 64 neighbours may get other vectors than on the host, which looks at the
- * first 64; any of them will do.
+ * Problem: faces, edges and vertices are listed in the order of the leaves, each at the first leaf
+ * that has a triangle of it. Each feature needs all its triangles. Method: corners are grouped by
+ * vertex: counted, prefix-summed, filled in any order and sorted, since the lists are short. A side
+ * of a triangle finds the other sides of its edge in the list of the end with fewer corners. Slot 3
+ * i + k is corner k, and the side that begins there, of the triangle at position i of the order. An
+ * edge or a vertex is numbered at its lowest slot. Numbers are prefix sums over the positions. If a
+ * vertex has more than FEATURES_DEGREE corners, nothing is computed and the host does it, since
+ * time grows with the square of that. A vertex with more than 64 neighbours may get other vectors
+ * than on the host, which uses the first 64; any of them are valid.
  */
 #include "field/build/device_shared.h"
 #include "nearest/features_shared.h"
@@ -40,7 +38,8 @@ static inline vec3 absolute_at(const surface *s, uint corner) {
     return v3(c[0], c[1], c[2]);
 }
 
-/* As the mesh has it: exactly, since that is how corners were made of it. */
+/* The position in the mesh. Exact, since the subtraction reverses the addition that made the
+ * corner. */
 static inline vec3 position_at(const surface *s, uint corner) {
     return v3_sub(absolute_at(s, corner), s->origin);
 }
@@ -57,7 +56,7 @@ static inline uint slot_of(const surface *s, uint corner) {
     return 3 * s->place[corner / 3] + corner % 3;
 }
 
-static inline bool is_collapsed(const surface *s, uint triangle) {
+static inline bool is_degenerate(const surface *s, uint triangle) {
     __global const uint *v = s->indices + 3 * (size_t)triangle;
     return v[0] == v[1] || v[1] == v[2] || v[2] == v[0];
 }
@@ -72,7 +71,7 @@ static inline bool is_collapsed(const surface *s, uint triangle) {
 
 /* ---- corners of vertices ---- */
 
-/* One item a place. */
+/* One work-item per position in the order. */
 __kernel void features_count(__global const uint *indices, __global const uint *order,
                              __global const double *corners, double origin_x, double origin_y,
                              double origin_z, double scale, uint count, __global uint *place,
@@ -92,7 +91,7 @@ __kernel void features_count(__global const uint *indices, __global const uint *
     has_face[t] = face_is_high(corner, &height_sq);
 }
 
-/* One item a corner; `degree` counts down to 0. */
+/* One work-item per corner; `degree` counts down to 0. */
 __kernel void features_list(__global const uint *indices, __global const uint *begin, uint count,
                             volatile __global uint *degree, __global uint *corners_of) {
     uint i = (uint)get_global_id(0);
@@ -100,14 +99,14 @@ __kernel void features_list(__global const uint *indices, __global const uint *b
         corners_of[begin[indices[i]] + atomic_dec(&degree[indices[i]]) - 1] = i;
 }
 
-/* One item a vertex. */
+/* One work-item per vertex. */
 __kernel void features_sort(__global const uint *begin, uint count, __global uint *corners_of,
                             volatile __global uint *longest) {
     uint v = (uint)get_global_id(0);
     if (v >= count)
         return;
     uint from = begin[v], to = begin[v + 1];
-    if (to - from > *longest) /* most need not wait for their turn */
+    if (to - from > *longest) /* avoids most atomic operations */
         atomic_max(longest, to - from);
     if (to - from > FEATURES_DEGREE)
         return;
@@ -121,12 +120,12 @@ __kernel void features_sort(__global const uint *begin, uint count, __global uin
 
 /* ---- numbers ---- */
 
-/* The sides along the same edge as one that begins at a corner, by the corners that they begin at,
- * ascending. */
+/* Iterates over all sides on the same edge as the side that begins at a corner, by the corners that
+ * they begin at, ascending. */
 typedef struct sides {
-    uint at, end; /* of the list of corners */
+    uint at, end; /* range of the list of corners */
     uint low, high;
-    uint triangle, k; /* where to go on */
+    uint triangle, k; /* position of the iteration */
 } sides;
 
 static inline sides sides_of(const surface *s, uint corner) {
@@ -137,7 +136,7 @@ static inline sides sides_of(const surface *s, uint corner) {
     return all;
 }
 
-/* ABUT_NONE where there is none left. */
+/* Returns ABUT_NONE after the last side. */
 static inline uint next_side(const surface *s, sides *all) {
     for (;;) {
         for (; all->k < 3; all->k++) {
@@ -152,7 +151,7 @@ static inline uint next_side(const surface *s, sides *all) {
             return ABUT_NONE;
         uint triangle = s->corners_of[all->at++] / 3;
         if (triangle == all->triangle)
-            continue; /* collapsed: it has this vertex twice */
+            continue; /* degenerate: it has this vertex twice */
         all->triangle = triangle;
         all->k = 0;
     }
@@ -161,7 +160,7 @@ static inline uint next_side(const surface *s, sides *all) {
 static inline bool is_first_of_edge(const surface *s, uint corner) {
     uint slot = slot_of(s, corner), side;
     if (s->indices[corner] == s->indices[next_corner(corner)])
-        return false; /* no edge */
+        return false; /* an edge of two equal vertices does not count */
     sides all = sides_of(s, corner);
     while ((side = next_side(s, &all)) != ABUT_NONE)
         if (slot_of(s, side) < slot)
@@ -177,8 +176,8 @@ static inline bool is_first_of_vertex(const surface *s, uint corner) {
     return true;
 }
 
-/* Which features are numbered at each place, a bit each: the face, and of each corner the side that
- * begins there and the vertex. One item a place. */
+/* The features that are numbered at each position, one bit each: the face, and for each corner the
+ * side that begins there and the vertex. One work-item per position. */
 __kernel void features_first(SURFACE_ARGUMENTS, uint count, __global const uint *has_face,
                              __global const uint *longest, __global uint *bits,
                              __global uint *sums) {
@@ -196,7 +195,7 @@ __kernel void features_first(SURFACE_ARGUMENTS, uint count, __global const uint 
     sums[i] = popcount(found);
 }
 
-/* Which feature is which: eight times its place, and its bit there. */
+/* The source of each feature: eight times its position, plus its bit there. */
 __kernel void features_number(__global const uint *bits, __global const uint *sums, uint count,
                               __global uint *sources) {
     uint i = (uint)get_global_id(0);
@@ -210,7 +209,7 @@ __kernel void features_number(__global const uint *bits, __global const uint *su
 
 /* ---- records ---- */
 
-static inline void put_record(__global float4 *to, const feature_parts *p, uint kind) {
+static inline void store_record(__global float4 *to, const feature_parts *p, uint kind) {
     float offset = as_float((as_uint((float)p->offset) & ~3u) | kind);
     to[0] = (float4)((float)p->place.x, (float)p->place.y, (float)p->place.z, offset);
     to[1] = (float4)((float)p->vector[0].x, (float)p->vector[0].y, (float)p->vector[0].z,
@@ -221,9 +220,9 @@ static inline void put_record(__global float4 *to, const feature_parts *p, uint 
                      (float)p->vector[2].z);
 }
 
-/* As feature_exact has it. */
-static inline void put_exact(__global double2 *to, vec3 place, vec3 direction, double length,
-                             uint triangle, uint is) {
+/* Stores a feature_exact. */
+static inline void store_exact(__global double2 *to, vec3 place, vec3 direction, double length,
+                               uint triangle, uint is) {
     to[0] = (double2)(place.x, place.y);
     to[1] = (double2)(place.z, length);
     to[2] = (double2)(direction.x, direction.y);
@@ -236,12 +235,12 @@ static void make_face(const surface *s, uint triangle, __global float4 *record,
     for (uint k = 0; k < 3; k++)
         corner[k] = corner_at(s, 3 * triangle + k);
     feature_parts p = feature_of_face(corner);
-    put_record(record, &p, KIND_FACE);
-    put_exact(exact, absolute_at(s, 3 * triangle), face_normal_of(corner), 0.0, triangle,
-              FIELD_IS_FACE);
+    store_record(record, &p, KIND_FACE);
+    store_exact(exact, absolute_at(s, 3 * triangle), face_normal_of(corner), 0.0, triangle,
+                FIELD_IS_FACE);
 }
 
-/* Gives how many sides it has. */
+/* Returns the number of sides of the edge. */
 static uint make_edge(const surface *s, __global const uint *has_face, uint corner,
                       __global float4 *record, __global double2 *exact) {
     uint other = next_corner(corner), count = 0, used = 0, is = 0, side;
@@ -254,21 +253,21 @@ static uint make_edge(const surface *s, __global const uint *has_face, uint corn
         vec3 into;
         count++;
         is |= has_face[triangle] ? 0 : FIELD_IS_LOW;
-        if (used == 2 || !(p.offset > 0) || is_collapsed(s, triangle))
+        if (used == 2 || !(p.offset > 0) || is_degenerate(s, triangle))
             continue;
         if (edge_face_excludes(&p, corner_at(s, next_corner(next_corner(side))), &into))
             p.vector[++used] = into;
     }
-    put_record(record, &p, KIND_EDGE);
+    store_record(record, &p, KIND_EDGE);
     vec3 way = v3_scale(v3_sub(position_at(s, high), position_at(s, low)), s->scale);
     double length = v3_length(way);
-    put_exact(exact, absolute_at(s, low), length > 0 ? v3_normalise(way) : v3(0, 0, 0), length, 0,
-              is);
+    store_exact(exact, absolute_at(s, low), length > 0 ? v3_normalise(way) : v3(0, 0, 0), length, 0,
+                is);
     return count;
 }
 
-/* The direction from a vertex to another corner of a triangle of it; false where that is too near,
- * or it itself. */
+/* The direction from a vertex to another corner of one of its triangles. Returns false if that
+ * corner is too near or is the vertex. */
 static inline bool direction_to(const surface *s, uint vertex, vec3 at, uint corner, vec3 *u) {
     if (s->indices[corner] == vertex)
         return false;
@@ -288,7 +287,7 @@ static uint make_vertex(const surface *s, __global const uint *has_face, uint co
     for (uint i = from; i < to; i++)
         plain = plain && has_face[s->corners_of[i] / 3];
     ABUTI_ROLLED
-    for (int n = 0; n < 4; n++) { /* spread as wide as can be; see features.c */
+    for (int n = 0; n < 4; n++) { /* spread as far as possible; see features.c */
         double least = n ? 0.99 : 2;
         p.vector[n] = v3(0, 0, 0);
         ABUTI_ROLLED
@@ -307,8 +306,8 @@ static uint make_vertex(const surface *s, __global const uint *has_face, uint co
             }
         }
     }
-    put_record(record, &p, plain ? KIND_PLAIN_VERTEX : KIND_VERTEX);
-    put_exact(exact, absolute_at(s, corner), v3(0, 0, 0), 0.0, 0, plain ? 0 : FIELD_IS_LOW);
+    store_record(record, &p, plain ? KIND_PLAIN_VERTEX : KIND_VERTEX);
+    store_exact(exact, absolute_at(s, corner), v3(0, 0, 0), 0.0, 0, plain ? 0 : FIELD_IS_LOW);
     return to - from;
 }
 
@@ -317,7 +316,7 @@ static inline uint corner_of(const surface *s, uint source) {
     return 3 * s->order[source / 8] + (source % 8 + 5) / 2 % 3;
 }
 
-/* One item a feature. */
+/* One work-item per feature. */
 __kernel void features_make(SURFACE_ARGUMENTS, uint count, __global const uint *has_face,
                             __global const uint *sources, __global float4 *records,
                             __global double2 *exact, __global uint *incident_counts) {
@@ -337,7 +336,7 @@ __kernel void features_make(SURFACE_ARGUMENTS, uint count, __global const uint *
     incident_counts[f] = incident;
 }
 
-/* The places of the triangles of each feature. One item a feature. */
+/* The positions of the triangles of each feature. One work-item per feature. */
 __kernel void features_incidents(SURFACE_ARGUMENTS, uint count, __global const uint *sources,
                                  __global const uint *incident_begin, __global uint *incidents) {
     const surface s = SURFACE;

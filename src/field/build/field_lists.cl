@@ -1,35 +1,34 @@
-/* Lists of features for blocks of cells, from large blocks to small ones.
+/* Feature lists for blocks of cells, from large blocks to small ones.
  *
- * Method: the largest blocks, 64 at most, look at all features and keep those that can be nearest
- * to a point of them (feature_cl.h); smaller blocks filter the list of the block that they are
- * an eighth of. Lists near the middle of a solid are long: so that no group has more to do than
- * others, a list is made in slices, by a group each, and stays in slices. A slice goes to a pool at
- * a place that an atomic counter gives, so that its length need not be known before. Each slice
- * also measures the middles of the block's eighths, which together bounds their distance, and what
- * those need.
- * Only the lists of two levels in a row are needed at a time: those of even levels are put into the
- * pool from its begin on, those of odd ones from its end backwards.
- * Where the pool is full, slices are empty and all lengths are still added up: the host sees what
- * is needed, makes the pool larger, and begins again.
- * Kept lists are those of regions.cl, whose proof holds for any set of points in a box.
+ * Method: the largest blocks, 64 at most, test all features and keep those that can be nearest to a
+ * point of the block (feature_cl.h). Smaller blocks filter the list of their parent, of which they
+ * are an eighth. Lists near the centre of a solid are long. To balance the load, a list is made in
+ * slices, one per work-group, and stays in slices. An atomic counter gives each slice its position
+ * in a pool, so its length need not be known in advance. Each slice also measures the centres of
+ * the block's eighths; together they bound the distances of the eighths for the next level. Only
+ * the lists of two consecutive levels are needed at a time: even levels fill the pool from its
+ * begin, odd ones backwards from its end. If the pool is full, slices are empty, but lengths are
+ * still added up. The host then enlarges the pool and starts again. The kept lists are those of
+ * regions.cl, whose proof holds for any set of points in a box.
  */
 #include "field/build/grid_cl.h"
 
-/* Features of a slice that bound the distances of eighths, at most about that many: in a long list
- * many are nearly as near as the nearest. */
-#define BOUNDING 128
+/* Approximate maximum number of features of a slice that bound the distances of eighths. In a long
+ * list many are nearly as near as the nearest. */
+#define BOUNDING_FEATURES_MAX 128
 
-/* Places on the mesh that bound the distances of the largest blocks. */
-#define SAMPLES 4096
+/* Points on the mesh that bound the distances of the largest blocks. */
+#define SEED_SAMPLES_MAX 4096
 
 /* ---- bounds of the largest blocks ---- */
 
-/* Squared distances, as words, to the nearest of some features' places. A group a block. */
+/* Squared distances, as words, to the nearest base point of some features. One work-group per
+ * block. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_seed(__global const float4 *features, uint feature_count, field_grid g, uint side,
            __global uint *bounds, __local uint *least) {
     uint item = (uint)get_local_id(0), block = (uint)get_group_id(0);
-    uint step = max(1u, feature_count / SAMPLES);
+    uint step = max(1u, feature_count / SEED_SAMPLES_MAX);
     block_place p = place_of(&g, block, side);
     float4 at = middle_of(&g, p.x * side, p.y * side, p.z * side, side);
     float bound = INFINITY;
@@ -46,17 +45,19 @@ field_seed(__global const float4 *features, uint feature_count, field_grid g, ui
         bounds[block] = *least;
 }
 
-/* ---- keeping ---- */
+/* ---- filtering ---- */
 
-/* What the level before has taken of the pool. No one changes that any more. */
-static inline uint taken_before(uint turn, uint pool_size, volatile __global uint *counters) {
+/* The pool entries of the previous level, which is complete. */
+static inline uint used_by_previous_level(uint turn, uint pool_size,
+                                          volatile __global uint *counters) {
     __global const uint *entries = (__global const uint *)counters + FIELD_COUNT_ENTRIES;
     return turn ? min(entries[turn - 1], pool_size) : 0;
 }
 
-/* Room for `count` entries of a level: its begin, or ABUT_NONE. By one item. */
-static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
-                           volatile __global uint *counters) {
+/* Reserves `count` entries of a level. Returns their begin, or ABUT_NONE. Called by one work-item.
+ */
+static inline uint reserve_entries(uint count, uint turn, uint taken, uint pool_size,
+                                   volatile __global uint *counters) {
     uint chunks = (count + FIELD_CHUNK - 1) / FIELD_CHUNK;
     if (count == 0)
         return 0;
@@ -69,26 +70,26 @@ static inline uint reserve(uint count, uint turn, uint taken, uint pool_size,
     return turn & 1 ? pool_size - begin - count : begin;
 }
 
-/* What a slice is made from: all features from `first` on, or slices of a list in the pool. */
+/* The input of a slice: all features from `first` on, or slices of a list in the pool. */
 typedef struct source {
     __global const float4 *features;
     __global const uint2 *slices; /* null: all features */
     uint first, count;
 } source;
 
-static inline uint length_of(__global const uint2 *slices, uint count) {
+static inline uint list_length(__global const uint2 *slices, uint count) {
     uint length = 0;
     for (uint k = 0; k < count; k++)
         length += slices[k].y;
     return length;
 }
 
-/* A box that a slice is made for, and where it goes. */
+/* The box for which a slice is made, and its destination. */
 typedef struct target {
     box bounding;
     float upper;
     __global uint *pool;
-    uint pool_size, turn, taken; /* turn: the number of the level */
+    uint pool_size, turn, taken; /* turn: index of the level */
     volatile __global uint *counters;
     __local uint *kept, *begin, *least, *staged; /* 1, 1, 8, FIELD_STAGED */
 } target;
@@ -100,7 +101,7 @@ static inline target target_of(box b, float upper, __global uint *pool, uint poo
                 pool,
                 pool_size,
                 turn,
-                taken_before(turn, pool_size, counters),
+                used_by_previous_level(turn, pool_size, counters),
                 counters,
                 room,
                 room + 1,
@@ -120,8 +121,8 @@ static inline void keep_if_needed(const source *s, const target *t, uint name, u
         t->staged[place] = name;
 }
 
-/* Keeps what is needed: the first FIELD_STAGED of them, or all from `to` on in the pool. Gives how
- * many there are. */
+/* Keeps the needed features: the first FIELD_STAGED of them in local memory, or all in the pool
+ * from `to` on. Returns their number. */
 static inline uint keep_all(const source *s, const target *t, uint to) {
     uint item = (uint)get_local_id(0);
     if (item == 0)
@@ -145,8 +146,8 @@ static inline uint keep_all(const source *s, const target *t, uint to) {
     return *t->kept;
 }
 
-/* Makes a slice, and bounds the middles of eight boxes by it: item 8 k + i measures `at` for box i,
- * whose bound is at `bound` unless that is ABUT_NONE. */
+/* Makes a slice, and bounds the centres of eight boxes with it: work-item 8 k + i measures `at` for
+ * box i, whose bound is at `bound` unless that is ABUT_NONE. */
 static inline uint2 make_slice(const source *s, const target *t, float4 at, __global uint *bounds,
                                uint bound) {
     uint item = (uint)get_local_id(0), child = item & 7;
@@ -154,7 +155,7 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
         t->least[item] = as_uint(INFINITY);
     uint count = keep_all(s, t, ABUT_NONE);
     if (item == 0)
-        *t->begin = reserve(count, t->turn, t->taken, t->pool_size, t->counters);
+        *t->begin = reserve_entries(count, t->turn, t->taken, t->pool_size, t->counters);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint begin = *t->begin;
     bool is_staged = count <= FIELD_STAGED;
@@ -165,7 +166,7 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
     for (uint i = item; is_staged && i < count; i += GROUP)
         t->pool[begin + i] = t->staged[i];
     float best = INFINITY;
-    uint step = 1 + count / BOUNDING;
+    uint step = 1 + count / BOUNDING_FEATURES_MAX;
     for (uint i = item / 8 * step; i < count; i += GROUP / 8 * step) {
         feature f = load_feature(s->features, is_staged ? t->staged[i] : t->pool[begin + i]);
         look l = look_at(&f, at);
@@ -178,7 +179,8 @@ static inline uint2 make_slice(const source *s, const target *t, float4 at, __gl
     return (uint2)(begin, count);
 }
 
-/* The slice of a block of a level. Levels: where their bounds begin, and those of their eighths. */
+/* The slice of a block of a level. `level` and `eighths` are the offsets of the bounds of the level
+ * and of its eighths. */
 static inline uint2 make_level_slice(const source *s, const field_grid *g, uint side, block_place p,
                                      uint block, __global uint *bounds, uint level, uint eighths,
                                      __global uint *pool, uint pool_size, uint turn,
@@ -195,7 +197,7 @@ static inline uint2 make_level_slice(const source *s, const field_grid *g, uint 
 
 /* ---- levels ---- */
 
-/* The lists of the largest blocks: begin and length in the pool of each slice. */
+/* Lists of the largest blocks: begin and length in the pool of each slice. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_top(__global const float4 *features, uint feature_count, field_grid g, uint side, uint slices,
           __global uint *bounds, uint level, uint eighths, __global uint *pool, uint pool_size,
@@ -209,7 +211,7 @@ field_top(__global const float4 *features, uint feature_count, field_grid g, uin
         lists[group] = made;
 }
 
-/* The same for blocks whose parents have lists, which begin at `from`, of so many slices. */
+/* The same for blocks whose parents have lists of `parent_slices` slices, which begin at `from`. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_filter(__global const float4 *features, field_grid g, uint side, uint slices,
              uint parent_slices, __global uint *bounds, uint level, uint eighths,
@@ -220,25 +222,25 @@ field_filter(__global const float4 *features, field_grid g, uint side, uint slic
     uint parent = block_at(&g, 2 * side, p.x / 2, p.y / 2, p.z / 2), each = parent_slices / slices;
     source s = {features, lists + from, parent * parent_slices + slice * each, each};
     uint2 made = (uint2)(0, 0);
-    if (g.reach == INFINITY || length_of(s.slices + s.first, s.count))
+    if (g.reach == INFINITY || list_length(s.slices + s.first, s.count))
         made = make_level_slice(&s, &g, side, p, block, bounds, level, eighths, pool, pool_size,
                                 turn, counters, room);
     if (get_local_id(0) == 0)
         lists[to + group] = made;
 }
 
-/* ---- eight at once ---- */
+/* ---- eight siblings at once ---- */
 
-/* Where lists have one slice, a group makes those of all eighths of a parent: 16 items each. They
- * load the same features at the same time. */
+/* If lists have one slice, a group makes those of all eighths of a parent, with 16 work-items each.
+ * They load the same features at the same time. */
 typedef struct siblings {
     __local uint *kept, *begin, *again; /* 8 each */
     __local uint *least;                /* 64 */
     __local uint *staged;               /* 8 x FIELD_SIBLING_STAGED */
 } siblings;
 
-/* Looks at all features of the parent's lists. Keeps the first FIELD_SIBLING_STAGED in local
- * memory, or all from `to` on in the pool. */
+/* Tests all features of the parent's lists. Keeps the first FIELD_SIBLING_STAGED in local memory,
+ * or all in the pool from `to` on. */
 static inline void keep_for_sibling(__global const float4 *features, __global const uint2 *slices,
                                     uint slice_count, const box *b, float upper, bool none,
                                     __global uint *pool, __local uint *kept, __local uint *staged,
@@ -260,20 +262,21 @@ static inline void keep_for_sibling(__global const float4 *features, __global co
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-/* One item: room for all eight lists in a row. */
+/* Reserves consecutive pool entries for all eight lists. Called by one work-item. */
 static inline void reserve_siblings(const siblings *s, uint turn, uint pool_size,
                                     volatile __global uint *counters) {
     uint all = 0;
     for (uint c = 0; c < 8; c++)
         all += s->kept[c];
-    uint at = reserve(all, turn, taken_before(turn, pool_size, counters), pool_size, counters);
+    uint at = reserve_entries(all, turn, used_by_previous_level(turn, pool_size, counters),
+                              pool_size, counters);
     for (uint c = 0; c < 8; c++) {
         s->begin[c] = at;
         at += at == ABUT_NONE ? 0 : s->kept[c];
     }
 }
 
-/* Bounds the distances of the middles of the eighths of all eight, which are at (x, y, z) on. */
+/* Bounds the distances of the centres of the eighths of all eight siblings. */
 static inline void bound_eighths(__global const float4 *features, const field_grid *g,
                                  const siblings *s, uint side, block_place parent, float margin,
                                  __global const uint *pool, __global uint *bounds, uint eighths) {
@@ -282,7 +285,7 @@ static inline void bound_eighths(__global const float4 *features, const field_gr
          y = 4 * parent.y + 2 * (c >> 1 & 1) + (m >> 1 & 1),
          z = 4 * parent.z + 2 * (c >> 2) + (m >> 2 & 1);
     float4 at = middle_of(g, x * half_side, y * half_side, z * half_side, half_side);
-    uint count = s->kept[c], step = 1 + count / BOUNDING;
+    uint count = s->kept[c], step = 1 + count / BOUNDING_FEATURES_MAX;
     float best = INFINITY;
     for (uint i = item / 64 * step; i < count; i += GROUP / 64 * step) {
         uint name = count <= FIELD_SIBLING_STAGED ? s->staged[FIELD_SIBLING_STAGED * c + i]
@@ -298,7 +301,7 @@ static inline void bound_eighths(__global const float4 *features, const field_gr
         bounds[eighths + to] = s->least[m];
 }
 
-/* As field_filter(), a group for each parent. */
+/* Like field_filter(), with one group per parent. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_siblings(__global const float4 *features, field_grid g, uint side, uint parent_slices,
                __global uint *bounds, uint level, uint eighths, __global uint *pool, uint pool_size,
@@ -311,7 +314,7 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
     uint block = block_at(&g, side, x, y, z);
     bool none = block == ABUT_NONE;
     __global const uint2 *slices = lists + from + parent * parent_slices;
-    if (!length_of(slices, parent_slices)) {
+    if (!list_length(slices, parent_slices)) {
         if (item < 8 && !none)
             lists[to + block] = (uint2)(0, 0);
         return;
@@ -334,7 +337,7 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
         pool[begin + i] = staged[i];
     if (item < 8 && !none)
         lists[to + block] = (uint2)(count ? begin : 0, count);
-    if (begin == ABUT_NONE) /* for all of them */
+    if (begin == ABUT_NONE) /* equal for all work-items of the group */
         return;
     for (uint c = 0; c < 8; c++)
         longest = max(longest, s.kept[c]);
@@ -345,19 +348,18 @@ field_siblings(__global const float4 *features, field_grid g, uint side, uint pa
     bound_eighths(features, &g, &s, side, p, b.margin, pool, bounds, eighths);
 }
 
-/* ---- cutting ---- */
+/* ---- subdivision ---- */
 
 /* Lists of 4 x 4 x 4 cells for the blocks of 8 x 8 x 8 whose lists were too long to be measured.
- * Those of the i-th such block stand from 8 i on, and the bounds of 2 x 2 x 2 cells, which are all
- * infinite before, from 64 i on. */
+ * Those of the i-th such block begin at 8 i. The bounds of 2 x 2 x 2 cells, initially infinite,
+ * begin at 64 i. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_cut(__global const float4 *features, field_grid g, uint slices, __global const uint *bounds,
           uint level, __global const uint2 *lists, uint from, __global const uint *long_blocks,
-          uint long_most, __global uint *pool, uint pool_size, uint turn,
+          uint long_max, __global uint *pool, uint pool_size, uint turn,
           volatile __global uint *counters, __global uint2 *cut_lists, __global uint *cut_bounds,
           __local uint *room) {
-    uint count = 8 * min(counters[FIELD_COUNT_LONG_8], long_most),
-         child = (uint)get_local_id(0) & 7;
+    uint count = 8 * min(counters[FIELD_COUNT_LONG_8], long_max), child = (uint)get_local_id(0) & 7;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint block = long_blocks[i / 8];
         block_place p = place_of(&g, block, 8);

@@ -1,19 +1,19 @@
-/* What rows of cells cross, exactly.
+/* Exact crossings of rows of cells with the surface.
  *
- * Method: every triangle is scanned over the rows along x that its shadow may cover. A row that
- * crosses it adds 1 or -1 at the first cell beyond the crossing; running sums along the rows then
- * give the winding number around each cell, or with a border what a row from the cell towards
- * lower x crosses. Ties are broken as in crossing.c, by the same exact predicates, so that the
- * number is the one that a ray against x finds there.
- * Cost: the rows in the box of each triangle's shadow, 32 of them at once. */
+ * Method: every triangle is scanned over the rows along x that its projection may cover. A row that
+ * crosses it adds 1 or -1 at the first cell beyond the crossing. Prefix sums along the rows give
+ * the winding number of each cell. With boundary edges they give the crossings of the ray from the
+ * cell towards lower x. Ties are broken as in crossing.c, by the same exact predicates, so that the
+ * number is the one that a ray along -x finds. Cost: the rows in the bounding box of each projected
+ * triangle, 32 of them at once. */
 #include "field/build/grid_cl.h"
 #include "sign/strips_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
-#define ROW_CELLS 4 /* an item */
+#define ROW_CELLS_PER_ITEM 4 /* per work-item */
 
-/* Cells along an axis between two coordinates, and one more at both ends for rounding. */
+/* The cells along an axis between two coordinates, plus one at both ends for rounding. */
 static inline uint2 cells_between(const field_grid *g, int axis, double lo, double hi) {
     double last = (double)g->count[axis] - 1.0;
     double before = (double)g->first[axis];
@@ -28,16 +28,17 @@ static inline double centre_at(const field_grid *g, int axis, uint i) {
     return g->origin[axis] + g->cell * (i + g->first[axis]);
 }
 
-/* About where the line along x at p crosses the plane of a triangle, within its box. */
-static inline double crossing_near(vec3 a, vec3 b, vec3 c, vec3 p, double lo, double hi) {
+/* Approximately where the line along x at p crosses the plane of a triangle, clamped to its
+ * bounding box. */
+static inline double approximate_crossing(vec3 a, vec3 b, vec3 c, vec3 p, double lo, double hi) {
     double ay = a.y - p.y, az = a.z - p.z, by = b.y - p.y, bz = b.z - p.z, cy = c.y - p.y,
            cz = c.z - p.z;
     double u = by * cz - bz * cy, v = cy * az - cz * ay, w = ay * bz - az * by, all = u + v + w;
     double x = lo + (u * (a.x - lo) + v * (b.x - lo) + w * (c.x - lo)) / all;
-    return x >= lo && x <= hi ? x : lo; /* nor NAN */
+    return x >= lo && x <= hi ? x : lo; /* false for NaN */
 }
 
-/* Whether the cell is beyond the triangle: as triangle_cross() with a ray against x. */
+/* Whether the cell is beyond the triangle, as triangle_cross() decides for a ray along -x. */
 static inline bool is_beyond(const field_grid *g, vec3 a, vec3 b, vec3 c, vec3 p, uint i, int side,
                              double lo, double hi) {
     p.x = centre_at(g, 0, i);
@@ -69,7 +70,7 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
         int side = side_of_edge(0, a, b, p);
         if (side == 0 || side_of_edge(0, b, c, p) != side || side_of_edge(0, c, a, p) != side)
             continue;
-        double about = ceil((crossing_near(a, b, c, p, lo.x, hi.x) - g.origin[0]) / g.cell);
+        double about = ceil((approximate_crossing(a, b, c, p, lo.x, hi.x) - g.origin[0]) / g.cell);
         uint i = (uint)clamp(about - (double)g.first[0], 0.0, (double)columns);
         while (i > 0 && is_beyond(&g, a, b, c, p, i - 1, side, lo.x, hi.x))
             i--;
@@ -80,16 +81,16 @@ field_cross(__global const double *corners, uint triangle_count, field_grid g,
     }
 }
 
-/* Running sums along rows, a group each. */
+/* Prefix sums along rows, one work-group per row. */
 __kernel __attribute__((reqd_work_group_size(FIELD_ROW_GROUP, 1, 1))) void
 field_sum(__global int *windings, uint columns, __local int *room) {
     uint item = (uint)get_local_id(0);
     __global int *row = windings + (size_t)get_group_id(0) * columns;
     int before = 0;
-    for (uint first = 0; first < columns; first += FIELD_ROW_GROUP * ROW_CELLS) {
-        uint begin = first + ROW_CELLS * item;
-        int sums[ROW_CELLS], sum = 0;
-        for (uint k = 0; k < ROW_CELLS; k++) {
+    for (uint first = 0; first < columns; first += FIELD_ROW_GROUP * ROW_CELLS_PER_ITEM) {
+        uint begin = first + ROW_CELLS_PER_ITEM * item;
+        int sums[ROW_CELLS_PER_ITEM], sum = 0;
+        for (uint k = 0; k < ROW_CELLS_PER_ITEM; k++) {
             sum += begin + k < columns ? row[begin + k] : 0;
             sums[k] = sum;
         }
@@ -103,21 +104,21 @@ field_sum(__global int *windings, uint columns, __local int *room) {
         barrier(CLK_LOCAL_MEM_FENCE);
         int mine = before + room[item] - sum;
         before += room[FIELD_ROW_GROUP - 1];
-        for (uint k = 0; k < ROW_CELLS; k++)
+        for (uint k = 0; k < ROW_CELLS_PER_ITEM; k++)
             if (begin + k < columns)
                 row[begin + k] = mine + sums[k];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
-/* ---- with a border ---- */
+/* ---- boundary edges ---- */
 
-/* Replaces N of cells whose signs floats do not tell by 1 inside or 0 outside; ends of the border's
+/* For cells whose signs floats do not decide, replaces N by 1 inside or 0 outside. Ends of boundary
  * edges are three doubles each. */
 __kernel void field_unsure(field_grid g, __global const double *border, uint border_count,
-                           double facing, __global const uint *cells, uint cells_most,
+                           double facing, __global const uint *cells, uint cells_max,
                            __global const uint *counters, __global int *windings) {
-    uint count = min(counters[FIELD_COUNT_UNSURE], cells_most);
+    uint count = min(counters[FIELD_COUNT_UNSURE], cells_max);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint cell = cells[i];
         vec3 p = v3(centre_at(&g, 0, cell % g.count[0]),

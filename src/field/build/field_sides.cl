@@ -1,40 +1,40 @@
-/* Signs of cells around a surface with a border.
+/* Signs of cells of a surface with boundary edges.
  *
- * Method: field_rows.cl gives what a row from the cell towards lower x crosses, N. The generalised
- * winding number is w = N - S, where S is the solid angle, over 4 pi, of the strips from the border
- * along x (abuti_sign_crossing_solids). The strips together have no border but that of the surface,
- * so that between places with no strip between them S changes by at most the sum of length / (4 pi
- * distance^2) over the edges of the border, times the way. A block that no strip passes through has
- * one S for all its cells, within a bound, and since N is whole their signs are known unless some
- * whole number less S may be 0.5 but for rounding. Rows along x are parallel to the strips: none
- * passes through. So blocks of 32 x 32 x 32 cells are tried first, then 8 x 8 x 8 in those that are
- * not settled, then rows of 8, then single cells; and what is left is left to doubles
- * (field_unsure() of field_rows.cl).
+ * Method: field_rows.cl gives N, the crossings of the ray from the cell towards lower x. The
+ * generalised winding number is w = N - S. S is the solid angle, over 4 pi, of the strips that
+ * extend from the boundary edges along x (abuti_sign_crossing_solids). The surface of all strips
+ * has the same boundary as the surface. So between points with no strip between them, S changes by
+ * at most the sum of length / (4 pi distance^2) over the boundary edges, times the distance of the
+ * points. A block that no strip intersects has one S for all its cells, within a bound. N is an
+ * integer, so the signs are decided unless some integer minus S is within the error of 0.5. Rows
+ * along x are parallel to the strips, so no strip passes through a row. Blocks of 32 x 32 x 32
+ * cells are tried first, then blocks of 8 x 8 x 8 in those that are not decided, then rows of 8,
+ * then single cells. Doubles decide the remaining cells (field_unsure() of field_rows.cl).
  */
 #include "base/math_shared.h"
 #include "field/build/grid_cl.h"
 #include "field/field_shared.h"
 
-#define BORDER_DOUBT 0x1p-16f /* beside what floats are wrong by, which is told */
+#define WINDING_DOUBT 0x1p-16f /* in addition to the computed error bound of the floats */
 #define LANES (GROUP / 8)
 
 /* ---- strips ---- */
 
-/* S and what it may be wrong by, here and at another place some way off. */
+/* S, the bound of its error at this point, and its slope for other points. */
 typedef struct strips {
     float sum, wrong, slope;
 } strips;
 
-#define PER_TURN 0.0795774715f /* 1 / (4 pi) */
+#define INVERSE_4_PI 0.0795774715f /* 1 / (4 pi) */
 
-/* From where strips are seen: no cell that matters is further than `way` from there, nor than
- * `half_size` along y and z. `error`: of positions in the frame. */
+/* The point at which strips are evaluated. All relevant cells are within `way` of it, and within
+ * `half_size` along y and z. `error`: of positions in the scaled frame. */
 typedef struct viewpoint {
     float4 at;
     float way, half_size, error;
 } viewpoint;
 
-/* A quarter of the margin covers two positions and what lies between them. */
+/* A quarter of the margin covers the error of two positions and of their interpolation. */
 static inline viewpoint view_of(const field_grid *g, uint x, uint y, uint z, uint side) {
     float half_size = 0.5f * (float)(side - 1) * g->step, error = 0.25f * g->margin;
     viewpoint v = {middle_of(g, x, y, z, side), FIELD_DIAGONAL * half_size, half_size + error,
@@ -42,14 +42,15 @@ static inline viewpoint view_of(const field_grid *g, uint x, uint y, uint z, uin
     return v;
 }
 
-/* Whether a strip may pass by a cell: the edge's shadow along x, as a box. */
-static inline bool is_passed(float4 a, float4 b, float half_size) {
+/* Whether the strip of an edge may pass through the cells: tests the box of the edge, extended
+ * along x. */
+static inline bool may_pass_through(float4 a, float4 b, float half_size) {
     return fmin(a.y, b.y) <= half_size && fmax(a.y, b.y) >= -half_size &&
            fmin(a.z, b.z) <= half_size && fmax(a.z, b.z) >= -half_size &&
            fmin(a.x, b.x) <= half_size;
 }
 
-/* Adds an edge, from `from` to `to`. */
+/* Adds the strip of an edge from `from` to `to`. */
 static inline void add_strip(strips *s, float4 from, float4 to, const viewpoint *v) {
     float4 a = to - v->at, b = from - v->at, e = to - from;
     float aa = dot_f(a, a), bb = dot_f(b, b), ee = dot_f(e, e);
@@ -59,51 +60,51 @@ static inline void add_strip(strips *s, float4 from, float4 to, const viewpoint 
     float beside_b = b.x >= 0.0f ? length_b + b.x : across_b / (length_b - b.x);
     float volume = fma(a.y, b.z, -(a.z * b.y));
     float rest = fma(beside_a, beside_b, fma(a.y, b.y, a.z * b.z));
-    s->sum += 2.0f * PER_TURN * atan2(volume, rest);
-    /* the nearest point of the edge, less than it is */
+    s->sum += 2.0f * INVERSE_4_PI * atan2(volume, rest);
+    /* the nearest point of the edge; rounding gives a lower bound of its distance */
     float t = ee > 0.0f ? clamp(-dot_f(b, e) / ee, 0.0f, 1.0f) : 0.0f;
     float4 q = (float4)(fma(t, e.x, b.x), fma(t, e.y, b.y), fma(t, e.z, b.z), 0.0f);
     float away = sqrt(dot_f(q, q)) * 0.9999f - v->way - 8.0f * v->error;
-    s->slope += away > 0.0f ? 1.0001f * PER_TURN * length / (away * away) : INFINITY;
-    /* Positions are off by the error, which the slope knows, unless the row passes the edge on the
-     * other side then, which makes a whole turn where the edge's strip meets the row. */
+    s->slope += away > 0.0f ? 1.0001f * INVERSE_4_PI * length / (away * away) : INFINITY;
+    /* Positions have the error, which the slope accounts for, unless the row then passes the edge
+     * on the other side. If the strip of the edge intersects the row, that is a whole turn. */
     float doubt = 4.0f * v->error * (sqrt(across_a) + sqrt(across_b) + v->error);
     float size = fma(beside_a, beside_b, sqrt(across_a * across_b));
     bool turns = fabs(volume) <= doubt && rest <= 8.0f * v->error * (length_a + length_b);
     s->wrong += turns ? 1.0f : 0x1p-20f * size / fmax(fabs(volume), fabs(rest));
 }
 
-/* What S may be wrong by at a cell that is `way` from the viewpoint. */
-static inline float wrong_by(strips s, float way, float error) {
+/* Error bound of S at a cell that is `way` from the viewpoint. */
+static inline float error_bound_at(strips s, float way, float error) {
     return s.wrong + s.slope * (way + 2.0f * error);
 }
 
-/* 1 inside, 0 outside, -1 where that is not known. `winding`: N less S. */
+/* 1 inside, 0 outside, -1 if not known. `winding`: N minus S. */
 static inline int side_of(float winding, float wrong, float facing) {
     float w = winding * facing - 0.5f;
-    return fabs(w) > wrong + BORDER_DOUBT ? w > 0.0f : -1; /* nor for NAN */
+    return fabs(w) > wrong + WINDING_DOUBT ? w > 0.0f : -1; /* -1 for NaN */
 }
 
-/* Whether the sign is known whatever whole number N is. */
-static inline bool is_settled(float sum, float wrong) {
+/* Whether the sign is decided for every integer N. */
+static inline bool is_decided(float sum, float wrong) {
     float away = sum - 0.5f;
-    return fabs(away - rint(away)) > wrong + BORDER_DOUBT; /* nor for NAN */
+    return fabs(away - rint(away)) > wrong + WINDING_DOUBT; /* false for NaN */
 }
 
-typedef struct border_edges {
+typedef struct boundary_edges {
     __global const float4 *ends;
     uint count;
     float facing;
-} border_edges;
+} boundary_edges;
 
-static inline strips strips_at(const border_edges *b, uint first, uint step, const viewpoint *v) {
+static inline strips strips_at(const boundary_edges *b, uint first, uint step, const viewpoint *v) {
     strips s = {0.0f, 0.0f, 0.0f};
     for (uint i = first; i < b->count; i += step)
         add_strip(&s, b->ends[2 * i], b->ends[2 * i + 1], v);
     return s;
 }
 
-/* Sums of all items: three floats each in local memory. */
+/* Sums over all work-items; three floats each in local memory. */
 static inline strips add_strips(strips mine, __local float *sums) {
     uint item = (uint)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -121,31 +122,32 @@ static inline strips add_strips(strips mine, __local float *sums) {
     return s;
 }
 
-/* S for all cells of a block, or NAN where that does not settle their signs. */
-static inline float shift_of(const field_grid *g, const border_edges *border, uint x, uint y,
+/* S for all cells of a block, or NaN if it does not decide their signs. */
+static inline float shift_of(const field_grid *g, const boundary_edges *border, uint x, uint y,
                              uint z, uint side, __local float *sums) {
     viewpoint v = view_of(g, x, y, z, side);
     uint item = (uint)get_local_id(0);
     strips mine = strips_at(border, item, GROUP, &v);
     for (uint i = item; i < border->count; i += GROUP)
-        if (is_passed(border->ends[2 * i] - v.at, border->ends[2 * i + 1] - v.at, v.half_size))
+        if (may_pass_through(border->ends[2 * i] - v.at, border->ends[2 * i + 1] - v.at,
+                             v.half_size))
             mine.wrong = INFINITY;
     strips s = add_strips(mine, sums);
-    return is_settled(s.sum, wrong_by(s, v.way, v.error)) ? s.sum : NAN;
+    return is_decided(s.sum, error_bound_at(s, v.way, v.error)) ? s.sum : NAN;
 }
 
 /* ---- blocks ---- */
 
-/* S of the blocks of FIELD_COARSE, a group each, or of 8 x 8 x 8 cells in those that were not
- * settled. What is not settled is counted and named. */
+/* S of the blocks of FIELD_COARSE, one work-group per block, or of 8 x 8 x 8 cells in those that
+ * were not decided. Undecided blocks are counted and listed. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_shifts(field_grid g, __global const float4 *border_ends, uint border_count, uint side,
-             __global const uint *parents, __global float *shifts, __global uint *unsettled,
+             __global const uint *parents, __global float *shifts, __global uint *undecided,
              volatile __global uint *counters, __local float *sums) {
     const uint along = FIELD_COARSE / 8, each = along * along * along;
-    border_edges border = {border_ends, border_count, 1.0f};
+    boundary_edges border = {border_ends, border_count, 1.0f};
     bool coarse = side == FIELD_COARSE;
-    uint count = coarse ? (uint)get_num_groups(0) : each * counters[FIELD_COUNT_UNSETTLED];
+    uint count = coarse ? (uint)get_num_groups(0) : each * counters[FIELD_COUNT_UNDECIDED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         block_place p = place_of(&g, coarse ? i : parents[i / each], FIELD_COARSE);
         if (!coarse) {
@@ -158,8 +160,8 @@ field_shifts(field_grid g, __global const float4 *border_ends, uint border_count
         if (get_local_id(0) == 0 && block != ABUT_NONE) {
             shifts[block] = shift;
             if (isnan(shift))
-                unsettled[atomic_inc(
-                    &counters[coarse ? FIELD_COUNT_UNSETTLED : FIELD_COUNT_MIXED])] = block;
+                undecided[atomic_inc(
+                    &counters[coarse ? FIELD_COUNT_UNDECIDED : FIELD_COUNT_MIXED])] = block;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -174,7 +176,7 @@ typedef struct unsure_cells {
     volatile __global uint *counters;
 } unsure_cells;
 
-/* The side, or N where the cell is noted. */
+/* The side, or N if the cell is appended to the list. */
 static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side, int crossed) {
     if (side >= 0)
         return side;
@@ -184,7 +186,7 @@ static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side, i
     return crossed;
 }
 
-/* Sums of what some items in a row of local memory have found. */
+/* Sum of `count` consecutive floats in local memory. */
 static inline float sum_of(__local const float *from, uint count) {
     float sum = 0.0f;
     for (uint k = 0; k < count; k++)
@@ -192,16 +194,16 @@ static inline float sum_of(__local const float *from, uint count) {
     return sum;
 }
 
-/* Replaces N by 1 inside or 0 outside in the rows of 8 x 8 x 8 cells that are not settled, 16 rows
- * a group with 8 items each. A row that has some of these goes to field_rest(), by the number of
- * its first cell. */
+/* Replaces N by 1 inside or 0 outside in the rows of undecided blocks of 8 x 8 x 8 cells. A group
+ * has 16 rows with 8 work-items each. A row with undecided cells is listed for field_rest(), by the
+ * index of its first cell. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_sides(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
             __global const uint *blocks, volatile __global uint *counters, __global int *windings,
-            __global uint *rows, uint rows_most, __global uint *unsure, uint unsure_most,
+            __global uint *rows, uint rows_max, __global uint *unsure, uint unsure_max,
             __local float *sums) {
-    border_edges border = {border_ends, border_count, facing};
-    unsure_cells left = {unsure, unsure_most, counters};
+    boundary_edges border = {border_ends, border_count, facing};
+    unsure_cells left = {unsure, unsure_max, counters};
     uint item = (uint)get_local_id(0), count = 4 * counters[FIELD_COUNT_MIXED];
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         block_place p = place_of(&g, blocks[i / 4], 8);
@@ -210,10 +212,10 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
         v.way = 4.0f * g.step;
         strips s = strips_at(&border, item % 8, 8, &v);
         sums[item] = s.sum;
-        sums[GROUP + item] = wrong_by(s, v.way, v.error);
+        sums[GROUP + item] = error_bound_at(s, v.way, v.error);
         barrier(CLK_LOCAL_MEM_FENCE);
         row = first_row + item % 16;
-        uint y = 8 * p.y + row % 8, z = 8 * p.z + row / 8, unknown = 0, to = rows_most;
+        uint y = 8 * p.y + row % 8, z = 8 * p.z + row / 8, unknown = 0, to = rows_max;
         bool valid = item < 16 && y < g.count[1] && z < g.count[2];
         size_t first = x + (size_t)g.count[0] * (y + (size_t)g.count[1] * z);
         uint length = valid ? min(8u, g.count[0] - x) : 0;
@@ -223,9 +225,9 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
             unknown += side_of((float)windings[first + k] - sum, wrong, facing) < 0;
         if (unknown)
             to = atomic_inc(&counters[FIELD_COUNT_ROWS]);
-        if (to < rows_most)
+        if (to < rows_max)
             rows[to] = (uint)first; /* field_rest() needs N */
-        for (uint k = 0; to >= rows_most && k < length; k++) {
+        for (uint k = 0; to >= rows_max && k < length; k++) {
             int crossed = windings[first + k];
             int side = side_of((float)crossed - sum, wrong, facing);
             windings[first + k] = side_or_unsure(&left, first + k, side, crossed);
@@ -236,22 +238,22 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
 
 /* ---- cells ---- */
 
-/* Cells of rows that are not settled, with 16 items each. */
+/* Cells of undecided rows, with 16 work-items each. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_rest(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
-           __global const uint *rows, uint rows_most, volatile __global uint *counters,
-           __global int *windings, __global uint *unsure, uint unsure_most, __local float *sums) {
-    border_edges border = {border_ends, border_count, facing};
-    unsure_cells left = {unsure, unsure_most, counters};
+           __global const uint *rows, uint rows_max, volatile __global uint *counters,
+           __global int *windings, __global uint *unsure, uint unsure_max, __local float *sums) {
+    boundary_edges border = {border_ends, border_count, facing};
+    unsure_cells left = {unsure, unsure_max, counters};
     uint item = (uint)get_local_id(0), lane = item % LANES,
-         count = min(counters[FIELD_COUNT_ROWS], rows_most);
+         count = min(counters[FIELD_COUNT_ROWS], rows_max);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint x = rows[i] % g.count[0], y = rows[i] / g.count[0] % g.count[1],
              z = rows[i] / g.count[0] / g.count[1];
         viewpoint v = view_of(&g, x + item / LANES, y, z, 1);
         strips s = strips_at(&border, lane, LANES, &v);
         sums[item] = s.sum;
-        sums[GROUP + item] = wrong_by(s, 0.0f, v.error);
+        sums[GROUP + item] = error_bound_at(s, 0.0f, v.error);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane == 0 && x + item / LANES < g.count[0]) {
             float sum = sum_of(sums + item, LANES), wrong = sum_of(sums + GROUP + item, LANES);

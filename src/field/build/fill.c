@@ -1,9 +1,9 @@
-/* Filling a field: which blocks of cells are computed, and where their values go. */
+/* Building a field: which blocks of cells are computed, and where their values are stored. */
 #include "field/build/cells.h"
 
 #include <math.h>
 
-void abuti_field_put(abut_field *field, size_t at, const float *values, size_t count) {
+void abuti_field_store(abut_field *field, size_t at, const float *values, size_t count) {
     if (field->type == ABUT_FIELD_FLOAT) {
         memcpy((float *)field->values + at, values, count * sizeof *values);
         return;
@@ -15,7 +15,7 @@ void abuti_field_put(abut_field *field, size_t at, const float *values, size_t c
 
 /* ---- dense ---- */
 
-static void put_dense(void *data, size_t at, const uint32_t begin[3], const float *values) {
+static void store_dense_block(void *data, size_t at, const uint32_t begin[3], const float *values) {
     abut_field *field = data;
     const uint32_t *count = field->grid.count;
     const uint32_t row = count[0] - begin[0] < FIELD_BRICK ? count[0] - begin[0] : FIELD_BRICK;
@@ -25,16 +25,16 @@ static void put_dense(void *data, size_t at, const uint32_t begin[3], const floa
         for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < count[1]; j++) {
             const float *from = values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k);
             size_t to = grid_at(count, begin[0], begin[1] + j, begin[2] + k);
-            if (whole) /* of known size: no call */
+            if (whole) /* constant size: compiled to a move */
                 memcpy((float *)field->values + to, from, FIELD_BRICK * sizeof *from);
             else
-                abuti_field_put(field, to, from, row);
+                abuti_field_store(field, to, from, row);
         }
 }
 
-/* What no distance in the grid is above, so that 16 bits can be divided among the rest: the corner
- * of the grid that is farthest from some point of the mesh. */
-static double reach_of(const abut_field *field) {
+/* An upper bound of the distances in the grid, which determines the step of 16-bit values: the
+ * distance from some point of the mesh to the farthest corner of the grid, or the band. */
+static double bound_distances(const abut_field *field) {
     const abut_grid *g = &field->grid;
     vec3 hi = grid_centre(g, g->count[0] - 1, g->count[1] - 1, g->count[2] - 1), lo = g->origin;
     vec3 some = abuti_mesh_position(field->mesh, field->mesh->indices[0]);
@@ -42,7 +42,7 @@ static double reach_of(const abut_field *field) {
                     v3_length(v3_max(v3_abs(v3_sub(hi, some)), v3_abs(v3_sub(lo, some)))));
 }
 
-static void get_dense(const void *data, const uint32_t begin[3], float *distances) {
+static void load_dense_distances(const void *data, const uint32_t begin[3], float *distances) {
     const abut_field *field = data;
     const uint32_t *count = field->grid.count;
     for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < count[2]; k++)
@@ -59,11 +59,11 @@ static abut_status build_dense(abut_field *field, const abut_bvh *bvh, const abu
         return ABUT_ERROR_MEMORY;
     field_job job = {.bvh = bvh,
                      .known = known,
-                     .get = get_dense,
+                     .load = load_dense_distances,
                      .known_data = old,
                      .grid = &field->grid,
                      .band = field->band,
-                     .put = put_dense,
+                     .store = store_dense_block,
                      .data = field,
                      .to = 1};
     for (int axis = 0; axis < 3; axis++)
@@ -76,15 +76,15 @@ const field_builder abuti_field_on_cpu = {.dense = build_dense,
                                           .corners = abuti_field_sparse_corners,
                                           .bricks = abuti_field_sparse_bricks,
                                           .end = abuti_field_sparse_end,
-                                          .update = abuti_field_update_here};
+                                          .update = abuti_field_update_on_cpu};
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
 double abuti_field_step(const abut_field *field) {
-    /* values of a brick reach beyond the band by no more than its diagonal */
+    /* values of a brick exceed the band by at most its diagonal */
     double more = field->layout == ABUT_FIELD_SPARSE ? 2 * FIELD_BRICK * field->grid.cell : 0;
     return field->type == ABUT_FIELD_INT16
-               ? nextafterf((float)((reach_of(field) + more) / INT16_MAX), INFINITY)
+               ? nextafterf((float)((bound_distances(field) + more) / INT16_MAX), INFINITY)
                : 0;
 }
 
@@ -100,7 +100,7 @@ abut_status abuti_field_build(abut_field *field, const abut_bvh *bvh, const abut
         status = builder->dense(field, bvh, old, known);
     }
     field->device = NULL;
-    if (!status && field->values) /* those that stay on a device have been finished there */
+    if (!status && field->values) /* values on a device are complete */
         abuti_field_finish(field);
     return status;
 }

@@ -1,9 +1,9 @@
-/* A grid in the frame of a hierarchy, for kernels, and blocks of its cells.
+/* A grid in the scaled frame of a BVH, for kernels, and blocks of its cells.
  *
  * Blocks are cubes of cells with a power of two along each side, numbered like cells, x fastest.
- * The centre of a block is computed in floats: the first centre, and the step times a whole number,
- * are each off by a rounding of the largest coordinate or two, far below the quarter of a margin
- * that box_of() of feature_cl.h adds to every box. */
+ * The centre of a block is computed in floats. The first centre, and the step times an integer,
+ * have an error of one or two roundings of the largest coordinate. This is far below the quarter of
+ * a margin that box_of() of feature_cl.h adds to every box. */
 #ifndef ABUTI_FIELD_BUILD_GRID_CL_H
 #define ABUTI_FIELD_BUILD_GRID_CL_H
 
@@ -29,7 +29,7 @@ static inline block_place place_of(const field_grid *g, uint block, uint side) {
     return p;
 }
 
-/* The number of a block, or ABUT_NONE where there is none. */
+/* The index of a block, or ABUT_NONE outside the grid. */
 static inline uint block_at(const field_grid *g, uint side, uint x, uint y, uint z) {
     uint wide = blocks_along(g->count[0], side), high = blocks_along(g->count[1], side);
     return x < wide && y < high && z < blocks_along(g->count[2], side) ? x + wide * (y + high * z)
@@ -43,7 +43,7 @@ static inline float4 middle_of(const field_grid *g, uint x, uint y, uint z, uint
                     fma((float)z + half_side, g->step, g->base[2]), 0.0f);
 }
 
-/* The box of the centres of side x side x side cells from (x, y, z) on. */
+/* The bounding box of the centres of side x side x side cells from (x, y, z) on. */
 static inline box box_at(const field_grid *g, uint x, uint y, uint z, uint side) {
     float half_size = 0.5f * (float)(side - 1) * g->step;
     float4 middle = middle_of(g, x, y, z, side),
@@ -51,8 +51,8 @@ static inline box box_at(const field_grid *g, uint x, uint y, uint z, uint side)
     return box_of(middle - h, middle + h, g->margin);
 }
 
-/* Features further from a block are not needed, if the squared distance of its middle is at most
- * that of this word. */
+/* Features farther from a block than this are not needed. `bound` is the squared distance of the
+ * centre of the block, as a word. */
 static inline float upper_of(const field_grid *g, const box *b, uint bound) {
     return fmin(sqrt(as_float(bound)) * NEAREST_SLACK + b->radius, g->reach) + 4.0f * b->margin;
 }

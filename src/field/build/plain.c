@@ -1,10 +1,10 @@
-/* Values of blocks of cells the plain way: all cells of a row of blocks are points of a batch. For
- * signs by pseudo-normals, which need the nearest point and not only its distance. */
+/* Values of blocks of cells by closest-point queries: all cells of a row of blocks form a batch.
+ * Used for signs by pseudo-normals, which need the nearest point and not only its distance. */
 #include "field/field.h"
 
 #include <math.h>
 
-static void centres_of(const field_job *job, size_t number, vec3 *points, uint32_t begin[3]) {
+static void list_centres(const field_job *job, size_t number, vec3 *points, uint32_t begin[3]) {
     begin[0] = (uint32_t)(number % job->blocks[0]) * FIELD_BRICK;
     begin[1] = (uint32_t)(number / job->blocks[0] % job->blocks[1]) * FIELD_BRICK;
     begin[2] = (uint32_t)(number / job->blocks[0] / job->blocks[1]) * FIELD_BRICK;
@@ -14,7 +14,7 @@ static void centres_of(const field_job *job, size_t number, vec3 *points, uint32
                 *points++ = grid_centre(job->grid, begin[0] + i, begin[1] + j, begin[2] + k);
 }
 
-static float value_of(double distance, double band) {
+static float clamp_to_band(double distance, double band) {
     return (float)(distance > band ? band : distance < -band ? -band : distance);
 }
 
@@ -32,16 +32,16 @@ abut_status abuti_field_compute_plain(const field_job *job) {
         size_t count = all - first < most ? all - first : most;
         uint32_t begin[3];
         for (size_t b = 0; b < count; b++)
-            centres_of(job, job->wanted ? job->wanted[first + b] : first + b, points + b * cells,
-                       begin);
+            list_centres(job, job->wanted ? job->wanted[first + b] : first + b, points + b * cells,
+                         begin);
         abut_points batch = abut_points_doubles(points, count * cells);
         status = abut_sign_nearest_batch(job->bvh, &batch, HUGE_VAL, abut_array_host(nearest));
         for (size_t b = 0; b < count && !status; b++) {
             size_t number = job->wanted ? job->wanted[first + b] : first + b;
-            centres_of(job, number, points, begin);
+            list_centres(job, number, points, begin);
             for (size_t c = 0; c < cells; c++)
-                values[c] = value_of(nearest[b * cells + c].distance, job->band);
-            job->put(job->data, first + b, begin, values);
+                values[c] = clamp_to_band(nearest[b * cells + c].distance, job->band);
+            job->store(job->data, first + b, begin, values);
         }
         if (!status)
             status = abuti_progress(context, "field",

@@ -1,29 +1,30 @@
 /* Winding numbers of all cells of a box, along rows.
  *
- * Problem: on which side of a surface each cell of a grid is, exactly.
- * Method: a row of cells along x is a ray from far away. Each triangle is scanned over the rows
- * that its shadow on the yz plane covers. Where a row crosses it, the winding number changes by one
- * from the first cell beyond the crossing on; a running sum along the row gives the number of each
- * cell. The row is moved aside by (e, e^2) as in sign/crossing.c, with the same exact signs, so
- * that it meets no edge and no vertex.
- * Guarantee: the number is that of abuti_sign_crossing() for every cell that is not on the surface,
- * where this has no border. Which rows and which cells are tried is found in doubles with a margin;
- * what they are is exact.
+ * Problem: the exact side of a surface for each cell of a grid. Method: a row of cells along x is a
+ * ray from infinity. Each triangle is scanned over the rows that its projection on the yz plane
+ * covers. Where a row crosses it, the winding number changes by one from the first cell beyond the
+ * crossing on. A prefix sum along the row gives the number of each cell. The row is shifted by (e,
+ * e^2) as in sign/crossing.c, with the same exact predicates, so that it passes through no edge and
+ * no vertex. Guarantee: for a surface without boundary edges, the number is that of
+ * abuti_sign_crossing() for every cell that is not on the surface. Candidate rows and cells are
+ * found in doubles with a margin; the decisions are exact.
  */
 #include "field/build/cells.h"
 
 #include "bvh/cull.h"
 #include "sign/crossing_shared.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* What a few operations on absolute coordinates may be wrong by, relative to the largest. */
-#define ROUNDING 0x1p-48
+/* Bound of the rounding error of a few operations on absolute coordinates, relative to the largest.
+ */
+#define COORDINATE_ROUNDING 0x1p-48
 
 typedef struct scan {
     const abut_grid *grid;
     sign_rows *rows;
-    double doubt[3]; /* in cells, along each axis */
+    double doubt[3]; /* error bound in cells, along each axis */
 } scan;
 
 typedef struct range {
@@ -36,7 +37,7 @@ static range cells_between(const scan *s, int axis, double lo, double hi) {
     double from = ceil((lo - first) / cell - s->doubt[axis]);
     double to = floor((hi - first) / cell + s->doubt[axis]);
     uint32_t begin = s->rows->cells.begin[axis], end = begin + s->rows->cells.count[axis];
-    range r = {begin, end}; /* also where cells are so small that these are no numbers */
+    range r = {begin, end}; /* kept if cells are so small that from and to are not finite */
     if (from > begin)
         r.begin = from < end ? (uint32_t)from : end;
     if (to < end - 1)
@@ -44,8 +45,8 @@ static range cells_between(const scan *s, int axis, double lo, double hi) {
     return r;
 }
 
-/* Where the triangle's shadow meets the line at z, which may miss it by a rounding. */
-static void shadow_at(triangle3 t, double z, double rounding, double *lo, double *hi) {
+/* The interval in which the projected triangle intersects the line at z, extended by rounding. */
+static void project_at(triangle3 t, double z, double rounding, double *lo, double *hi) {
     *lo = HUGE_VAL;
     *hi = -HUGE_VAL;
     for (int k = 0; k < 3; k++) {
@@ -54,7 +55,7 @@ static void shadow_at(triangle3 t, double z, double rounding, double *lo, double
             continue;
         double way = q.z - p.z, ends[2] = {p.y, q.y};
         if (fabs(way) > 4 * rounding) {
-            /* the edge may lean so much that a rounding of z is a long way along it */
+            /* the edge may be so flat that a rounding error of z is a long way along it */
             double wide = 2 * rounding / fabs(way), at = (z - p.z) / way;
             for (int side = 0; side < 2; side++) {
                 double f = real_clamp(at + (side ? wide : -wide), 0, 1);
@@ -71,19 +72,21 @@ static bool is_beyond(const scan *s, triangle3 t, int side, vec3 p, uint32_t i) 
     return orient3d(t.corner[0], t.corner[1], t.corner[2], p) == side;
 }
 
-/* The first cell of the box along the row that is beyond the crossing; a guess is halved away. */
+/* The first cell of the box along the row that is beyond the crossing: bisection from an
+ * approximate crossing. */
 static uint32_t first_beyond(const scan *s, triangle3 t, int side, vec3 p) {
     vec3 a = t.corner[0], u = v3_sub(t.corner[1], a), v = v3_sub(t.corner[2], a);
     double nx = u.y * v.z - u.z * v.y, ny = u.z * v.x - u.x * v.z, nz = u.x * v.y - u.y * v.x;
     double x = a.x - (ny * (p.y - a.y) + nz * (p.z - a.z)) / nx;
-    uint32_t lo = s->rows->cells.begin[0], hi = lo + s->rows->cells.count[0]; /* is in [lo, hi] */
+    uint32_t lo = s->rows->cells.begin[0],
+             hi = lo + s->rows->cells.count[0]; /* the result is in [lo, hi] */
     double guess = ceil((x - s->grid->origin.x) / s->grid->cell);
     uint32_t tried = guess > lo ? guess < hi ? (uint32_t)guess : hi : lo;
     if (tried < hi && is_beyond(s, t, side, p, tried))
         hi = tried;
     else
         lo = tried < hi ? tried + 1 : lo;
-    if (tried > lo && tried == hi) { /* most likely the one before is not */
+    if (tried > lo && tried == hi) { /* the previous one usually is not */
         if (is_beyond(s, t, side, p, tried - 1))
             hi = tried - 1;
         else
@@ -109,7 +112,7 @@ static void scan_triangle(const scan *s, triangle3 t) {
     for (uint32_t k = ks.begin; k < ks.end; k++) {
         vec3 p = v3(0, 0, grid->origin.z + grid->cell * k);
         double lo, hi;
-        shadow_at(t, p.z, rounding, &lo, &hi);
+        project_at(t, p.z, rounding, &lo, &hi);
         if (!(lo <= hi))
             continue;
         range js = cells_between(s, 1, lo, hi);
@@ -123,7 +126,7 @@ static void scan_triangle(const scan *s, triangle3 t) {
             if (cell[0] >= rows->cells.begin[0] + rows->cells.count[0])
                 continue;
             size_t at = sign_rows_at(rows, cell), row = sign_rows_row(rows, cell);
-            if (!rows->crossed[row]) /* the first time: rows are mostly not crossed at all */
+            if (!rows->crossed[row]) /* the first crossing: most rows are never crossed */
                 memset(rows->winding + row * rows->cells.count[0], 0,
                        rows->cells.count[0] * sizeof *rows->winding);
             rows->winding[at] -= side;
@@ -164,7 +167,7 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
                                   real_max(fabs(v3_get(grid->origin, axis)),
                                            real_max(fabs(v3_get(bvh->mesh->bounds.lo, axis)),
                                                     fabs(v3_get(bvh->mesh->bounds.hi, axis)))));
-        s.doubt[axis] = ROUNDING * largest / grid->cell;
+        s.doubt[axis] = COORDINATE_ROUNDING * largest / grid->cell;
     }
     memset(rows->crossed, 0, (size_t)count[1] * count[2]);
     abut_box box = {{-HUGE_VAL, lo.y, lo.z}, hi};
@@ -182,8 +185,10 @@ void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows
         const bvh_node *node = &bvh->nodes[next];
         unsigned met = bvh_region_boxes(&region, node);
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-            if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
+            if (met >> slot & 1 && node->child[slot] != ABUT_NONE) {
+                assert(used < BVH_STACK);
                 stack[used++] = node->child[slot];
+            }
     }
     sum_rows(rows);
 }

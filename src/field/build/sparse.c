@@ -1,25 +1,25 @@
-/* Filling a sparse field: the distances at the corners of all bricks, then the bricks that are
- * stored, which are those with a part of the band, and those with corners inside and outside: where
- * the surface is open the sign changes far from it, too.
+/* Building a sparse field: first the distances at the corners of all bricks, then the stored
+ * bricks. Stored are bricks that contain a part of the narrow band, and bricks with corners inside
+ * and outside: for an open surface the sign also changes far from the surface.
  *
- * Neighbours share a layer of cells. So that each cell is measured once, blocks of 8 x 8 x 8 cells
- * are computed and handed to all bricks that have some of it; of a block that is no brick only the
- * layers that others need.
+ * Neighbouring bricks share a layer of cells. So that each cell is computed once, blocks of 8 x 8 x
+ * 8 cells are computed and copied to all bricks that contain some of them. Of a block that is not a
+ * stored brick, only the layers that other bricks need are computed.
  */
 #include "field/build/cells.h"
 
 #include <math.h>
 
-typedef struct sparse {
+typedef struct sparse_job {
     abut_field *field;
-    uint32_t blocks[3]; /* one more than bricks: what lies beyond the last ones */
+    uint32_t blocks[3]; /* one more than bricks, for the cells beyond the last ones */
     uint32_t *wanted;
     unsigned char *layers;
     size_t wanted_count;
-} sparse;
+} sparse_job;
 
-static sparse sparse_of(abut_field *field) {
-    sparse s = {.field = field};
+static sparse_job make_sparse_job(abut_field *field) {
+    sparse_job s = {.field = field};
     for (int axis = 0; axis < 3; axis++)
         s.blocks[axis] = field->bricks[axis] + 1;
     return s;
@@ -27,8 +27,8 @@ static sparse sparse_of(abut_field *field) {
 
 /* ---- corners ---- */
 
-void abuti_field_put_corners(abut_field *field, const uint32_t begin[3], const float *values) {
-    const sparse s = sparse_of(field);
+void abuti_field_store_corners(abut_field *field, const uint32_t begin[3], const float *values) {
+    const sparse_job s = make_sparse_job(field);
     for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < s.blocks[2]; k++)
         for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < s.blocks[1]; j++)
             for (uint32_t i = 0; i < FIELD_BRICK && begin[0] + i < s.blocks[0]; i++)
@@ -36,9 +36,10 @@ void abuti_field_put_corners(abut_field *field, const uint32_t begin[3], const f
                     values[i + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k)];
 }
 
-static void put_coarse(void *data, size_t at, const uint32_t begin[3], const float *values) {
+static void store_corner_block(void *data, size_t at, const uint32_t begin[3],
+                               const float *values) {
     (void)at;
-    abuti_field_put_corners(data, begin, values);
+    abuti_field_store_corners(data, begin, values);
 }
 
 abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, void *work) {
@@ -47,7 +48,7 @@ abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, v
                      .grid = &grid,
                      .band = INFINITY,
                      .table = work,
-                     .put = put_coarse,
+                     .store = store_corner_block,
                      .data = field,
                      .to = 0.2};
     for (int axis = 0; axis < 3; axis++)
@@ -55,11 +56,11 @@ abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, v
     return abuti_field_compute(&job);
 }
 
-/* ---- which bricks ---- */
+/* ---- selection of bricks ---- */
 
-/* The most that a corner of a brick is away from the surface, if some are inside and others not;
- * else 0. */
-static double mixed_most(const sparse *s, const uint32_t brick[3]) {
+/* The largest absolute value at a corner of a brick that has corners inside and outside, otherwise
+ * 0. */
+static double max_mixed_corner(const sparse_job *s, const uint32_t brick[3]) {
     double most = 0;
     unsigned inside = 0;
     for (uint32_t c = 0; c < 8; c++) {
@@ -72,7 +73,7 @@ static double mixed_most(const sparse *s, const uint32_t brick[3]) {
 }
 
 abut_status abuti_field_number_bricks(abut_field *field, double *reach) {
-    const sparse s = sparse_of(field);
+    const sparse_job s = make_sparse_job(field);
     size_t count = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2], at = 0;
     atomic_uchar *marks = abuti_allocate_zeroed(field->context, count, sizeof *marks);
     uint32_t brick[3];
@@ -83,14 +84,14 @@ abut_status abuti_field_number_bricks(abut_field *field, double *reach) {
     for (brick[2] = 0; brick[2] < field->bricks[2]; brick[2]++)
         for (brick[1] = 0; brick[1] < field->bricks[1]; brick[1]++)
             for (brick[0] = 0; brick[0] < field->bricks[0]; brick[0]++, at++) {
-                double mixed = field->closed ? 0 : mixed_most(&s, brick);
+                double mixed = field->closed ? 0 : max_mixed_corner(&s, brick);
                 bool stored = mixed > 0 || atomic_load_explicit(&marks[at], memory_order_relaxed);
                 field->index[at] = stored ? field->brick_count++ : ABUT_NONE;
                 most = real_max(most, mixed);
             }
     abuti_release(field->context, marks);
-    /* no cell is farther from the part of the band than the diagonal of a brick, nor from a corner
-     * than half of it */
+    /* every cell of a brick is within its diagonal of the band, and within half of it of a corner
+     */
     *reach = real_max(field->band + 2 * FIELD_BRICK * field->grid.cell,
                       most + FIELD_BRICK * field->grid.cell);
     if (field->type == ABUT_FIELD_INT16 && *reach / INT16_MAX > field->step && most > 0)
@@ -98,15 +99,15 @@ abut_status abuti_field_number_bricks(abut_field *field, double *reach) {
     return ABUT_OK;
 }
 
-abut_status abuti_field_hold_bricks(abut_field *field, uint32_t first, uint32_t count) {
+abut_status abuti_field_reserve_bricks(abut_field *field, uint32_t first, uint32_t count) {
     field->first_brick = first;
     field->value_count = (size_t)count * FIELD_VALUES;
     field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
     return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* Lists the blocks that bricks which are held have cells of, and which. */
-static abut_status list_blocks(sparse *s) {
+/* Lists the blocks that have cells of stored bricks, and which of their cells are wanted. */
+static abut_status list_blocks(sparse_job *s) {
     const abut_field *field = s->field;
     size_t all = (size_t)s->blocks[0] * s->blocks[1] * s->blocks[2], at = 0, count = 0;
     unsigned char *layers = abuti_allocate_zeroed(field->context, all, sizeof *layers);
@@ -115,8 +116,8 @@ static abut_status list_blocks(sparse *s) {
     for (uint32_t z = 0; z < field->bricks[2]; z++)
         for (uint32_t y = 0; y < field->bricks[1]; y++)
             for (uint32_t x = 0; x < field->bricks[0]; x++, at++)
-                for (uint32_t bit = 0; bit < FIELD_LAYERS && field_holds(field, field->index[at]);
-                     bit++)
+                for (uint32_t bit = 0;
+                     bit < FIELD_LAYERS && field_has_brick(field, field->index[at]); bit++)
                     layers[grid_at(s->blocks, x + (bit & 1), y + (bit >> 1 & 1), z + (bit >> 2))] |=
                         (unsigned char)(1u << bit);
     for (size_t i = 0; i < all; i++)
@@ -133,12 +134,12 @@ static abut_status list_blocks(sparse *s) {
     return s->wanted && s->layers ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* ---- their values ---- */
+/* ---- values of bricks ---- */
 
-/* Hands a block to all bricks that are held and have some of it. No two blocks write the same
- * cells. */
-static void put_block(void *data, size_t at, const uint32_t begin[3], const float *values) {
-    const sparse *s = data;
+/* Copies a block to all stored bricks that contain some of it. No two blocks write the same cells.
+ */
+static void store_block(void *data, size_t at, const uint32_t begin[3], const float *values) {
+    const sparse_job *s = data;
     const uint32_t *bricks = s->field->bricks;
     for (unsigned bit = 0; bit < FIELD_LAYERS; bit++) {
         if (!(s->layers[at] >> bit & 1))
@@ -154,19 +155,19 @@ static void put_block(void *data, size_t at, const uint32_t begin[3], const floa
                 size_t row = FIELD_BRICK * off[0] +
                              FIELD_SIDE * (FIELD_BRICK * off[1] + j +
                                            FIELD_SIDE * (size_t)(FIELD_BRICK * off[2] + k));
-                abuti_field_put(s->field, (size_t)held * FIELD_VALUES + row,
-                                values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
-                                off[0] ? 1 : FIELD_BRICK);
+                abuti_field_store(s->field, (size_t)held * FIELD_VALUES + row,
+                                  values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
+                                  off[0] ? 1 : FIELD_BRICK);
             }
     }
 }
 
 abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, void *work,
                                       double reach) {
-    sparse s = sparse_of(field);
+    sparse_job s = make_sparse_job(field);
     abut_context *context = field->context;
-    (void)reach;                  /* blocks have lists whatever it is */
-    abut_grid grid = field->grid; /* and what bricks at its end have beyond it */
+    (void)reach;                  /* lists do not depend on it */
+    abut_grid grid = field->grid; /* with the cells of bricks beyond its end */
     abut_status status = list_blocks(&s);
     if (!status) {
         for (int axis = 0; axis < 3; axis++)
@@ -179,7 +180,7 @@ abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, vo
                          .wanted_count = s.wanted_count,
                          .layers = s.layers,
                          .table = work,
-                         .put = put_block,
+                         .store = store_block,
                          .data = &s,
                          .from = 0.2,
                          .to = 1};
@@ -189,9 +190,9 @@ abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, vo
     return status;
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
-/* The table of features, where blocks have lists. */
+/* Creates the table of features, unless signs are by pseudo-normals, which use no lists. */
 abut_status abuti_field_sparse_begin(abut_field *field, const abut_bvh *bvh, void **work) {
     if (field->sign == ABUT_SIGN_NORMAL)
         return ABUT_OK;
@@ -228,7 +229,7 @@ abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
     status = builder->begin(field, bvh, &work);
     status = status ? status : builder->corners(field, bvh, work);
     status = status ? status : abuti_field_number_bricks(field, &reach);
-    status = status ? status : abuti_field_hold_bricks(field, 0, field->brick_count);
+    status = status ? status : abuti_field_reserve_bricks(field, 0, field->brick_count);
     status = status ? status : builder->bricks(field, bvh, work, reach);
     builder->end(field, bvh, work);
     return status;

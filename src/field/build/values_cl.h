@@ -1,4 +1,4 @@
-/* What becomes of values of cells, for kernels. */
+/* Storing of cell values, for kernels. */
 #ifndef ABUTI_FIELD_BUILD_VALUES_CL_H
 #define ABUTI_FIELD_BUILD_VALUES_CL_H
 
@@ -6,8 +6,8 @@
 
 #if ABUTI_REAL_BITS == 64
 
-/* What a cell gets instead of a distance. */
-#define DOUBT NAN
+/* The value of a cell whose distance is uncertain. */
+#define UNCERTAIN NAN
 
 static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
     return (double3)(g->origin[0] + g->cell * (x + g->first[0]),
@@ -15,24 +15,25 @@ static inline double3 centre_of(const field_grid *g, uint x, uint y, uint z) {
                      g->origin[2] + g->cell * (z + g->first[2]));
 }
 
-/* Squares beyond this cannot win, if one of `bound` is there. */
+/* Squared distances above this cannot be nearest if there is one of `bound`. */
 static inline float reach_of(const field_grid *g, float bound) {
     float reach = fmin(sqrt(bound) + 2.0f * g->margin, g->reach + 4.0f * g->margin);
     return reach * reach * NEAREST_SLACK;
 }
 
-/* Where values go, and what the group has seen. */
+/* Destination of values, and the range of those of the work-item. */
 typedef struct results {
     __global float *values;
     __global uint *doubts;
-    uint doubts_most;
+    uint doubts_max;
     volatile __global uint *counters;
-    uint least, most; /* as words that sort alike, the second complemented */
+    uint least, most; /* as words that sort like floats, the second complemented */
 } results;
 
-/* How windings tell the inside, for a block: with a border by what field_sides.cl found. */
+/* How the crossings decide the side for a block; with boundary edges by the results of
+ * field_sides.cl. */
 typedef struct inside_rule {
-    float shift, facing; /* shift: NAN where each cell has its answer */
+    float shift, facing; /* shift: NaN if each cell has its own result */
     bool has_border;
 } inside_rule;
 
@@ -59,7 +60,7 @@ static inline size_t cell_at(const field_grid *g, uint x, uint y, uint z) {
 }
 
 /* Stores a value with its sign. */
-static inline void put_value(results *r, inside_rule rule, size_t at, float value) {
+static inline void store_value(results *r, inside_rule rule, size_t at, float value) {
     int winding = ((__global const int *)r->values)[at];
     bool inside = winding != 0, each = rule.has_border && isnan(rule.shift);
     if (rule.has_border && !each)
@@ -70,30 +71,30 @@ static inline void put_value(results *r, inside_rule rule, size_t at, float valu
     r->most = min(r->most, ~sortable(value));
 }
 
-/* On the surface there is none. */
-static inline void put_zero(results *r, size_t at) {
+/* A distance of 0 has no sign. */
+static inline void store_zero(results *r, size_t at) {
     r->values[at] = 0.0f;
     r->least = min(r->least, sortable(0.0f));
     r->most = min(r->most, ~sortable(0.0f));
 }
 
-/* Stores a value, or the cell's number where the value is in doubt. */
-static inline void put_cell(const field_grid *g, results *r, inside_rule rule, uint x, uint y,
-                            uint z, float value) {
+/* Stores a value, or appends the cell if the value is uncertain. */
+static inline void store_cell(const field_grid *g, results *r, inside_rule rule, uint x, uint y,
+                              uint z, float value) {
     if (x >= g->count[0] || y >= g->count[1] || z >= g->count[2])
         return;
     size_t at = cell_at(g, x, y, z);
     if (!isnan(value)) {
-        put_value(r, rule, at, value);
+        store_value(r, rule, at, value);
         return;
     }
     uint to = atomic_inc(&r->counters[FIELD_COUNT_DOUBTFUL]);
-    if (to < r->doubts_most)
+    if (to < r->doubts_max)
         r->doubts[to] = (uint)at;
 }
 
-/* `room`: two words. All items come here. */
-static inline void put_extremes(const results *r, __local uint *room) {
+/* Reduces the range of values over the work-group. `room`: two words. All work-items call it. */
+static inline void reduce_extremes(const results *r, __local uint *room) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) < 2)
         room[get_local_id(0)] = ABUT_NONE;
@@ -102,7 +103,7 @@ static inline void put_extremes(const results *r, __local uint *room) {
     atomic_min(&room[1], r->most);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0 && room[0] != ABUT_NONE) {
-        atomic_max(&r->counters[FIELD_COUNT_LOWEST], ~room[0]); /* counters begin with 0 */
+        atomic_max(&r->counters[FIELD_COUNT_LOWEST], ~room[0]); /* counters start at 0 */
         atomic_max(&r->counters[FIELD_COUNT_HIGHEST], ~room[1]);
     }
 }

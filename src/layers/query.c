@@ -1,29 +1,29 @@
-/* A query: its views one after the other, what they tell together (measure.c), and what triangles
- * say of it. */
+/* A query: processes its views, combines their results (measure.c), and refines them with exact
+ * tests of triangles. */
 #include "layers/layers.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SOLIDS_A_TASK = 1024 };
+enum { SOLIDS_PER_TASK = 1024 };
 
-typedef struct find_work {
+typedef struct query_state {
     abut_layers *layers;
     const abut_layers_query *query;
-    abut_raster_view views[3]; /* where the query has none */
+    abut_raster_view views[3]; /* if the query has none */
     const abut_raster_view *list;
     uint32_t view_count;
-    abuti_vector measured;   /* abut_layers_pair, by a and b; also of solids with themselves */
+    abuti_vector measured;   /* abut_layers_pair, by a and b; also pairs of a solid with itself */
     abuti_vector sums;       /* layers_sum, of candidates of one view */
     abuti_vector hits;       /* abut_layers_hit */
     abuti_vector candidates; /* uint64_t, sorted: a and b */
-    bool has_fitted;         /* candidates are those of at least one view of all solids */
+    bool has_fitted;         /* candidates come from at least one view of all solids */
     abuti_vector found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
-    bool cuts;                    /* a solid whose volumes were asked cuts itself */
-    abut_reliability reliability; /* the worst of the pairs that were asked */
-} find_work;
+    bool self_intersects;         /* a solid whose volume was measured intersects itself */
+    abut_reliability reliability; /* the worst of the measured pairs */
+} query_state;
 
 /* ---- views ---- */
 
@@ -44,7 +44,7 @@ typedef struct bounds_work {
     box3 boxes[LAYERS_CHUNKS];
 } bounds_work;
 
-static void find_bounds(void *data, size_t chunk, size_t begin, size_t end) {
+static void bounds_task(void *data, size_t chunk, size_t begin, size_t end) {
     bounds_work *w = data;
     box3 box = box_empty();
     for (size_t i = begin; i < end; i++)
@@ -53,14 +53,14 @@ static void find_bounds(void *data, size_t chunk, size_t begin, size_t end) {
     w->boxes[chunk] = box;
 }
 
-/* The box of all solids, which is kept until one changes. */
+/* The bounding box of all solids, cached until one changes. */
 static box3 bounds_of_all(abut_layers *layers) {
-    size_t count = layers->solids.count, grain = layers_grain(count, SOLIDS_A_TASK);
+    size_t count = layers->solids.count, grain = layers_grain(count, SOLIDS_PER_TASK);
     if (layers->has_bounds)
         return layers->bounds;
     bounds_work work = {.layers = layers};
     box3 box = box_empty();
-    abuti_parallel_for(layers->context, count, grain, find_bounds, &work);
+    abuti_parallel_for(layers->context, count, grain, bounds_task, &work);
     for (size_t c = 0; c < abuti_chunk_count(count, grain); c++)
         box = box_join(box, work.boxes[c]);
     layers->bounds = box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
@@ -68,7 +68,7 @@ static box3 bounds_of_all(abut_layers *layers) {
     return layers->bounds;
 }
 
-/* Whether a view has all solids, with nothing to cut. */
+/* Whether a view contains all solids, so that nothing is clipped. */
 static bool is_fitted(const abut_raster_view *v) {
     return !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
 }
@@ -79,9 +79,9 @@ void abuti_layers_set_tile(layers_view *v, uint32_t tile) {
     v->rows = (v->camera.lens.height + tile - 1) / tile;
 }
 
-abut_status abuti_layers_begin(const char *function, abut_layers *layers,
-                               const abut_raster_view *view, const abut_layers_query *query,
-                               layers_pass *pass) {
+abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
+                                    const abut_raster_view *view, const abut_layers_query *query,
+                                    layers_pass *pass) {
     abut_raster_view ours;
     *pass = (layers_pass){.layers = layers,
                           .every_pixel = query->every_pixel || query->find_self,
@@ -129,13 +129,14 @@ static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint
     return mesh->inward ? v3_scale(n, -1) : n;
 }
 
-static abut_status list_hits(find_work *w, const layers_pass *passes, const abuti_vector *touches) {
+static abut_status list_hits(query_state *w, const layers_pass *passes,
+                             const abuti_vector *touches) {
     abut_layers *layers = w->layers;
     abut_status status =
         abuti_vector_reserve(layers->context, &w->hits, w->hits.count + touches->count,
                              sizeof(abut_layers_hit));
     if (!status && touches->count)
-        status = abuti_layers_fetch(layers);
+        status = abuti_layers_download_positions(layers);
     for (size_t i = 0; i < touches->count && !status; i++) {
         const layers_touch *t = (const layers_touch *)touches->data + i;
         const layers_solid *solid = &layers_solids(layers)[t->penetrating];
@@ -167,7 +168,7 @@ static bool hit_after(const void *a, const void *b) {
     return false;
 }
 
-static const abut_layers_pair *find_pair(const find_work *w, uint32_t a, uint32_t b) {
+static const abut_layers_pair *find_pair(const query_state *w, uint32_t a, uint32_t b) {
     uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
     const abut_layers_pair *pairs = w->found.data;
     size_t lo = 0, hi = w->found.count;
@@ -185,7 +186,7 @@ static const abut_layers_pair *find_pair(const find_work *w, uint32_t a, uint32_
 }
 
 /* Keeps the hits of pairs that were found, sorted. */
-static void keep_hits(find_work *w) {
+static void filter_hits(query_state *w) {
     abut_layers_hit *hits = w->hits.data;
     size_t kept = 0;
     for (size_t i = 0; i < w->hits.count; i++)
@@ -196,17 +197,17 @@ static void keep_hits(find_work *w) {
         abuti_sort_items(hits, kept, sizeof *hits, hit_after);
 }
 
-/* ---- candidates, and exact queries of them ---- */
+/* ---- candidates, and exact tests ---- */
 
-/* Adds the pairs whose boxes overlap in a view. Views of all solids each have every pair that
- * overlaps, so what one of them lacks is none; views of a part add to these. */
-static abut_status add_candidates(find_work *w, bool fitted) {
+/* Adds the pairs whose bounding boxes overlap in a view. Each view of all solids contains every
+ * overlapping pair, so their candidates are intersected. Candidates of partial views are added. */
+static abut_status add_candidates(query_state *w, bool fitted) {
     const sort_key *sums = NULL;
-    const layers_answer answer = {.more = w->sums};
+    const layers_output output = {.more = w->sums};
     size_t count = w->sums.count, i = 0, j = 0, made = 0;
     bool all = !(fitted && w->has_fitted);
     abuti_vector merged = {0};
-    abut_status status = abuti_layers_sort_sums(w->layers, &answer, &sums);
+    abut_status status = abuti_layers_sort_sums(w->layers, &output, &sums);
     status = status ? status
                     : abuti_vector_reserve(w->layers->context, &merged, w->candidates.count + count,
                                            sizeof(uint64_t));
@@ -230,23 +231,23 @@ static abut_status add_candidates(find_work *w, bool fitted) {
     return ABUT_OK;
 }
 
-/* What is known of a candidate that was asked. */
-typedef struct asked {
+/* Results of the exact test of a candidate. */
+typedef struct exact_result {
     abut_pair_relation relation;
     abut_reliability reliability;
     abut_pair_measures common; /* with `volume` */
-} asked;
+} exact_result;
 
-typedef struct ask_work {
+typedef struct exact_work {
     const abut_layers_query *query;
     const uint64_t *pairs;
     abut_posed *posed; /* by solid */
-    asked *answers;
+    exact_result *exact_results;
     abut_status status[LAYERS_CHUNKS];
-} ask_work;
+} exact_work;
 
-static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut_posed *b,
-                              asked *to) {
+static abut_status measure_intersection(const exact_work *w, const abut_posed *a,
+                                        const abut_posed *b, exact_result *to) {
     static const abut_pair_relation relations[] = {
         [ABUT_PAIR_KIND_APART] = ABUT_PAIR_APART,
         [ABUT_PAIR_KIND_TOUCH] = ABUT_PAIR_INTERSECTING,
@@ -264,59 +265,60 @@ static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut
     return status;
 }
 
-static void ask_pairs(void *data, size_t chunk, size_t begin, size_t end) {
-    ask_work *w = data;
+static void test_pairs_task(void *data, size_t chunk, size_t begin, size_t end) {
+    exact_work *w = data;
     for (size_t i = begin; i < end && !w->status[chunk]; i++) {
         const abut_posed *a = &w->posed[w->pairs[i] >> 32], *b = &w->posed[(uint32_t)w->pairs[i]];
         abut_overlap overlap = {.relation = ABUT_PAIR_APART};
         if (w->query->measure_volume) {
-            w->status[chunk] = ask_common(w, a, b, &w->answers[i]);
+            w->status[chunk] = measure_intersection(w, a, b, &w->exact_results[i]);
         } else {
             w->status[chunk] = abut_pair_overlap(a, b, NULL, NULL, &overlap);
-            w->answers[i].relation = overlap.relation;
-            w->answers[i].reliability = overlap.reliability;
+            w->exact_results[i].relation = overlap.relation;
+            w->exact_results[i].reliability = overlap.reliability;
         }
     }
 }
 
-/* Asks each candidate, and keeps those that overlap with what is known of them. */
-static abut_status ask_all(find_work *w, asked *answers) {
+/* Tests each candidate, and keeps those that overlap with their results. */
+static abut_status test_candidates(query_state *w, exact_result *exact_results) {
     abut_layers *layers = w->layers;
     uint64_t *pairs = w->candidates.data;
     size_t count = w->candidates.count, kept = 0;
-    ask_work ask = {.query = w->query, .pairs = pairs, .answers = answers};
+    exact_work ask = {.query = w->query, .pairs = pairs, .exact_results = exact_results};
     ask.posed = abuti_allocate_zeroed(layers->context, layers->solids.count, sizeof *ask.posed);
     abut_status status = ask.posed ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < 2 * count && !status; i++) {
         uint32_t id = i % 2 ? (uint32_t)pairs[i / 2] : (uint32_t)(pairs[i / 2] >> 32);
         ask.posed[id].pose = layers_solids(layers)[id].is.pose;
-        bool first = !ask.posed[id].bvh, cuts = false;
+        bool first = !ask.posed[id].bvh, self_intersects = false;
         if (first)
             status = abuti_layers_bvh(layers, id, &ask.posed[id].bvh);
         if (!status && first && w->query->measure_volume)
-            status = abuti_layers_cuts_itself(layers, id, &cuts);
-        w->cuts = w->cuts || cuts;
+            status = abuti_layers_self_intersects(layers, id, &self_intersects);
+        w->self_intersects = w->self_intersects || self_intersects;
     }
     if (!status)
         status = abuti_parallel_try(layers->context, "pairs", count, layers_grain(count, 4),
-                                    ask_pairs, &ask);
+                                    test_pairs_task, &ask);
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++)
         status = ask.status[c];
     abuti_release(layers->context, ask.posed);
     for (size_t i = 0; i < count && !status; i++)
-        if (answers[i].reliability.level > w->reliability.level)
-            w->reliability = answers[i].reliability;
+        if (exact_results[i].reliability.level > w->reliability.level)
+            w->reliability = exact_results[i].reliability;
     for (size_t i = 0; i < count && !status; i++)
-        if (answers[i].relation != ABUT_PAIR_APART) {
-            answers[kept] = answers[i];
+        if (exact_results[i].relation != ABUT_PAIR_APART) {
+            exact_results[kept] = exact_results[i];
             pairs[kept++] = pairs[i];
         }
     w->candidates.count = kept;
     return status;
 }
 
-/* Takes what was asked over into a pair. */
-static void take_over(const abut_layers_query *query, const asked *from, abut_layers_pair *to) {
+/* Copies the results of an exact test to a pair. */
+static void copy_exact_result(const abut_layers_query *query, const exact_result *from,
+                              abut_layers_pair *to) {
     to->relation = from->relation;
     if (!query->measure_volume)
         return;
@@ -327,7 +329,8 @@ static void take_over(const abut_layers_query *query, const asked *from, abut_la
     to->flush_area = c->flush_area;
     to->surface = c->area;
     to->area = v3_length(c->area_vector);
-    if (to->area <= 1e-9 * (c->area + c->flush_area)) /* all around: what is left is rounding */
+    if (to->area <=
+        1e-9 * (c->area + c->flush_area)) /* closed all around: the remainder is rounding error */
         to->area = 0;
     to->normal = to->area > 0 ? v3_scale(c->area_vector, -1 / to->area) : v3(0, 0, 0);
     to->centre = c->centroid;
@@ -336,19 +339,19 @@ static void take_over(const abut_layers_query *query, const asked *from, abut_la
 
 /* ---- results ---- */
 
-static bool comes_before(const abut_layers_pair *p, uint64_t key) {
+static bool pair_comes_before(const abut_layers_pair *p, uint64_t key) {
     return ((uint64_t)p->a << 32 | p->b) < key;
 }
 
-/* Where no ray is in both: in what their boxes have in common. */
-static void place_by_boxes(const abut_layers *layers, abut_layers_pair *p) {
+/* If no ray is inside both: the intersection of their bounding boxes. */
+static void place_in_common_box(const abut_layers *layers, abut_layers_pair *p) {
     box3 a = bounds_of(&layers_solids(layers)[p->a]), b = bounds_of(&layers_solids(layers)[p->b]);
     p->box = (box3){v3_max(a.lo, b.lo), v3_min(a.hi, b.hi)};
     p->centre = box_centre(p->box);
 }
 
-/* The pairs that were found, those of solids with themselves apart. */
-static abut_status collect(find_work *w, const asked *answers) {
+/* Collects the pairs that were found; pairs of a solid with itself are separate. */
+static abut_status collect_pairs(query_state *w, const exact_result *exact_results) {
     const abut_layers_pair *measured = w->measured.data;
     const uint64_t *pairs = w->candidates.data;
     bool superset = w->query->is_exact || w->query->measure_volume;
@@ -357,7 +360,7 @@ static abut_status collect(find_work *w, const asked *answers) {
         w->own_count += measured[k].a == measured[k].b;
         dropped += measured[k].a == measured[k].b || !measured[k].view_count;
     }
-    if (!superset && !dropped) { /* as they are */
+    if (!superset && !dropped) { /* no change needed */
         const abuti_vector all = w->measured;
         w->measured = w->found;
         w->found = all;
@@ -376,7 +379,7 @@ static abut_status collect(find_work *w, const asked *answers) {
                 to[made++] = measured[k];
             continue;
         }
-        while (i < w->measured.count && comes_before(&measured[i], pairs[k]))
+        while (i < w->measured.count && pair_comes_before(&measured[i], pairs[k]))
             i++;
         abut_layers_pair p = {.a = (uint32_t)(pairs[k] >> 32), .b = (uint32_t)pairs[k]};
         if (i < w->measured.count && measured[i].a == p.a && measured[i].b == p.b)
@@ -384,38 +387,37 @@ static abut_status collect(find_work *w, const asked *answers) {
         p.relation = ABUT_PAIR_INTERSECTING;
         p.kind = ABUT_PAIR_KIND_OVERLAP;
         if (!p.view_count)
-            place_by_boxes(w->layers, &p);
-        if (answers)
-            take_over(w->query, &answers[k], &p);
+            place_in_common_box(w->layers, &p);
+        if (exact_results)
+            copy_exact_result(w->query, &exact_results[k], &p);
         to[made++] = p;
     }
     w->found.count = made;
     return ABUT_OK;
 }
 
-static abut_reliability worst_reliability(const find_work *w) {
+static abut_reliability worst_reliability(const query_state *w) {
     abut_reliability worst = abuti_guaranteed("All solids are closed.");
     const abut_layers *layers = w->layers;
     const layers_mesh *meshes = layers->meshes.data;
-    if (w->cuts)
-        worst =
-            abuti_limited("A solid cuts or overlaps itself: volumes, areas and kinds count that "
-                          "part twice.");
+    if (w->self_intersects)
+        worst = abuti_limited("A solid intersects or overlaps itself: volumes, areas and kinds "
+                              "count that part twice.");
     for (size_t i = 0; i < layers->meshes.count; i++)
         if (meshes[i].users && meshes[i].reliability.level > worst.level)
             worst = meshes[i].reliability;
     return w->reliability.level > worst.level ? w->reliability : worst;
 }
 
-static abut_status write_results(find_work *w, abut_layers_result *result) {
+static abut_status write_results(query_state *w, abut_layers_result *result) {
     result->count = w->found.count;
     result->own_count = w->own_count;
     result->hit_count = w->hits.count;
     if (result->count > result->capacity || result->own_count > result->own_capacity ||
         result->hit_count > result->hit_capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_layers_find: %llu pairs, %llu solids that overlap themselves and "
-                          "%llu hits; there is room for %llu, %llu and %llu",
+                          "abut_layers_find: there are %llu pairs, %llu self-overlaps and %llu "
+                          "hits; the capacities are %llu, %llu and %llu",
                           (unsigned long long)result->count, (unsigned long long)result->own_count,
                           (unsigned long long)result->hit_count,
                           (unsigned long long)result->capacity,
@@ -436,84 +438,90 @@ static abut_status write_results(find_work *w, abut_layers_result *result) {
     return ABUT_OK;
 }
 
-/* Goes through one view for pairs whose boxes overlap, on the CPU. */
-static abut_status find_candidates(find_work *w, uint32_t view) {
+/* Finds pairs whose bounding boxes overlap in one view, on the CPU. */
+static abut_status compute_candidates(query_state *w, uint32_t view) {
     layers_pass pass;
     abut_status status =
-        abuti_layers_begin("abut_layers_find", w->layers, &w->list[view], w->query, &pass);
+        abuti_layers_begin_pass("abut_layers_find", w->layers, &w->list[view], w->query, &pass);
     if (status)
         return status;
     pass.boxes = true;
     pass.every_pixel = pass.own = pass.edges = pass.hits = false;
     status = abuti_layers_pass(&pass);
     w->sums.count = 0;
-    status = status ? status : abuti_layers_gather(w->layers, view, &w->sums);
+    status = status ? status : abuti_layers_collect_sums(w->layers, view, &w->sums);
     return status ? status : add_candidates(w, is_fitted(&w->list[view]));
 }
 
-/* Goes through all views for sums. */
-static abut_status find_sums(find_work *w) {
+/* Computes the sums of all views. */
+static abut_status compute_sums(query_state *w) {
     abut_layers *layers = w->layers;
     abut_context *context = layers->context;
-    layers_answer answer = {0};
+    layers_output output = {0};
     layers_pass *passes = abuti_allocate(context, w->view_count, sizeof *passes);
     abut_status status = passes ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < w->view_count && !status; v++) {
-        status = abuti_layers_begin("abut_layers_find", layers, &w->list[v], w->query, &passes[v]);
+        status =
+            abuti_layers_begin_pass("abut_layers_find", layers, &w->list[v], w->query, &passes[v]);
         passes[v].number = v;
     }
     if (!status)
-        status = layers->backend->run(layers, passes, w->view_count, &answer);
+        status = layers->backend->run(layers, passes, w->view_count, &output);
     for (uint32_t v = 0; v < w->view_count && !status; v++) {
         const layers_view *view = &passes[v].view;
         w->tolerance = real_max(w->tolerance, view->tolerance * view->length_unit);
         w->fragments += passes[v].fragments;
     }
     status = status ? status
-                    : abuti_layers_measure(w->layers, passes, w->view_count, &answer, &w->measured);
-    status = status ? status : list_hits(w, passes, &answer.touches);
-    ABUTI_RELEASE(context, passes, answer.more.data, answer.touches.data);
+                    : abuti_layers_measure_pairs(w->layers, passes, w->view_count, &output,
+                                                 &w->measured);
+    status = status ? status : list_hits(w, passes, &output.touches);
+    ABUTI_RELEASE(context, passes, output.more.data, output.touches.data);
     return status;
 }
 
-static abut_status find_overlaps(find_work *w, abut_layers_result *result) {
+static abut_status run_query(query_state *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
     bool asks = q->is_exact || q->measure_volume;
     bool draws =
         !q->measure_volume || q->is_exact || q->find_self || q->count_edges || q->find_hits;
-    asked *answers = NULL;
-    abut_status status = draws ? find_sums(w) : ABUT_OK;
+    exact_result *exact_results = NULL;
+    abut_status status = draws ? compute_sums(w) : ABUT_OK;
     w->tolerance = draws ? w->tolerance : q->tolerance;
     if (asks) {
-        /* First the views of all solids, since these cut down and the others add. */
+        /* First the views of all solids, since these reduce the candidates, and partial views add
+         * to them. */
         for (uint32_t k = 0; k < 2 * w->view_count && !status; k++)
             if (is_fitted(&w->list[k % w->view_count]) == (k < w->view_count))
-                status = find_candidates(w, k % w->view_count);
+                status = compute_candidates(w, k % w->view_count);
         w->candidate_count = w->candidates.count;
     }
     if (!status && asks) {
-        answers = abuti_allocate(w->layers->context, w->candidates.count, sizeof *answers);
-        status = answers ? ask_all(w, answers) : ABUT_ERROR_MEMORY;
+        exact_results =
+            abuti_allocate(w->layers->context, w->candidates.count, sizeof *exact_results);
+        status = exact_results ? test_candidates(w, exact_results) : ABUT_ERROR_MEMORY;
     }
-    status = status ? status : collect(w, answers);
-    abuti_release(w->layers->context, answers);
+    status = status ? status : collect_pairs(w, exact_results);
+    abuti_release(w->layers->context, exact_results);
     if (!status && q->find_hits)
-        keep_hits(w);
+        filter_hits(w);
     return status ? status : write_results(w, result);
 }
 
 static abut_status check_query(const abut_layers_query *q, const abut_layers_result *r) {
     if (!(q->tolerance >= 0 && q->tolerance <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_find: the tolerance is %g; it must be a length",
-                          q->tolerance);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_layers_find: query->tolerance is %g; it must be finite and at least 0",
+            q->tolerance);
     if (q->resolution > ABUT_RASTER_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: a resolution of %u; at most %d",
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_layers_find: query->resolution is %u; it must be at most %d",
                           q->resolution, ABUT_RASTER_MAX);
     if (q->view_count && !q->views)
         return abuti_null("abut_layers_find", "query->views");
     if ((r->capacity && !r->pairs) || (r->own_capacity && !r->own) || (r->hit_capacity && !r->hits))
-        return abuti_null("abut_layers_find", "result: a list that has a capacity");
+        return abuti_null("abut_layers_find", "a list of result with a capacity");
     return ABUT_OK;
 }
 
@@ -526,12 +534,12 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
     status = status ? status : check_query(&ours, result);
     if (status)
         return status;
-    find_work w = {.layers = layers,
-                   .query = &ours,
-                   .measured = layers->measured,
-                   .found = layers->found,
-                   .list = ours.views,
-                   .view_count = ours.view_count};
+    query_state w = {.layers = layers,
+                     .query = &ours,
+                     .measured = layers->measured,
+                     .found = layers->found,
+                     .list = ours.views,
+                     .view_count = ours.view_count};
     if (!ours.view_count) {
         for (int k = 0; k < 3; k++) {
             w.views[k] = abut_raster_view_default();
@@ -541,7 +549,7 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.view_count = 3;
     }
     abut_context *before = abuti_context_enter(layers->context);
-    status = find_overlaps(&w, result);
+    status = run_query(&w, result);
     abuti_context_leave(before);
     layers->measured = w.measured;
     layers->found = w.found;

@@ -1,35 +1,36 @@
-/* The distance of every sample to the surface that it is on, but for what is around it.
+/* Distances of all samples to the surface that they are on, without its neighbourhood.
  *
- * What is around a triangle, and does not count for its samples: all triangles that can be reached
- * from it through `rings` vertices; and those all of whose vertices are nearer than `geodesic` to
- * one of its corners along edges (Dijkstra 1959). Vertices in one place count as one, so that a
- * surface whose triangles share none is not at 0 from itself.
+ * Excluded for the samples of a triangle are all triangles that can be reached from it through
+ * `rings` vertices, and those whose vertices are all closer than `geodesic` to one of its corners
+ * along edges (Dijkstra 1959). Vertices with equal coordinates count as one, so that a surface
+ * whose triangles share no vertices does not have the distance 0 to itself.
  *
- * Method: triangle by triangle, the excluded ones are marked, and then the hierarchy is searched
- * for each sample, nearest child first, without them. The answer of one sample is where the next
- * one begins. Boxes are measured in floats, four at once, rounded outwards; triangles by
- * triangle_closest_point(), so that answers are those of a complete search of the others: the
- * lowest among those that are equally near.
+ * Method: for each triangle, the excluded triangles are marked. Then the BVH is traversed for each
+ * sample, nearest child first, without them. The result of one sample is the warm start of the
+ * next. Distances to boxes are computed in floats, four at once, rounded down; distances to
+ * triangles by triangle_closest_point(). So results are those of an exhaustive search of the other
+ * triangles; of equal distances the lowest triangle is the result.
  */
 #include "map/search.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { TRIANGLES_A_RUN = 16, RUNS_A_ROUND = 64 };
+enum { TRIANGLES_PER_RUN = 16, RUNS_PER_ROUND = 64 };
 
 static const char stage[] = "map";
 
-/* What one thread needs. */
+/* State of one thread. */
 typedef struct worker {
     const struct self_search *s;
-    uint32_t part;            /* that does not count, or */
-    uint32_t mark, *excluded; /* triangles with this mark are */
-    uint32_t turn, *reached;  /* and so are vertices in this turn */
-    uint32_t *queue;          /* of vertices; for ways along edges a heap */
-    uint32_t *place;          /* of a vertex in the heap */
-    double *way;              /* to a vertex that has been reached */
-    uint32_t last;            /* triangle of the last answer */
+    uint32_t part;            /* excluded component, or */
+    uint32_t mark, *excluded; /* triangles with this mark are excluded */
+    uint32_t turn, *reached;  /* vertices with this turn have been reached */
+    uint32_t *queue;          /* of vertices; for distances along edges a heap */
+    uint32_t *place;          /* index of a vertex in the heap */
+    double *way;              /* length of the path to a reached vertex */
+    uint32_t last;            /* triangle of the last result */
 } worker;
 
 typedef struct self_search {
@@ -37,16 +38,16 @@ typedef struct self_search {
     const abut_bvh *bvh;
     double limit, geodesic;
     uint32_t rings;
-    const uint32_t *parts;   /* of triangles, where those of one part do not count; else null */
-    uint32_t *names;         /* of vertices: the lowest one in that place */
-    uint32_t *begin, *faces; /* triangles of a name: from begin[name] up to begin[name + 1] */
+    const uint32_t *parts;   /* if the component of a sample is excluded; else null */
+    uint32_t *names;         /* for each vertex the lowest one with equal coordinates */
+    uint32_t *begin, *faces; /* triangles of each merged vertex */
     worker *workers;
     uint32_t worker_count;
     size_t from, to; /* ranks of the round */
     _Atomic size_t taken;
 } self_search;
 
-/* ---- what is around a triangle ---- */
+/* ---- neighbourhood of a triangle ---- */
 
 static uint32_t name_of(const self_search *s, uint32_t triangle, int k) {
     return s->names[s->map->mesh->indices[3 * (size_t)triangle + (size_t)k]];
@@ -79,7 +80,7 @@ static void exclude_rings(worker *w, uint32_t triangle) {
         }
 }
 
-/* Moves a vertex to its place in the heap, from `at` towards the root. */
+/* Moves a vertex up from index `at` of the heap. */
 static void heap_up(worker *w, uint32_t vertex, uint32_t at) {
     for (uint32_t parent; at > 0; at = parent) {
         parent = (at - 1) / 2;
@@ -92,8 +93,8 @@ static void heap_up(worker *w, uint32_t vertex, uint32_t at) {
     w->place[vertex] = at;
 }
 
-/* Takes the nearest vertex out of a heap of `count`. */
-static uint32_t heap_take(worker *w, uint32_t count) {
+/* Removes the nearest vertex from a heap of `count`. */
+static uint32_t heap_pop(worker *w, uint32_t count) {
     const uint32_t taken = w->queue[0], last = w->queue[count - 1];
     uint32_t at = 0;
     for (uint32_t child; (child = 2 * at + 1) < count - 1; at = child) {
@@ -111,47 +112,47 @@ static uint32_t heap_take(worker *w, uint32_t count) {
     return taken;
 }
 
-static uint32_t reach(worker *w, uint32_t vertex, double way, uint32_t count) {
+static uint32_t relax_vertex(worker *w, uint32_t vertex, double way, uint32_t count) {
     if (w->reached[vertex] != w->turn) {
         w->reached[vertex] = w->turn;
         w->way[vertex] = way;
         heap_up(w, vertex, count++);
-    } else if (way < w->way[vertex]) { /* it is still in the heap: ways only grow */
+    } else if (way < w->way[vertex]) { /* it is still in the heap, since lengths only increase */
         w->way[vertex] = way;
         heap_up(w, vertex, w->place[vertex]);
     }
     return count;
 }
 
-static bool is_near(const worker *w, uint32_t vertex) {
+static bool is_within_geodesic(const worker *w, uint32_t vertex) {
     return w->reached[vertex] == w->turn && w->way[vertex] < w->s->geodesic;
 }
 
-/* Triangles all of whose vertices are near are excluded when the last of them is taken. */
-static void exclude_near(worker *w, uint32_t triangle) {
+/* A triangle is excluded when the last of its vertices is removed from the heap. */
+static void exclude_geodesic(worker *w, uint32_t triangle) {
     const self_search *s = w->s;
     const abut_mesh *mesh = s->map->mesh;
     uint32_t count = 0;
     for (int k = 0; k < 3; k++)
-        count = reach(w, name_of(s, triangle, k), 0, count);
+        count = relax_vertex(w, name_of(s, triangle, k), 0, count);
     while (count && w->way[w->queue[0]] < s->geodesic) {
-        const uint32_t v = heap_take(w, count--);
+        const uint32_t v = heap_pop(w, count--);
         for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++)
             for (int k = 0; k < 3; k++) {
                 uint32_t other = name_of(s, s->faces[i], k);
                 double edge = v3_length(v3_sub(mesh->positions[other], mesh->positions[v]));
-                count = reach(w, other, w->way[v] + edge, count);
+                count = relax_vertex(w, other, w->way[v] + edge, count);
             }
         for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++) {
             const uint32_t t = s->faces[i];
-            if (is_near(w, name_of(s, t, 0)) && is_near(w, name_of(s, t, 1)) &&
-                is_near(w, name_of(s, t, 2)))
+            if (is_within_geodesic(w, name_of(s, t, 0)) &&
+                is_within_geodesic(w, name_of(s, t, 1)) && is_within_geodesic(w, name_of(s, t, 2)))
                 w->excluded[t] = w->mark;
         }
     }
 }
 
-static void exclude(worker *w, uint32_t triangle) {
+static void exclude_neighbourhood(worker *w, uint32_t triangle) {
     if (w->s->parts) {
         w->part = w->s->parts[triangle];
         return;
@@ -159,8 +160,8 @@ static void exclude(worker *w, uint32_t triangle) {
     w->mark = ++w->turn;
     exclude_rings(w, triangle);
     if (w->s->geodesic > 0) {
-        w->turn++; /* vertices are reached anew */
-        exclude_near(w, triangle);
+        w->turn++; /* starts a new set of reached vertices */
+        exclude_geodesic(w, triangle);
     }
 }
 
@@ -179,26 +180,27 @@ static void measure_triangle(const worker *w, vec3 point, uint32_t triangle, map
     found->triangle = triangle;
 }
 
-/* Looks for what is nearer than what has been found, or as near and lower. */
-static void search(const worker *w, vec3 point, map_found *found) {
+/* Searches for a triangle that is nearer than the current one, or equally near and lower. */
+static void search_nearest(const worker *w, vec3 point, map_found *found) {
     const abut_bvh *bvh = w->s->bvh;
     const map_interval p = map_interval_of(bvh, point);
     keyed stack[BVH_STACK + BVH_WIDTH];
     uint32_t used = 0, child = 0;
-    float reach = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
+    float reach_sq = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
     for (;;) {
         if (child & BVH_LEAF) {
             const uint32_t leaf = child & ~BVH_LEAF;
             for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
                 measure_triangle(w, point, bvh->order[leaf * BVH_WIDTH + i], found);
-            reach = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
+            reach_sq = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
         } else {
             const bvh_node *node = &bvh->nodes[child];
             f4 distance_sq = map_boxes(&p, node);
-            m4 near = f4_less_equal(distance_sq, f4_all(reach));
+            m4 near = f4_less_equal(distance_sq, f4_all(reach_sq));
+            assert(used <= BVH_STACK);
             used += f4_sort(distance_sq, near, node->child, stack + used);
         }
-        while (used && !(stack[used - 1].key <= reach))
+        while (used && !(stack[used - 1].key <= reach_sq))
             used--;
         if (!used)
             return;
@@ -206,38 +208,38 @@ static void search(const worker *w, vec3 point, map_found *found) {
     }
 }
 
-static void answer_triangle(worker *w, uint32_t rank) {
+static void compute_triangle(worker *w, uint32_t rank) {
     abut_map *map = w->s->map;
-    exclude(w, map->ranked[rank]);
+    exclude_neighbourhood(w, map->ranked[rank]);
     for (uint32_t i = map->first[rank]; i < map->first[rank + 1]; i++) {
         const vec3 point = map->points[i];
         map_found found = map_found_nothing();
         measure_triangle(w, point, w->last, &found);
-        search(w, point, &found);
-        map->answers[i] = map_found_texel(&found, point);
+        search_nearest(w, point, &found);
+        map->results[i] = map_found_texel(&found, point);
         w->last = found.triangle == ABUT_NONE ? w->last : found.triangle;
     }
 }
 
-/* Takes runs of triangles as long as there are any. */
+/* Processes ranges of triangles until none remains. */
 static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     self_search *s = data;
     worker *w = &s->workers[chunk];
     (void)begin;
     (void)end;
     for (;;) {
-        size_t from = s->from + atomic_fetch_add(&s->taken, TRIANGLES_A_RUN);
+        size_t from = s->from + atomic_fetch_add(&s->taken, TRIANGLES_PER_RUN);
         if (from >= s->to || abuti_stop(s->map->context, stage))
             return;
-        for (size_t i = from; i < from + TRIANGLES_A_RUN && i < s->to; i++)
-            answer_triangle(w, (uint32_t)i);
+        for (size_t i = from; i < from + TRIANGLES_PER_RUN && i < s->to; i++)
+            compute_triangle(w, (uint32_t)i);
     }
 }
 
-static abut_status answer_all(self_search *s) {
+static abut_status compute_all(self_search *s) {
     abut_context *context = s->map->context;
     const size_t count = s->map->mesh->triangle_count;
-    const size_t round = (size_t)TRIANGLES_A_RUN * RUNS_A_ROUND * s->worker_count;
+    const size_t round = (size_t)TRIANGLES_PER_RUN * RUNS_PER_ROUND * s->worker_count;
     abut_status status = ABUT_OK;
     for (size_t begin = 0; begin < count && !status; begin += round) {
         s->from = begin;
@@ -249,9 +251,9 @@ static abut_status answer_all(self_search *s) {
     return status;
 }
 
-/* ---- all ---- */
+/* ---- entry point ---- */
 
-/* Lists the triangles of each name, each as often as it has corners there. */
+/* Lists the triangles of each merged vertex, one entry per corner. */
 static void list_faces(self_search *s) {
     const abut_mesh *mesh = s->map->mesh;
     const size_t corners = 3 * (size_t)mesh->triangle_count;
@@ -261,14 +263,14 @@ static void list_faces(self_search *s) {
     uint32_t sum = 0;
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
         sum += s->begin[v];
-        s->begin[v] = sum; /* the end, which comes down to the begin */
+        s->begin[v] = sum; /* the end, which is decremented to the begin */
     }
     s->begin[mesh->vertex_count] = sum;
     for (size_t i = corners; i-- > 0;)
         s->faces[--s->begin[s->names[mesh->indices[i]]]] = (uint32_t)(i / 3);
 }
 
-static abut_status make_worker(const self_search *s, worker *w) {
+static abut_status create_worker(const self_search *s, worker *w) {
     abut_context *context = s->map->context;
     const size_t vertices = s->map->mesh->vertex_count, triangles = s->map->mesh->triangle_count;
     const size_t ways = s->geodesic > 0 ? vertices : 0;
@@ -283,7 +285,7 @@ static abut_status make_worker(const self_search *s, worker *w) {
                                                                        : ABUT_ERROR_MEMORY;
 }
 
-static void destroy(self_search *s) {
+static void destroy_search(self_search *s) {
     abut_context *context = s->map->context;
     for (uint32_t i = 0; s->workers && i < s->worker_count; i++) {
         worker *w = &s->workers[i];
@@ -292,10 +294,10 @@ static void destroy(self_search *s) {
     ABUTI_RELEASE(context, s->names, s->begin, s->faces, s->workers);
 }
 
-static abut_status make(self_search *s) {
+static abut_status create_search(self_search *s) {
     abut_context *context = s->map->context;
     const abut_mesh *mesh = s->map->mesh;
-    const size_t runs = abuti_chunk_count(mesh->triangle_count, TRIANGLES_A_RUN);
+    const size_t runs = abuti_chunk_count(mesh->triangle_count, TRIANGLES_PER_RUN);
     s->worker_count = abuti_context_threads(context);
     s->worker_count = s->worker_count < runs ? s->worker_count : (uint32_t)runs;
     s->workers = abuti_allocate_zeroed(context, s->worker_count, sizeof *s->workers);
@@ -307,15 +309,15 @@ static abut_status make(self_search *s) {
     abut_status status =
         abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, s->names);
     for (uint32_t i = 0; i < s->worker_count && !status; i++)
-        status = make_worker(s, &s->workers[i]);
+        status = create_worker(s, &s->workers[i]);
     if (!status)
         list_faces(s);
     return status;
 }
 
-/* Finds which part each triangle belongs to, by the lowest name of its vertices: once, so that they
- * stay what they are while the mesh moves. */
-static abut_status need_parts(abut_map *map) {
+/* Computes the component of each triangle, named by the lowest merged vertex. Done once, so that
+ * components stay the same while the mesh moves. */
+static abut_status compute_components(abut_map *map) {
     const abut_mesh *mesh = map->mesh;
     if (map->parts)
         return ABUT_OK;
@@ -340,17 +342,17 @@ static abut_status need_parts(abut_map *map) {
 
 abut_status abut_map_compute_self_distance(abut_map *map, const abut_map_query *query) {
     abut_map_query ours;
-    abut_status status = abuti_map_open(__func__, map, query, &ours);
+    abut_status status = abuti_map_begin_query(__func__, map, query, &ours);
     if (status)
         return status;
     const bool by_parts = ours.rings == ABUT_NONE;
-    status = by_parts ? need_parts(map) : ABUT_OK;
+    status = by_parts ? compute_components(map) : ABUT_OK;
     if (by_parts && !status && map->backend->find_apart) {
         status = map->backend->find_apart(map, ours.limit);
-        map->question = status ? MAP_NOTHING : MAP_SELF;
+        map->last_query = status ? MAP_NO_QUERY : MAP_SELF;
         return status;
     }
-    status = status ? status : abuti_map_need_points(map);
+    status = status ? status : abuti_map_reserve_points(map);
     if (status)
         return status;
     self_search s = {.map = map,
@@ -359,10 +361,10 @@ abut_status abut_map_compute_self_distance(abut_map *map, const abut_map_query *
                      .rings = ours.rings ? ours.rings : 1,
                      .parts = by_parts ? map->parts : NULL};
     status = abuti_map_bvh(map, &s.bvh);
-    status = status ? status : make(&s);
-    status = status ? status : answer_all(&s);
-    destroy(&s);
+    status = status ? status : create_search(&s);
+    status = status ? status : compute_all(&s);
+    destroy_search(&s);
     if (!status)
-        map->question = MAP_SELF;
+        map->last_query = MAP_SELF;
     return status;
 }

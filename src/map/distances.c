@@ -1,13 +1,15 @@
-/* The distance of every sample to other bodies.
+/* Distances of all samples to other bodies.
  *
- * Method: bodies are asked one after the other, those whose boxes are nearer first. Samples come in
- * blocks, runs of them in their order; a block whose box is farther from that of the body than the
- * distances that it has already is left out, so that of many bodies a block asks only those next to
- * it (the localised regions of Sud et al. 2006, section 6.2, for any number of bodies). All others
- * go to the batch of the body, which makes its points as it needs them.
+ * Method: bodies are processed one after the other, those with nearer bounding boxes first. Samples
+ * form blocks of consecutive samples. A block is skipped if its bounding box is farther from that
+ * of the body than its current distances. So of many bodies a block queries only those next to it
+ * (the localised regions of Sud et al. 2006, section 6.2, for any number of bodies). The other
+ * blocks form a batch of closest-point queries on the BVH of the body, which computes the points on
+ * demand.
  *
- * Of several bodies the one with the least distance wins, by the float that is kept, and of equals
- * the lowest: that does not depend on the order in which they were asked. Inside counts as less.
+ * Of several bodies the one with the smallest distance is the result, compared as floats, and of
+ * equal ones the lowest index. This does not depend on the order of processing. Distances inside
+ * are negative, hence smaller.
  */
 #include "map/map.h"
 
@@ -17,15 +19,15 @@
 #include <assert.h>
 #include <string.h>
 
-_Static_assert(sizeof(map_answer) == sizeof(abut_map_texel) && sizeof(map_answer) == 28,
+_Static_assert(sizeof(map_result) == sizeof(abut_map_texel) && sizeof(map_result) == 28,
                "the layout that devices read");
 
 enum {
     BLOCK = 128,
-    BLOCKS_A_TASK = 64,
-    TRIANGLES_A_TASK = 512,
-    SAMPLES_A_TASK = 4096,
-    SAMPLES_A_PART = 1 << 18
+    BLOCKS_PER_TASK = 64,
+    TRIANGLES_PER_TASK = 512,
+    SAMPLES_PER_TASK = 4096,
+    SAMPLES_PER_PART = 1 << 18
 };
 
 map_motion abuti_map_motion(const abut_pose *given) {
@@ -42,7 +44,8 @@ static double box_gap(const box3 *a, const box3 *b) {
     return v3_length(gap);
 }
 
-/* The box of a body: corners of that of its mesh, with room for rounding. */
+/* The bounding box of a posed body: from the corners of the box of its mesh, extended by rounding
+ * errors. */
 static box3 body_box(const abut_posed *posed) {
     const abut_mesh *mesh = posed->bvh->mesh;
     if (!abuti_map_motion(&posed->pose).moved)
@@ -65,22 +68,22 @@ double abuti_map_gap(const abut_map *map, const abut_posed *posed) {
     return box_gap(&map->mesh->bounds, &box) * (1 - 0x1p-20);
 }
 
-typedef struct finding {
+typedef struct distance_query {
     abut_map *map;
     double limit;
-    box3 *boxes; /* of blocks */
-    /* Of the body that is asked: */
+    box3 *boxes; /* of blocks of samples */
+    /* The current body: */
     uint32_t other;
     const abut_posed *posed;
     map_motion motion;
     bool has_sign;
-    box3 box;         /* of the body, in the frame of the map */
-    uint32_t *chosen; /* samples that ask it; null = all, and there are no answers yet */
+    box3 box;         /* of the body, in the coordinates of the map */
+    uint32_t *chosen; /* samples to query; null = all samples, and there are no results yet */
     size_t count;
-} finding;
+} distance_query;
 
 static void box_task(void *data, size_t chunk, size_t begin, size_t end) {
-    finding *f = data;
+    distance_query *f = data;
     (void)chunk;
     for (size_t b = begin; b < end; b++) {
         box3 box = box_empty();
@@ -90,8 +93,8 @@ static void box_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The samples of all blocks that may be nearer to the body than to what they have. */
-static void choose(finding *f) {
+/* Selects the samples of all blocks that may be nearer to the body than their current distance. */
+static void select_samples(distance_query *f) {
     const abut_map *map = f->map;
     const size_t blocks = abuti_chunk_count(map->sample_count, BLOCK);
     f->count = 0;
@@ -101,18 +104,18 @@ static void choose(finding *f) {
         double gap = box_gap(&f->boxes[b], &f->box) * (1 - 0x1p-20);
         bool wanted = gap <= f->limit && f->has_sign && gap <= 0;
         for (uint32_t i = begin; i < end && !wanted && gap <= f->limit; i++)
-            wanted = gap <= map->answers[i].distance;
+            wanted = gap <= map->results[i].distance;
         for (uint32_t i = begin; i < end && wanted; i++)
             f->chosen[f->count++] = i;
     }
 }
 
-static uint32_t sample_of(const finding *f, size_t i) {
+static uint32_t sample_of(const distance_query *f, size_t i) {
     return f->chosen ? f->chosen[i] : (uint32_t)i;
 }
 
 static void read_samples(void *user, size_t begin, uint32_t count, vec3 *points) {
-    const finding *f = user;
+    const distance_query *f = user;
     if (!f->chosen)
         abuti_map_samples(f->map, (uint32_t)begin, (uint32_t)(begin + count), points);
     for (uint32_t i = 0; i < count && f->chosen; i++)
@@ -121,15 +124,15 @@ static void read_samples(void *user, size_t begin, uint32_t count, vec3 *points)
         points[i] = pose_apply(&f->motion.inverse, points[i]);
 }
 
-static void keep_answers(void *user, size_t begin, uint32_t count, const vec3 *points,
-                         const abut_nearest *nearest) {
-    const finding *f = user;
+static void store_nearer_results(void *user, size_t begin, uint32_t count, const vec3 *points,
+                                 const abut_nearest *nearest) {
+    const distance_query *f = user;
     for (uint32_t i = 0; i < count; i++) {
         const abut_nearest *n = &nearest[i];
-        abut_map_texel *answer = &f->map->answers[sample_of(f, begin + i)];
+        abut_map_texel *answer = &f->map->results[sample_of(f, begin + i)];
         const float distance = (float)n->distance;
         if (!f->chosen)
-            *answer = map_nothing();
+            *answer = map_no_result();
         if (n->triangle == ABUT_NONE || !(distance <= answer->distance) ||
             (distance == answer->distance && f->other > answer->other))
             continue;
@@ -143,16 +146,15 @@ static void keep_answers(void *user, size_t begin, uint32_t count, const vec3 *p
     }
 }
 
-/* Asks the body for all samples that are chosen, or for all. A hierarchy on a device is asked on
- * the CPU. */
-static abut_status ask_body(finding *f) {
+/* Queries the body for the selected samples. A BVH on a device is queried on the CPU. */
+static abut_status query_body(distance_query *f) {
     const abut_bvh *bvh = f->posed->bvh;
     nearest_batch batch = {.bvh = bvh,
                            .points = {.count = f->count, .ordered = true},
                            .radius = f->limit,
                            .complete = f->has_sign ? abuti_sign_set : NULL,
                            .read = read_samples,
-                           .keep = keep_answers,
+                           .keep = store_nearer_results,
                            .user = f};
     abut_status status = abuti_bvh_check("abut_map_compute_distance", bvh, f, "map");
     if (!status && f->has_sign)
@@ -160,19 +162,19 @@ static abut_status ask_body(finding *f) {
     return status || !f->count ? status : abuti_batch_nearest(&batch, NULL);
 }
 
-/* ---- many bodies ---- */
+/* ---- several bodies ---- */
 
 typedef struct order {
     double gap;
     uint32_t other;
 } order;
 
-static bool after(const void *a, const void *b) {
+static bool order_after(const void *a, const void *b) {
     const order *x = a, *y = b;
     return x->gap != y->gap ? x->gap > y->gap : x->other > y->other;
 }
 
-static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
+static void set_body(distance_query *f, const abut_posed *posed, uint32_t other) {
     f->other = other;
     f->posed = posed;
     f->motion = abuti_map_motion(&posed->pose);
@@ -182,17 +184,18 @@ static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
     f->box = body_box(posed);
 }
 
-static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count, order *orders) {
+static abut_status query_all_bodies(distance_query *f, const abut_posed *others, uint32_t count,
+                                    order *orders) {
     abut_map *map = f->map;
     for (uint32_t i = 0; i < count; i++) {
         orders[i] = (order){abuti_map_gap(map, &others[i]), i};
     }
-    abuti_sort_items(orders, count, sizeof *orders, after);
+    abuti_sort_items(orders, count, sizeof *orders, order_after);
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < count && !status; i++) {
         set_body(f, &others[orders[i].other], orders[i].other);
-        choose(f);
-        status = ask_body(f);
+        select_samples(f);
+        status = query_body(f);
         if (!status && count > 1)
             status = abuti_progress(map->context, "map", (i + 1.0) / count);
     }
@@ -204,7 +207,7 @@ static abut_status check_others(const char *function, const abut_posed *others, 
         return abuti_null(function, "others");
     for (uint32_t i = 0; i < count; i++) {
         if (!others[i].bvh)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: others[%u] has no hierarchy", function, i);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: others[%u].bvh is null", function, i);
         char what[32];
         snprintf(what, sizeof what, "the pose of others[%u]", i);
         abut_status status = abuti_pose_check(function, what, &others[i].pose);
@@ -219,9 +222,9 @@ static abut_status check_others(const char *function, const abut_posed *others, 
     return ABUT_OK;
 }
 
-/* Keeps references to the bodies for contacts and exact measures, and a bound of the rounding of
+/* Retains the bodies for contacts and exact measures, and computes a bound of the rounding error of
  * their coordinates. */
-static abut_status remember(abut_map *map, const abut_posed *others, uint32_t count) {
+static abut_status retain_others(abut_map *map, const abut_posed *others, uint32_t count) {
     map_other *kept = abuti_allocate(map->context, count, sizeof *kept);
     if (!kept)
         return ABUT_ERROR_MEMORY;
@@ -239,7 +242,7 @@ static abut_status remember(abut_map *map, const abut_posed *others, uint32_t co
 }
 
 abut_status abuti_map_check_others(const char *function, const abut_map *map) {
-    for (uint32_t i = 0; i < map->other_count && map->question == MAP_OTHERS; i++)
+    for (uint32_t i = 0; i < map->other_count && map->last_query == MAP_OTHERS; i++)
         if (map->others[i].posed.bvh->mesh != map->others[i].mesh)
             return abuti_fail(
                 ABUT_ERROR_ARGUMENT,
@@ -249,44 +252,44 @@ abut_status abuti_map_check_others(const char *function, const abut_map *map) {
     return ABUT_OK;
 }
 
-static abut_status find_among(finding *f, const abut_posed *others, uint32_t count) {
+static abut_status query_selected(distance_query *f, const abut_posed *others, uint32_t count) {
     abut_map *map = f->map;
     abut_context *context = map->context;
     const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
-    abut_status status = abuti_map_need_points(map);
+    abut_status status = abuti_map_reserve_points(map);
     if (status)
         return status;
     for (size_t i = 0; i < samples; i++)
-        map->answers[i] = map_nothing();
+        map->results[i] = map_no_result();
     order *orders = abuti_allocate(context, count, sizeof *orders);
     f->boxes = abuti_allocate(context, blocks, sizeof *f->boxes);
     f->chosen = abuti_allocate(context, samples, sizeof *f->chosen);
     if (!orders || !f->boxes || !f->chosen)
         status = ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_parallel_for(context, blocks, BLOCKS_A_TASK, box_task, f);
-        status = ask_all(f, others, count, orders);
+        abuti_parallel_for(context, blocks, BLOCKS_PER_TASK, box_task, f);
+        status = query_all_bodies(f, others, count, orders);
     }
     ABUTI_RELEASE(context, orders, f->boxes, f->chosen);
     return status;
 }
 
-static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t count,
-                             double limit) {
-    finding f = {.map = map, .limit = limit, .count = map->sample_count};
+static abut_status compute_on_cpu(abut_map *map, const abut_posed *others, uint32_t count,
+                                  double limit) {
+    distance_query f = {.map = map, .limit = limit, .count = map->sample_count};
     if (count != 1 || limit < HUGE_VAL)
-        return find_among(&f, others, count);
-    abut_status status = abuti_map_need_answers(map);
+        return query_selected(&f, others, count);
+    abut_status status = abuti_map_reserve_results(map);
     set_body(&f, others, 0);
-    return status ? status : ask_body(&f);
+    return status ? status : query_body(&f);
 }
 
 abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, uint32_t count,
                                       const abut_map_query *query) {
     abut_map_query ours;
     abut_status status = check_others(__func__, others, count);
-    status = status ? status : abuti_map_open(__func__, map, query, &ours);
-    status = status ? status : remember(map, others, count);
+    status = status ? status : abuti_map_begin_query(__func__, map, query, &ours);
+    status = status ? status : retain_others(map, others, count);
     if (status)
         return status;
     for (uint32_t i = 0; i < count; i++) {
@@ -304,11 +307,11 @@ abut_status abut_map_compute_distance(abut_map *map, const abut_posed *others, u
     if (status)
         map->has_sign = false;
     else
-        map->question = MAP_OTHERS;
+        map->last_query = MAP_OTHERS;
     return status;
 }
 
-/* ---- answers of the host ---- */
+/* ---- results on the host ---- */
 
 static abut_status create(abut_map *map) {
     (void)map;
@@ -332,8 +335,8 @@ static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) 
     for (uint32_t k = 0; k < lanes; k++)
         lane[k] = map_tally_none();
     for (uint32_t k = 0; k < count; k++)
-        if (map->answers[begin + k].other != ABUT_NONE)
-            map_tally_sample(&lane[k % MAP_LANES], map->answers[begin + k].distance, begin + k,
+        if (map->results[begin + k].other != ABUT_NONE)
+            map_tally_sample(&lane[k % MAP_LANES], map->results[begin + k].distance, begin + k,
                              within);
     for (uint32_t away = MAP_LANES / 2; away > 0; away /= 2)
         for (uint32_t k = 0; k < away && k + away < lanes; k++)
@@ -343,14 +346,14 @@ static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) 
     return lane[0];
 }
 
-typedef struct tallying {
+typedef struct tally_job {
     const abut_map *map;
     double within;
     map_block *blocks;
-} tallying;
+} tally_job;
 
 static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const tallying *t = data;
+    const tally_job *t = data;
     map_block lane[MAP_LANES];
     for (size_t k = 0; k < MAP_LANES; k++) {
         lane[k] = map_block_none();
@@ -367,17 +370,17 @@ static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 static abut_status tally(const abut_map *map, double within, map_block *blocks,
                          abut_map_texel extremes[2]) {
-    tallying t = {map, within, blocks};
+    tally_job t = {map, within, blocks};
     abuti_parallel_for(map->context, map->mesh->triangle_count, MAP_BLOCK, tally_task, &t);
     map_block all = map_block_none();
     for (size_t i = 0; i < map_block_count(map); i++)
         map_block_add(&all, &blocks[i]);
     if (all.found) {
         assert(all.least != ABUT_NONE && all.greatest != ABUT_NONE); /* distances are finite */
-        extremes[0] = map->answers[all.least];
-        extremes[1] = map->answers[all.greatest];
+        extremes[0] = map->results[all.least];
+        extremes[1] = map->results[all.greatest];
     }
     return ABUT_OK;
 }
 
-const map_backend abuti_map_on_cpu = {create, destroy, find_here, NULL, fetch, tally};
+const map_backend abuti_map_on_cpu = {create, destroy, compute_on_cpu, NULL, fetch, tally};

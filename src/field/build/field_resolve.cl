@@ -1,8 +1,9 @@
-/* Cells in doubt: the search's own arithmetic for the triangles that may be nearest.
+/* Uncertain cells: the arithmetic of the closest-point query for the triangles that may be nearest.
  *
- * Method: of a cell's block the list is in the pool. All its features that may be nearest in floats
- * are taken, and all their triangles measured in doubles as the search does it. Its winner is among
- * them (regions.cl), so that the least distance has the search's bits.
+ * Method: the list of the block of a cell is in the pool. All its features that may be nearest in
+ * floats are selected, and all their triangles are measured in doubles like in the query. The
+ * nearest triangle of the query is among them (regions.cl), so the smallest distance has the bits
+ * of the query.
  */
 #include "base/math_shared.h"
 #include "field/build/values_cl.h"
@@ -11,19 +12,20 @@
 #if ABUTI_REAL_BITS == 64
 #include "nearest/measure_cl.h"
 
-/* A group a cell. A cell that found no feature is counted: then the search takes them all. */
+/* One work-group per cell. Cells without candidates are counted; then the host computes all cells
+ * by queries. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-field_settle(__global const float4 *features, __global const uint *incident_begin,
-             __global const uint *incidents, __global const uint *tree_order,
-             __global const double *corners, field_grid g, uint slices, __global const uint2 *lists,
-             uint from, __global const uint *pool, __global const float *coarse,
-             __global const float *fine, float facing, __global float *values,
-             __global uint *doubts, uint doubts_most, volatile __global uint *counters,
-             __local double *room) {
+field_resolve(__global const float4 *features, __global const uint *incident_begin,
+              __global const uint *incidents, __global const uint *tree_order,
+              __global const double *corners, field_grid g, uint slices,
+              __global const uint2 *lists, uint from, __global const uint *pool,
+              __global const float *coarse, __global const float *fine, float facing,
+              __global float *values, __global uint *doubts, uint doubts_max,
+              volatile __global uint *counters, __local double *room) {
     __local double *distances = room;
     __local uint *least = (__local uint *)(distances + GROUP);
-    results to = {values, doubts, doubts_most, counters, ABUT_NONE, ABUT_NONE};
-    uint item = (uint)get_local_id(0), count = min(counters[FIELD_COUNT_DOUBTFUL], doubts_most);
+    results to = {values, doubts, doubts_max, counters, ABUT_NONE, ABUT_NONE};
+    uint item = (uint)get_local_id(0), count = min(counters[FIELD_COUNT_DOUBTFUL], doubts_max);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint cell = doubts[i];
         uint x = cell % g.count[0], y = cell / g.count[0] % g.count[1],
@@ -65,21 +67,21 @@ field_settle(__global const float4 *features, __global const uint *incident_begi
             double d = distances[0];
             inside_rule rule = rule_of(&g, coarse, fine, facing, x, y, z);
             if (d == 0.0)
-                put_zero(&to, cell);
+                store_zero(&to, cell);
             else
-                put_value(&to, rule, cell, (float)fmin(d, g.band));
+                store_value(&to, rule, cell, (float)fmin(d, g.band));
             if (d == INFINITY && g.reach == INFINITY)
                 atomic_inc(&counters[FIELD_COUNT_LEFT]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    put_extremes(&to, least);
+    reduce_extremes(&to, least);
 }
 
 /* ---- bricks ---- */
 
-/* Copies the values of bricks out of a grid, a group each, by the numbers of their first
- * cells. */
+/* Copies the values of bricks out of a grid, one work-group per brick; `cells` has the indices of
+ * their first cells. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_bricks(__global const float *values, field_grid g, __global const uint *cells,
              __global float *bricks) {

@@ -72,6 +72,7 @@ REWRITTEN = [
     "include/abut/sweep.h",
     "include/abut/world.h",
     "mpi/include/abut/mpi.h",
+    "src/sweep/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

@@ -31,7 +31,7 @@ static double level_at(const tailor *t, vec3 p) {
         return t->cell;
     double d = value.distance - piece->ease;
     return piece->has_skirt
-               ? figure_melt(d, abuti_part_distance(&piece->skirt, p), piece->skirt_melt)
+               ? figure_smooth_min(d, abuti_part_distance(&piece->skirt, p), piece->skirt_melt)
                : d;
 }
 

@@ -614,7 +614,7 @@ static abut_status check_pose(const char *function, const abut_radial *r,
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: positions are on a device, and the fields on the CPU", function);
     for (uint32_t i = 0; i < r->info.bone_count; i++)
-        if (!matrix_is_sound(&bones[i]))
+        if (!matrix_is_valid(&bones[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u is not finite",
                               function, i);
     const vec3 *list = positions.host;

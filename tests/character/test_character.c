@@ -413,7 +413,7 @@ TEST(refusals) {
     options.blend = 1.5;
     assert_refused("blend is 1.5", abut_character_pose(character, &options, bones));
     assert_ok(abut_character_pose(character, NULL, bones));
-    assert_refused("no skinning 2",
+    assert_refused("skinning is 2",
                    abut_character_skin(character, bones, (abut_character_skinning)2, positions));
     bones[1].m[2][1] = (double)NAN;
     positions[0].x = 42;

@@ -235,10 +235,10 @@ TEST(refusals) {
                       "reached twice");
     character_refused(WITH(NODES, "\"skins\":[{\"joints\":[0]}]", CLIPS), "names joint 1 of 1");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("1", "1", "rotation"), SAMPLER("5", "6"))),
-                      "names no sampler");
-    character_refused(WITH(NODES, SKIN, CLIP("7", SAMPLER("5", "6"))), "names no sampler");
+                      "sampler of a channel");
+    character_refused(WITH(NODES, SKIN, CLIP("7", SAMPLER("5", "6"))), "sampler of a channel");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "rotation"), "8")),
-                      "names no sampler");
+                      "sampler of a channel");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "9", "rotation"), SAMPLER("5", "6"))),
                       "'node' is 9");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "scale"), SAMPLER("5", "6"))),

@@ -206,7 +206,7 @@ TEST(refusals) {
     found[0].x = 42;
     assert_ok(abut_character_create(NULL, &r->input, &character));
     options.skinning = (abut_character_skinning)7;
-    assert_refused("no skinning 7", abut_character_skinner_create(character, &options, &skinner));
+    assert_refused("skinning is 7", abut_character_skinner_create(character, &options, &skinner));
     assert_refused("character is null", abut_character_skinner_create(NULL, NULL, &skinner));
     assert_null(skinner);
     assert_ok(abut_character_skinner_create(character, NULL, &skinner));

@@ -72,6 +72,7 @@ REWRITTEN = [
     "include/abut/sweep.h",
     "include/abut/world.h",
     "mpi/include/abut/mpi.h",
+    "src/character/*",
     "src/sweep/*",
 ]
 

@@ -73,6 +73,9 @@ REWRITTEN = [
     "include/abut/world.h",
     "mpi/include/abut/mpi.h",
     "src/character/*",
+    "src/frames/*",
+    "src/scene/*",
+    "src/shape/*",
     "src/sweep/*",
 ]
 

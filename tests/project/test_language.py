@@ -74,6 +74,7 @@ REWRITTEN = [
     "mpi/include/abut/mpi.h",
     "src/character/*",
     "src/frames/*",
+    "src/picture/*",
     "src/scene/*",
     "src/shape/*",
     "src/sweep/*",

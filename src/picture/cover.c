@@ -32,7 +32,7 @@ bool abuti_cover_setup(const raster_lens *lens, f3 a, f3 b, f3 c, raster_rect in
         if (!raster_is_inside(lens, p[k]))
             return false;
     raster_corners(lens, p[0], p[1], p[2], 0, 0, &shape);
-    raster_rect r = raster_rect_cut(raster_rect_of(lens, &shape, 1), in);
+    raster_rect r = raster_rect_clip(raster_rect_of(lens, &shape, 1), in);
     if ((shape.owner & 3) == RASTER_THIN || raster_rect_empty(r))
         return false;
     for (int k = 0; k < 3; k++) {

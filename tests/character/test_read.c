@@ -246,7 +246,7 @@ TEST(refusals) {
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "scale"), SAMPLER("5", "0"))),
                       "4 values for 2 keys");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "rotation"), "{\"input\":5}")),
-                      "a sampler needs input");
+                      "a sampler must have input");
     character_refused(WITH(NODES, SKIN,
                            CLIP(CHANNEL("0", "1", "rotation"),
                                 "{\"input\":5,\"output\":6,\"interpolation\":\"FAST\"}")),

@@ -179,7 +179,7 @@ TEST(refused_on_the_device) {
                    abut_sweep_set_positions(NULL, abut_array_buffer(NULL), abut_array_buffer(good)));
     assert_refused("end is null",
                    abut_sweep_set_positions(there, abut_array_buffer(good), abut_array_buffer(NULL)));
-    assert_refused("has none",
+    assert_refused("without a device",
                    abut_sweep_set_positions(here, abut_array_buffer(NULL), abut_array_buffer(good)));
     assert_fails(ABUT_ERROR_BUFFER, "start has",
                  abut_sweep_set_positions(there, abut_array_buffer(small), abut_array_buffer(good)));

@@ -355,7 +355,8 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
     status = status ? status : abuti_contact_pose(function, "the pose of b", &b->pose, &at_b);
     if (status)
         return status;
-    call.reliability = abuti_contact_reliability(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
+    call.reliability =
+        abuti_contact_reliability(b->samples ? a->field : NULL, a->samples ? b->field : NULL);
     const contact_direction both[2] = {{b, a, &at_b, &at_a, 0}, {a, b, &at_a, &at_b, 1}};
     return abuti_contact_end(&call, abuti_contact_pair(&call, both));
 }
@@ -363,7 +364,7 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
 /* ---- names ---- */
 
 const char *abut_contact_kind_name(abut_contact_kind kind) {
-    static const char *const names[] = {"vertex", "edge",  "face",     "even",
+    static const char *const names[] = {"vertex", "edge",  "face",     "surface",
                                         "solid",  "point", "crossing", "overlap"};
     return ABUTI_NAME(names, kind);
 }

@@ -480,6 +480,6 @@ abut_samples_arrays abut_samples_get_arrays(const abut_samples *samples) {
 }
 
 const char *abut_sample_kind_name(abut_sample_kind kind) {
-    static const char *const names[] = {"vertex", "edge", "face", "even"};
+    static const char *const names[] = {"vertex", "edge", "face", "surface"};
     return ABUTI_NAME(names, kind);
 }

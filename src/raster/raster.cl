@@ -1,8 +1,8 @@
 /* The nearest surface of each pixel.
  *
- * raster_small        one work-item per triangle: draws small shapes, lists the others
- * raster_large_parts  one work-group per part of a large shape: every n-th block of pixels
- * raster_finish       converts keys to the requested images
+ * raster_small          one work-item per triangle: draws small shapes, lists the others
+ * raster_large_parts    one work-group per part of a large shape: every n-th block of pixels
+ * raster_finish         converts keys to the requested images
  * raster_check_atomics  whether the device has 64-bit atomics
  *
  * If the list is too small, its shapes are still counted, and the host enlarges it and draws again.

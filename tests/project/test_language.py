@@ -80,6 +80,7 @@ REWRITTEN = [
     "src/scene/*",
     "src/shape/*",
     "src/sweep/*",
+    "src/world/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

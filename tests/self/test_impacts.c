@@ -254,7 +254,7 @@ TEST(test_room) {
         abut_impacts none = {NULL, 0, 0}, some = {s.seen, 1, 0}, enough = {s.seen, ROOM, 0};
         abut_self_result result = {.node_pairs = 99};
         step.end = abut_array_host(end);
-        assert_fails(ABUT_ERROR_BUFFER, "impacts, and room for 0",
+        assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 0",
                      abut_self_find_all(s.views[k], &step, NULL, &none, &result));
         assert_fails(ABUT_ERROR_BUFFER, "impacts, and room for 1",
                      abut_self_find_all(s.views[k], &step, NULL, &some, &result));

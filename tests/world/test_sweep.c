@@ -327,7 +327,8 @@ TEST(fast_balls_meet_thin_plates) {
     assert_refused("world is null", abut_world_sweep(NULL, ids, &end, 1, NULL, &to));
     assert_refused("impacts is null", abut_world_sweep(world, ids, &end, 1, NULL, NULL));
     assert_refused("ends is null", abut_world_sweep(world, ids, NULL, 1, NULL, &to));
-    assert_refused("3 poses for 2", abut_world_sweep(world, NULL, &end, 3, NULL, &to));
+    assert_refused("count is 3, but the world has 2",
+                   abut_world_sweep(world, NULL, &end, 3, NULL, &to));
     to.list = NULL;
     to.capacity = 1;
     assert_refused("list is null", abut_world_sweep(world, ids, &end, 1, NULL, &to));
@@ -361,8 +362,9 @@ TEST(reliability_of_a_sweep) {
     shape.segments = 8;
     abut_mesh *closed = NULL, *ball = NULL;
     assert_ok(abut_shape_create(NULL, &shape, &closed));
-    abut_mesh *holed = test_mesh(NULL, abut_mesh_local_positions(closed), abut_mesh_vertex_count(closed),
-                                 abut_mesh_indices(closed), abut_mesh_triangle_count(closed) - 1);
+    abut_mesh *holed =
+        test_mesh(NULL, abut_mesh_local_positions(closed), abut_mesh_vertex_count(closed),
+                  abut_mesh_indices(closed), abut_mesh_triangle_count(closed) - 1);
     shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.radius = 0.1;
     assert_ok(abut_shape_create(NULL, &shape, &ball));

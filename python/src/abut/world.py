@@ -105,10 +105,10 @@ class Manner(NamedTuple):
     """How a pair is tried."""
 
     method: str
-    """ "auto" where it is never tried."""
+    """ "auto" if it is not tested."""
     guarantee: str
-    """ "every": no overlap is missed; "limited": the same, except that what lies wholly inside a mesh with holes is a
-    guess; "sampled": what lies between samples may be missed; "never": it is not tried."""
+    """ "complete": no overlap is missed; "limited": the same, except that containment in a mesh with holes is
+    approximate; "sampled": overlaps between samples may be missed; "none": the pair is not tested."""
     error: float
     """The deepest contact is off by no more than this; 0 = by rounding alone."""
     reason: str
@@ -120,7 +120,7 @@ class Pair(NamedTuple):
     a: int
     b: int
     change: str
-    """ "begin" or "stay"."""
+    """ "begin" or "persist"."""
     method: str
     guarantee: str
     error: float

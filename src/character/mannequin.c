@@ -6,6 +6,7 @@
  */
 #include "character/mannequin.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Factors of lengths and radii of one figure. */
@@ -55,6 +56,7 @@ static void add_bones(builder *b, uint32_t joint, const char *left, const char *
 static void add_part(builder *b, uint32_t bone, vec3 from, double ra, vec3 to, double rb,
                      double blend) {
     double scale = b->s->scale;
+    assert(b->f->part_count < FIGURE_PARTS);
     figure_part *p = &b->f->parts[b->f->part_count++];
     p->bone = bone;
     p->a = v3_scale(from, scale);

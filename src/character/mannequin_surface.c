@@ -18,6 +18,8 @@
 /* Cells along a block. */
 #define BLOCK_CELLS 4
 
+_Static_assert(FIGURE_PARTS <= 256, "lists have an unsigned char per part");
+
 typedef struct distance_grid {
     abut_context *context;
     const figure *f;

@@ -3,6 +3,7 @@
 
 #include "base/simd.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { VERTICES_PER_TASK = 4096, GROUPS_PER_TASK = 128, AXIS_BITS = 16, FRAME_SAMPLES = 128 };
@@ -27,6 +28,7 @@ static abut_status allocate_tree(abut_context *context, sweep_tree *tree, uint32
     uint32_t level = 0, left = count;
     do {
         left = left / SWEEP_GROUP + (left % SWEEP_GROUP != 0);
+        assert(level < SWEEP_LEVELS); /* 16^8 groups exceed 32-bit counts */
         tree->group_count[level] = left;
         *groups += left;
         level++;

@@ -314,7 +314,7 @@ static void add_part_results(device_search *s, abut_sweep_counts *counts) {
     s->hits = s->counts[SWEEP_COUNT_HITS];
 }
 
-/* Searches part by part, or until a part has a hit; `parts` then stands at that part. All remaining
+/* Searches part by part, or until a part has a hit; `parts` is then at that part. All remaining
  * pairs follow the first part at once, unless a part has to be halved. */
 static void search_parts(device_search *s, abuti_parts *parts, bool until_hit,
                          abut_sweep_counts *counts) {

@@ -107,7 +107,7 @@ abut_status abuti_motion_device_load(abut_sweep *motion, motion_step_input *inpu
                       sizeof d->report->position_checks);
     if (input->also)
         abuti_kit_fail(&d->kit, input->also(input->user, input));
-    status = abuti_motion_device_wait(motion); /* the caller may then change his buffers */
+    status = abuti_motion_device_wait(motion); /* the caller may change its buffers afterwards */
     for (int side = 0; side < 2 && !status; side++)
         if (from[side])
             status = join_position_checks(motion, input, side);

@@ -18,6 +18,7 @@
 
 #include "base/simd.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 
@@ -32,6 +33,7 @@ enum {
 
 /* Sorted by class, then along the curve. */
 #define CLASS_SHIFT (3 * AXIS_BITS)
+_Static_assert(CLASS_SHIFT + 2 <= 64, "a key has the class and a Morton code");
 
 /* The boxes of four children, enlarged by FRAME_SLACK. */
 typedef struct node {
@@ -178,6 +180,7 @@ static void fit_nodes(broad *b, size_t count) {
                 box_in_frame(b, b->boxes[k], lo, hi);
             set_child(n, k % CHILDREN, k < count ? lo : NULL, k < count ? hi : NULL);
         }
+        assert(b->level_count < sizeof b->levels / sizeof *b->levels); /* 4^16 items */
         b->levels[b->level_count++] = (level){first, parents};
         below = nodes + first;
         first += parents;
@@ -303,6 +306,7 @@ static void traverse_block(broad *b, world_chunk *chunk, const query_block *k) {
             size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
             if (!(met >> i & 1) || (child + 1) << each <= k->first_item + 1)
                 continue;
+            assert(top < STACK_MAX);
             stack[top].depth = depth - 1;
             stack[top++].node = (uint32_t)child;
         }

@@ -31,6 +31,7 @@
 
 #include "geom/pose.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define TOLERANCE 1e-6         /* of the size of the item */
@@ -272,6 +273,7 @@ static void search_plane_impact(const plane_sweep *f, abut_sweep_rigid_result *t
             }
             continue;
         }
+        assert(used + 2 <= sizeof stack / sizeof *stack); /* depth < PIECES, and one sibling each */
         stack[used].from = 0.5 * (from + to);
         stack[used].to = to;
         stack[used++].depth = depth + 1;

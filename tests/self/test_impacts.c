@@ -256,7 +256,7 @@ TEST(test_room) {
         step.end = abut_array_host(end);
         assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 0",
                      abut_self_find_all(s.views[k], &step, NULL, &none, &result));
-        assert_fails(ABUT_ERROR_BUFFER, "impacts, and room for 1",
+        assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 1",
                      abut_self_find_all(s.views[k], &step, NULL, &some, &result));
         assert_int_equal(99, result.node_pairs);
         assert_ok(abut_self_find_all(s.views[k], &step, NULL, &enough, &result));

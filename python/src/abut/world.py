@@ -228,7 +228,7 @@ class World(Owner):
     'exact'
     >>> for pair in world.step():
     ...     print(pair.a, pair.b, pair.method, pair.guarantee, pair.error, round(pair.depth, 2))
-    0 1 exact every 0.0 0.1
+    0 1 exact complete 0.0 0.1
     >>> len(world.step({ball: [0, 0, 2, 0, 0, 0, 1]}))
     0
     """

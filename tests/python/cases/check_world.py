@@ -115,7 +115,7 @@ class Worlds(unittest.TestCase):
         who, ground = world.add(fields), world.add(abut.Plane((0, 1, 0), 0.1), motion="static")
         del fields
         gc.collect()
-        with self.assertWarnsRegex(abut.ReliabilityWarning, "limited: Depths are those of radial fields"):
+        with self.assertWarnsRegex(abut.ReliabilityWarning, "limited: Depths come from radial fields"):
             (pair,) = world.step()
         self.assertEqual((pair.method, pair.guarantee), ("radial", "sampled"))
         self.assertGreater(pair.depth, 0.02)

@@ -671,8 +671,8 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
                                                : "impacts->list");
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_sweep: count is %zu, but the world has %zu items", count,
-                          world->items.count);
+                          "abut_world_sweep: there are %zu poses, but the world has only %zu items",
+                          count, world->items.count);
     abut_status status =
         abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
     status = status ? status : check_options(&s.options);

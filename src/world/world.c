@@ -611,9 +611,10 @@ abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_ar
     if (!world || (!poses.host && !poses.buffer && count))
         return abuti_null(__func__, world ? "poses" : "world");
     if (!ids && count > world->items.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_set_poses: count is %zu, but the world has %zu items", count,
-                          world->items.count);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_world_set_poses: there are %zu poses, but the world has only %zu items", count,
+            world->items.count);
     abut_context *before;
     abut_status status = abuti_world_enter("abut_world_set_poses", world, &before);
     if (status)

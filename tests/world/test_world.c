@@ -677,7 +677,7 @@ TEST(wrong_calls_are_refused) {
     abut_pose poses[3] = {{{0, 0, 0, 0}, {9, 0, 0}}, {{0, 0, 0, 0}, {19, 0, 0}}, bad};
     poses[2].translation.z = INFINITY;
     assert_refused("finite", abut_world_set_poses(world, NULL, abut_array_host(poses), 3));
-    assert_refused("count is 4, but the world has 3",
+    assert_refused("4 poses, but the world has only 3",
                    abut_world_set_poses(world, NULL, abut_array_host(poses), 4));
     assert_refused("poses is null", abut_world_set_poses(world, NULL, abut_array_host(NULL), 1));
     assert_refused("world is null", abut_world_set_poses(NULL, NULL, abut_array_host(poses), 1));

@@ -65,15 +65,15 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     o.count = count_of(arguments, "count");
     o.max_count = count_of(arguments, "limit");
     o.cache = option_given(arguments, "cache") ? "" : NULL;
-    bool even = o.radius > 0 || o.count || option_given(arguments, "even");
-    if (features || !even) {
+    bool surface = o.radius > 0 || o.count || option_given(arguments, "surface");
+    if (features || !surface) {
         const char *level = features ? features->words : "faces";
         o.kinds = ABUT_SAMPLES_VERTICES;
         o.kinds |= strcmp(level, "vertices") != 0 ? ABUT_SAMPLES_EDGES : 0;
         o.face_middles = strcmp(level, "middles") == 0;
         o.kinds |= strcmp(level, "faces") == 0 || o.face_middles ? ABUT_SAMPLES_FACES : 0;
     }
-    o.kinds |= even ? ABUT_SAMPLES_SURFACE : 0;
+    o.kinds |= surface ? ABUT_SAMPLES_SURFACE : 0;
     return o;
 }
 
@@ -86,14 +86,14 @@ static void summarise(tool_output *out, const char *path, const abut_samples_arr
     fact_count(out, "vertices", view->kind_count[ABUT_SAMPLE_VERTEX]);
     fact_count(out, "edges", view->kind_count[ABUT_SAMPLE_EDGE]);
     fact_count(out, "faces", view->kind_count[ABUT_SAMPLE_FACE]);
-    fact_count(out, "even", view->kind_count[ABUT_SAMPLE_SURFACE]);
+    fact_count(out, "surface", view->kind_count[ABUT_SAMPLE_SURFACE]);
     fact_number(out, "spacing", view->spacing);
 }
 
 static abut_status draw(tool_run *tool, const tool_arguments *arguments,
                         const abut_picture_options *options, abut_mesh *mesh,
                         const abut_samples_arrays *view) {
-    static const char *const of[] = {"vertices", "edges", "flat faces", "even samples"};
+    static const char *const of[] = {"vertices", "edges", "flat faces", "surface samples"};
     tool_legend legend = {0};
     static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
                                           {0.1f, 0.3f, 0.8f, 1},
@@ -161,7 +161,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"features", "LEVEL", OPTION_CHOICE,
      "vertices, also edges, also middles of flat faces, or also their corners (default: faces, or "
-     "none where even ones are asked for)",
+     "none with surface samples)",
      "vertices|edges|middles|faces", false},
     {"cells", "N", OPTION_COUNT,
      "for a grid of N cells along the longest side, two of them around the mesh at each end "
@@ -172,9 +172,9 @@ static const tool_option options[] = {
      "along edges no nearer than this (default: the diagonal of a cell)", NULL, false},
     {"flat", "DEGREES", OPTION_POSITIVE, "angle up to which faces are flat (default: 0.057)", NULL,
      false},
-    {"even", NULL, OPTION_FLAG, "spread over the whole surface", NULL, false},
-    {"radius", "R", OPTION_POSITIVE, "even ones, no two of them nearer than this", NULL, false},
-    {"count", "N", OPTION_COUNT, "so many even ones", NULL, false},
+    {"surface", NULL, OPTION_FLAG, "points spread evenly over the whole surface", NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "surface points, no two of them nearer than this", NULL, false},
+    {"count", "N", OPTION_COUNT, "number of surface points", NULL, false},
     {"limit", "N", OPTION_COUNT, "keep at most N, those that are spread best", NULL, false},
     {"cache", NULL, OPTION_FLAG,
      "look for the samples on disk first, and keep them there; see 'abut cache'", NULL, false},

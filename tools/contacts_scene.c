@@ -394,9 +394,9 @@ static void explain(tool_run *tool, const touches *t) {
             break;
         const char *said = t->assembly.bodies[i].method;
         say_of(out, t->assembly.bodies[i].name, "%s. %s", abut_world_method_name(choice.method),
-               strcmp(choice.reason, "The item says so.") != 0 ? choice.reason
-               : said                                          ? "The scene says so."
-                                                               : "--method says so.");
+               strcmp(choice.reason, "The method is set by the item.") != 0 ? choice.reason
+               : said                                          ? "The method is set by the scene."
+                                                               : "The method is set by --method.");
     }
     for (uint64_t i = 0; i < t->touching; i++) {
         const abut_world_event *e = &t->events[i];

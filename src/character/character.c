@@ -1,12 +1,12 @@
-/* Characters from arrays: everything is checked and copied once, here, so that poses and skinning
- * need not look again. */
+/* Characters from arrays. All input is validated and copied once, so that posing and skinning need
+ * no further checks. */
 #include "character/character.h"
 
 #include <string.h>
 
-/* Weights are ratios; beyond this their sums might overflow. */
+/* Weights are ratios; sums of larger ones might overflow. */
 #define WEIGHT_MAX 1e30
-/* What sums of floats and of normalised bytes miss 1 by. */
+/* Allowed error of the sum of weights: rounding of floats and of normalised bytes. */
 #define SUM_TOLERANCE 1e-3
 
 /* ---- memory ---- */
@@ -43,15 +43,15 @@ const char *abuti_character_copy_name(abut_character *c, const char *name, const
     return abuti_character_copy(c, name, strlen(name) + 1, 1);
 }
 
-static void complain(abut_character *c, abut_character_problem kind, uint32_t element) {
+static void add_problem(abut_character *c, abut_character_problem kind, uint32_t element) {
     abut_problem *problem = &c->report.problems[kind];
     if (problem->count < ABUT_PROBLEM_FIRST_COUNT)
         problem->first[problem->count] = element;
     problem->count++;
 }
 
-/* The sentence of a failure in the rest pose begins with the input's name. */
-static abut_status of_rest(const char *who, abut_status status) {
+/* Adds the name of the input and the rest pose to the error message. */
+static abut_status fail_in_rest_pose(const char *who, abut_status status) {
     char why[400];
     if (status != ABUT_ERROR_ARGUMENT)
         return status;
@@ -61,9 +61,9 @@ static abut_status of_rest(const char *who, abut_status status) {
 
 /* ---- bones ---- */
 
-static bool is_sound(const double *numbers, size_t count) {
+static bool are_valid_numbers(const double *numbers, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (!(fabs(numbers[i]) <= ABUT_COORDINATE_MAX)) /* NaN is not */
+        if (!(fabs(numbers[i]) <= ABUT_COORDINATE_MAX)) /* false for NaN */
             return false;
     return true;
 }
@@ -84,21 +84,25 @@ static abut_status copy_bones(abut_character *c, const char *who, const abut_cha
         if (!b->name)
             return ABUT_ERROR_MEMORY;
         if (b->parent != ABUT_NONE && b->parent >= count)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the parent of bone %u is %u; there are %u",
-                              who, i, b->parent, count);
-        if (!is_sound(numbers, 10) || (b->has_matrix && !matrix_is_sound(&b->matrix)))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: the rest pose of bone %u is not finite, or beyond %g", who, i,
-                              ABUT_COORDINATE_MAX);
+                              "%s: the parent of bone %u is %u, but there are %u bones", who, i,
+                              b->parent, count);
+        if (!are_valid_numbers(numbers, 10) || (b->has_matrix && !matrix_is_valid(&b->matrix)))
+            return abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "%s: the rest pose of bone %u has a number that is not finite or exceeds %g", who,
+                i, ABUT_COORDINATE_MAX);
     }
     return ABUT_OK;
 }
 
-/* Orders bones so that parents come before children; those of a circle never get their turn. */
-static abut_status order_bones(abut_character *c, const char *who) {
+/* Sorts bones so that parents precede children. Bones of a cycle are never reached. */
+static abut_status sort_bones(abut_character *c, const char *who) {
     uint32_t count = c->info.bone_count, done = 0;
-    uint32_t *child = abuti_allocate(c->context, count, sizeof *child); /* the first one */
-    uint32_t *next = abuti_allocate(c->context, count, sizeof *next);   /* of the same parent */
+    uint32_t *child =
+        abuti_allocate(c->context, count, sizeof *child); /* first child of each bone */
+    uint32_t *next =
+        abuti_allocate(c->context, count, sizeof *next); /* next child of the same parent */
     c->order = abuti_character_allocate(&c->pool, count, sizeof *c->order);
     if (!child || !next || !c->order) {
         ABUTI_RELEASE(c->context, child, next);
@@ -121,13 +125,13 @@ static abut_status order_bones(abut_character *c, const char *who) {
     if (done == count)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: %u of %u bones are, or hang from, their own ancestors: the skeleton has "
-                      "a circle",
+                      "%s: the parents of %u of %u bones form a cycle, or lead to one; give every "
+                      "chain of parents a root",
                       who, count - done, count);
 }
 
-/* The inverse of an affine map; false where it has none. */
-static bool invert(const abut_character_matrix *a, abut_character_matrix *inverse) {
+/* Inverts an affine map; returns false if it is singular. */
+static bool invert_affine(const abut_character_matrix *a, abut_character_matrix *inverse) {
     vec3 rows[3], columns[3];
     for (int i = 0; i < 3; i++)
         rows[i] = v3(a->m[i][0], a->m[i][1], a->m[i][2]);
@@ -146,7 +150,7 @@ static bool invert(const abut_character_matrix *a, abut_character_matrix *invers
             inverse->m[i][k] = v3_get(columns[k], i);
         inverse->m[i][3] = v3_get(shift, i);
     }
-    return matrix_is_sound(inverse);
+    return matrix_is_valid(inverse);
 }
 
 static abut_status bind_bones(abut_character *c, const char *who,
@@ -155,19 +159,21 @@ static abut_status bind_bones(abut_character *c, const char *who,
     c->binds = abuti_character_allocate(&c->pool, count, sizeof *c->binds);
     if (!c->binds)
         return ABUT_ERROR_MEMORY;
-    abut_status status = binds ? ABUT_OK : of_rest(who, abut_character_pose(c, NULL, c->binds));
+    abut_status status =
+        binds ? ABUT_OK : fail_in_rest_pose(who, abut_character_pose(c, NULL, c->binds));
     for (uint32_t i = 0; i < count && !status; i++) {
         abut_character_matrix rest = c->binds[i];
         if (binds) {
             c->binds[i] = binds[i];
-            if (!matrix_is_sound(&binds[i]))
-                status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                    "%s: the bind matrix of bone %u is not finite, or beyond %g",
-                                    who, i, ABUT_COORDINATE_MAX);
-        } else if (!invert(&rest, &c->binds[i])) {
+            if (!matrix_is_valid(&binds[i]))
+                status = abuti_fail(
+                    ABUT_ERROR_ARGUMENT,
+                    "%s: the bind matrix of bone %u has a number that is not finite or exceeds %g",
+                    who, i, ABUT_COORDINATE_MAX);
+        } else if (!invert_affine(&rest, &c->binds[i])) {
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: the rest pose of bone %u has no inverse, such as by a scale "
-                                "of 0; give bind matrices",
+                                "%s: the rest pose of bone %u is singular, for example because of "
+                                "a scale of 0; pass bind matrices",
                                 who, i);
         }
     }
@@ -176,9 +182,9 @@ static abut_status bind_bones(abut_character *c, const char *who,
 
 /* ---- weights ---- */
 
-/* Keeps the largest weights of a vertex, in order. */
-static abut_status weigh(abut_character *c, const char *who, uint32_t vertex, const uint32_t *bones,
-                         const double *weights, size_t count) {
+/* Keeps the largest weights of a vertex in descending order, and normalises them. */
+static abut_status copy_vertex_weights(abut_character *c, const char *who, uint32_t vertex,
+                                       const uint32_t *bones, const double *weights, size_t count) {
     uint32_t stride = c->weight_stride, kept = 0;
     uint32_t *kept_bones = c->weight_bones + (size_t)stride * vertex;
     double *kept_weights = c->weights + (size_t)stride * vertex, sum = 0;
@@ -187,8 +193,9 @@ static abut_status weigh(abut_character *c, const char *who, uint32_t vertex, co
         double weight = weights[i];
         if (bones[i] >= c->info.bone_count || !(fabs(weight) <= WEIGHT_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: vertex %u has a weight of %g for bone %u of %u", who, vertex,
-                              weight, bones[i], c->info.bone_count);
+                              "%s: vertex %u has the weight %g for bone %u; there are %u bones, "
+                              "and weights must be finite",
+                              who, vertex, weight, bones[i], c->info.bone_count);
         sum += weight;
         negative = negative || weight < 0;
         if (!(weight > 0))
@@ -205,15 +212,15 @@ static abut_status weigh(abut_character *c, const char *who, uint32_t vertex, co
         kept_bones[at] = bones[i];
     }
     if (negative)
-        complain(c, ABUT_CHARACTER_PROBLEM_NEGATIVE_VERTEX, vertex);
+        add_problem(c, ABUT_CHARACTER_PROBLEM_NEGATIVE_VERTEX, vertex);
     if (dropped)
-        complain(c, ABUT_CHARACTER_PROBLEM_DROPPED_VERTEX, vertex);
+        add_problem(c, ABUT_CHARACTER_PROBLEM_DROPPED_VERTEX, vertex);
     if (!kept) {
-        complain(c, ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX, vertex);
+        add_problem(c, ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX, vertex);
         kept_bones[0] = bones[0];
         kept_weights[kept++] = 1;
     } else if (fabs(sum - 1) > SUM_TOLERANCE) {
-        complain(c, ABUT_CHARACTER_PROBLEM_SUM_VERTEX, vertex);
+        add_problem(c, ABUT_CHARACTER_PROBLEM_SUM_VERTEX, vertex);
     }
     double total = 0;
     for (uint32_t i = 0; i < kept; i++)
@@ -238,7 +245,8 @@ static abut_status copy_weights(abut_character *c, const char *who,
         widest = starts[i + 1] - starts[i] > widest ? starts[i + 1] - starts[i] : widest;
     c->weight_stride = widest < most ? (uint32_t)widest : most;
     if (abuti_multiply_overflows(c->weight_stride, vertices, &all))
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: too many weights", who);
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: there are more weights than memory can address",
+                          who);
     c->weight_bones = abuti_character_allocate(&c->pool, all, sizeof *c->weight_bones);
     c->weights = abuti_character_allocate(&c->pool, all, sizeof *c->weights);
     c->moves = abuti_character_allocate(&c->pool, c->info.bone_count, 1);
@@ -248,8 +256,8 @@ static abut_status copy_weights(abut_character *c, const char *who,
     for (uint32_t i = 0; i < vertices; i++) {
         size_t from = starts ? starts[i] : (size_t)input->weight_count * i;
         size_t count = starts ? starts[i + 1] - from : input->weight_count;
-        abut_status status =
-            weigh(c, who, i, input->weight_bones + from, input->weights + from, count);
+        abut_status status = copy_vertex_weights(c, who, i, input->weight_bones + from,
+                                                 input->weights + from, count);
         if (status)
             return status;
         vec3 p = abuti_mesh_position(c->mesh, i);
@@ -259,8 +267,8 @@ static abut_status copy_weights(abut_character *c, const char *who,
     return ABUT_OK;
 }
 
-/* Bones that move nothing, and those at the place of their parent. */
-static abut_status examine_bones(abut_character *c) {
+/* Reports bones that move no vertex, and bones without length. */
+static abut_status report_bones(abut_character *c) {
     uint32_t count = c->info.bone_count;
     unsigned char *used = abuti_allocate(c->context, count, 1);
     if (!used)
@@ -277,38 +285,39 @@ static abut_status examine_bones(abut_character *c) {
         if (b->has_matrix)
             to = v3(b->matrix.m[0][3], b->matrix.m[1][3], b->matrix.m[2][3]);
         if (!used[i])
-            complain(c, ABUT_CHARACTER_PROBLEM_UNUSED_BONE, i);
+            add_problem(c, ABUT_CHARACTER_PROBLEM_UNUSED_BONE, i);
         else if (b->parent != ABUT_NONE && v3_max_abs(to) == 0)
-            complain(c, ABUT_CHARACTER_PROBLEM_SHORT_BONE, i);
+            add_problem(c, ABUT_CHARACTER_PROBLEM_SHORT_BONE, i);
     }
     abuti_release(c->context, used);
     return ABUT_OK;
 }
 
-/* Vertices that files have split. */
-static abut_status examine_seams(abut_character *c) {
+/* Reports vertices that exporters duplicated at seams. */
+static abut_status report_seams(abut_character *c) {
     uint32_t count = c->info.vertex_count;
     uint32_t *same = abuti_allocate(c->context, count, sizeof *same);
     abut_status status = same ? abuti_character_seams(c, same) : ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < count && !status; v++)
         if (same[v] != v)
-            complain(c, ABUT_CHARACTER_PROBLEM_SEAM_VERTEX, v);
+            add_problem(c, ABUT_CHARACTER_PROBLEM_SEAM_VERTEX, v);
     abuti_release(c->context, same);
     return status;
 }
 
 /* ---- clips ---- */
 
-/* What is wrong with a channel, or null. */
-static const char *flaw_of(const abut_character *c, const abut_character_channel *channel) {
+/* The problem of a channel, or null. */
+static const char *find_channel_problem(const abut_character *c,
+                                        const abut_character_channel *channel) {
     bool morphs = channel->target == ABUT_CHARACTER_TARGET_MORPH;
     if ((unsigned)channel->target > ABUT_CHARACTER_TARGET_MORPH ||
         (unsigned)channel->interpolation > ABUT_CHARACTER_INTERPOLATION_CUBIC)
         return "has an unknown target or interpolation";
     if (morphs && channel->bone >= c->info.morph_count)
-        return "moves a morph target that is not there";
+        return "refers to a morph target that does not exist";
     if (!morphs && channel->bone >= c->info.bone_count)
-        return "moves a bone that is not there";
+        return "refers to a bone that does not exist";
     if (!morphs && c->bones[channel->bone].has_matrix)
         return "moves a bone whose rest pose is a matrix";
     if (!channel->key_count || !channel->times || !channel->values)
@@ -317,7 +326,7 @@ static const char *flaw_of(const abut_character *c, const abut_character_channel
         if (!(channel->times[i] >= (i ? channel->times[i - 1] : 0) &&
               channel->times[i] <= ABUT_COORDINATE_MAX))
             return "has times that are negative, not finite or do not ascend";
-    if (!is_sound(channel->values, (size_t)channel_width(channel) * channel->key_count))
+    if (!are_valid_numbers(channel->values, (size_t)channel_width(channel) * channel->key_count))
         return "has values that are not finite or too large";
     return NULL;
 }
@@ -340,26 +349,26 @@ static abut_status copy_clip(abut_character *c, const char *who, uint32_t number
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the channels of clip %u are null", who, number);
     if (!(clip->duration >= 0 && clip->duration <= ABUT_COORDINATE_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: clip %u lasts %g s; it must be finite and not negative", who, number,
-                          clip->duration);
+                          "%s: clip %u has the duration %g; it must be finite and not negative",
+                          who, number, clip->duration);
     abut_character_channel *channels =
         abuti_character_copy(c, from, clip->channel_count, sizeof *channels);
     if (!channels)
         return ABUT_ERROR_MEMORY;
     clip->channels = channels;
     for (uint32_t i = 0; i < clip->channel_count; i++) {
-        const char *flaw = flaw_of(c, &channels[i]);
-        if (flaw)
+        const char *problem = find_channel_problem(c, &channels[i]);
+        if (problem)
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: clip %u: channel %u %s", who, number, i,
-                              flaw);
+                              problem);
         if (copy_channel(c, &channels[i]))
             return ABUT_ERROR_MEMORY;
         last = fmax(last, channels[i].times[channels[i].key_count - 1]);
     }
     if (!clip->channel_count)
-        complain(c, ABUT_CHARACTER_PROBLEM_EMPTY_CLIP, number);
+        add_problem(c, ABUT_CHARACTER_PROBLEM_EMPTY_CLIP, number);
     else if (clip->duration > last)
-        complain(c, ABUT_CHARACTER_PROBLEM_LONG_CLIP, number);
+        add_problem(c, ABUT_CHARACTER_PROBLEM_LONG_CLIP, number);
     clip->duration = clip->duration > 0 ? clip->duration : last;
     return ABUT_OK;
 }
@@ -374,19 +383,19 @@ static abut_status copy_clips(abut_character *c, const char *who,
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- create ---- */
 
-static abut_status fill(abut_character *c, const char *who, const abut_character_input *input,
-                        const size_t *starts) {
+static abut_status build_character(abut_character *c, const char *who,
+                                   const abut_character_input *input, const size_t *starts) {
     c->info.vertex_count = input->mesh->vertex_count;
     c->info.triangle_count = input->mesh->triangle_count;
     abut_status status = copy_bones(c, who, input->bones, input->bone_count);
-    status = status ? status : order_bones(c, who);
+    status = status ? status : sort_bones(c, who);
     status = status ? status : bind_bones(c, who, input->binds);
     status = status ? status : copy_weights(c, who, input, starts);
-    status = status ? status : examine_bones(c);
+    status = status ? status : report_bones(c);
     status = status ? status : abuti_character_copy_morphs(c, who, input);
-    status = status ? status : examine_seams(c);
+    status = status ? status : report_seams(c);
     status = status ? status : copy_clips(c, who, input);
     if (status)
         return status;
@@ -395,7 +404,7 @@ static abut_status fill(abut_character *c, const char *who, const abut_character
     if (!status)
         status = abut_character_mesh(c, bones, ABUT_CHARACTER_SKINNING_LINEAR, &c->rest);
     abuti_release(c->context, bones);
-    return of_rest(who, status);
+    return fail_in_rest_pose(who, status);
 }
 
 abut_status abuti_character_make(abut_context *context, const char *who,
@@ -403,14 +412,15 @@ abut_status abuti_character_make(abut_context *context, const char *who,
                                  abut_character **character) {
     context = abuti_context_of(context);
     if (!input->bone_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there are no bones", who);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: there are no bones; a character needs at least one", who);
     abut_character *made = abuti_allocate_zeroed(context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = made->pool.context = abuti_context_retain(context);
-    atomic_init(&made->holds, 1);
+    atomic_init(&made->reference_count, 1);
     made->mesh = abut_mesh_retain(input->mesh);
-    abut_status status = fill(made, who, input, starts);
+    abut_status status = build_character(made, who, input, starts);
     if (status)
         abut_character_destroy(made);
     else
@@ -436,17 +446,18 @@ abut_status abut_character_create(abut_context *context, const abut_character_in
                                     : !ours.clips && ours.clip_count ? "input.clips"
                                                                      : "input.morphs");
     if (!ours.weight_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_character_create: weight_count is 0");
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_character_create: input.weight_count is 0; it must be at least 1");
     return abuti_character_make(context, "abut_character_create", &ours, NULL, character);
 }
 
 abut_character *abuti_character_retain(abut_character *character) {
-    atomic_fetch_add(&character->holds, 1);
+    atomic_fetch_add(&character->reference_count, 1);
     return character;
 }
 
 void abut_character_destroy(abut_character *character) {
-    if (!character || atomic_fetch_sub(&character->holds, 1) != 1)
+    if (!character || atomic_fetch_sub(&character->reference_count, 1) != 1)
         return;
     abut_context *context = character->context;
     abut_mesh_destroy(character->mesh);
@@ -456,7 +467,7 @@ void abut_character_destroy(abut_character *character) {
     abut_context_destroy(context);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 abut_status abut_character_get_info(const abut_character *character, abut_character_info *info) {
     if (!character || !info)

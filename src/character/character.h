@@ -1,4 +1,4 @@
-/* What the files of characters share. */
+/* Private types of the character module. */
 #ifndef ABUTI_CHARACTER_H
 #define ABUTI_CHARACTER_H
 
@@ -7,7 +7,7 @@
 
 #include <abut/character.h>
 
-/* Memory that goes at once. */
+/* Allocations that are released together. */
 typedef struct character_pool {
     abut_context *context;
     void **items;
@@ -17,8 +17,8 @@ typedef struct character_pool {
 void *abuti_character_allocate(character_pool *pool, size_t count, size_t element_bytes);
 void abuti_character_release(character_pool *pool);
 
-/* Shifts of morph targets by vertices: those of vertex v are from starts[v] to before
- * starts[v + 1], by ascending targets. */
+/* Offsets of morph targets by vertex: those of vertex v are [starts[v], starts[v + 1]), by
+ * ascending target. */
 typedef struct character_shifts {
     uint32_t count;
     uint32_t *starts; /* null = there are none */
@@ -27,43 +27,43 @@ typedef struct character_shifts {
 } character_shifts;
 
 struct abut_character {
-    abut_context *context; /* held */
-    atomic_uint holds;
+    abut_context *context; /* reference */
+    atomic_uint reference_count;
     character_pool pool; /* of all arrays */
-    abut_mesh *mesh;     /* as the binds take it */
+    abut_mesh *mesh;     /* the space of the bind matrices */
     abut_mesh *rest;
     abut_character_info info;
-    abut_vec3 extent; /* the largest coordinates of all vertices of `mesh`, without sign */
+    abut_vec3 extent; /* largest absolute coordinates of the vertices of `mesh` */
     abut_character_bone *bones;
-    uint32_t *order; /* of bones: parents before children */
+    uint32_t *order; /* bones, parents before children */
     abut_character_matrix *binds;
-    unsigned char *moves;   /* of each bone: whether it has a weight */
-    uint32_t weight_stride; /* weights a vertex, the largest first; 0 = no more */
+    unsigned char *moves;   /* by bone: whether it has a weight */
+    uint32_t weight_stride; /* weights per vertex, in descending order; 0 ends the list */
     uint32_t *weight_bones;
     double *weights;
     abut_character_clip *clips;
     abut_character_morph *morphs;
-    vec3 *morph_extents; /* of each: its largest shifts along the axes, without sign */
+    vec3 *morph_extents; /* by morph target: largest absolute offsets along the axes */
     character_shifts shifts;
     abut_character_report report;
 };
 
 abut_character *abuti_character_retain(abut_character *character);
 
-/* A copy that lives as long as the character; null = no memory. */
+/* A copy that lives as long as the character; null if memory is exhausted. */
 void *abuti_character_copy(abut_character *c, const void *from, size_t count, size_t element_bytes);
-/* A name, or KIND-NUMBER where there is none. */
+/* A copy of a name, or KIND-NUMBER if it is null. */
 const char *abuti_character_copy_name(abut_character *c, const char *name, const char *kind,
                                       uint32_t number);
 
-/* morph.c: checks and copies morph targets. */
+/* morph.c: validates and copies morph targets. */
 abut_status abuti_character_copy_morphs(abut_character *c, const char *who,
                                         const abut_character_input *input);
 
-/* weld.c: for every vertex the lowest one with the same place, weights and morph shifts. */
+/* weld.c: for every vertex, the lowest one with equal position, weights and morph offsets. */
 abut_status abuti_character_seams(const abut_character *c, uint32_t *same);
 
-/* Numbers of a key. */
+/* Numbers per key. */
 static inline uint32_t channel_width(const abut_character_channel *channel) {
     uint32_t width = channel->target == ABUT_CHARACTER_TARGET_ROTATION ? 4
                      : channel->target == ABUT_CHARACTER_TARGET_MORPH  ? 1
@@ -73,10 +73,10 @@ static inline uint32_t channel_width(const abut_character_channel *channel) {
 
 /* ---- skinning ---- */
 
-/* What one frame needs of all bones and morph targets, in doubles: for each bone SKIN_LINEAR or
- * SKIN_DUAL, and then a weight a morph target. Its length: */
+/* Number of doubles that one frame needs for all bones and morph targets: SKIN_LINEAR or SKIN_DUAL
+ * per bone, then one weight per morph target. */
 size_t abuti_skin_numbers(const abut_character *c, abut_character_skinning skinning);
-/* Checks and fills it. `function` stands first in sentences. */
+/* Validates and writes them. Error messages begin with `function`. */
 abut_status abuti_skin_prepare(const abut_character *c, const char *function,
                                const abut_character_matrix *bones, const double *morphs,
                                abut_character_skinning skinning, double *numbers);
@@ -84,7 +84,7 @@ abut_status abuti_skin_prepare(const abut_character *c, const char *function,
 typedef struct skinner_backend {
     abut_status (*create)(abut_character_skinner *skinner);
     void (*destroy)(abut_character_skinner *skinner);
-    /* After all checks but those of `bones` and `morphs`. */
+    /* Called after all checks except those of `bones` and `morphs`. */
     abut_status (*run)(abut_character_skinner *skinner, const char *function,
                        const abut_character_matrix *bones, const double *morphs,
                        abut_array positions);
@@ -93,16 +93,16 @@ typedef struct skinner_backend {
 extern const skinner_backend abuti_skinner_on_device;
 
 struct abut_character_skinner {
-    abut_context *context;     /* that of the character */
-    abut_character *character; /* held */
+    abut_context *context;     /* of the character */
+    abut_character *character; /* reference */
     abut_character_skinner_options options;
     const skinner_backend *backend;
     double *numbers;               /* on the CPU */
     struct skinner_device *device; /* null on the CPU */
 };
 
-/* Makes a character. `who` stands first in sentences. The weights of vertex v are those from
- * starts[v] to before starts[v + 1]; null = weight_count each. */
+/* Creates a character. Error messages begin with `who`. The weights of vertex v are [starts[v],
+ * starts[v + 1]); null = weight_count each. */
 abut_status abuti_character_make(abut_context *context, const char *who,
                                  const abut_character_input *input, const size_t *starts,
                                  abut_character **character);
@@ -113,7 +113,7 @@ static inline vec3 matrix_apply(const abut_character_matrix *a, vec3 p) {
               a->m[2][0] * p.x + a->m[2][1] * p.y + a->m[2][2] * p.z + a->m[2][3]);
 }
 
-/* First b, then a. */
+/* The product: b is applied first. */
 static inline abut_character_matrix matrix_multiply(const abut_character_matrix *a,
                                                     const abut_character_matrix *b) {
     abut_character_matrix c;
@@ -124,9 +124,9 @@ static inline abut_character_matrix matrix_multiply(const abut_character_matrix 
     return c;
 }
 
-static inline bool matrix_is_sound(const abut_character_matrix *a) {
+static inline bool matrix_is_valid(const abut_character_matrix *a) {
     for (int i = 0; i < 12; i++)
-        if (!(fabs(a->m[i / 4][i % 4]) <= ABUT_COORDINATE_MAX)) /* NaN is not */
+        if (!(fabs(a->m[i / 4][i % 4]) <= ABUT_COORDINATE_MAX)) /* false for NaN */
             return false;
     return true;
 }

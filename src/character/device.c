@@ -1,5 +1,6 @@
-/* Skinning on a device: weights, places and morph targets are there once; a frame is one write of
- * all bones and one launch, and positions stay there where they are wanted there. */
+/* Skinning on a device. Weights, positions and morph targets are uploaded once. A frame is one
+ * upload of all bones and one launch; positions stay on the device if the caller passes a
+ * buffer. */
 #include "character/character.h"
 #include "character/skin_shared.h"
 #include "device/kit.h"
@@ -20,9 +21,9 @@ struct skinner_device {
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
-/* Weights of all vertices one after the other, then the next ones: neighbouring work-items read
- * neighbouring numbers. */
-static abut_status put_weights(abut_character_skinner *s) {
+/* Uploads weights transposed: the first weights of all vertices, then the second ones, so that
+ * neighbouring work-items read neighbouring numbers. */
+static abut_status upload_weights(abut_character_skinner *s) {
     struct skinner_device *d = s->device;
     const abut_character *c = s->character;
     const size_t vertices = c->info.vertex_count, stride = c->weight_stride;
@@ -46,7 +47,7 @@ static abut_status put_weights(abut_character_skinner *s) {
     return status;
 }
 
-static abut_status create(abut_character_skinner *s) {
+static abut_status create_on_device(abut_character_skinner *s) {
     abut_device *device = s->options.device;
     abut_status status = abuti_device_check_bits("abut_character_skinner_create", device);
     if (status)
@@ -62,7 +63,7 @@ static abut_status create(abut_character_skinner *s) {
     const size_t numbers = abuti_skin_numbers(c, s->options.skinning);
     const character_shifts *shifts = &c->shifts;
     status = abuti_staging_create(&d->queue, numbers, sizeof(double), &d->numbers);
-    status = status ? status : put_weights(s);
+    status = status ? status : upload_weights(s);
     if (status)
         return status;
     abuti_kit_put(&d->kit, STARTS, shifts->starts, shifts->count ? c->info.vertex_count + 1u : 1,
@@ -73,7 +74,7 @@ static abut_status create(abut_character_skinner *s) {
     return abuti_kit_finish(&d->kit);
 }
 
-static void destroy(abut_character_skinner *s) {
+static void destroy_on_device(abut_character_skinner *s) {
     struct skinner_device *d = s->device;
     if (!d)
         return;
@@ -83,9 +84,9 @@ static void destroy(abut_character_skinner *s) {
     abuti_release(s->context, d);
 }
 
-static abut_status run(abut_character_skinner *s, const char *function,
-                       const abut_character_matrix *bones, const double *morphs,
-                       abut_array positions) {
+static abut_status skin_on_device(abut_character_skinner *s, const char *function,
+                                  const abut_character_matrix *bones, const double *morphs,
+                                  abut_array positions) {
     struct skinner_device *d = s->device;
     const abut_character *c = s->character;
     const bool is_dual = s->options.skinning == ABUT_CHARACTER_SKINNING_DUAL;
@@ -111,4 +112,5 @@ static abut_status run(abut_character_skinner *s, const char *function,
                : abuti_kit_finish(&d->kit);
 }
 
-const skinner_backend abuti_skinner_on_device = {create, destroy, run};
+const skinner_backend abuti_skinner_on_device = {create_on_device, destroy_on_device,
+                                                 skin_on_device};

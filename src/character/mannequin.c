@@ -1,21 +1,22 @@
 /* Built-in characters: bones and rounded cones of a human, male or female, and of an ogre.
  *
- * Lengths are those of a human of 1.6 m, in metres; a style scales them part by part. The left side
- * (+x) is described, the right one is its mirror image. Bones have the names of common game rigs,
- * and no rotation at rest: arms point down by 43 degrees and fingers are spread.
+ * Lengths are those of a human of 1.6 m, in metres; a style scales them part by part. Only the left
+ * side (+x) is described; the right side is its mirror image. Bones have the names of common game
+ * rigs and no rotation in the rest pose: arms point down by 43 degrees and fingers are spread.
  */
 #include "character/mannequin.h"
 
+#include <assert.h>
 #include <math.h>
 
-/* What makes one figure differ from another: factors of lengths and radii. */
+/* Factors of lengths and radii of one figure. */
 typedef struct figure_style {
     double scale;
     double legs, torso, arms, neck;                /* lengths */
     double shoulders, hips;                        /* widths */
     double thick, limbs, waist, head, hands, feet; /* radii, or sizes */
     double breast;                                 /* radius in metres */
-    double belly;                                  /* the same; 0 = none */
+    double belly;                                  /* radius in metres; 0 = none */
 } figure_style;
 
 static const figure_style styles[] = {
@@ -43,7 +44,8 @@ static void add_bone(builder *b, uint32_t joint, const char *name, uint32_t pare
     b->f->joints[joint] = v3_scale(at, b->s->scale);
 }
 
-/* A bone of the left side and its mirror image; a parent in the middle belongs to both. */
+/* Adds a bone of the left side and its mirror image. A parent on the centre line is common to
+ * both. */
 static void add_bones(builder *b, uint32_t joint, const char *left, const char *right,
                       uint32_t parent, vec3 at) {
     add_bone(b, joint, left, parent, at);
@@ -52,72 +54,74 @@ static void add_bones(builder *b, uint32_t joint, const char *left, const char *
 }
 
 static void add_part(builder *b, uint32_t bone, vec3 from, double ra, vec3 to, double rb,
-                     double melt) {
+                     double blend) {
     double scale = b->s->scale;
+    assert(b->f->part_count < FIGURE_PARTS);
     figure_part *p = &b->f->parts[b->f->part_count++];
     p->bone = bone;
     p->a = v3_scale(from, scale);
     p->along = v3_scale(v3_sub(to, from), scale);
     p->ra = ra * scale;
     p->rb = rb * scale;
-    p->melt = melt * scale;
+    p->blend = blend * scale;
     p->length_sq = v3_length_sq(p->along);
 }
 
 static void add_parts(builder *b, uint32_t bone, vec3 from, double ra, vec3 to, double rb,
-                      double melt) {
-    add_part(b, bone, from, ra, to, rb, melt);
+                      double blend) {
+    add_part(b, bone, from, ra, to, rb, blend);
     add_part(b, bone >= JOINT_SHOULDER ? bone + SIDE_JOINTS : bone, mirrored(from), ra,
-             mirrored(to), rb, melt);
+             mirrored(to), rb, blend);
 }
 
-static void add_ball(builder *b, uint32_t bone, vec3 at, double r, double melt) {
+static void add_ball(builder *b, uint32_t bone, vec3 at, double r, double blend) {
     if (at.x > 0)
-        add_parts(b, bone, at, r, at, r, melt);
+        add_parts(b, bone, at, r, at, r, blend);
     else
-        add_part(b, bone, at, r, at, r, melt);
+        add_part(b, bone, at, r, at, r, blend);
 }
 
 /* ---- parts of the body ---- */
 
-/* Heights along the spine: legs carry the hips, the torso stretches above them. */
-static double leg_at(const builder *b, double y) {
+/* Heights along the spine: legs scale the height of the hips, the torso scales the height above
+ * them. */
+static double leg_height(const builder *b, double y) {
     return y * b->s->legs;
 }
-static double torso_at(const builder *b, double y) {
-    return leg_at(b, 0.88) + (y - 0.88) * b->s->torso;
+static double torso_height(const builder *b, double y) {
+    return leg_height(b, 0.88) + (y - 0.88) * b->s->torso;
 }
 
 static void add_trunk(builder *b) {
     const figure_style *s = b->s;
     double w = s->shoulders, h = s->hips, t = s->thick, waist = t * s->waist;
-    double y0 = leg_at(b, 0.88), melt = 0.05;
+    double y0 = leg_height(b, 0.88), blend = 0.05;
     add_bone(b, JOINT_ROOT, "Root", ABUT_NONE, v3(0, 0, 0));
     add_bone(b, JOINT_HIPS, "Hips", JOINT_ROOT, v3(0, y0, 0));
-    add_bone(b, JOINT_SPINE, "Spine", JOINT_HIPS, v3(0, torso_at(b, 0.97), -0.005));
-    add_bone(b, JOINT_SPINE1, "Spine1", JOINT_SPINE, v3(0, torso_at(b, 1.07), -0.01));
-    add_bone(b, JOINT_SPINE2, "Spine2", JOINT_SPINE1, v3(0, torso_at(b, 1.18), -0.015));
+    add_bone(b, JOINT_SPINE, "Spine", JOINT_HIPS, v3(0, torso_height(b, 0.97), -0.005));
+    add_bone(b, JOINT_SPINE1, "Spine1", JOINT_SPINE, v3(0, torso_height(b, 1.07), -0.01));
+    add_bone(b, JOINT_SPINE2, "Spine2", JOINT_SPINE1, v3(0, torso_height(b, 1.18), -0.015));
     add_parts(b, JOINT_HIPS, v3(0.02 * h, y0 - 0.005, 0), 0.092 * t, v3(0.066 * h, y0 - 0.012, 0),
-              0.09 * t, melt);
-    add_ball(b, JOINT_HIPS, v3(0.056 * h, y0 - 0.035, -0.036 * t), 0.074 * t, melt);
-    add_parts(b, JOINT_SPINE, v3(0.042 * h, torso_at(b, 0.95), 0.002), 0.086 * t,
-              v3(0.038 * (h + w) / 2, torso_at(b, 1.04), 0.002), 0.083 * waist, melt);
-    add_parts(b, JOINT_SPINE1, v3(0.04 * (h + w) / 2, torso_at(b, 1.06), 0), 0.083 * waist,
-              v3(0.055 * w, torso_at(b, 1.15), -0.003), 0.086 * t, melt);
-    add_parts(b, JOINT_SPINE2, v3(0.058 * w, torso_at(b, 1.16), -0.004), 0.088 * t,
-              v3(0.078 * w, torso_at(b, 1.255), -0.012), 0.076 * t, melt);
-    add_part(b, JOINT_SPINE2, v3(0, torso_at(b, 1.2), -0.005), 0.085 * t,
-             v3(0, torso_at(b, 1.29), -0.015), 0.055 * t, melt);
-    add_ball(b, JOINT_SPINE2, v3(0.066 * w, torso_at(b, 1.212), 0.052 * t), s->breast, 0.035);
+              0.09 * t, blend);
+    add_ball(b, JOINT_HIPS, v3(0.056 * h, y0 - 0.035, -0.036 * t), 0.074 * t, blend);
+    add_parts(b, JOINT_SPINE, v3(0.042 * h, torso_height(b, 0.95), 0.002), 0.086 * t,
+              v3(0.038 * (h + w) / 2, torso_height(b, 1.04), 0.002), 0.083 * waist, blend);
+    add_parts(b, JOINT_SPINE1, v3(0.04 * (h + w) / 2, torso_height(b, 1.06), 0), 0.083 * waist,
+              v3(0.055 * w, torso_height(b, 1.15), -0.003), 0.086 * t, blend);
+    add_parts(b, JOINT_SPINE2, v3(0.058 * w, torso_height(b, 1.16), -0.004), 0.088 * t,
+              v3(0.078 * w, torso_height(b, 1.255), -0.012), 0.076 * t, blend);
+    add_part(b, JOINT_SPINE2, v3(0, torso_height(b, 1.2), -0.005), 0.085 * t,
+             v3(0, torso_height(b, 1.29), -0.015), 0.055 * t, blend);
+    add_ball(b, JOINT_SPINE2, v3(0.066 * w, torso_height(b, 1.212), 0.052 * t), s->breast, 0.035);
     if (s->belly > 0)
-        add_part(b, JOINT_SPINE, v3(0, torso_at(b, 0.97), 0.04), s->belly,
-                 v3(0, torso_at(b, 1.05), 0.045), s->belly, melt);
+        add_part(b, JOINT_SPINE, v3(0, torso_height(b, 0.97), 0.04), s->belly,
+                 v3(0, torso_height(b, 1.05), 0.045), s->belly, blend);
 }
 
 static void add_head(builder *b) {
     const figure_style *s = b->s;
     double n = s->neck, h = s->head, t = 0.5 * (s->thick + 1);
-    vec3 neck = v3(0, torso_at(b, 1.325), -0.018);
+    vec3 neck = v3(0, torso_height(b, 1.325), -0.018);
     vec3 neck1 = v3_add(neck, v3(0, 0.045 * n, 0.006)),
          head = v3_add(neck, v3(0, 0.085 * n, 0.014));
     add_bone(b, JOINT_NECK, "Neck", JOINT_SPINE2, neck);
@@ -137,7 +141,7 @@ static void add_head(builder *b) {
     b->f->height = s->scale * (skull.y + 0.084 * h);
 }
 
-/* A finger of three bones from its root. */
+/* Adds a finger of three bones. */
 static void add_finger(builder *b, int number, vec3 root, vec3 way, vec3 bend,
                        const double lengths[3], double radius) {
     static const char *const names[2][15] = {
@@ -165,10 +169,10 @@ static void add_finger(builder *b, int number, vec3 root, vec3 way, vec3 bend,
 static void add_arm(builder *b) {
     const figure_style *s = b->s;
     double w = s->shoulders, l = s->limbs, t = s->thick, size = s->hands;
-    double y = torso_at(b, 1.295);
+    double y = torso_height(b, 1.295);
     vec3 collar = v3(0.02 * w, y + 0.01, -0.005), shoulder = v3(0.158 * w, y, -0.015);
     vec3 down = v3_normalise(v3(0.73, -0.68, 0)), forward = v3(0, 0, 1);
-    vec3 palm = v3_cross(forward, down); /* away from the body; the palm looks the other way */
+    vec3 palm = v3_cross(forward, down); /* away from the body; the palm faces the other way */
     if (palm.y < 0)
         palm = v3_scale(palm, -1);
     vec3 elbow = v3_along(shoulder, 0.265 * s->arms, down);
@@ -186,7 +190,7 @@ static void add_arm(builder *b) {
     vec3 swell = v3_along(elbow, 0.06 * s->arms, lower);
     add_parts(b, JOINT_FOREARM, elbow, 0.0355 * l, swell, 0.038 * l, 0.006);
     add_parts(b, JOINT_FOREARM, swell, 0.038 * l, wrist, 0.0235 * l, 0.004);
-    /* Four bones of the palm side by side, the fingers beyond them. */
+    /* Four bones of the palm side by side, then the fingers. */
     static const double side[4] = {0.031, 0.0105, -0.01, -0.029};
     static const double reach[4] = {0.082, 0.085, 0.08, 0.073};
     static const double turn[4] = {0.17, 0.05, -0.07, -0.2};
@@ -215,8 +219,9 @@ static void add_arm(builder *b) {
 static void add_leg(builder *b) {
     const figure_style *s = b->s;
     double h = s->hips, l = s->limbs, g = s->feet;
-    vec3 hip = v3(0.088 * h, leg_at(b, 0.855), 0), knee = v3(0.107 * h, leg_at(b, 0.455), 0.008);
-    vec3 ankle = v3(0.118 * h, leg_at(b, 0.078) * (0.4 + 0.6 * g), -0.018);
+    vec3 hip = v3(0.088 * h, leg_height(b, 0.855), 0),
+         knee = v3(0.107 * h, leg_height(b, 0.455), 0.008);
+    vec3 ankle = v3(0.118 * h, leg_height(b, 0.078) * (0.4 + 0.6 * g), -0.018);
     double x = ankle.x, thigh = 0.55 * l + 0.45 * s->thick;
     vec3 ball = v3(x + 0.008 * g, 0.022 * g, -0.018 + 0.108 * g);
     add_bones(b, JOINT_THIGH, "LeftUpLeg", "RightUpLeg", JOINT_HIPS, hip);
@@ -247,15 +252,15 @@ void abuti_figure_fill(figure *f, abut_character_figure kind) {
     add_leg(&b);
     add_arm(&b);
     f->radius_max = 0.06 * b.s->scale * b.s->thick;
-    f->melt_max = 0;
+    f->blend_max = 0;
     for (uint32_t i = 0; i < f->part_count; i++)
-        f->melt_max = fmax(f->melt_max, f->parts[i].melt);
+        f->blend_max = fmax(f->blend_max, f->parts[i].blend);
 }
 
 /* ---- the character ---- */
 
-static abut_status make(abut_context *context, const figure *f, abut_mesh *mesh,
-                        abut_character **character) {
+static abut_status create_figure(abut_context *context, const figure *f, abut_mesh *mesh,
+                                 abut_character **character) {
     const char *who = "abut_character_create_figure";
     character_pool pool = {.context = context};
     abut_character_bone bones[JOINT_COUNT];
@@ -300,7 +305,8 @@ abut_status abut_character_create_figure(abut_context *context,
     if (status)
         return status;
     if ((unsigned)o.figure >= ABUT_CHARACTER_FIGURE_COUNT)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no figure %u", who,
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: figure is %u; it must be a value of abut_character_figure", who,
                           (unsigned)o.figure);
     if (!o.triangles)
         o.triangles = o.figure == ABUT_CHARACTER_FIGURE_OGRE ? 17212 : 10828;
@@ -316,7 +322,7 @@ abut_status abut_character_create_figure(abut_context *context,
         return ABUT_ERROR_MEMORY;
     abuti_figure_fill(f, o.figure);
     status = abuti_figure_surface(context, who, f, o.triangles, &mesh);
-    status = status ? status : make(context, f, mesh, character);
+    status = status ? status : create_figure(context, f, mesh, character);
     abut_mesh_destroy(mesh);
     abuti_release(context, f);
     return status;

@@ -1,4 +1,4 @@
-/* What the files of the built-in characters share: a figure of bones and rounded cones. */
+/* Private types of the built-in characters: a figure of bones and rounded cones. */
 #ifndef ABUTI_MANNEQUIN_H
 #define ABUTI_MANNEQUIN_H
 
@@ -8,7 +8,7 @@
 
 enum { FIGURE_PARTS = 160 };
 
-/* Bones that the clips name; those of fingers follow. */
+/* Bones. Clips use them by name; finger bones follow JOINT_THUMB. */
 typedef enum figure_joint {
     JOINT_ROOT = 0,
     JOINT_HIPS,
@@ -18,7 +18,7 @@ typedef enum figure_joint {
     JOINT_NECK,
     JOINT_NECK1,
     JOINT_HEAD,
-    JOINT_SHOULDER, /* left; its like on the right is SIDE_JOINTS further */
+    JOINT_SHOULDER, /* left; the right one is SIDE_JOINTS further */
     JOINT_ARM,
     JOINT_FOREARM,
     JOINT_HAND,
@@ -32,15 +32,15 @@ typedef enum figure_joint {
     JOINT_COUNT = JOINT_LEFT_END + SIDE_JOINTS
 } figure_joint;
 
-/* The hull of two balls, and how far it melts into what came before. */
+/* The hull of two balls, and the range of the smooth union with the parts before it. */
 typedef struct figure_part {
     uint32_t bone;
     vec3 a, along; /* from a to b = a + along */
-    double ra, rb, melt;
+    double ra, rb, blend;
     double length_sq;
 } figure_part;
 
-/* y is up, z is where the figure looks, +x its left. */
+/* y is up, z is forward, +x is the left side of the figure. */
 typedef struct figure {
     const char *names[JOINT_COUNT];
     uint32_t parents[JOINT_COUNT];
@@ -48,35 +48,35 @@ typedef struct figure {
     uint32_t part_count;
     figure_part parts[FIGURE_PARTS];
     double height;
-    double radius_max; /* where triangles are largest */
-    double melt_max;
+    double radius_max; /* radius of the parts with the largest triangles */
+    double blend_max;
 } figure;
 
 void abuti_figure_fill(figure *f, abut_character_figure kind);
 
-/* The closed surface of a figure. */
+/* Creates the closed surface of a figure. */
 abut_status abuti_figure_surface(abut_context *context, const char *who, const figure *f,
                                  uint32_t triangles, abut_mesh **mesh);
 
-/* The smaller of two distances, rounded off where they differ by less than h: up to h/4 below it.
+/* Smooth minimum of two distances: if they differ by less than h, up to h/4 below the smaller one.
  */
-static inline double figure_melt(double d, double e, double h) {
+static inline double figure_smooth_min(double d, double e, double h) {
     double apart = h - fabs(d - e);
     return real_min(d, e) - (apart > 0 ? apart * apart / (4 * h) : 0);
 }
 
-/* The distance from a part, negative inside. */
+/* Signed distance from a part, negative inside. */
 double abuti_part_distance(const figure_part *part, vec3 p);
 
 enum { FIGURE_WEIGHTS = 4 };
 
-/* FIGURE_WEIGHTS bones and weights a vertex. */
+/* Computes FIGURE_WEIGHTS bones and weights per vertex. */
 abut_status abuti_figure_weights(const figure *f, const abut_mesh *mesh, uint32_t *bones,
                                  double *weights);
 
 enum { FIGURE_CLIPS = 3 };
 
-/* The clips of a figure; their arrays are in the pool. */
+/* Creates the clips of a figure; the pool owns their arrays. */
 abut_status abuti_figure_clips(const figure *f, character_pool *pool,
                                abut_character_clip clips[FIGURE_CLIPS]);
 

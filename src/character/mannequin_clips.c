@@ -1,11 +1,11 @@
 /* Clips of a figure: walk, jump and gymnastics.
  *
- * A posture is a row of angles as a trainer would name them (how far a knee is bent, an arm raised)
- * and a height above the ground. Walking is a formula of the phase; the other clips are postures at
- * given times, with monotone cubic splines between (Fritsch & Carlson 1980), which do not
- * overshoot: a stretched knee never bends the wrong way. Clips are sampled thirty times a second
- * into keys of rotations. The height of the hips follows from the posture, so that the lowest point
- * of the body is on the ground, or as far above it as the posture says.
+ * A posture is a set of joint angles (knee flexion, arm elevation, ...) and a height above the
+ * ground. Walking is a function of the phase. The other clips are postures at given times,
+ * interpolated by monotone cubic splines (Fritsch & Carlson 1980), which do not overshoot: a
+ * stretched knee never bends backwards. Clips are sampled 30 times per second into rotation keys.
+ * The height of the hips follows from the posture: the lowest point of the body is on the ground,
+ * or `lift` above it.
  */
 #include "character/mannequin.h"
 
@@ -13,10 +13,10 @@
 
 #include <math.h>
 
-#define RATE 30 /* keys a second */
+#define KEYS_PER_SECOND 30 /* keys per second */
 
 typedef enum limb_angle {
-    ARM_RAISE, /* 0 = hangs down, 90 = straight out */
+    ARM_RAISE, /* 0 = hangs down, 90 = horizontal */
     ARM_SWING, /* forward */
     ARM_TURN,  /* about its own axis, outwards */
     ELBOW,
@@ -31,11 +31,11 @@ typedef enum limb_angle {
     LIMB_ANGLES
 } limb_angle;
 
-/* Angles in degrees, lengths as shares of the height. */
+/* Angles in degrees, lengths as fractions of the height. */
 typedef struct posture {
     double time;
-    double lift;              /* of the lowest point above the ground */
-    double forward, left;     /* where the hips are */
+    double lift;              /* height of the lowest point above the ground */
+    double forward, left;     /* position of the hips */
     double pitch, yaw, roll;  /* of the whole body: forward, to the left, leaning left */
     double bend, lean, twist; /* of the spine: forward, left, to the left */
     double nod;
@@ -61,37 +61,38 @@ static quat about_y(double degrees) {
 static quat about_z(double degrees) {
     return rotation(v3(0, 0, 1), degrees);
 }
-static quat both(quat a, quat b) { /* first b */
+static quat compose(quat a, quat b) { /* b is applied first */
     return quat_multiply(a, b);
 }
 
-static vec3 direction(const figure *f, uint32_t from, uint32_t to) {
+static vec3 bone_direction(const figure *f, uint32_t from, uint32_t to) {
     return v3_normalise(v3_sub(f->joints[to], f->joints[from]));
 }
 
-/* Bones of the left side; mirrored for the right one. */
-static void set_side(const figure *f, const double *angle, quat *to, bool mirror) {
+/* Rotations of the bones of one side, from the angles of the left side. */
+static void set_limb_rotations(const figure *f, const double *angle, quat *to, bool mirror) {
     quat q[JOINT_COUNT];
-    vec3 arm = direction(f, JOINT_ARM, JOINT_FOREARM), forward = v3(0, 0, 1);
-    vec3 inwards = v3_normalise(v3_cross(arm, forward)); /* where the palm looks */
+    vec3 arm = bone_direction(f, JOINT_ARM, JOINT_FOREARM), forward = v3(0, 0, 1);
+    vec3 inwards = v3_normalise(v3_cross(arm, forward)); /* direction of the palm */
     inwards = inwards.y > 0 ? v3_scale(inwards, -1) : inwards;
     vec3 hinge = v3_normalise(v3_cross(arm, forward)), grip = v3_normalise(v3_cross(arm, inwards));
-    double rest = 47, raise = angle[ARM_RAISE] - rest; /* as the figure stands */
-    /* The collar bone goes up with the arm; to the side or forward. */
+    double rest = 47, raise = angle[ARM_RAISE] - rest; /* rest: elevation in the rest pose */
+    /* The collar bone follows the arm upwards, to the side or forward. */
     double collar = 0.22 * fmax(raise, 0), ahead = fmax(angle[ARM_SWING] - 60, 0) * 0.2;
     for (uint32_t i = JOINT_SHOULDER; i < JOINT_LEFT_END; i++)
         q[i] = (quat){0, 0, 0, 1};
-    q[JOINT_SHOULDER] = both(about_z(0.5 * ahead), about_z(collar));
-    q[JOINT_ARM] = both(both(about_x(-angle[ARM_SWING]), about_z(raise - collar - 0.5 * ahead)),
-                        rotation(arm, -angle[ARM_TURN]));
+    q[JOINT_SHOULDER] = compose(about_z(0.5 * ahead), about_z(collar));
+    q[JOINT_ARM] =
+        compose(compose(about_x(-angle[ARM_SWING]), about_z(raise - collar - 0.5 * ahead)),
+                rotation(arm, -angle[ARM_TURN]));
     q[JOINT_FOREARM] = rotation(hinge, angle[ELBOW]);
     q[JOINT_HAND] = rotation(grip, angle[WRIST]);
     for (uint32_t i = 0; i < 15; i++) {
         double part = i < 3 ? 0.3 : i % 3 == 0 ? 0.8 : 1;
         q[JOINT_THUMB + i] = rotation(grip, part * angle[FINGERS]);
     }
-    q[JOINT_THIGH] = both(both(about_x(-angle[THIGH_SWING]), about_z(angle[THIGH_OUT])),
-                          about_y(angle[THIGH_TURN]));
+    q[JOINT_THIGH] = compose(compose(about_x(-angle[THIGH_SWING]), about_z(angle[THIGH_OUT])),
+                             about_y(angle[THIGH_TURN]));
     q[JOINT_LEG] = about_x(angle[KNEE]);
     q[JOINT_FOOT] = about_x(angle[ANKLE]);
     q[JOINT_TOES] = about_x(-angle[TOES]);
@@ -101,21 +102,21 @@ static void set_side(const figure *f, const double *angle, quat *to, bool mirror
 
 static void set_rotations(const figure *f, const posture *p, quat *q) {
     q[JOINT_ROOT] = (quat){0, 0, 0, 1};
-    q[JOINT_HIPS] = both(both(about_y(p->yaw), about_x(p->pitch)), about_z(-p->roll));
+    q[JOINT_HIPS] = compose(compose(about_y(p->yaw), about_x(p->pitch)), about_z(-p->roll));
     for (uint32_t i = JOINT_SPINE; i <= JOINT_SPINE2; i++)
-        q[i] = both(both(about_y(p->twist / 3), about_x(p->bend / 3)), about_z(-p->lean / 3));
+        q[i] = compose(compose(about_y(p->twist / 3), about_x(p->bend / 3)), about_z(-p->lean / 3));
     q[JOINT_NECK] = q[JOINT_NECK1] = about_x(0.3 * p->nod);
     q[JOINT_HEAD] = about_x(0.4 * p->nod);
     for (int side = 0; side < 2; side++)
-        set_side(f, p->limbs[side], q, side);
+        set_limb_rotations(f, p->limbs[side], q, side);
 }
 
-/* How far the lowest point of the body is above its hips. */
-static double lowest(const figure *f, const quat *q) {
+/* Height of the lowest point of the body relative to its hips. */
+static double lowest_point(const figure *f, const quat *q) {
     quat turned[JOINT_COUNT];
     vec3 at[JOINT_COUNT];
     double least = INFINITY;
-    for (uint32_t i = JOINT_HIPS; i < JOINT_COUNT; i++) { /* parents come first */
+    for (uint32_t i = JOINT_HIPS; i < JOINT_COUNT; i++) { /* parents precede children */
         uint32_t parent = f->parents[i];
         bool root = i == JOINT_HIPS;
         mat3 m = quat_matrix(root ? q[i] : turned[parent]);
@@ -134,10 +135,11 @@ static double lowest(const figure *f, const quat *q) {
     return least;
 }
 
-/* ---- clips out of postures ---- */
+/* ---- clips from postures ---- */
 
-/* Channels for all bones and the place of the hips; room for keys. */
-static abut_status make_room(character_pool *pool, uint32_t keys, abut_character_clip *clip) {
+/* Allocates channels for the rotation of all bones and the translation of the hips. */
+static abut_status allocate_channels(character_pool *pool, uint32_t keys,
+                                     abut_character_clip *clip) {
     abut_character_channel *channels =
         abuti_character_allocate(pool, JOINT_COUNT, sizeof *channels);
     double *times = abuti_character_allocate(pool, keys, sizeof *times);
@@ -145,8 +147,9 @@ static abut_status make_room(character_pool *pool, uint32_t keys, abut_character
     if (!channels || !times || !values)
         return ABUT_ERROR_MEMORY;
     for (uint32_t k = 0; k < keys; k++)
-        times[k] = (double)k / RATE;
-    for (uint32_t i = 0; i < JOINT_COUNT; i++) /* the root stays; its place is the hips' */
+        times[k] = (double)k / KEYS_PER_SECOND;
+    for (uint32_t i = 0; i < JOINT_COUNT;
+         i++) /* channel 0 is the translation of the hips: the root does not move */
         channels[i] = (abut_character_channel){.bone = i ? i : JOINT_HIPS,
                                                .target = i ? ABUT_CHARACTER_TARGET_ROTATION
                                                            : ABUT_CHARACTER_TARGET_TRANSLATION,
@@ -165,13 +168,13 @@ static void set_key(const figure *f, const abut_character_clip *clip, uint32_t k
     set_rotations(f, p, q);
     double *place = (double *)clip->channels[0].values + 3 * (size_t)key;
     place[0] = p->left * f->height;
-    place[1] = p->lift * f->height - lowest(f, q);
+    place[1] = p->lift * f->height - lowest_point(f, q);
     place[2] = p->forward * f->height;
     for (uint32_t i = 1; i < JOINT_COUNT; i++)
         memcpy((double *)clip->channels[i].values + 4 * (size_t)key, &q[i], 4 * sizeof(double));
 }
 
-/* The slope of a monotone spline at key i of a column. */
+/* Slope of the monotone spline at key i of a column. */
 static double slope(const double *keys, uint32_t count, uint32_t i, uint32_t column) {
     if (i == 0 || i + 1 == count)
         return 0;
@@ -182,7 +185,7 @@ static double slope(const double *keys, uint32_t count, uint32_t i, uint32_t col
     return before * after > 0 ? 2 * before * after / (before + after) : 0;
 }
 
-static posture between(const posture *postures, uint32_t count, double time) {
+static posture interpolate_posture(const posture *postures, uint32_t count, double time) {
     const double *keys = (const double *)postures;
     uint32_t i = 0;
     posture made;
@@ -202,11 +205,11 @@ static posture between(const posture *postures, uint32_t count, double time) {
 
 static abut_status make_clip(const figure *f, character_pool *pool, const char *name,
                              const posture *postures, uint32_t count, abut_character_clip *clip) {
-    uint32_t keys = (uint32_t)(postures[count - 1].time * RATE + 1.5);
-    abut_status status = make_room(pool, keys, clip);
+    uint32_t keys = (uint32_t)(postures[count - 1].time * KEYS_PER_SECOND + 1.5);
+    abut_status status = allocate_channels(pool, keys, clip);
     clip->name = name;
     for (uint32_t k = 0; k < keys && !status; k++) {
-        posture p = between(postures, count, (double)k / RATE);
+        posture p = interpolate_posture(postures, count, (double)k / KEYS_PER_SECOND);
         set_key(f, clip, k, &p);
     }
     return status;
@@ -214,15 +217,16 @@ static abut_status make_clip(const figure *f, character_pool *pool, const char *
 
 /* ---- walk ---- */
 
-/* A bump of height 1 around `centre` turns, `width` turns wide. */
+/* A bump of height 1 around the phase `centre`, of the given width; phases are fractions of a
+ * cycle. */
 static double bump(double phase, double centre, double width) {
     double off = phase - centre;
     off = fabs(off - floor(off + 0.5)) / width;
     return off < 0.5 ? (1 - 4 * off * off) * (1 - 4 * off * off) : 0;
 }
 
-/* Phase 0 is the strike of the left heel; the right side is half a turn behind. */
-static posture walk_at(uint32_t key, uint32_t keys) {
+/* Phase 0 is the heel strike of the left foot; the right side is half a cycle later. */
+static posture walk_posture(uint32_t key, uint32_t keys) {
     posture p = {0};
     const uint64_t fine = 4 * (uint64_t)keys;
     for (uint32_t side = 0; side < 2; side++) {
@@ -256,10 +260,10 @@ static posture walk_at(uint32_t key, uint32_t keys) {
 
 static abut_status make_walk(const figure *f, character_pool *pool, abut_character_clip *clip) {
     const uint32_t keys = 32;
-    abut_status status = make_room(pool, keys + 1, clip);
+    abut_status status = allocate_channels(pool, keys + 1, clip);
     clip->name = "walk";
     for (uint32_t k = 0; k <= keys && !status; k++) {
-        posture p = walk_at(k % keys, keys);
+        posture p = walk_posture(k % keys, keys);
         set_key(f, clip, k, &p);
     }
     return status;
@@ -334,7 +338,7 @@ static const posture gymnastics[] = {
      .limbs = {{30, 110, 0, 6, 0, 0, 84, 0, 0, 3, 36, 0},
                {30, 110, 0, 6, 0, 0, -76, 0, 0, 6, 40, 0}}},
     {.time = 6.0, .pitch = 360, .bend = 4, .limbs = {STAR, STAR}},
-    /* far back, far round to either side */
+    /* bend backwards, twist to either side */
     {.time = 6.4,
      .pitch = 340,
      .bend = -52,

@@ -1,10 +1,10 @@
-/* The surface of a figure: the smooth union of its parts, cut out of a fine grid by the isosurface
- * and remeshed to the wanted number of triangles, which are small where parts are thin.
+/* The surface of a figure: the smooth union of its parts, extracted as an isosurface of a fine grid
+ * and remeshed to the requested number of triangles, which are smaller on thin parts.
  *
- * Parts are joined one after the other by the smooth minimum of polynomials (Quilez, "Smooth
- * minimum", 2013): where two distances differ by less than `melt` h, the result is up to h/4 below
- * the smaller one. Like the distances it changes by no more than the way, so one value decides for
- * a whole box of space whether the surface can be in it, and which parts matter there.
+ * Parts are joined one after the other by the polynomial smooth minimum (Quilez, "Smooth minimum",
+ * 2013): if two distances differ by less than h = `blend`, the result is up to h/4 below the
+ * smaller one. Like the distances it is 1-Lipschitz, so that one value decides for a whole block of
+ * the grid whether the surface can pass through it, and which parts are relevant there.
  */
 #include "character/mannequin.h"
 
@@ -14,28 +14,30 @@
 #include <math.h>
 
 /* Cells along the height; the thinnest finger is three cells thick. */
-#define FINE_CELLS 300
-/* A box of space is so many cells long. */
-#define BOX_CELLS 4
+#define HEIGHT_CELLS 300
+/* Cells along a block. */
+#define BLOCK_CELLS 4
 
-typedef struct sculpture {
+_Static_assert(FIGURE_PARTS <= 256, "lists have an unsigned char per part");
+
+typedef struct distance_grid {
     abut_context *context;
     const figure *f;
     vec3 origin; /* of the grid */
     double cell;
     uint32_t count[3];    /* points of the fine grid */
-    uint32_t boxes[3];    /* of space */
-    uint32_t *starts;     /* of each box in `lists` */
-    unsigned char *lists; /* parts that matter */
-    float *levels;        /* where there are none, the level of the whole box */
+    uint32_t boxes[3];    /* blocks of the grid */
+    uint32_t *starts;     /* of each block in `lists` */
+    unsigned char *lists; /* relevant parts */
+    float *levels;        /* distance at the centre of blocks without relevant parts */
     size_t list_room;
-} sculpture;
+} distance_grid;
 
-/* The distance from the hull of two balls (Quilez, "Round cone"). */
+/* Signed distance from the hull of two balls (Quilez, "Round cone"). */
 double abuti_part_distance(const figure_part *part, vec3 p) {
     vec3 pa = v3_sub(p, part->a), ba = part->along;
     double l2 = part->length_sq, rr = part->ra - part->rb, a2 = l2 - rr * rr;
-    if (!(a2 > 0)) /* one ball holds the other */
+    if (!(a2 > 0)) /* one ball contains the other */
         return part->ra >= part->rb ? v3_length(pa) - part->ra
                                     : v3_length(v3_sub(pa, ba)) - part->rb;
     double y = v3_dot(pa, ba), z = y - l2;
@@ -48,9 +50,10 @@ double abuti_part_distance(const figure_part *part, vec3 p) {
     return (sqrt(x2 * a2 / l2) + y * rr) / l2 - part->ra;
 }
 
-/* ---- boxes ---- */
+/* ---- blocks ---- */
 
-/* Finds the parts that matter within `reach` of a point; the level there if none does. */
+/* Lists the parts that are relevant within `reach` of a point. Returns 0 if the surface does not
+ * pass there; `level` is the distance at the point. */
 static uint32_t list_parts(const figure *f, vec3 centre, double reach, unsigned char *list,
                            double *level) {
     double distances[FIGURE_PARTS], least = INFINITY, whole = 0;
@@ -59,21 +62,21 @@ static uint32_t list_parts(const figure *f, vec3 centre, double reach, unsigned 
         const figure_part *part = &f->parts[i];
         distances[i] = abuti_part_distance(part, centre);
         least = fmin(least, distances[i]);
-        whole = i ? figure_melt(whole, distances[i], part->melt) : distances[i];
+        whole = i ? figure_smooth_min(whole, distances[i], part->blend) : distances[i];
     }
     *level = whole;
-    if (fabs(whole) > 1.5 * reach) /* slopes are asked for a little beyond the box */
+    if (fabs(whole) > 1.5 * reach) /* gradients are sampled slightly outside the block */
         return 0;
-    /* A part melts into what is at most `melt` nearer than itself, and that into the nearest. */
+    /* A part blends with parts that are at most `blend` nearer, and these with the nearest one. */
     for (uint32_t i = 0; i < f->part_count; i++)
-        if (distances[i] <= least + 2 * reach + f->parts[i].melt + f->melt_max)
+        if (distances[i] <= least + 2 * reach + f->parts[i].blend + f->blend_max)
             list[count++] = (unsigned char)i;
     return count;
 }
 
-static abut_status list_boxes(sculpture *s) {
+static abut_status list_parts_of_blocks(distance_grid *s) {
     size_t count = (size_t)s->boxes[0] * s->boxes[1] * s->boxes[2], used = 0, box = 0;
-    double side = BOX_CELLS * s->cell, reach = 0.8660254037844387 * side;
+    double side = BLOCK_CELLS * s->cell, reach = 0.8660254037844387 * side;
     s->starts = abuti_allocate(s->context, count + 1, sizeof *s->starts);
     s->levels = abuti_allocate(s->context, count, sizeof *s->levels);
     if (!s->starts || !s->levels)
@@ -93,40 +96,40 @@ static abut_status list_boxes(sculpture *s) {
     return ABUT_OK;
 }
 
-static size_t box_of(const sculpture *s, vec3 p) {
+static size_t block_of(const distance_grid *s, vec3 p) {
     double at[3] = {p.x - s->origin.x, p.y - s->origin.y, p.z - s->origin.z};
     size_t box[3];
     for (int i = 0; i < 3; i++) {
-        double index = at[i] / (BOX_CELLS * s->cell);
+        double index = at[i] / (BLOCK_CELLS * s->cell);
         box[i] = (size_t)fmin(fmax(index, 0), s->boxes[i] - 1.0);
     }
     return (box[2] * s->boxes[1] + box[1]) * s->boxes[0] + box[0];
 }
 
-static double level_at(const sculpture *s, vec3 p) {
-    size_t box = box_of(s, p);
+static double level_at(const distance_grid *s, vec3 p) {
+    size_t box = block_of(s, p);
     uint32_t begin = s->starts[box], end = s->starts[box + 1];
     if (begin == end)
         return s->levels[box];
     double d = abuti_part_distance(&s->f->parts[s->lists[begin]], p);
     for (uint32_t i = begin + 1; i < end; i++) {
         const figure_part *part = &s->f->parts[s->lists[i]];
-        d = figure_melt(d, abuti_part_distance(part, p), part->melt);
+        d = figure_smooth_min(d, abuti_part_distance(part, p), part->blend);
     }
     return d;
 }
 
-/* ---- for the isosurface and the remesher ---- */
+/* ---- callbacks of the isosurface and the remesher ---- */
 
 typedef struct layer_job {
-    const sculpture *s;
+    const distance_grid *s;
     uint32_t k;
     float *values;
 } layer_job;
 
 static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
     const layer_job *job = data;
-    const sculpture *s = job->s;
+    const distance_grid *s = job->s;
     float *to = job->values + begin * s->count[0];
     (void)chunk;
     for (size_t j = begin; j < end; j++)
@@ -135,13 +138,13 @@ static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
                 (float)level_at(s, v3_add(s->origin, v3_scale(v3(i, (double)j, job->k), s->cell)));
 }
 
-static abut_status give_layer(void *data, uint32_t k, float *values) {
+static abut_status fill_layer(void *data, uint32_t k, float *values) {
     layer_job job = {data, k, values};
     abuti_parallel_for(job.s->context, job.s->count[1], 16, fill_rows, &job);
     return ABUT_OK;
 }
 
-static vec3 gradient_at(const sculpture *s, vec3 p) {
+static vec3 gradient_at(const distance_grid *s, vec3 p) {
     double h = 0.05 * s->cell;
     return v3_normalise(
         v3(level_at(s, v3(p.x + h, p.y, p.z)) - level_at(s, v3(p.x - h, p.y, p.z)),
@@ -149,8 +152,8 @@ static vec3 gradient_at(const sculpture *s, vec3 p) {
            level_at(s, v3(p.x, p.y, p.z + h)) - level_at(s, v3(p.x, p.y, p.z - h))));
 }
 
-static vec3 project(void *data, vec3 p) {
-    const sculpture *s = data;
+static vec3 project_to_surface(void *data, vec3 p) {
+    const distance_grid *s = data;
     for (int i = 0; i < 2; i++) {
         double d = level_at(s, p);
         if (fabs(d) < 0.01 * s->cell || fabs(d) > 8 * s->cell)
@@ -160,11 +163,11 @@ static vec3 project(void *data, vec3 p) {
     return p;
 }
 
-/* Edges are as long as the part is thick, within limits, and grow slowly with the distance from
- * thin parts. */
+/* Edge length at a point, relative to the longest: proportional to the thickness of the part within
+ * limits, and slowly growing with the distance from thin parts. */
 static double edge_length(void *data, vec3 p) {
-    const sculpture *s = data;
-    size_t box = box_of(s, p);
+    const distance_grid *s = data;
+    size_t box = block_of(s, p);
     double least = 1;
     for (uint32_t i = s->starts[box]; i < s->starts[box + 1]; i++) {
         const figure_part *part = &s->f->parts[s->lists[i]];
@@ -176,44 +179,44 @@ static double edge_length(void *data, vec3 p) {
     return least;
 }
 
-/* ---- the whole ---- */
+/* ---- create ---- */
 
-static void place_grid(sculpture *s) {
+static void choose_grid(distance_grid *s) {
     box3 box = box_empty();
     for (uint32_t i = 0; i < s->f->part_count; i++) {
         const figure_part *p = &s->f->parts[i];
-        double r = fmax(p->ra, p->rb) + 0.25 * p->melt;
+        double r = fmax(p->ra, p->rb) + 0.25 * p->blend;
         vec3 b = v3_add(p->a, p->along), reach = v3(r, r, r);
         box = box_grow(box_grow(box, v3_add(p->a, reach)), v3_sub(p->a, reach));
         box = box_grow(box_grow(box, v3_add(b, reach)), v3_sub(b, reach));
     }
-    s->cell = s->f->height / FINE_CELLS;
+    s->cell = s->f->height / HEIGHT_CELLS;
     vec3 extent = v3_sub(box.hi, box.lo);
     const double sides[3] = {extent.x, extent.y, extent.z};
     for (int i = 0; i < 3; i++) {
-        s->boxes[i] = (uint32_t)ceil((sides[i] / s->cell + 4) / BOX_CELLS);
-        s->count[i] = BOX_CELLS * s->boxes[i] + 1;
+        s->boxes[i] = (uint32_t)ceil((sides[i] / s->cell + 4) / BLOCK_CELLS);
+        s->count[i] = BLOCK_CELLS * s->boxes[i] + 1;
     }
     s->origin = v3_sub(box.lo, v3_scale(v3(1.5, 1.5, 1.5), s->cell));
 }
 
 abut_status abuti_figure_surface(abut_context *context, const char *who, const figure *f,
                                  uint32_t triangles, abut_mesh **mesh) {
-    sculpture s = {.context = context, .f = f};
+    distance_grid s = {.context = context, .f = f};
     abut_mesh *fine = NULL;
-    place_grid(&s);
-    abut_status status = list_boxes(&s);
+    choose_grid(&s);
+    abut_status status = list_parts_of_blocks(&s);
     if (!status) {
         const abuti_isosurface_grid levels = {.count = {s.count[0], s.count[1], s.count[2]},
-                                              .origin = s.origin,
-                                              .cell = s.cell,
-                                              .layer = give_layer,
-                                              .data = &s};
+                                     .origin = s.origin,
+                                     .cell = s.cell,
+                                     .layer = fill_layer,
+                                     .data = &s};
         status = abuti_isosurface_extract(context, who, &levels, &fine);
     }
     if (!status) {
         const abuti_remesh how = {.length = edge_length,
-                                  .project = project,
+                                  .project = project_to_surface,
                                   .data = &s,
                                   .triangles = triangles};
         status = abuti_mesh_remesh(fine, who, &how, mesh);

@@ -1,35 +1,35 @@
-/* Weights of a figure: each vertex belongs to the bone of the part that it lies on, and that
- * spreads over the surface like heat (after Baran & Popovic, "Automatic rigging and animation of 3D
- * characters", 2007, whose bones heat the surface too).
+/* Weights of a figure by heat diffusion on its surface, after Baran & Popovic, "Automatic rigging
+ * and animation of 3D characters" (2007), where bones heat the surface too.
  *
- * Two implicit steps (1 - t L) w' = w of diffusion, where L is the Laplacian of the mesh with the
- * weights of cotangents (Pinkall & Polthier 1993) and t grows with the thickness of the part: over
- * a joint weights change within about twice the radius. Heat stays on the surface, so an arm does
- * not reach the ribs through the gap beneath it. The equations are solved bone by bone by sweeps of
- * Gauss and Seidel in the order of vertices, those near the bone alone: the same bits everywhere.
+ * Each vertex starts with weight 1 for the bone of the part that it lies on. Two implicit diffusion
+ * steps (1 - t L) w' = w follow, where L is the cotangent Laplacian of the mesh (Pinkall & Polthier
+ * 1993) and t grows with the thickness of the part: across a joint, weights change within about
+ * twice the radius. Heat spreads along the surface, so that an arm does not affect the ribs across
+ * the gap below it. The equations are solved for each bone by Gauss-Seidel sweeps in vertex order,
+ * restricted to vertices near the bone. Results are the same bits everywhere.
  */
 #include "character/mannequin.h"
 
 #include <math.h>
 
-/* Sweeps of each step; more change weights by less than a thousandth. */
+/* Gauss-Seidel sweeps per step; more change weights by less than 0.001. */
 #define SWEEPS 40
-/* How far weights spread, in radii of the part. */
-#define SPREAD 0.62
-/* Heat is not looked for beyond so many spreads: less than e^-6 of it gets there. */
-#define REACH 6
+/* Diffusion length, in radii of the part. */
+#define DIFFUSION_LENGTH 0.62
+/* Range of a bone in diffusion lengths: less than e^-6 of the heat reaches farther. */
+#define RANGE 6
 
-typedef struct heat {
+typedef struct diffusion {
     abut_context *context;
     const figure *f;
     const abut_mesh *mesh;
-    uint32_t *starts;     /* of neighbours of each vertex; one more at the end */
-    uint32_t *neighbours; /* each side of each triangle once from either end */
-    double *conductance;  /* of the same */
+    uint32_t *starts;     /* first neighbour of each vertex, and the total */
+    uint32_t *neighbours; /* each edge of each triangle, from both ends */
+    double *conductance;  /* of the same entries */
     double *areas, *times;
-    unsigned char *near; /* for each bone and vertex: whether heat may get there */
-    float *now, *next;   /* of each bone and vertex */
-} heat;
+    unsigned char *in_range; /* by bone and vertex: whether the vertex is in range */
+    float *now, *next;       /* by bone and vertex */
+} diffusion;
 
 static double cotangent(vec3 at, vec3 b, vec3 c) {
     vec3 u = v3_sub(b, at), v = v3_sub(c, at);
@@ -37,13 +37,13 @@ static double cotangent(vec3 at, vec3 b, vec3 c) {
     return sine > 0 ? real_clamp(v3_dot(u, v) / sine, 0.02, 10) : 0.02;
 }
 
-static void add_neighbour(heat *h, uint32_t *used, uint32_t from, uint32_t to, double flow) {
+static void add_neighbour(diffusion *h, uint32_t *used, uint32_t from, uint32_t to, double flow) {
     size_t at = h->starts[from] + used[from]++;
     h->neighbours[at] = to;
     h->conductance[at] = flow;
 }
 
-static abut_status connect(heat *h) {
+static abut_status build_laplacian(diffusion *h) {
     uint32_t vertices = h->mesh->vertex_count;
     size_t corners = 3 * (size_t)h->mesh->triangle_count;
     uint32_t *used = abuti_allocate_zeroed(h->context, vertices, sizeof *used);
@@ -75,14 +75,14 @@ static abut_status connect(heat *h) {
     return ABUT_OK;
 }
 
-/* Where the heat is at first, and how far it goes. */
-static abut_status ignite(heat *h) {
+/* Sets the initial weights, the diffusion times and the range of each bone. */
+static abut_status set_initial_weights(diffusion *h) {
     size_t vertices = h->mesh->vertex_count;
     h->times = abuti_allocate(h->context, vertices, sizeof *h->times);
-    h->near = abuti_allocate_zeroed(h->context, vertices * JOINT_COUNT, 1);
+    h->in_range = abuti_allocate_zeroed(h->context, vertices * JOINT_COUNT, 1);
     h->now = abuti_allocate_zeroed(h->context, vertices * JOINT_COUNT, sizeof *h->now);
     h->next = abuti_allocate(h->context, vertices * JOINT_COUNT, sizeof *h->next);
-    if (!h->times || !h->near || !h->now || !h->next)
+    if (!h->times || !h->in_range || !h->now || !h->next)
         return ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < vertices; v++) {
         vec3 p = abuti_mesh_position(h->mesh, v);
@@ -93,13 +93,13 @@ static abut_status ignite(heat *h) {
             if (distances[i] < least)
                 least = distances[i], best = &h->f->parts[i];
         }
-        double spread = SPREAD * 0.5 * (best->ra + best->rb);
+        double spread = DIFFUSION_LENGTH * 0.5 * (best->ra + best->rb);
         h->times[v] = 0.5 * spread * spread;
         for (uint32_t i = 0; i < h->f->part_count; i++) {
             const figure_part *part = &h->f->parts[i];
-            double reach = REACH * fmax(spread, SPREAD * 0.5 * (part->ra + part->rb));
+            double reach = RANGE * fmax(spread, DIFFUSION_LENGTH * 0.5 * (part->ra + part->rb));
             if (distances[i] < reach)
-                h->near[part->bone * vertices + v] = 1;
+                h->in_range[part->bone * vertices + v] = 1;
         }
         h->now[best->bone * vertices + v] = 1;
     }
@@ -107,10 +107,11 @@ static abut_status ignite(heat *h) {
     return ABUT_OK;
 }
 
-/* One sweep of (area + t C) next = area now + t (sum of neighbours' next). */
-static void sweep(const heat *h, const unsigned char *near, const float *now, float *next) {
+/* One Gauss-Seidel sweep of (area + t C) next = area now + t (sum of the neighbours' next). */
+static void sweep_vertices(const diffusion *h, const unsigned char *in_range, const float *now,
+                           float *next) {
     for (uint32_t v = 0; v < h->mesh->vertex_count; v++) {
-        if (!near[v])
+        if (!in_range[v])
             continue;
         double total = h->areas[v], sum = h->areas[v] * now[v];
         for (uint32_t i = h->starts[v]; i < h->starts[v + 1]; i++) {
@@ -119,24 +120,24 @@ static void sweep(const heat *h, const unsigned char *near, const float *now, fl
             sum += flow * next[h->neighbours[i]];
         }
         double value = total > 0 ? sum / total : 0;
-        next[v] = value > 1e-9 ? (float)value : 0; /* numbers below are slow, and nothing */
+        next[v] = value > 1e-9 ? (float)value : 0; /* avoids slow denormal numbers */
     }
 }
 
-static void spread_bones(void *data, size_t chunk, size_t begin, size_t end) {
-    const heat *h = data;
+static void diffuse_bones(void *data, size_t chunk, size_t begin, size_t end) {
+    const diffusion *h = data;
     size_t vertices = h->mesh->vertex_count;
     (void)chunk;
     for (size_t bone = begin; bone < end; bone++)
         for (int step = 0; step < 2; step++) {
             float *now = h->now + bone * vertices, *next = h->next + bone * vertices;
             for (int i = 0; i < SWEEPS; i++)
-                sweep(h, h->near + bone * vertices, now, next);
+                sweep_vertices(h, h->in_range + bone * vertices, now, next);
             memcpy(now, next, vertices * sizeof *now);
         }
 }
 
-static void choose(const heat *h, uint32_t *bones, double *weights) {
+static void keep_largest_weights(const diffusion *h, uint32_t *bones, double *weights) {
     size_t vertices = h->mesh->vertex_count;
     for (size_t v = 0; v < vertices; v++) {
         double total = 0;
@@ -157,14 +158,14 @@ static void choose(const heat *h, uint32_t *bones, double *weights) {
 
 abut_status abuti_figure_weights(const figure *f, const abut_mesh *mesh, uint32_t *bones,
                                  double *weights) {
-    heat h = {.context = mesh->context, .f = f, .mesh = mesh};
-    abut_status status = connect(&h);
-    status = status ? status : ignite(&h);
+    diffusion h = {.context = mesh->context, .f = f, .mesh = mesh};
+    abut_status status = build_laplacian(&h);
+    status = status ? status : set_initial_weights(&h);
     if (!status)
-        status = abuti_parallel_try(h.context, "weights", JOINT_COUNT, 1, spread_bones, &h);
+        status = abuti_parallel_try(h.context, "weights", JOINT_COUNT, 1, diffuse_bones, &h);
     if (!status)
-        choose(&h, bones, weights);
-    ABUTI_RELEASE(h.context, h.starts, h.neighbours, h.conductance, h.areas, h.times, h.near, h.now,
-                  h.next);
+        keep_largest_weights(&h, bones, weights);
+    ABUTI_RELEASE(h.context, h.starts, h.neighbours, h.conductance, h.areas, h.times, h.in_range,
+                  h.now, h.next);
     return status;
 }

@@ -1,40 +1,41 @@
-/* Characters from glTF 2.0: bones and weights come with the triangles (abuti_rig), names, rest
- * poses and clips are read here while the document is open. */
+/* Characters from glTF 2.0. The mesh reader provides bones and weights with the triangles
+ * (abuti_rig). Names, rest poses and clips are read here while the document is open. */
 #include "character/character.h"
 #include "mesh/gltf.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* What is found, for abuti_character_make(). */
-typedef struct found {
-    abuti_rig rig; /* first: finish() gets its address */
+/* Data of a file, for abuti_character_make(). */
+typedef struct gltf_character {
+    abuti_rig rig; /* first member: read_rig() converts its address */
     abut_context *context;
     character_pool pool;
-    char who[400]; /* the file */
+    char who[400]; /* file name */
     abut_character_bone *bones;
     abut_character_matrix *binds;
     abut_character_clip *clips;
     uint32_t clip_count;
     abut_character_morph *morphs;
-    uint64_t skipped; /* channels of what is not in the scene */
-} found;
+    uint64_t skipped; /* channels whose target is not in the scene */
+} gltf_character;
 
 #ifdef ABUT_HAS_GLTF
 
-static void *allocate_found(found *f, abuti_gltf *gltf, size_t count, size_t element_bytes) {
+static void *allocate_in_pool(gltf_character *f, abuti_gltf *gltf, size_t count,
+                              size_t element_bytes) {
     void *memory = gltf->status ? NULL : abuti_character_allocate(&f->pool, count, element_bytes);
     if (!memory)
         abuti_gltf_set_error(gltf, ABUT_ERROR_MEMORY);
     return memory;
 }
 
-/* A copy of a string of the document; null where there is none, or an empty one. */
-static const char *copy_text(found *f, abuti_gltf *gltf, uint32_t value) {
+/* A copy of a string of the document; null if it is missing or empty. */
+static const char *copy_text(gltf_character *f, abuti_gltf *gltf, uint32_t value) {
     if (!value || !gltf->json.values[value].is.text.bytes)
         return NULL;
     uint32_t bytes = gltf->json.values[value].is.text.bytes;
-    char *name = allocate_found(f, gltf, (size_t)bytes + 1, 1);
+    char *name = allocate_in_pool(f, gltf, (size_t)bytes + 1, 1);
     if (!name)
         return NULL;
     memcpy(name, abuti_json_characters(&gltf->json, gltf->json.values[value].is.text.at), bytes);
@@ -42,12 +43,12 @@ static const char *copy_text(found *f, abuti_gltf *gltf, uint32_t value) {
     return name;
 }
 
-/* The name of an element; null where it has none. */
-static const char *name_of(found *f, abuti_gltf *gltf, uint32_t object) {
+/* The name of an element, or null. */
+static const char *copy_element_name(gltf_character *f, abuti_gltf *gltf, uint32_t object) {
     return copy_text(f, gltf, abuti_gltf_member(gltf, object, "name", ABUTI_JSON_TEXT));
 }
 
-static abut_character_matrix matrix_of(const abuti_gltf_affine *a) {
+static abut_character_matrix convert_matrix(const abuti_gltf_affine *a) {
     abut_character_matrix made;
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 4; k++)
@@ -57,34 +58,35 @@ static abut_character_matrix matrix_of(const abuti_gltf_affine *a) {
 
 /* ---- bones ---- */
 
-static void read_bones(found *f, abuti_gltf *gltf) {
+static void read_bones(gltf_character *f, abuti_gltf *gltf) {
     static const abut_character_matrix none = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
     size_t count = f->rig.bones.count;
-    f->bones = allocate_found(f, gltf, count, sizeof *f->bones);
-    f->binds = allocate_found(f, gltf, count, sizeof *f->binds);
+    f->bones = allocate_in_pool(f, gltf, count, sizeof *f->bones);
+    f->binds = allocate_in_pool(f, gltf, count, sizeof *f->binds);
     for (size_t i = 0; i < count && !gltf->status; i++) {
         const abuti_rig_bone *from = abuti_list_at(&f->rig.bones, i);
         abut_character_bone bone = abut_character_bone_default();
         uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_NODES, from->node);
         bone.parent = from->parent;
-        bone.name = name_of(f, gltf, object);
-        if (f->rig.bone_of[from->node] == i) { /* else it is where its parent is */
+        bone.name = copy_element_name(f, gltf, object);
+        if (f->rig.bone_of[from->node] == i) { /* otherwise its transformation is the identity */
             abuti_gltf_trs place = abuti_gltf_read_trs(gltf, from->node);
             bone.translation = place.translation;
             bone.rotation = place.rotation;
             bone.scale = place.scale;
             bone.has_matrix = place.has_matrix;
             if (place.has_matrix)
-                bone.matrix = matrix_of(&place.matrix);
+                bone.matrix = convert_matrix(&place.matrix);
         }
         f->bones[i] = bone;
-        f->binds[i] = from->bound ? matrix_of(&from->bind) : none;
+        f->binds[i] = from->bound ? convert_matrix(&from->bind) : none;
     }
 }
 
 /* ---- morph targets ---- */
 
-/* A member of `kind` in what an application may add to a file, where nothing is wrong; 0 = none. */
+/* A member of `kind` of application data; 0 if it is missing or of another kind, which is no
+ * error. */
 static uint32_t find_extra(abuti_gltf *gltf, uint32_t object, const char *name,
                            abuti_json_kind kind) {
     bool twice = false;
@@ -92,15 +94,15 @@ static uint32_t find_extra(abuti_gltf *gltf, uint32_t object, const char *name,
     return value && gltf->json.values[value].kind == (uint32_t)kind ? value : 0;
 }
 
-/* By mesh.extras.targetNames, which most exporters write. */
-static void read_morphs(found *f, abuti_gltf *gltf) {
+/* Names come from mesh.extras.targetNames, which most exporters write. */
+static void read_morphs(gltf_character *f, abuti_gltf *gltf) {
     const abuti_json_value *values = gltf->json.values;
     size_t count = f->rig.morphs.count;
-    f->morphs = allocate_found(f, gltf, count, sizeof *f->morphs);
+    f->morphs = allocate_in_pool(f, gltf, count, sizeof *f->morphs);
     uint32_t name = 0, end = 0;
     for (size_t i = 0; i < count && !gltf->status; i++) {
         const abuti_rig_morph *from = abuti_list_at(&f->rig.morphs, i);
-        if (!from->target) { /* the first of a node */
+        if (!from->target) { /* the first target of a node */
             uint32_t mesh = abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, from->mesh);
             uint32_t extras = find_extra(gltf, mesh, "extras", ABUTI_JSON_OBJECT), list = 0;
             if (extras)
@@ -120,9 +122,10 @@ static void read_morphs(found *f, abuti_gltf *gltf) {
 
 /* ---- clips ---- */
 
-/* Which of the words a member is; `missing` where there is none, `count` for any other. */
-static unsigned word_of(abuti_gltf *gltf, uint32_t object, const char *name,
-                        const char *const *words, unsigned count, unsigned missing) {
+/* The index of a member's text in `words`; `missing` if the member is missing, `count` for any
+ * other text. */
+static unsigned find_word(abuti_gltf *gltf, uint32_t object, const char *name,
+                          const char *const *words, unsigned count, unsigned missing) {
     uint32_t value = abuti_gltf_member(gltf, object, name, ABUTI_JSON_TEXT);
     if (!value)
         return missing;
@@ -134,11 +137,12 @@ static unsigned word_of(abuti_gltf *gltf, uint32_t object, const char *name,
 }
 
 /* All numbers of an accessor. */
-static const double *read_numbers(found *f, abuti_gltf *gltf, const abuti_gltf_accessor *from) {
+static const double *read_numbers(gltf_character *f, abuti_gltf *gltf,
+                                  const abuti_gltf_accessor *from) {
     uint32_t width = from->component_count;
     if (!abuti_gltf_spend(gltf, (uint64_t)from->count * width))
         return NULL;
-    double *numbers = allocate_found(f, gltf, (size_t)from->count * width, sizeof *numbers);
+    double *numbers = allocate_in_pool(f, gltf, (size_t)from->count * width, sizeof *numbers);
     for (uint32_t i = 0; numbers && i < from->count && !gltf->status; i++) {
         abuti_gltf_get(from, i, numbers + (size_t)i * width);
         gltf->status = abuti_read_tick(gltf->reader);
@@ -146,17 +150,18 @@ static const double *read_numbers(found *f, abuti_gltf *gltf, const abuti_gltf_a
     return numbers;
 }
 
-/* The keys of a sampler; of morph targets, those of `morphs` of them beside each other. */
-static void read_sampler(found *f, abuti_gltf *gltf, uint32_t sampler, uint32_t morphs,
+/* Reads the keys of a sampler. For morph targets, each key has the weights of all `morphs` of
+ * them. */
+static void read_sampler(gltf_character *f, abuti_gltf *gltf, uint32_t sampler, uint32_t morphs,
                          abut_character_channel *channel) {
     static const char *const words[] = {"LINEAR", "STEP", "CUBICSPLINE"};
     bool turns = channel->target == ABUT_CHARACTER_TARGET_ROTATION;
     const char *type = morphs ? "SCALAR" : turns ? "VEC4" : "VEC3";
-    unsigned how = word_of(gltf, sampler, "interpolation", words, 3, 0);
+    unsigned how = find_word(gltf, sampler, "interpolation", words, 3, 0);
     uint32_t input = abuti_gltf_reference(gltf, sampler, "input", ABUTI_GLTF_ACCESSORS);
     uint32_t output = abuti_gltf_reference(gltf, sampler, "output", ABUTI_GLTF_ACCESSORS);
     if (!gltf->status && (how > 2 || input == ABUT_NONE || output == ABUT_NONE))
-        abuti_gltf_fail(gltf, "a sampler needs input, output, and an interpolation that is "
+        abuti_gltf_fail(gltf, "a sampler must have input and output, and an interpolation of "
                               "LINEAR, STEP or CUBICSPLINE");
     if (gltf->status)
         return;
@@ -166,7 +171,7 @@ static void read_sampler(found *f, abuti_gltf *gltf, uint32_t sampler, uint32_t 
     if (!gltf->status && values.count != (uint64_t)each * times.count)
         abuti_gltf_fail(gltf,
                         "has %" PRIu32 " values for %" PRIu32 " keys; there must be %" PRIu32
-                        " a key",
+                        " per key",
                         values.count, times.count, each);
     channel->interpolation = (abut_character_interpolation)how;
     channel->key_count = times.count;
@@ -174,9 +179,10 @@ static void read_sampler(found *f, abuti_gltf *gltf, uint32_t sampler, uint32_t 
     channel->values = read_numbers(f, gltf, &values);
 }
 
-/* What a channel moves; false where that is not there. Of morph targets, how many from the first.
+/* Reads the target of a channel. Returns false if it is not in the scene. For morph targets, sets
+ * the first one and their number.
  */
-static bool read_target(found *f, abuti_gltf *gltf, uint32_t object,
+static bool read_target(gltf_character *f, abuti_gltf *gltf, uint32_t object,
                         abut_character_channel *channel, uint32_t *morphs) {
     static const char *const words[] = {"translation", "rotation", "scale", "weights"};
     uint32_t target = abuti_gltf_member(gltf, object, "target", ABUTI_JSON_OBJECT);
@@ -185,7 +191,7 @@ static bool read_target(found *f, abuti_gltf *gltf, uint32_t object,
     *morphs = 0;
     if (target)
         node = abuti_gltf_reference(gltf, target, "node", ABUTI_GLTF_NODES);
-    unsigned path = target ? word_of(gltf, target, "path", words, 4, 4) : 4;
+    unsigned path = target ? find_word(gltf, target, "path", words, 4, 4) : 4;
     channel->target = (abut_character_target)path;
     if (gltf->status || node == ABUT_NONE || path > 3 || f->rig.bone_of[node] == ABUT_NONE)
         return false;
@@ -200,12 +206,13 @@ static bool read_target(found *f, abuti_gltf *gltf, uint32_t object,
     return abuti_gltf_spend(gltf, first) && *morphs;
 }
 
-/* One channel for each morph target that a sampler weighs. */
-static uint32_t split(found *f, abuti_gltf *gltf, const abut_character_channel *from,
-                      uint32_t morphs, abut_character_channel *to) {
+/* Splits a channel of weights into one channel per morph target. */
+static uint32_t split_morph_channel(gltf_character *f, abuti_gltf *gltf,
+                                    const abut_character_channel *from, uint32_t morphs,
+                                    abut_character_channel *to) {
     uint32_t tangents = from->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC ? 3 : 1;
     size_t rows = (size_t)from->key_count * tangents;
-    double *values = allocate_found(f, gltf, rows * morphs, sizeof *values);
+    double *values = allocate_in_pool(f, gltf, rows * morphs, sizeof *values);
     if (!abuti_gltf_spend(gltf, rows * morphs))
         return 0;
     for (uint32_t i = 0; i < morphs; i++) {
@@ -218,8 +225,8 @@ static uint32_t split(found *f, abuti_gltf *gltf, const abut_character_channel *
     return morphs;
 }
 
-/* How many channels a list makes at most. */
-static size_t most_channels(found *f, abuti_gltf *gltf, uint32_t channels) {
+/* An upper bound of the number of channels of a list. */
+static size_t count_channels_max(gltf_character *f, abuti_gltf *gltf, uint32_t channels) {
     const abuti_json_value *values = gltf->json.values;
     size_t most = 0;
     for (uint32_t i = channels + 1; channels && i < values[channels].next && !gltf->status;
@@ -233,17 +240,18 @@ static size_t most_channels(found *f, abuti_gltf *gltf, uint32_t channels) {
     return most;
 }
 
-static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_character_clip *clip) {
+static void read_clip(gltf_character *f, abuti_gltf *gltf, uint32_t number,
+                      abut_character_clip *clip) {
     const abuti_json_value *values = gltf->json.values;
     uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_ANIMATIONS, number);
-    clip->name = name_of(f, gltf, object);
+    clip->name = copy_element_name(f, gltf, object);
     uint32_t channels = abuti_gltf_member(gltf, object, "channels", ABUTI_JSON_LIST);
     uint32_t samplers = abuti_gltf_member(gltf, object, "samplers", ABUTI_JSON_LIST);
     uint32_t count = samplers ? values[samplers].is.count : 0, made = 0, morphs;
-    uint32_t *at = allocate_found(f, gltf, count, sizeof *at); /* where each sampler stands */
-    size_t most = most_channels(f, gltf, channels);
+    uint32_t *at = allocate_in_pool(f, gltf, count, sizeof *at); /* JSON value of each sampler */
+    size_t most = count_channels_max(f, gltf, channels);
     abut_character_channel *list =
-        abuti_gltf_spend(gltf, most) ? allocate_found(f, gltf, most, sizeof *list) : NULL;
+        abuti_gltf_spend(gltf, most) ? allocate_in_pool(f, gltf, most, sizeof *list) : NULL;
     if (gltf->status)
         return;
     for (uint32_t i = 0, value = samplers + 1; i < count; i++, value = values[value].next)
@@ -256,13 +264,13 @@ static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_characte
         if (values[i].kind == ABUTI_JSON_OBJECT)
             sampler = abuti_gltf_integer(gltf, i, "sampler", UINT64_MAX);
         if (sampler >= count || values[at[sampler]].kind != ABUTI_JSON_OBJECT) {
-            abuti_gltf_fail(gltf, "a channel names no sampler that is there");
+            abuti_gltf_fail(gltf, "the sampler of a channel is missing or does not exist");
         } else if (!read_target(f, gltf, i, &channel, &morphs)) {
             f->skipped++;
         } else {
             read_sampler(f, gltf, at[sampler], morphs, &channel);
             if (!gltf->status && morphs)
-                made += split(f, gltf, &channel, morphs, list + made);
+                made += split_morph_channel(f, gltf, &channel, morphs, list + made);
             else
                 list[made++] = channel;
         }
@@ -271,13 +279,13 @@ static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_characte
     clip->channel_count = made;
 }
 
-static void finish(abuti_rig *rig, abuti_gltf *gltf) {
-    found *f = (found *)(void *)rig;
+static void read_rig(abuti_rig *rig, abuti_gltf *gltf) {
+    gltf_character *f = (gltf_character *)(void *)rig;
     uint32_t count = gltf->lists[ABUTI_GLTF_ANIMATIONS].count;
     snprintf(f->who, sizeof f->who, "%s", gltf->reader->name);
     read_bones(f, gltf);
     read_morphs(f, gltf);
-    f->clips = allocate_found(f, gltf, count, sizeof *f->clips);
+    f->clips = allocate_in_pool(f, gltf, count, sizeof *f->clips);
     for (uint32_t i = 0; i < count && !gltf->status; i++) {
         f->clips[i] = (abut_character_clip){0};
         read_clip(f, gltf, i, &f->clips[i]);
@@ -285,24 +293,24 @@ static void finish(abuti_rig *rig, abuti_gltf *gltf) {
     f->clip_count = count;
     if (!gltf->status && f->skipped)
         abuti_log(f->context, ABUT_LOG_WARNING,
-                  "%s: %" PRIu64 " channels of clips move what is not in the scene, and are left "
-                  "out",
+                  "%s: %" PRIu64 " channels of clips refer to nodes that are not in the scene; "
+                  "they are ignored",
                   f->who, f->skipped);
 }
 
 #else
 
-static void finish(abuti_rig *rig, abuti_gltf *gltf) {
+static void read_rig(abuti_rig *rig, abuti_gltf *gltf) {
     (void)rig;
     (void)gltf;
 }
 
 #endif
 
-/* ---- the whole ---- */
+/* ---- create ---- */
 
-/* Shifts go to their targets. */
-static abut_status sort_shifts(found *f) {
+/* Sorts offsets by morph target. */
+static abut_status sort_shifts_by_target(gltf_character *f) {
     size_t morphs = f->rig.morphs.count, all = f->rig.shifts.count;
     uint32_t *vertices = abuti_character_allocate(&f->pool, all, sizeof *vertices);
     vec3 *shifts = abuti_character_allocate(&f->pool, all, sizeof *shifts);
@@ -327,8 +335,9 @@ static abut_status sort_shifts(found *f) {
     return ABUT_OK;
 }
 
-/* Makes the character of what was found. */
-static abut_status make(found *f, abut_mesh *mesh, abut_character **character) {
+/* Creates the character from the data of the file. */
+static abut_status create_from_gltf(gltf_character *f, abut_mesh *mesh,
+                                    abut_character **character) {
     size_t vertices = f->rig.starts.count, all = f->rig.weights.count;
     size_t *starts = abuti_character_allocate(&f->pool, vertices + 1, sizeof *starts);
     uint32_t *bones = abuti_character_allocate(&f->pool, all, sizeof *bones);
@@ -354,15 +363,15 @@ static abut_status make(found *f, abut_mesh *mesh, abut_character **character) {
     input.clips = f->clips;
     input.morph_count = (uint32_t)f->rig.morphs.count;
     input.morphs = f->morphs;
-    abut_status status = sort_shifts(f);
+    abut_status status = sort_shifts_by_target(f);
     if (!status)
         status = abuti_character_make(f->context, f->who, &input, starts, character);
     return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status;
 }
 
-static abut_status read_any(abut_context *context, const char *path, const void *data, size_t bytes,
-                            const char *name, abut_character **character) {
-    found f = {.context = abuti_context_of(context)};
+static abut_status read_character(abut_context *context, const char *path, const void *data,
+                                  size_t bytes, const char *name, abut_character **character) {
+    gltf_character f = {.context = abuti_context_of(context)};
     abut_mesh *mesh = NULL;
     f.pool.context = f.context;
     f.rig.bones.element_bytes = sizeof(abuti_rig_bone);
@@ -370,9 +379,9 @@ static abut_status read_any(abut_context *context, const char *path, const void 
     f.rig.starts.element_bytes = sizeof(size_t);
     f.rig.morphs.element_bytes = sizeof(abuti_rig_morph);
     f.rig.shifts.element_bytes = sizeof(abuti_rig_shift);
-    f.rig.finish = finish;
+    f.rig.finish = read_rig;
     abut_status status = abuti_mesh_read_rigged(f.context, path, data, bytes, name, &f.rig, &mesh);
-    status = status ? status : make(&f, mesh, character);
+    status = status ? status : create_from_gltf(&f, mesh, character);
     abut_mesh_destroy(mesh);
     abuti_list_release(f.context, &f.rig.bones);
     abuti_list_release(f.context, &f.rig.weights);
@@ -387,12 +396,12 @@ abut_status abut_character_read(abut_context *context, const char *path,
                                 abut_character **character) {
     if (!path || !character)
         return abuti_null(__func__, path ? "character" : "path");
-    return read_any(context, path, NULL, 0, path, character);
+    return read_character(context, path, NULL, 0, path, character);
 }
 
 abut_status abut_character_read_memory(abut_context *context, const void *data, size_t bytes,
                                        const char *name, abut_character **character) {
     if ((!data && bytes) || !character)
         return abuti_null(__func__, character ? "data" : "character");
-    return read_any(context, NULL, data, bytes, name ? name : "memory", character);
+    return read_character(context, NULL, data, bytes, name ? name : "memory", character);
 }

@@ -1,35 +1,35 @@
-/* Skinning: vertices follow the bones that they are bound to; how, stands in skin_shared.h. Here
- * matrices of bones are checked and made ready, and the CPU's side of it. */
+/* Skinning: validation and preparation of bone matrices, the CPU back end, and the public
+ * functions. The formulas are in skin_shared.h. */
 #include "character/character.h"
 #include "character/skin_shared.h"
 
-enum { GRAIN = 1024 };
+enum { VERTICES_PER_TASK = 1024 };
 
-/* Means of matrices do not leave the range that each of them stays in; those of dual quaternions
- * by less than the square of 8, and sums of three axes. */
-#define REACH_MAX (ABUT_COORDINATE_MAX / 1024)
+/* Bound of coordinates. Means of matrices stay within the range of each matrix. Means of dual
+ * quaternions exceed it by a factor of less than 8^2 and the sum over three axes. */
+#define POSITION_MAX (ABUT_COORDINATE_MAX / 1024)
 
-/* ---- bones made ready ---- */
+/* ---- preparation of bones ---- */
 
-/* A rotation whose product with an upper triangle is the linear part, by Gram and Schmidt; any
- * perpendicular axis where a column is zero or lies in those before. */
-static mat3 rotation_of(const abut_character_matrix *a) {
+/* The rotation R of the QR decomposition of the linear part, by Gram-Schmidt. Any perpendicular
+ * axis if a column is zero or depends on the previous ones. */
+static mat3 qr_rotation(const abut_character_matrix *a) {
     vec3 x = v3_normalise(v3(a->m[0][0], a->m[1][0], a->m[2][0]));
     vec3 y = v3_normalise(v3(a->m[0][1], a->m[1][1], a->m[2][1]));
     if (v3_max_abs(x) == 0)
         x = v3(1, 0, 0);
     y = v3_sub(y, v3_scale(x, v3_dot(x, y)));
-    if (!(v3_length(y) > 1e-9)) /* else what is left is rounding */
+    if (!(v3_length(y) > 1e-9)) /* otherwise y is only rounding error */
         y = v3_cross(x, fabs(x.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0));
     y = v3_normalise(y);
-    y = v3_normalise(v3_sub(y, v3_scale(x, v3_dot(x, y)))); /* what rounding left */
+    y = v3_normalise(v3_sub(y, v3_scale(x, v3_dot(x, y)))); /* removes rounding error */
     mat3 columns = {{x, y, v3_cross(x, y)}};
     return m3_transpose(&columns);
 }
 
-/* SKIN_DUAL numbers. */
-static abut_status dual_of(const abut_character_matrix *a, double *numbers) {
-    mat3 turn = rotation_of(a), back = m3_transpose(&turn), linear;
+/* Writes the SKIN_DUAL numbers of a matrix. */
+static abut_status compute_dual(const abut_character_matrix *a, double *numbers) {
+    mat3 turn = qr_rotation(a), back = m3_transpose(&turn), linear;
     abut_pose rigid;
     double rows[12];
     for (int i = 0; i < 3; i++) {
@@ -55,26 +55,27 @@ static abut_status dual_of(const abut_character_matrix *a, double *numbers) {
     return ABUT_OK;
 }
 
-/* The matrix from the mesh to the world. `extent` is as far as vertices are. */
-static abut_status reach(const char *function, const abut_character_matrix *bone,
-                         const abut_character_matrix *bind, vec3 extent, uint32_t number,
-                         abut_character_matrix *made) {
+/* The matrix from mesh to world space. Fails if it moves a vertex within `extent` too far. */
+static abut_status compute_skin_matrix(const char *function, const abut_character_matrix *bone,
+                                       const abut_character_matrix *bind, vec3 extent,
+                                       uint32_t number, abut_character_matrix *made) {
     *made = matrix_multiply(bone, bind);
     for (int k = 0; k < 3; k++) {
         const double *row = made->m[k];
         double far = fabs(row[0]) * extent.x + fabs(row[1]) * extent.y + fabs(row[2]) * extent.z +
                      fabs(row[3]);
-        if (!(far <= REACH_MAX)) /* NaN is not */
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: the matrix of bone %u is not finite, or leads beyond %g",
-                              function, number, REACH_MAX);
+        if (!(far <= POSITION_MAX)) /* false for NaN */
+            return abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "%s: the matrix of bone %u is not finite, or moves vertices beyond %g", function,
+                number, POSITION_MAX);
     }
     return ABUT_OK;
 }
 
-/* Weights of morph targets, and as far as vertices are with them. */
-static abut_status weigh_morphs(const abut_character *c, const char *function, const double *morphs,
-                                double *weights, vec3 *extent) {
+/* Copies the weights of morph targets and computes the extent of the vertices with them. */
+static abut_status copy_morph_weights(const abut_character *c, const char *function,
+                                      const double *morphs, double *weights, vec3 *extent) {
     vec3 far = c->extent;
     for (uint32_t i = 0; i < c->info.morph_count; i++) {
         weights[i] = morphs ? morphs[i] : c->morphs[i].weight;
@@ -82,8 +83,8 @@ static abut_status weigh_morphs(const abut_character *c, const char *function, c
         if (!(fabs(weights[i]) <= ABUT_COORDINATE_MAX && v3_max_abs(far) <= ABUT_COORDINATE_MAX &&
               far.x == far.x && far.y == far.y && far.z == far.z))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: the weight of morph target %u is %g, which is not finite, or "
-                              "leads beyond %g",
+                              "%s: the weight of morph target %u is %g; it must be finite, and "
+                              "vertices must stay within %g",
                               function, i, weights[i], ABUT_COORDINATE_MAX);
     }
     *extent = v3_max(far, v3(1, 1, 1));
@@ -103,16 +104,16 @@ abut_status abuti_skin_prepare(const abut_character *c, const char *function,
                                abut_character_skinning skinning, double *numbers) {
     const size_t width = bone_numbers(skinning), count = c->info.bone_count;
     vec3 extent = c->extent;
-    abut_status status = weigh_morphs(c, function, morphs, numbers + width * count, &extent);
+    abut_status status = copy_morph_weights(c, function, morphs, numbers + width * count, &extent);
     for (uint32_t i = 0; i < count && !status; i++) {
         abut_character_matrix matrix;
         if (!c->moves[i])
             continue;
-        status = reach(function, &bones[i], &c->binds[i], extent, i, &matrix);
+        status = compute_skin_matrix(function, &bones[i], &c->binds[i], extent, i, &matrix);
         if (status)
             break;
         if (skinning == ABUT_CHARACTER_SKINNING_DUAL)
-            status = dual_of(&matrix, numbers + width * i);
+            status = compute_dual(&matrix, numbers + width * i);
         else
             memcpy(numbers + width * i, matrix.m, sizeof matrix.m);
     }
@@ -128,7 +129,7 @@ typedef struct skin_work {
     abut_vec3 *positions;
 } skin_work;
 
-static void skin_some(void *data, size_t chunk, size_t begin, size_t end) {
+static void skin_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     const skin_work *work = data;
     const abut_character *c = work->character;
     const skin_weights weights = {c->weight_bones, c->weights, 1, c->weight_stride};
@@ -151,19 +152,20 @@ static void skin_some(void *data, size_t chunk, size_t begin, size_t end) {
 static void skin_all(const abut_character *c, abut_character_skinning skinning,
                      const double *numbers, abut_vec3 *positions) {
     skin_work work = {c, skinning, numbers, positions};
-    abuti_parallel_for(c->context, c->info.vertex_count, GRAIN, skin_some, &work);
+    abuti_parallel_for(c->context, c->info.vertex_count, VERTICES_PER_TASK, skin_vertices, &work);
 }
 
 static abut_status check_skinning(const char *function, abut_character_skinning skinning) {
     if ((unsigned)skinning > ABUT_CHARACTER_SKINNING_DUAL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no skinning %d", function,
-                          (int)skinning);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: skinning is %d; it must be a value of abut_character_skinning",
+                          function, (int)skinning);
     return ABUT_OK;
 }
 
-static abut_status skin_once(const abut_character *c, const char *function,
-                             const abut_character_matrix *bones, abut_character_skinning skinning,
-                             abut_vec3 *positions) {
+static abut_status skin_to_host(const abut_character *c, const char *function,
+                                const abut_character_matrix *bones,
+                                abut_character_skinning skinning, abut_vec3 *positions) {
     abut_status status = check_skinning(function, skinning);
     if (status)
         return status;
@@ -180,12 +182,12 @@ abut_status abut_character_skin(const abut_character *character, const abut_char
                                 abut_character_skinning skinning, abut_vec3 *positions) {
     if (!character || !bones || !positions)
         return abuti_null(__func__, !character ? "character" : bones ? "positions" : "bones");
-    return skin_once(character, __func__, bones, skinning, positions);
+    return skin_to_host(character, __func__, bones, skinning, positions);
 }
 
-/* ---- as meshes ---- */
+/* ---- meshes ---- */
 
-/* A mesh of these positions, which are taken over. */
+/* Creates a mesh, which takes ownership of `positions`. */
 static abut_status make_mesh(const abut_character *c, const char *function, vec3 *positions,
                              abut_mesh **mesh) {
     size_t triangles = c->info.triangle_count;
@@ -213,7 +215,7 @@ abut_status abut_character_mesh(const abut_character *character, const abut_char
     abut_vec3 *positions = abuti_allocate(c->context, c->info.vertex_count, sizeof *positions);
     if (!positions)
         return ABUT_ERROR_MEMORY;
-    abut_status status = skin_once(c, __func__, bones, skinning, positions);
+    abut_status status = skin_to_host(c, __func__, bones, skinning, positions);
     if (status) {
         abuti_release(c->context, positions);
         return status;
@@ -288,7 +290,9 @@ abut_status abut_character_skinner_run(abut_character_skinner *skinner,
         return abuti_null(__func__, !skinner ? "skinner" : bones ? "positions" : "bones");
     if (positions.buffer && !skinner->options.device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: positions is on a device, and this skinner is on the CPU", __func__);
+                          "%s: positions is a device buffer, but this skinner runs on the CPU; "
+                          "create it with options.device",
+                          __func__);
     if (positions.buffer) {
         abut_status status =
             abuti_buffer_check(positions.buffer, __func__, "positions", skinner->options.device,

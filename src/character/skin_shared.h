@@ -1,16 +1,16 @@
-/* One vertex under its bones, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is 64.
+/* Skinning of one vertex, compiled as C and as OpenCL C. On a device ABUTI_REAL_BITS is 64.
  *
- * Linear: the mean of the bones' matrices, by weights. Dual quaternions (Kavan et al., Geometric
- * skinning with approximate dual quaternion blending, 2008, with the two phases of section 4.4):
- * each matrix is a rotation and shift after a linear rest, M = T R S; the mean of the rests moves
- * the vertex first, the normalised mean of the dual quaternions of T R next. So rigid bones bend
- * without loss of volume, and scaled, sheared and mirrored ones still lead where their matrix does
- * where one bone has all the weight.
+ * Linear: the weighted mean of the matrices of the bones. Dual quaternions: Kavan et al.,
+ * "Geometric skinning with approximate dual quaternion blending" (2008), with the two phases of
+ * section 4.4. Each matrix is a rotation and a translation after a linear remainder, M = T R S. The
+ * mean of the remainders S is applied first, then the normalised mean of the dual quaternions of T
+ * R. Rigid bones thus bend without loss of volume, and for a vertex with a single bone the result
+ * is that of the matrix even if it scales, shears or mirrors.
  *
- * The first weight is the largest, at least 1/8, and all quaternions are taken on its side: their
- * mean is at least 1/8 long along it, so that its inverse is bounded.
+ * The first weight is the largest, at least 1/8, and all quaternions are flipped to its hemisphere.
+ * So the length of the mean along it is at least 1/8, and its inverse is bounded.
  *
- * Numbers of a bone are added up two at a time, which both sides do in the same order. */
+ * Numbers of a bone are summed in pairs, in the same order on CPU and device. */
 #ifndef ABUTI_SKIN_SHARED_H
 #define ABUTI_SKIN_SHARED_H
 
@@ -21,18 +21,18 @@
 #include "base/simd.h"
 #endif
 
-/* Doubles of a bone. Linear: the matrix by rows. Dual: rotation (x y z w), half the translation
- * times it, the rest by rows, and one that is not used. */
+/* Doubles per bone. Linear: the matrix by rows. Dual: rotation (x y z w), half the translation
+ * times it, the remainder by rows, and one unused number. */
 enum { SKIN_LINEAR = 12, SKIN_DUAL = 18, SKIN_REST = 8 };
 
-/* What vertices are made of; `step` is from one weight of a vertex to its next. */
+/* Weights of all vertices; `step` is the distance between consecutive weights of a vertex. */
 typedef struct skin_weights {
     ABUTI_GLOBAL const word32 *bones;
     ABUTI_GLOBAL const double *weights;
     word32 step, count;
 } skin_weights;
 
-/* Morph targets: those of vertex v are from starts[v] to before starts[v + 1]; null = there are
+/* Offsets of morph targets: those of vertex v are [starts[v], starts[v + 1]); null = there are
  * none. */
 typedef struct skin_morphs {
     ABUTI_GLOBAL const word32 *starts;
@@ -50,7 +50,7 @@ static inline vec3 skin_morph(const skin_morphs *m, word32 vertex, vec3 p) {
     return p;
 }
 
-/* `first` is where the weights of the vertex begin. */
+/* `first` is the index of the first weight of the vertex. */
 static inline vec3 skin_linear(ABUTI_GLOBAL const double *numbers, const skin_weights *w,
                                size_t first, vec3 p) {
     d2 mean[6];
@@ -73,7 +73,7 @@ static inline vec3 skin_linear(ABUTI_GLOBAL const double *numbers, const skin_we
 
 static inline vec3 skin_dual(ABUTI_GLOBAL const double *numbers, const skin_weights *w,
                              size_t first, vec3 p) {
-    ABUTI_GLOBAL const double *chief = numbers + SKIN_DUAL * (size_t)w->bones[first];
+    ABUTI_GLOBAL const double *reference = numbers + SKIN_DUAL * (size_t)w->bones[first];
     d2 mean[SKIN_DUAL / 2];
     for (int k = 0; k < SKIN_DUAL / 2; k++)
         mean[k] = d2_all(0.0);
@@ -82,12 +82,12 @@ static inline vec3 skin_dual(ABUTI_GLOBAL const double *numbers, const skin_weig
         if (!(w->weights[at] > 0.0))
             break;
         ABUTI_GLOBAL const double *bone = numbers + SKIN_DUAL * (size_t)w->bones[at];
-        const double side = d2_sum(d2_add(d2_mul(d2_load(bone), d2_load(chief)),
-                                          d2_mul(d2_load(bone + 2), d2_load(chief + 2))));
+        const double side = d2_sum(d2_add(d2_mul(d2_load(bone), d2_load(reference)),
+                                          d2_mul(d2_load(bone + 2), d2_load(reference + 2))));
         const d2 weight = d2_all(w->weights[at]);
-        const d2 turned = d2_all(side < 0.0 ? -w->weights[at] : w->weights[at]);
+        const d2 signed_weight = d2_all(side < 0.0 ? -w->weights[at] : w->weights[at]);
         for (int k = 0; k < SKIN_REST / 2; k++)
-            mean[k] = d2_add(mean[k], d2_mul(turned, d2_load(bone + 2 * k)));
+            mean[k] = d2_add(mean[k], d2_mul(signed_weight, d2_load(bone + 2 * k)));
         for (int k = SKIN_REST / 2; k < SKIN_DUAL / 2; k++)
             mean[k] = d2_add(mean[k], d2_mul(weight, d2_load(bone + 2 * k)));
     }
@@ -96,18 +96,20 @@ static inline vec3 skin_dual(ABUTI_GLOBAL const double *numbers, const skin_weig
         d2_store(m + 2 * k, mean[k]);
     const double *rest = m + SKIN_REST;
     const vec3 axis = v3(m[0], m[1], m[2]), moved = v3(m[4], m[5], m[6]);
-    const vec3 still = v3(rest[0] * p.x + rest[1] * p.y + rest[2] * p.z,
-                          rest[3] * p.x + rest[4] * p.y + rest[5] * p.z,
-                          rest[6] * p.x + rest[7] * p.y + rest[8] * p.z);
+    const vec3 stretched = v3(rest[0] * p.x + rest[1] * p.y + rest[2] * p.z,
+                              rest[3] * p.x + rest[4] * p.y + rest[5] * p.z,
+                              rest[6] * p.x + rest[7] * p.y + rest[8] * p.z);
     const double factor = 2.0 / (m[0] * m[0] + m[1] * m[1] + m[2] * m[2] + m[3] * m[3]);
-    /* a rotation by q = (axis, w): v + 2 (w (axis x v) + axis x (axis x v)) / |q|^2; the shift is
-     * 2 moved conj(q) / |q|^2 */
-    const vec3 once = v3_cross(axis, still), twice = v3_cross(axis, once);
+    /* rotation by q = (axis, w): v + 2 (w (axis x v) + axis x (axis x v)) / |q|^2; translation: 2
+     * moved conj(q) / |q|^2 */
+    const vec3 once = v3_cross(axis, stretched), twice = v3_cross(axis, once);
     const vec3 across = v3_cross(axis, moved);
-    return v3(
-        still.x + factor * (m[3] * once.x + twice.x + (m[3] * moved.x - m[7] * axis.x + across.x)),
-        still.y + factor * (m[3] * once.y + twice.y + (m[3] * moved.y - m[7] * axis.y + across.y)),
-        still.z + factor * (m[3] * once.z + twice.z + (m[3] * moved.z - m[7] * axis.z + across.z)));
+    return v3(stretched.x +
+                  factor * (m[3] * once.x + twice.x + (m[3] * moved.x - m[7] * axis.x + across.x)),
+              stretched.y +
+                  factor * (m[3] * once.y + twice.y + (m[3] * moved.y - m[7] * axis.y + across.y)),
+              stretched.z +
+                  factor * (m[3] * once.z + twice.z + (m[3] * moved.z - m[7] * axis.z + across.z)));
 }
 
 #endif

@@ -1,6 +1,7 @@
-/* Characters with fewer vertices. Seams: files split vertices where normals or texture coordinates
- * change. Those that move alike, since they have the same place, weights and morph shifts, are one.
- * Parts: what some bones move is removed. */
+/* Characters with fewer vertices. Welding: exporters split vertices at seams, where normals or
+ * texture coordinates change. Vertices with equal position, weights and morph offsets move together
+ * and become one. Removal: triangles that some bones move are removed.
+ */
 #include "character/character.h"
 
 static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
@@ -9,25 +10,25 @@ static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & 
     return h ^ h >> 31;
 }
 
-static uint64_t mix_number(uint64_t h, double x) {
+static uint64_t mix_double(uint64_t h, double x) {
     uint64_t bits;
     x += 0.0; /* -0 becomes 0 */
     memcpy(&bits, &x, sizeof bits);
     return mix(h + bits + 0x9e3779b97f4a7c15u);
 }
 
-/* What moves a vertex; equal where same_binding() holds. */
+/* Hash of weights and morph offsets; equal for vertices with same_binding(). */
 static uint64_t hash_binding(const abut_character *c, uint32_t vertex, uint64_t h) {
     const size_t from = (size_t)c->weight_stride * vertex;
     const character_shifts *s = &c->shifts;
-    uint64_t sum = 0; /* in any order: those of equal weight may stand in another */
+    uint64_t sum = 0; /* independent of order: equal weights may be stored in any order */
     for (uint32_t i = 0; i < c->weight_stride && c->weights[from + i] > 0; i++)
-        sum += mix_number(c->weight_bones[from + i], c->weights[from + i]);
+        sum += mix_double(c->weight_bones[from + i], c->weights[from + i]);
     h = mix(h + sum);
     for (uint32_t i = s->count ? s->starts[vertex] : 0; s->count && i < s->starts[vertex + 1];
          i++) {
-        h = mix_number(mix(h + s->targets[i]), s->shifts[i].x);
-        h = mix_number(mix_number(h, s->shifts[i].y), s->shifts[i].z);
+        h = mix_double(mix(h + s->targets[i]), s->shifts[i].x);
+        h = mix_double(mix_double(h, s->shifts[i].y), s->shifts[i].z);
     }
     return h;
 }
@@ -69,7 +70,7 @@ abut_status abuti_character_seams(const abut_character *c, uint32_t *same) {
         for (uint32_t v = 0; v < count; v++)
             keys[v] = (sort_key){hash_binding(c, v, lowest[v]), v};
         const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
-        uint32_t first = 0; /* of those with the same key: the lowest */
+        uint32_t first = 0; /* lowest vertex with the same key */
         for (uint32_t i = 0; i < count; i++) {
             uint32_t v = sorted[i].value;
             if (!i || sorted[i].key != sorted[i - 1].key)
@@ -87,8 +88,8 @@ typedef struct weld_work {
     const abut_character *from;
     const char *who;
     character_pool pool;
-    uint32_t *same;   /* of vertices: the one that is kept in its place; ABUT_NONE = removed */
-    uint32_t *number; /* of those that are kept: their new numbers */
+    uint32_t *same;   /* by vertex: the vertex that replaces it; ABUT_NONE = removed */
+    uint32_t *number; /* new index of vertices that are kept */
     uint32_t vertex_count;
     uint32_t *weight_bones;
     double *weights;
@@ -104,7 +105,7 @@ static bool is_removed(const weld_work *w, const uint32_t *corner) {
            w->same[corner[2]] == ABUT_NONE;
 }
 
-/* The mesh with fewer vertices; triangles that name one twice are left out. */
+/* The mesh with fewer vertices. Triangles that become degenerate are removed. */
 static abut_status weld_mesh(weld_work *w, abut_mesh **mesh) {
     const abut_character *c = w->from;
     const uint32_t *corner = c->mesh->indices;
@@ -171,7 +172,7 @@ static abut_status weld_morphs(weld_work *w) {
     return w->morphs ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* Makes the character of the vertices that `same` keeps. */
+/* Creates the character of the vertices that `same` keeps. */
 static abut_status rebuild(weld_work *w, abut_character **rebuilt) {
     const abut_character *c = w->from;
     abut_mesh *mesh = NULL;
@@ -212,7 +213,7 @@ abut_status abut_character_weld(const abut_character *character, abut_character 
     return status;
 }
 
-/* Marks bones and all below them. */
+/* Marks bones and their descendants. */
 static abut_status mark_bones(const abut_character *c, const char *who, const uint32_t *bones,
                               uint32_t bone_count, bool *marked) {
     memset(marked, 0, c->info.bone_count * sizeof *marked);
@@ -241,7 +242,8 @@ abut_status abut_character_remove_bones(const abut_character *character, const u
     abut_status status = marked && w.same && w.number
                              ? mark_bones(c, __func__, bones, bone_count, marked)
                              : ABUT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < c->info.vertex_count && !status; v++) { /* the largest weight first */
+    for (uint32_t v = 0; v < c->info.vertex_count && !status;
+         v++) { /* the first weight is the largest */
         w.same[v] = marked[c->weight_bones[(size_t)c->weight_stride * v]] ? ABUT_NONE : v;
         w.number[v] = 0;
     }
@@ -257,7 +259,8 @@ abut_status abut_character_remove_bones(const abut_character *character, const u
     for (uint32_t v = 0; v < c->info.vertex_count && !status; v++)
         w.same[v] = w.number[v] ? v : ABUT_NONE;
     if (!status && !remaining)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: no triangle would remain", __func__);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: no triangle would remain; remove fewer bones",
+                            __func__);
     status = status ? status : rebuild(&w, reduced);
     abuti_character_release(&w.pool);
     return status;

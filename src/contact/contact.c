@@ -364,7 +364,7 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
 /* ---- names ---- */
 
 const char *abut_contact_kind_name(abut_contact_kind kind) {
-    static const char *const names[] = {"vertex", "edge",  "face",     "even",
+    static const char *const names[] = {"vertex", "edge",  "face",     "surface",
                                         "solid",  "point", "crossing", "overlap"};
     return ABUTI_NAME(names, kind);
 }

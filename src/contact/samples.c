@@ -482,6 +482,6 @@ abut_status abut_samples_get_arrays(const abut_samples *samples, abut_samples_ar
 }
 
 const char *abut_sample_kind_name(abut_sample_kind kind) {
-    static const char *const names[] = {"vertex", "edge", "face", "even"};
+    static const char *const names[] = {"vertex", "edge", "face", "surface"};
     return ABUTI_NAME(names, kind);
 }

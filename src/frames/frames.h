@@ -1,13 +1,14 @@
-/* Files of recorded motion (.abutm), as they are on disk.
+/* The file format of recorded motion (.abutm).
  *
  *     frames_head, with its own checksum
- *     a frames_entry for each mesh, then a checksum of all of them
+ *     one frames_entry per mesh, then a checksum of all of them
  *     the indices of each mesh, whose checksum is in its entry
- *     frames: positions of all vertices, aims where there are, and a frame_checksum
- *     frames_tail, with its own checksum: a recording that was cut off has none
+ *     frames: positions of all vertices, aims if there are any, and a frame_checksum
+ *     frames_tail, with its own checksum: a truncated recording has none
  *
- * All frames have the same length, so that any of them is found by a product. Numbers are as the
- * machine has them; one of the other byte order is told by `order` and refused.
+ * All frames have the same length, so that the position of a frame is a product. Numbers have the
+ * byte order of the machine that wrote them; `order` detects the other byte order, which is not
+ * supported.
  */
 #ifndef ABUTI_FRAMES_H
 #define ABUTI_FRAMES_H
@@ -28,7 +29,7 @@ typedef struct frames_head {
     uint32_t mesh_count, type;
     uint32_t aims, reserved;
     double seconds;
-    uint64_t checksum; /* of all before, as in the others */
+    uint64_t checksum; /* of all bytes before it */
 } frames_head;
 
 typedef struct frames_entry {
@@ -43,13 +44,13 @@ typedef struct frames_tail {
 } frames_tail;
 
 _Static_assert(sizeof(frames_head) == 48 && sizeof(frames_entry) == 16 && sizeof(frames_tail) == 24,
-               "as in files");
+               "layout in files");
 
 static inline size_t frames_scalar_bytes(abut_scalar_type type) {
     return type == ABUT_SCALAR_FLOAT32 ? sizeof(float) : sizeof(double);
 }
 
-/* The number is part of it, so that a frame in the place of another is noticed. */
+/* Includes the number of the frame, so that exchanged frames are detected. */
 static inline uint64_t frame_checksum(const void *data, size_t bytes, uint64_t frame) {
     return abuti_checksum(data, bytes) ^ frame * UINT64_C(0x9E3779B97F4A7C15);
 }

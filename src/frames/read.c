@@ -1,35 +1,35 @@
-/* Reads recorded motion; see frames.h for what a file is. */
+/* Reads recorded motion. See frames.h for the format. */
 #include "frames/frames.h"
 
 struct abut_frames {
-    abut_context *context; /* held */
+    abut_context *context; /* reference */
     abuti_source source;
-    const unsigned char *memory; /* of a file in memory, else null */
+    const unsigned char *memory; /* start of a file in memory, otherwise null */
     char *name;
     abut_frames_info info;
-    uint64_t file_bytes, first_frame; /* where frames begin */
-    size_t frame_bytes;               /* without its checksum */
-    unsigned char *frame;             /* one as it came in, with its checksum */
+    uint64_t file_bytes, first_frame; /* offset of the first frame */
+    size_t frame_bytes;               /* without the checksum */
+    unsigned char *frame;             /* one frame as stored, with its checksum */
     frames_entry *table;
-    size_t *first; /* vertex of each mesh */
+    size_t *first; /* first vertex of each mesh */
     uint32_t **indices;
     abut_mesh **meshes;
 };
 
-static abut_status damaged(const abut_frames *f, const char *what) {
+static abut_status fail_damaged(const abut_frames *f, const char *what) {
     return abuti_fail(ABUT_ERROR_FORMAT, "%s: is damaged: %s; record it again", f->name, what);
 }
 
-static abut_status cut_off(const abut_frames *f) {
+static abut_status fail_truncated(const abut_frames *f) {
     if (f->source.failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be read", f->name);
-    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is cut off; record it again", f->name);
+    return abuti_fail(ABUT_ERROR_FORMAT, "%s: is truncated; record it again", f->name);
 }
 
-/* Reads a part of the file from anywhere. */
+/* Reads a range of the file. */
 static abut_status read_frame_bytes(abut_frames *f, uint64_t offset, void *to, uint64_t bytes) {
     if (offset > f->file_bytes || bytes > f->file_bytes - offset)
-        return cut_off(f);
+        return fail_truncated(f);
     if (f->memory) {
         f->source.at = f->memory + offset;
     } else {
@@ -37,40 +37,41 @@ static abut_status read_frame_bytes(abut_frames *f, uint64_t offset, void *to, u
         if (status)
             return status;
     }
-    return abuti_source_read(&f->source, to, (size_t)bytes) == bytes ? ABUT_OK : cut_off(f);
+    return abuti_source_read(&f->source, to, (size_t)bytes) == bytes ? ABUT_OK : fail_truncated(f);
 }
 
-/* ---- opening ---- */
+/* ---- open ---- */
 
-static abut_status get_head(abut_frames *f) {
+static abut_status read_head(abut_frames *f) {
     frames_head head;
     if (f->file_bytes < sizeof head.magic)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is no recording", f->name);
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a recording of abut", f->name);
     abut_status status =
         read_frame_bytes(f, 0, &head,
                          f->file_bytes < sizeof head ? sizeof head.magic : sizeof head);
     if (status)
         return status;
     if (memcmp(head.magic, FRAMES_MAGIC, sizeof head.magic) != 0)
-        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is no recording", f->name);
+        return abuti_fail(ABUT_ERROR_FORMAT, "%s: is not a recording of abut", f->name);
     if (f->file_bytes < sizeof head)
-        return cut_off(f);
+        return fail_truncated(f);
     if (head.order != FRAMES_ORDER)
-        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: comes from a machine of the other byte order; record it again",
-                          f->name);
+        return abuti_fail(
+            ABUT_ERROR_UNSUPPORTED,
+            "%s: was written on a machine with the other byte order; record it again on this one",
+            f->name);
     if (head.version > FRAMES_VERSION)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
                           "%s: was written by a newer version of abut (its format is %u, this "
-                          "version knows %d); update abut, or record it again",
+                          "version reads up to %d); update abut, or record it again",
                           f->name, head.version, FRAMES_VERSION);
     if (head.version != FRAMES_VERSION ||
         head.checksum != abuti_checksum(&head, offsetof(frames_head, checksum)))
-        return damaged(f, "its head is not as it was written");
-    /* a checksum can be forged */
+        return fail_damaged(f, "the header fails its checksum");
+    /* a file may have a correct checksum and wrong values */
     if (!head.mesh_count || head.type > 1 || head.aims > 1 || head.reserved ||
         !(head.seconds > 0 && head.seconds <= DBL_MAX))
-        return damaged(f, "its head has values that there are not");
+        return fail_damaged(f, "the header has invalid values");
     f->info.mesh_count = head.mesh_count;
     f->info.type = head.type ? ABUT_SCALAR_FLOAT32 : ABUT_SCALAR_FLOAT64;
     f->info.aims = head.aims;
@@ -78,10 +79,10 @@ static abut_status get_head(abut_frames *f) {
     return ABUT_OK;
 }
 
-static abut_status get_table(abut_frames *f) {
+static abut_status read_table(abut_frames *f) {
     uint64_t bytes = f->info.mesh_count * (uint64_t)sizeof *f->table, sum;
     if (bytes > f->file_bytes)
-        return cut_off(f);
+        return fail_truncated(f);
     f->table = abuti_allocate(f->context, f->info.mesh_count, sizeof *f->table);
     if (!f->table)
         return ABUT_ERROR_MEMORY;
@@ -90,52 +91,52 @@ static abut_status get_table(abut_frames *f) {
     if (status)
         return status;
     if (sum != abuti_checksum(f->table, (size_t)bytes))
-        return damaged(f, "the list of meshes is not as it was written");
+        return fail_damaged(f, "the list of meshes fails its checksum");
     f->first_frame = sizeof(frames_head) + bytes + sizeof sum;
     f->first = abuti_allocate(f->context, f->info.mesh_count, sizeof *f->first);
     if (!f->first)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < f->info.mesh_count; i++) {
         if (!f->table[i].triangle_count || !f->table[i].vertex_count)
-            return damaged(f, "a mesh is empty");
-        f->first[i] = (size_t)f->info.vertex_count; /* looked at once all are known to fit */
+            return fail_damaged(f, "a mesh is empty");
+        f->first[i] = (size_t)f->info.vertex_count; /* valid once check_lengths() has passed */
         f->info.vertex_count += f->table[i].vertex_count;
         f->info.triangle_count += f->table[i].triangle_count;
     }
     return ABUT_OK;
 }
 
-/* Sums cannot overflow: less than 2^32 meshes of less than 2^32 vertices or triangles; products
- * are kept below the size of the file before they are used. */
+/* Checks the length of the file. Sums cannot overflow: fewer than 2^32 meshes have fewer than 2^32
+ * vertices or triangles. Products are bounded by the size of the file before they are used. */
 static abut_status check_lengths(abut_frames *f) {
     frames_tail tail;
     uint64_t each = 3 * frames_scalar_bytes(f->info.type) * (f->info.aims ? 2 : 1);
     uint64_t room = f->file_bytes - f->first_frame;
     if (f->info.triangle_count > room / 12)
-        return cut_off(f);
+        return fail_truncated(f);
     f->first_frame += 12 * f->info.triangle_count;
     room = f->file_bytes - f->first_frame;
     if (room < sizeof tail)
-        return cut_off(f);
+        return fail_truncated(f);
     abut_status status = read_frame_bytes(f, f->file_bytes - sizeof tail, &tail, sizeof tail);
     if (status)
         return status;
     if (memcmp(tail.magic, FRAMES_END, sizeof tail.magic) != 0)
-        return cut_off(f);
+        return fail_truncated(f);
     if (tail.checksum != abuti_checksum(&tail, offsetof(frames_tail, checksum)))
-        return damaged(f, "its end is not as it was written");
+        return fail_damaged(f, "the end of the file fails its checksum");
     room -= sizeof tail;
     if (!tail.frame_count || f->info.vertex_count > room / each)
-        return damaged(f, "it has no whole frame");
+        return fail_damaged(f, "it has no complete frame");
     uint64_t frame = f->info.vertex_count * each + sizeof(uint64_t);
     if (room % frame || room / frame != tail.frame_count || frame > SIZE_MAX)
-        return damaged(f, "it is longer or shorter than its frames");
+        return fail_damaged(f, "its length does not match its frames");
     f->info.frame_count = tail.frame_count;
     f->frame_bytes = (size_t)(frame - sizeof(uint64_t));
     return ABUT_OK;
 }
 
-static abut_status get_indices(abut_frames *f) {
+static abut_status read_indices(abut_frames *f) {
     uint64_t at = f->first_frame - 12 * f->info.triangle_count;
     f->indices = abuti_allocate_zeroed(f->context, f->info.mesh_count, sizeof *f->indices);
     if (!f->indices)
@@ -149,14 +150,14 @@ static abut_status get_indices(abut_frames *f) {
         if (status)
             return status;
         if (abuti_checksum(f->indices[i], bytes) != f->table[i].checksum)
-            return damaged(f, "triangles are not as they were written");
+            return fail_damaged(f, "triangles fail their checksum");
         at += bytes;
     }
     return ABUT_OK;
 }
 
-static void unpack(const abut_frames *f, const unsigned char *from, size_t first, size_t count,
-                   abut_vec3 *to) {
+static void unpack_positions(const abut_frames *f, const unsigned char *from, size_t first,
+                             size_t count, abut_vec3 *to) {
     const float *floats = (const float *)(const void *)from + 3 * first;
     const double *doubles = (const double *)(const void *)from + 3 * first;
     for (size_t i = 0; i < count; i++)
@@ -166,8 +167,8 @@ static void unpack(const abut_frames *f, const unsigned char *from, size_t first
                 : v3(doubles[3 * i], doubles[3 * i + 1], doubles[3 * i + 2]);
 }
 
-/* Whether all numbers of the frame are coordinates. */
-static bool is_sound(const abut_frames *f) {
+/* Whether all numbers of the frame are valid coordinates. */
+static bool is_frame_valid(const abut_frames *f) {
     size_t count = f->frame_bytes / frames_scalar_bytes(f->info.type);
     const float *floats = (const float *)(const void *)f->frame;
     const double *doubles = (const double *)(const void *)f->frame;
@@ -179,22 +180,21 @@ static bool is_sound(const abut_frames *f) {
     return true;
 }
 
-static abut_status get_frame(abut_frames *f, uint64_t frame) {
+static abut_status read_frame(abut_frames *f, uint64_t frame) {
     uint64_t sum, bytes = f->frame_bytes + sizeof sum;
     abut_status status = read_frame_bytes(f, f->first_frame + frame * bytes, f->frame, bytes);
     if (status)
         return status;
     memcpy(&sum, f->frame + f->frame_bytes, sizeof sum);
     char what[96];
-    snprintf(what, sizeof what, "frame %llu is not as it was written", (unsigned long long)frame);
+    snprintf(what, sizeof what, "frame %llu fails its checksum", (unsigned long long)frame);
     if (sum != frame_checksum(f->frame, f->frame_bytes, frame))
-        return damaged(f, what);
-    snprintf(what, sizeof what, "frame %llu has a position that is none",
-             (unsigned long long)frame);
-    return is_sound(f) ? ABUT_OK : damaged(f, what);
+        return fail_damaged(f, what);
+    snprintf(what, sizeof what, "frame %llu has an invalid position", (unsigned long long)frame);
+    return is_frame_valid(f) ? ABUT_OK : fail_damaged(f, what);
 }
 
-/* The mesh `number` of the frame that was read last. */
+/* Creates mesh `number` of the frame that was read last. */
 static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **mesh) {
     const frames_entry *entry = &f->table[number];
     size_t bytes = 12 * (size_t)entry->triangle_count;
@@ -204,21 +204,22 @@ static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **
         ABUTI_RELEASE(f->context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
-    unpack(f, f->frame, f->first[number], entry->vertex_count, positions);
+    unpack_positions(f, f->frame, f->first[number], entry->vertex_count, positions);
     memcpy(indices, f->indices[number], bytes);
     abut_status status = abuti_mesh_adopt(f->context, f->name, positions, entry->vertex_count,
                                           indices, entry->triangle_count, mesh);
-    return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status; /* an index, or the size */
+    return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT
+                                         : status; /* an invalid index, or a size out of range */
 }
 
-static abut_status read_all(abut_frames *f) {
-    abut_status status = get_head(f);
-    status = status ? status : get_table(f);
+static abut_status read_file(abut_frames *f) {
+    abut_status status = read_head(f);
+    status = status ? status : read_table(f);
     status = status ? status : check_lengths(f);
-    status = status ? status : get_indices(f);
+    status = status ? status : read_indices(f);
     if (!status && !(f->frame = abuti_allocate(f->context, f->frame_bytes + sizeof(uint64_t), 1)))
         status = ABUT_ERROR_MEMORY;
-    status = status ? status : get_frame(f, 0);
+    status = status ? status : read_frame(f, 0);
     if (!status &&
         !(f->meshes = abuti_allocate_zeroed(f->context, f->info.mesh_count, sizeof *f->meshes)))
         status = ABUT_ERROR_MEMORY;
@@ -227,9 +228,9 @@ static abut_status read_all(abut_frames *f) {
     return status;
 }
 
-/* With either a path or memory. */
-static abut_status open_any(abut_context *context, const char *path, const void *data, size_t bytes,
-                            const char *name, abut_frames **frames) {
+/* From a path or from memory. */
+static abut_status open_frames(abut_context *context, const char *path, const void *data,
+                               size_t bytes, const char *name, abut_frames **frames) {
     context = abuti_context_of(context);
     abut_frames *f = abuti_allocate_zeroed(context, 1, sizeof *f);
     if (!f)
@@ -249,11 +250,10 @@ static abut_status open_any(abut_context *context, const char *path, const void 
     if (!status) {
         f->memory = path ? NULL : data;
         f->file_bytes = f->source.total;
-        status = f->file_bytes
-                     ? read_all(f)
-                     : abuti_fail(ABUT_ERROR_FORMAT,
-                                  "%s: is empty, or something else than a plain file", f->name);
-        f->source.name = f->name; /* the caller's may go */
+        status = f->file_bytes ? read_file(f)
+                               : abuti_fail(ABUT_ERROR_FORMAT,
+                                            "%s: is empty, or not a regular file", f->name);
+        f->source.name = f->name; /* the caller's string may be freed */
     }
     if (status)
         abut_frames_close(f);
@@ -265,14 +265,14 @@ static abut_status open_any(abut_context *context, const char *path, const void 
 abut_status abut_frames_open(abut_context *context, const char *path, abut_frames **frames) {
     if (!path || !frames)
         return abuti_null(__func__, path ? "frames" : "path");
-    return open_any(context, path, NULL, 0, path, frames);
+    return open_frames(context, path, NULL, 0, path, frames);
 }
 
 abut_status abut_frames_open_memory(abut_context *context, const void *data, size_t bytes,
                                     const char *name, abut_frames **frames) {
     if (!data || !frames)
         return abuti_null(__func__, data ? "frames" : "data");
-    return open_any(context, NULL, data, bytes, name ? name : "memory", frames);
+    return open_frames(context, NULL, data, bytes, name ? name : "memory", frames);
 }
 
 void abut_frames_close(abut_frames *frames) {
@@ -290,7 +290,7 @@ void abut_frames_close(abut_frames *frames) {
     abut_context_destroy(context);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 abut_status abut_frames_get_info(const abut_frames *frames, abut_frames_info *info) {
     if (!frames || !info)
@@ -302,13 +302,13 @@ abut_mesh *abut_frames_mesh(const abut_frames *frames, uint32_t mesh) {
     return frames && mesh < frames->info.mesh_count ? frames->meshes[mesh] : NULL;
 }
 
-static abut_status find_frame(abut_frames *f, const char *function, uint64_t frame) {
+static abut_status read_frame_checked(abut_frames *f, const char *function, uint64_t frame) {
     if (frame >= f->info.frame_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: there is no frame %llu; %s has %llu, counted from 0", function,
-                          (unsigned long long)frame, f->name,
+                          "%s: there is no frame %llu; %s has %llu frames, counted from 0",
+                          function, (unsigned long long)frame, f->name,
                           (unsigned long long)f->info.frame_count);
-    return get_frame(f, frame);
+    return read_frame(f, frame);
 }
 
 abut_status abut_frames_read(abut_frames *frames, uint64_t frame, abut_vec3 *positions,
@@ -318,13 +318,13 @@ abut_status abut_frames_read(abut_frames *frames, uint64_t frame, abut_vec3 *pos
     if (aims && !frames->info.aims)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_read: %s was recorded without aims",
                           frames->name);
-    abut_status status = find_frame(frames, "abut_frames_read", frame);
+    abut_status status = read_frame_checked(frames, "abut_frames_read", frame);
     if (status)
         return status;
     size_t count = (size_t)frames->info.vertex_count;
-    unpack(frames, frames->frame, 0, count, positions);
+    unpack_positions(frames, frames->frame, 0, count, positions);
     if (aims)
-        unpack(frames, frames->frame, count, count, aims);
+        unpack_positions(frames, frames->frame, count, count, aims);
     return ABUT_OK;
 }
 
@@ -334,8 +334,8 @@ abut_status abut_frames_mesh_at(abut_frames *frames, uint64_t frame, uint32_t me
         return abuti_null(__func__, frames ? "made" : "frames");
     if (mesh >= frames->info.mesh_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_frames_mesh_at: there is no mesh %u; %s has %u", mesh, frames->name,
-                          frames->info.mesh_count);
-    abut_status status = find_frame(frames, "abut_frames_mesh_at", frame);
+                          "abut_frames_mesh_at: there is no mesh %u; %s has %u meshes", mesh,
+                          frames->name, frames->info.mesh_count);
+    abut_status status = read_frame_checked(frames, "abut_frames_mesh_at", frame);
     return status ? status : make_mesh(frames, mesh, made);
 }

@@ -1,46 +1,51 @@
-/* Writes recorded motion; see frames.h for what a file is. Frames go out one by one, so that a
- * recording of any length takes the memory of one. */
+/* Writes recorded motion. See frames.h for the format. Frames are written one by one, so that a
+ * recording of any length needs the memory of one frame. */
 #include "frames/frames.h"
 
 struct abut_frames_writer {
-    abut_context *context; /* held */
+    abut_context *context; /* reference */
     abuti_sink sink;
     abut_scalar_type type;
     bool aims;
-    size_t vertex_count, frame_bytes; /* without its checksum */
+    size_t vertex_count, frame_bytes; /* without the checksum */
     uint64_t frame_count;
-    unsigned char *frame; /* as it goes out */
+    unsigned char *frame; /* one frame as stored */
 };
 
 static abut_status check_create(abut_mesh *const *meshes, uint32_t count, const char *path,
                                 const abut_frames_options *o) {
     const char *function = "abut_frames_writer_create";
     if (!count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there are no meshes", function);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: count is 0; a recording needs at least one mesh", function);
     for (uint32_t i = 0; i < count; i++)
         if (!meshes[i])
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: mesh %u is null", function, i);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: meshes[%u] is null", function, i);
     if (!path[0])
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the path is empty", function);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: path is empty", function);
     if ((unsigned)o->type > ABUT_SCALAR_FLOAT32)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no scalar type %d", function,
-                          (int)o->type);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: type is %d; it must be ABUT_SCALAR_FLOAT64 or ABUT_SCALAR_FLOAT32",
+                          function, (int)o->type);
     if (!(o->seconds >= 0 && o->seconds <= DBL_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %g seconds from frame to frame; they must be finite and not below 0",
-                          function, o->seconds);
+                          "%s: seconds is %g; it must be finite and not negative", function,
+                          o->seconds);
     return ABUT_OK;
 }
 
-/* How many vertices there are, and how long that makes a frame. */
+/* Sums up vertices and computes the size of a frame. */
 static abut_status compute_frame_layout(abut_mesh *const *meshes, uint32_t count,
                                         abut_frames_writer *w) {
     size_t each = 3 * frames_scalar_bytes(w->type) * (w->aims ? 2 : 1);
     for (uint32_t i = 0; i < count; i++)
         if (abuti_add_overflows(w->vertex_count, meshes[i]->vertex_count, &w->vertex_count))
-            return abuti_fail(ABUT_ERROR_LIMIT, "abut_frames_writer_create: too many vertices");
+            return abuti_fail(
+                ABUT_ERROR_LIMIT,
+                "abut_frames_writer_create: the vertices exceed what memory can address");
     if (abuti_multiply_overflows(w->vertex_count, each, &w->frame_bytes))
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_frames_writer_create: too many vertices");
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "abut_frames_writer_create: the vertices exceed what memory can address");
     return ABUT_OK;
 }
 
@@ -101,16 +106,17 @@ abut_status abut_frames_writer_create(abut_mesh *const *meshes, uint32_t count, 
     return status;
 }
 
-static bool may_be(double value) {
-    return value >= -ABUT_COORDINATE_MAX && value <= ABUT_COORDINATE_MAX; /* no NaN is */
+static bool is_coordinate(double value) {
+    return value >= -ABUT_COORDINATE_MAX && value <= ABUT_COORDINATE_MAX; /* false for NaN */
 }
 
-/* Puts positions into the frame; the index of the first that cannot be, or SIZE_MAX. */
-static size_t pack(const abut_frames_writer *w, const abut_vec3 *from, unsigned char *to) {
+/* Copies positions to the frame. Returns the index of the first invalid one, or SIZE_MAX. */
+static size_t pack_positions(const abut_frames_writer *w, const abut_vec3 *from,
+                             unsigned char *to) {
     for (size_t i = 0; i < w->vertex_count; i++) {
         const double p[3] = {from[i].x, from[i].y, from[i].z};
         for (size_t k = 0; k < 3; k++) {
-            if (!may_be(p[k]))
+            if (!is_coordinate(p[k]))
                 return i;
             if (w->type == ABUT_SCALAR_FLOAT32) {
                 if (fabs(p[k]) > (double)FLT_MAX || (double)(float)p[k] != p[k])
@@ -130,28 +136,27 @@ abut_status abut_frames_writer_add(abut_frames_writer *writer, const abut_vec3 *
         return abuti_null(__func__, writer ? "positions" : "writer");
     if (!aims != !writer->aims)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_frames_writer_add: the file was begun %s aims, and the frame has "
-                          "%s",
-                          writer->aims ? "with" : "without", aims ? "some" : "none");
+                          "abut_frames_writer_add: the writer was created %s aims, but aims is %s",
+                          writer->aims ? "with" : "without", aims ? "given" : "null");
     size_t half = writer->frame_bytes / (aims ? 2 : 1),
-           bad = pack(writer, positions, writer->frame);
+           bad = pack_positions(writer, positions, writer->frame);
     const char *what = "position";
     if (bad == SIZE_MAX && aims) {
         what = "aim";
-        bad = pack(writer, aims, writer->frame + half);
+        bad = pack_positions(writer, aims, writer->frame + half);
     }
     if (bad != SIZE_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_frames_writer_add: the %s of vertex %zu is not finite, larger than "
+                          "abut_frames_writer_add: the %s of vertex %zu is not finite, or exceeds "
                           "%g%s",
                           what, bad, ABUT_COORDINATE_MAX,
                           writer->type == ABUT_SCALAR_FLOAT32
-                              ? ", or no float; round it, or keep doubles"
+                              ? ", or is not a float; round it, or write doubles"
                               : "");
     uint64_t sum = frame_checksum(writer->frame, writer->frame_bytes, writer->frame_count);
     abuti_sink_write(&writer->sink, writer->frame, writer->frame_bytes);
     abuti_sink_write(&writer->sink, &sum, sizeof sum);
-    if (writer->sink.error) /* a full disk is better told now than an hour later */
+    if (writer->sink.error) /* report a full disk now, not at the end of the recording */
         return abuti_fail(ABUT_ERROR_FILE, "%s: could not be written: %s", writer->sink.path,
                           strerror(writer->sink.error));
     writer->frame_count++;
@@ -163,7 +168,8 @@ abut_status abut_frames_writer_finish(abut_frames_writer *writer) {
         return abuti_null(__func__, "writer");
     if (!writer->frame_count) {
         abut_frames_writer_discard(writer);
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_frames_writer_finish: there are no frames");
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_frames_writer_finish: there are no frames; add at least one");
     }
     frames_tail tail = {.frame_count = writer->frame_count};
     memcpy(tail.magic, FRAMES_END, sizeof tail.magic);

@@ -1,8 +1,9 @@
-/* A piece of cloth: the level surface of the distance from the body, melted with a cone where there
- * is a skirt, clipped by planes, and remeshed evenly.
+/* A piece of cloth: an isosurface of the distance from the body, blended with a cone for skirts,
+ * clipped, and remeshed evenly.
  *
- * The cut is a function of space as well: what lies where it is above 0 is taken away. Of the parts
- * that are left the largest is the piece; hands that hang into the height of trousers are others.
+ * The clipping function is defined in space too: where it is positive, the surface is removed. The
+ * largest remaining component is the piece; others are, for example, hands at the height of
+ * trousers.
  */
 #include "garment/garment.h"
 
@@ -11,46 +12,46 @@
 
 #include <math.h>
 
-typedef struct tailor {
+typedef struct piece_builder {
     const garment_body *body;
     const garment_piece *piece;
     vec3 origin;
     double cell;
     uint32_t count[3];
-} tailor;
+} piece_builder;
 
 /* ---- functions of space ---- */
 
-static double level_at(const tailor *t, vec3 p) {
+static double level_at(const piece_builder *t, vec3 p) {
     abut_field_value value;
     const garment_piece *piece = t->piece;
-    /* Cubic where the surface can be: the slope has to be continuous there. */
+    /* Cubic near the surface, where the gradient has to be continuous. */
     if (abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_LINEAR, &value) ||
         (fabs(value.distance - piece->ease) < 3 * t->cell &&
          abut_field_evaluate(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value)))
         return t->cell;
     double d = value.distance - piece->ease;
     return piece->has_skirt
-               ? figure_melt(d, abuti_part_distance(&piece->skirt, p), piece->skirt_melt)
+               ? figure_smooth_min(d, abuti_part_distance(&piece->skirt, p), piece->skirt_blend)
                : d;
 }
 
-/* Above 0 beyond the end of a sleeve: on the arm, not on the trunk, which is behind the same plane
- * where the arm points down. */
-static double beyond_sleeve(const tailor *t, vec3 p, int side) {
+/* Positive beyond the end of a sleeve: on the arm, but not on the trunk, which is behind the same
+ * plane if the arm points down. */
+static double beyond_sleeve(const piece_builder *t, vec3 p, int side) {
     const garment_body *b = t->body;
     double at = t->piece->sleeve;
     vec3 from = at < 1 ? b->arm[side] : b->forearm[side];
     vec3 to = at < 1 ? b->forearm[side] : b->hand[side];
     vec3 end = v3_lerp(from, to, at < 1 ? at : at - 1), way = v3_normalise(v3_sub(to, from));
-    double arm = abuti_garment_from_arm(b, p, side), trunk = abuti_garment_from_trunk(b, p);
+    double arm = abuti_garment_arm_distance(b, p, side), trunk = abuti_garment_trunk_distance(b, p);
     double on_arm = fmin(trunk - arm - 0.3 * b->girth, 0.11 * b->scale + t->piece->ease - arm);
     return fmin(v3_dot(v3_sub(p, end), way), on_arm);
 }
 
-/* Whether the part of the body that is next to a place is beyond the sleeves: forearms and hands,
- * all of an arm where there are none. Things in a hand can be anywhere. */
-static bool is_bare(const tailor *t, vec3 p) {
+/* Whether the nearest part of the body is beyond the sleeves: forearms and hands, or the whole arm
+ * if there are no sleeves. Objects in a hand can be anywhere. */
+static bool is_bare(const piece_builder *t, vec3 p) {
     const garment_body *b = t->body;
     garment_part first = t->piece->sleeve < 0   ? PART_ARM
                          : t->piece->sleeve < 1 ? PART_FOREARM
@@ -64,7 +65,7 @@ static bool is_bare(const tailor *t, vec3 p) {
     return b->parts[b->mesh->indices[3 * (size_t)near.triangle + (size_t)corner]] >= first;
 }
 
-static double cut_at(const tailor *t, vec3 p) {
+static double clip_at(const piece_builder *t, vec3 p) {
     const garment_piece *piece = t->piece;
     const garment_body *b = t->body;
     double height = garment_height(b, p);
@@ -80,8 +81,8 @@ static double cut_at(const tailor *t, vec3 p) {
     return cut <= 0 && is_bare(t, p) ? t->cell : cut;
 }
 
-static vec3 project(void *data, vec3 p) {
-    const tailor *t = data;
+static vec3 project_to_level(void *data, vec3 p) {
+    const piece_builder *t = data;
     double h = 0.1 * t->cell;
     for (int i = 0; i < 2; i++) {
         double d = level_at(t, p);
@@ -98,14 +99,14 @@ static vec3 project(void *data, vec3 p) {
 /* ---- the surface ---- */
 
 typedef struct layer_job {
-    const tailor *t;
+    const piece_builder *t;
     uint32_t k;
     float *values;
 } layer_job;
 
 static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
     const layer_job *job = data;
-    const tailor *t = job->t;
+    const piece_builder *t = job->t;
     float *to = job->values + begin * t->count[0];
     (void)chunk;
     for (size_t j = begin; j < end; j++)
@@ -114,13 +115,13 @@ static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
                 (float)level_at(t, v3_add(t->origin, v3_scale(v3(i, (double)j, job->k), t->cell)));
 }
 
-static abut_status give_layer(void *data, uint32_t k, float *values) {
+static abut_status fill_layer(void *data, uint32_t k, float *values) {
     layer_job job = {data, k, values};
     abuti_parallel_for(job.t->body->context, job.t->count[1], 8, fill_rows, &job);
     return ABUT_OK;
 }
 
-static abut_status extract(tailor *t, abut_mesh **mesh) {
+static abut_status extract_level(piece_builder *t, abut_mesh **mesh) {
     const garment_body *b = t->body;
     box3 box = b->mesh->bounds;
     double margin = t->piece->ease + 4 * t->cell;
@@ -139,10 +140,10 @@ static abut_status extract(tailor *t, abut_mesh **mesh) {
     t->count[1] = (uint32_t)(extent.y / t->cell) + 2;
     t->count[2] = (uint32_t)(extent.z / t->cell) + 2;
     const abuti_isosurface_grid levels = {.count = {t->count[0], t->count[1], t->count[2]},
-                                          .origin = t->origin,
-                                          .cell = t->cell,
-                                          .layer = give_layer,
-                                          .data = t};
+                                 .origin = t->origin,
+                                 .cell = t->cell,
+                                 .layer = fill_layer,
+                                 .data = t};
     return abuti_isosurface_extract(b->context, b->who, &levels, mesh);
 }
 
@@ -151,9 +152,9 @@ static abut_status extract(tailor *t, abut_mesh **mesh) {
 typedef struct clip {
     abut_context *context;
     const abut_mesh *mesh;
-    double *cuts;      /* of vertices */
-    uint32_t *numbers; /* of those that stay */
-    sort_key *edges;   /* that are cut, by their ends; the value is the new vertex */
+    double *clip_values; /* of vertices */
+    uint32_t *numbers;   /* new indices of vertices that stay */
+    sort_key *edges;     /* clipped edges by their ends; the value is the new vertex */
     const sort_key *sorted;
     size_t edge_count;
     vec3 *positions;
@@ -161,13 +162,13 @@ typedef struct clip {
     size_t vertex_count, triangle_count;
 } clip;
 
-static uint64_t key_of(uint32_t a, uint32_t b) {
+static uint64_t edge_key(uint32_t a, uint32_t b) {
     return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
 }
 
-static uint32_t vertex_on(const clip *c, uint32_t a, uint32_t b) {
+static uint32_t find_edge_vertex(const clip *c, uint32_t a, uint32_t b) {
     size_t low = 0, high = c->edge_count;
-    uint64_t key = key_of(a, b);
+    uint64_t key = edge_key(a, b);
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (c->sorted[middle].key < key)
@@ -183,22 +184,23 @@ static void add_triangle(clip *c, uint32_t a, uint32_t b, uint32_t d) {
     to[0] = a, to[1] = b, to[2] = d;
 }
 
-static abut_status prepare_clip(clip *c, const tailor *t) {
+static abut_status prepare_clip(clip *c, const piece_builder *t) {
     const abut_mesh *mesh = c->mesh;
     size_t corners = 3 * (size_t)mesh->triangle_count;
-    c->cuts = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->cuts);
+    c->clip_values = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->clip_values);
     c->numbers = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->numbers);
     c->edges = abuti_allocate(c->context, 2 * corners, sizeof *c->edges);
     c->positions = abuti_allocate(c->context, mesh->vertex_count + corners, sizeof *c->positions);
     c->indices = abuti_allocate(c->context, 2 * corners, sizeof *c->indices);
-    if (!c->cuts || !c->numbers || !c->edges || !c->positions || !c->indices)
+    if (!c->clip_values || !c->numbers || !c->edges || !c->positions || !c->indices)
         return ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
         vec3 p = abuti_mesh_position(mesh, v);
-        double cut = cut_at(t, p);
-        c->cuts[v] = fabs(cut) < 0.05 * t->cell ? 0.05 * t->cell : cut; /* no tiny corners */
+        double cut = clip_at(t, p);
+        c->clip_values[v] =
+            fabs(cut) < 0.05 * t->cell ? 0.05 * t->cell : cut; /* avoids tiny triangles */
         c->numbers[v] = ABUT_NONE;
-        if (c->cuts[v] <= 0) {
+        if (c->clip_values[v] <= 0) {
             c->numbers[v] = (uint32_t)c->vertex_count;
             c->positions[c->vertex_count++] = p;
         }
@@ -206,13 +208,13 @@ static abut_status prepare_clip(clip *c, const tailor *t) {
     return ABUT_OK;
 }
 
-static void cut_edges(clip *c) {
+static void clip_edges(clip *c) {
     const abut_mesh *mesh = c->mesh;
     size_t unique = 0;
     for (size_t h = 0; h < 3 * (size_t)mesh->triangle_count; h++) {
         uint32_t a = mesh->indices[h], b = mesh->indices[h % 3 == 2 ? h - 2 : h + 1];
-        if ((c->cuts[a] <= 0) != (c->cuts[b] <= 0))
-            c->edges[c->edge_count++] = (sort_key){key_of(a, b), 0};
+        if ((c->clip_values[a] <= 0) != (c->clip_values[b] <= 0))
+            c->edges[c->edge_count++] = (sort_key){edge_key(a, b), 0};
     }
     sort_key *sorted =
         abuti_sort_by_key(c->edges, c->edges + 3 * (size_t)mesh->triangle_count, c->edge_count);
@@ -220,7 +222,7 @@ static void cut_edges(clip *c) {
         if (unique && sorted[unique - 1].key == sorted[i].key)
             continue;
         uint32_t a = (uint32_t)(sorted[i].key >> 32), b = (uint32_t)sorted[i].key;
-        double share = c->cuts[a] / (c->cuts[a] - c->cuts[b]);
+        double share = c->clip_values[a] / (c->clip_values[a] - c->clip_values[b]);
         c->positions[c->vertex_count] =
             v3_lerp(abuti_mesh_position(mesh, a), abuti_mesh_position(mesh, b), share);
         sorted[unique++] = (sort_key){sorted[i].key, (uint32_t)c->vertex_count++};
@@ -229,22 +231,22 @@ static void cut_edges(clip *c) {
     c->edge_count = unique;
 }
 
-static void cut_triangles(clip *c) {
+static void clip_triangles(clip *c) {
     const abut_mesh *mesh = c->mesh;
     for (size_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *v = mesh->indices + 3 * t;
         int inside = 0, odd = 0;
         for (int i = 0; i < 3; i++)
-            inside += c->cuts[v[i]] <= 0;
+            inside += c->clip_values[v[i]] <= 0;
         if (inside == 3)
             add_triangle(c, c->numbers[v[0]], c->numbers[v[1]], c->numbers[v[2]]);
         if (inside != 1 && inside != 2)
             continue;
-        for (int i = 0; i < 3; i++) /* the one alone on its side */
-            if ((c->cuts[v[i]] <= 0) == (inside == 1))
+        for (int i = 0; i < 3; i++) /* the one that is alone on its side */
+            if ((c->clip_values[v[i]] <= 0) == (inside == 1))
                 odd = i;
         uint32_t a = v[odd], b = v[(odd + 1) % 3], d = v[(odd + 2) % 3];
-        uint32_t ab = vertex_on(c, a, b), ad = vertex_on(c, a, d);
+        uint32_t ab = find_edge_vertex(c, a, b), ad = find_edge_vertex(c, a, d);
         if (inside == 1) {
             add_triangle(c, c->numbers[a], ab, ad);
         } else {
@@ -254,8 +256,8 @@ static void cut_triangles(clip *c) {
     }
 }
 
-/* Leaves the part with the most triangles. */
-static abut_status keep_largest(clip *c) {
+/* Keeps the component with the most triangles. */
+static abut_status keep_largest_component(clip *c) {
     uint32_t *parent = abuti_allocate(c->context, c->vertex_count, sizeof *parent);
     uint32_t *size = abuti_allocate_zeroed(c->context, c->vertex_count, sizeof *size);
     if (!parent || !size) {
@@ -279,7 +281,7 @@ static abut_status keep_largest(clip *c) {
         if (abuti_root(parent, c->indices[3 * i]) == best)
             memmove(c->indices + 3 * kept++, c->indices + 3 * i, 3 * sizeof *c->indices);
     c->triangle_count = kept;
-    /* Vertices in no triangle go. */
+    /* Removes vertices without triangles. */
     size_t vertices = 0;
     for (uint32_t v = 0; v < c->vertex_count; v++)
         size[v] = ABUT_NONE;
@@ -297,36 +299,36 @@ static abut_status keep_largest(clip *c) {
     return ABUT_OK;
 }
 
-static abut_status clip_mesh(const tailor *t, const abut_mesh *mesh, abut_mesh **made) {
+static abut_status clip_mesh(const piece_builder *t, const abut_mesh *mesh, abut_mesh **made) {
     clip c = {.context = t->body->context, .mesh = mesh};
     abut_status status = prepare_clip(&c, t);
     if (!status) {
-        cut_edges(&c);
-        cut_triangles(&c);
-        status = c.triangle_count ? keep_largest(&c)
+        clip_edges(&c);
+        clip_triangles(&c);
+        status = c.triangle_count ? keep_largest_component(&c)
                                   : abuti_fail(ABUT_ERROR_ARGUMENT,
-                                               "%s: nothing is left of a piece of cloth between "
-                                               "its cuts; the body has unusual proportions",
+                                               "%s: a piece of cloth is empty after clipping; the "
+                                               "body has unusual proportions",
                                                t->body->who);
     }
-    if (!status) { /* adopting takes the arrays over */
+    if (!status) { /* the mesh takes ownership of the arrays */
         status = abuti_mesh_adopt(c.context, t->body->who, c.positions, c.vertex_count, c.indices,
                                   c.triangle_count, made);
         c.positions = NULL;
         c.indices = NULL;
     }
-    ABUTI_RELEASE(c.context, c.cuts, c.numbers, c.edges, c.positions, c.indices);
+    ABUTI_RELEASE(c.context, c.clip_values, c.numbers, c.edges, c.positions, c.indices);
     return status;
 }
 
-abut_status abuti_garment_cut(const garment_body *body, const garment_piece *piece,
-                              abut_mesh **mesh) {
-    tailor t = {.body = body, .piece = piece, .cell = 0.011 * body->scale};
+abut_status abuti_garment_create_piece(const garment_body *body, const garment_piece *piece,
+                                       abut_mesh **mesh) {
+    piece_builder t = {.body = body, .piece = piece, .cell = 0.011 * body->scale};
     abut_mesh *whole = NULL, *rough = NULL;
-    abut_status status = extract(&t, &whole);
+    abut_status status = extract_level(&t, &whole);
     status = status ? status : clip_mesh(&t, whole, &rough);
     if (!status) {
-        const abuti_remesh how = {.project = project,
+        const abuti_remesh how = {.project = project_to_level,
                                   .data = &t,
                                   .vertices = piece->particles,
                                   .rounds = 8};

@@ -1,5 +1,5 @@
-/* Garments: patterns of pieces for a body, what follows which bones, what is pinned, and the exact
- * check that nothing touches. */
+/* Garments: patterns of pieces for a body, weights of the bones, pins, and the exact test that
+ * nothing touches. */
 #include "garment/garment.h"
 
 #include <abut/pair.h>
@@ -10,7 +10,7 @@
 enum { PIECES = 2, WEIGHTS = 4 };
 
 struct abut_garment {
-    abut_context *context; /* held */
+    abut_context *context; /* reference */
     abut_character *character;
     uint32_t *pins;
     uint32_t pin_count;
@@ -18,7 +18,7 @@ struct abut_garment {
 
 /* ---- patterns ---- */
 
-/* A cone about the axis of the body, between two heights over the hips; `behind` as a length. */
+/* A cone about the axis of the body, between two heights above the hips; `behind` is a length. */
 static void add_skirt(const garment_body *b, garment_piece *p, double from, double from_radius,
                       double to, double to_radius, double behind) {
     p->has_skirt = true;
@@ -26,11 +26,11 @@ static void add_skirt(const garment_body *b, garment_piece *p, double from, doub
     p->skirt.rb = to_radius;
     p->skirt.along = v3_along(v3_scale(b->up, to - from), -behind, b->forward);
     p->skirt.length_sq = v3_length_sq(p->skirt.along);
-    p->skirt_melt = 0.06 * b->scale;
+    p->skirt_blend = 0.06 * b->scale;
 }
 
-/* Fills the pieces of a garment; heights are over the hips. */
-static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, double ease,
+/* Fills the pieces of a garment; heights are relative to the hips. Returns their number. */
+static uint32_t fill_pattern(const garment_body *b, abut_garment_kind kind, double ease,
                              garment_piece *p) {
     double s = b->scale, neck = garment_height(b, b->neck), girth = b->girth;
     double knee = garment_height(b, b->leg[0]), foot = garment_height(b, b->foot[0]);
@@ -76,22 +76,22 @@ static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, doub
     }
 }
 
-/* ---- checks ---- */
+/* ---- intersection tests ---- */
 
 typedef enum garment_touch { TOUCHES_NOTHING = 0, TOUCHES_BODY, TOUCHES_ITSELF } garment_touch;
 
-/* Counts a triangle of the body for the bone that moves it. */
-static void count_touched(const garment_body *b, const abut_character *character, uint32_t triangle,
-                          uint32_t *touched) {
+/* Counts a triangle of the body for the bone with its largest weight. */
+static void count_bone(const garment_body *b, const abut_character *character, uint32_t triangle,
+                       uint32_t *touched) {
     uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
     double weights[ABUT_CHARACTER_WEIGHT_COUNT];
     uint32_t vertex = b->mesh->indices[3 * (size_t)triangle];
     touched[abut_character_weights(character, vertex, bones, weights) ? bones[0] : 0]++;
 }
 
-/* Finds whether a garment touches the body, exactly. */
-static abut_status touch_body(const garment_body *b, const abut_character *character,
-                              const abut_bvh *bvh, uint32_t *touched, garment_touch *touch) {
+/* Tests exactly whether a garment touches the body. */
+static abut_status test_body(const garment_body *b, const abut_character *character,
+                             const abut_bvh *bvh, uint32_t *touched, garment_touch *touch) {
     const abut_posed cloth = {.bvh = bvh}, body = {.bvh = b->bvh};
     uint64_t count = 0;
     abut_status status = abut_pair_intersections(&cloth, &body, 0, NULL, &count);
@@ -100,16 +100,16 @@ static abut_status touch_body(const garment_body *b, const abut_character *chara
     abut_pair_intersection *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
     status = list ? abut_pair_intersections(&cloth, &body, count, list, &count) : ABUT_ERROR_MEMORY;
     for (uint64_t i = 0; i < count && !status; i++)
-        count_touched(b, character, list[i].triangle_b, touched);
+        count_bone(b, character, list[i].triangle_b, touched);
     abuti_release(b->context, list);
     *touch = TOUCHES_BODY;
     return status;
 }
 
-/* Finds whether a garment touches itself, exactly; the body is nearest at what is counted. */
-static abut_status touch_itself(const garment_body *b, const abut_character *character,
-                                const abut_mesh *mesh, const abut_bvh *bvh, uint32_t *touched,
-                                garment_touch *touch) {
+/* Tests exactly whether a garment touches itself. Counts the nearest bones of the body there. */
+static abut_status test_self(const garment_body *b, const abut_character *character,
+                             const abut_mesh *mesh, const abut_bvh *bvh, uint32_t *touched,
+                             garment_touch *touch) {
     uint64_t count = 0;
     abut_status status = abut_pair_self_intersections(bvh, NULL, 0, NULL, &count);
     if (status != ABUT_ERROR_BUFFER)
@@ -122,23 +122,23 @@ static abut_status touch_itself(const garment_body *b, const abut_character *cha
         uint32_t vertex = mesh->indices[3 * (size_t)list[i].triangle[0]];
         status = abut_nearest_point(b->bvh, abuti_mesh_position(mesh, vertex), HUGE_VAL, &near);
         if (!status)
-            count_touched(b, character, near.triangle, touched);
+            count_bone(b, character, near.triangle, touched);
     }
     abuti_release(b->context, list);
     *touch = TOUCHES_ITSELF;
     return status;
 }
 
-/* Finds what a garment touches, exactly. `touched` gets for each bone how many triangles. */
-static abut_status find_touch(const garment_body *b, const abut_character *character,
-                              abut_mesh *mesh, uint32_t *touched, garment_touch *touch) {
+/* Tests exactly what a garment touches. `touched` receives the number of triangles by bone. */
+static abut_status test_garment(const garment_body *b, const abut_character *character,
+                                abut_mesh *mesh, uint32_t *touched, garment_touch *touch) {
     abut_bvh *bvh = NULL;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
     *touch = TOUCHES_NOTHING;
     memset(touched, 0, character->info.bone_count * sizeof *touched);
-    status = status ? status : touch_body(b, character, bvh, touched, touch);
+    status = status ? status : test_body(b, character, bvh, touched, touch);
     if (!status && *touch == TOUCHES_NOTHING)
-        status = touch_itself(b, character, mesh, bvh, touched, touch);
+        status = test_self(b, character, mesh, bvh, touched, touch);
     abut_bvh_destroy(bvh);
     return status;
 }
@@ -147,10 +147,11 @@ static double ease_max(const garment_body *b) {
     return 0.06 * b->scale;
 }
 
-/* Names up to four bones at which the garment touches, those with the most triangles first. */
-static abut_status refuse_touch(const garment_body *b, const abut_character *character,
-                                const char *kind, double ease, uint32_t *touched,
-                                garment_touch touch) {
+/* Fails with the names of up to four bones where the garment touches, those with the most triangles
+ * first. */
+static abut_status fail_touching(const garment_body *b, const abut_character *character,
+                                 const char *kind, double ease, uint32_t *touched,
+                                 garment_touch touch) {
     char names[256];
     size_t used = 0;
     for (int i = 0; i < 4; i++) {
@@ -165,21 +166,21 @@ static abut_status refuse_touch(const garment_body *b, const abut_character *cha
     }
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: the %s would touch %s at the bones %s, even with an ease of %g; remove "
-                      "parts that do not belong to the body, or use a larger ease (at most %g) or "
+                      "parts that are not part of the body, or use a larger ease (at most %g) or "
                       "more particles",
                       b->who, kind, touch == TOUCHES_BODY ? "the body" : "itself", names, ease,
                       ease_max(b));
 }
 
-static abut_status cut_pieces(const garment_body *b, garment_piece *pieces, uint32_t count,
-                              uint32_t particles, abut_mesh **mesh) {
+static abut_status create_pieces(const garment_body *b, garment_piece *pieces, uint32_t count,
+                                 uint32_t particles, abut_mesh **mesh) {
     abut_mesh *made[PIECES] = {NULL};
     abut_status status = ABUT_OK;
     uint32_t left = particles;
     for (uint32_t i = 0; i < count && !status; i++) {
         pieces[i].particles = i + 1 == count ? left : (uint32_t)(pieces[i].share * particles);
         left -= pieces[i].particles;
-        status = abuti_garment_cut(b, &pieces[i], &made[i]);
+        status = abuti_garment_create_piece(b, &pieces[i], &made[i]);
     }
     status = status ? status : abut_mesh_join(made, count, mesh);
     for (uint32_t i = 0; i < count; i++)
@@ -187,10 +188,10 @@ static abut_status cut_pieces(const garment_body *b, garment_piece *pieces, uint
     return status;
 }
 
-/* Cuts a garment that touches nothing; with more ease where it has to be. */
-static abut_status sew(const garment_body *b, const abut_character *character,
-                       const abut_garment_options *o, garment_piece *pieces, uint32_t *count,
-                       abut_mesh **mesh) {
+/* Creates a garment that touches nothing; increases the ease if necessary. */
+static abut_status create_separated_mesh(const garment_body *b, const abut_character *character,
+                                         const abut_garment_options *o, garment_piece *pieces,
+                                         uint32_t *count, abut_mesh **mesh) {
     uint32_t *touched = abuti_allocate(b->context, character->info.bone_count, sizeof *touched);
     abut_status status = touched ? ABUT_OK : ABUT_ERROR_MEMORY;
     garment_touch touch = TOUCHES_BODY;
@@ -199,19 +200,19 @@ static abut_status sew(const garment_body *b, const abut_character *character,
         abut_mesh_destroy(*mesh);
         *mesh = NULL;
         ease *= i ? 1.35 : 1;
-        *count = draw_pattern(b, o->kind, ease, pieces);
-        status = cut_pieces(b, pieces, *count, o->particles, mesh);
-        status = status ? status : find_touch(b, character, *mesh, touched, &touch);
+        *count = fill_pattern(b, o->kind, ease, pieces);
+        status = create_pieces(b, pieces, *count, o->particles, mesh);
+        status = status ? status : test_garment(b, character, *mesh, touched, &touch);
     }
     if (!status && touch != TOUCHES_NOTHING)
-        status = refuse_touch(b, character, abut_garment_kind_name(o->kind), ease, touched, touch);
+        status = fail_touching(b, character, abut_garment_kind_name(o->kind), ease, touched, touch);
     abuti_release(b->context, touched);
     return status;
 }
 
-/* ---- what follows which bones ---- */
+/* ---- weights ---- */
 
-/* Adds the weights of a vertex of the body, times a share, to those of all bones. */
+/* Adds the weights of a vertex of the body, times a factor. */
 static void add_weights(const abut_character *body, uint32_t vertex, double share, double *all) {
     uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
     double weights[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -220,8 +221,9 @@ static void add_weights(const abut_character *body, uint32_t vertex, double shar
         all[bones[i]] += share * weights[i];
 }
 
-static abut_status follow(const garment_body *b, const abut_character *body, const abut_mesh *mesh,
-                          double *all, uint32_t *bones, double *weights) {
+static abut_status compute_weights(const garment_body *b, const abut_character *body,
+                                   const abut_mesh *mesh, double *all, uint32_t *bones,
+                                   double *weights) {
     uint32_t bone_count = body->info.bone_count;
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
         abut_nearest near;
@@ -245,14 +247,14 @@ static abut_status follow(const garment_body *b, const abut_character *body, con
     return ABUT_OK;
 }
 
-static abut_status bind(const garment_body *b, const abut_character *body, abut_mesh *mesh,
-                        abut_garment *garment) {
+static abut_status create_character(const garment_body *b, const abut_character *body,
+                                    abut_mesh *mesh, abut_garment *garment) {
     size_t count = (size_t)mesh->vertex_count * WEIGHTS;
     double *all = abuti_allocate(b->context, body->info.bone_count, sizeof *all);
     uint32_t *bones = abuti_allocate(b->context, count, sizeof *bones);
     double *weights = abuti_allocate(b->context, count, sizeof *weights);
     abut_status status = all && bones && weights ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : follow(b, body, mesh, all, bones, weights);
+    status = status ? status : compute_weights(b, body, mesh, all, bones, weights);
     if (!status) {
         abut_character_input input = abut_character_input_default();
         input.mesh = mesh;
@@ -267,9 +269,9 @@ static abut_status bind(const garment_body *b, const abut_character *body, abut_
     return status;
 }
 
-/* Pins what is next to the upper edge of a piece. Pieces come one after the other. */
-static abut_status pin(const garment_body *b, const garment_piece *pieces, uint32_t count,
-                       const abut_mesh *mesh, abut_garment *garment) {
+/* Pins the vertices next to the upper edge of a piece. Vertices of pieces are consecutive. */
+static abut_status pin_upper_edges(const garment_body *b, const garment_piece *pieces,
+                                   uint32_t count, const abut_mesh *mesh, abut_garment *garment) {
     uint32_t piece = 0, end = pieces[0].particles;
     garment->pins = abuti_allocate(b->context, mesh->vertex_count, sizeof *garment->pins);
     if (!garment->pins)
@@ -283,20 +285,21 @@ static abut_status pin(const garment_body *b, const garment_piece *pieces, uint3
     return ABUT_OK;
 }
 
-/* ---- the public functions ---- */
+/* ---- public functions ---- */
 
-static abut_status check(const char *who, abut_garment_options *o) {
+static abut_status check_options(const char *who, abut_garment_options *o) {
     static const uint32_t usual[ABUT_GARMENT_COUNT] = {4825, 5118, 8562, 8700};
     if ((unsigned)o->kind >= ABUT_GARMENT_COUNT)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u of garment", who,
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: kind is %u; it must be a value of abut_garment_kind", who,
                           (unsigned)o->kind);
     o->particles = o->particles ? o->particles : usual[o->kind];
     if (o->particles < ABUT_GARMENT_PARTICLES_MIN || o->particles > ABUT_GARMENT_PARTICLES_MAX)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: particles is %u; it must be from %u to %u", who,
                           o->particles, ABUT_GARMENT_PARTICLES_MIN, ABUT_GARMENT_PARTICLES_MAX);
     if (!(o->ease >= 0 && o->ease <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be a distance", who,
-                          o->ease);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be finite and not negative",
+                          who, o->ease);
     return ABUT_OK;
 }
 
@@ -307,7 +310,7 @@ abut_status abut_garment_create(const abut_character *character,
     if (!character || !garment)
         return abuti_null(__func__, character ? "garment" : "character");
     abut_status status = abuti_options_read(&o, sizeof o, options, "abut_garment_create: options");
-    status = status ? status : check(who, &o);
+    status = status ? status : check_options(who, &o);
     if (status)
         return status;
     garment_body body = {.context = character->context, .who = who};
@@ -322,13 +325,14 @@ abut_status abut_garment_create(const abut_character *character,
     if (!status && !(o.ease > 0))
         o.ease = 0.016 * body.scale;
     if (!status && o.ease > ease_max(&body))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be at most %g here", who,
-                            o.ease, ease_max(&body));
-    status = status ? status : sew(&body, character, &o, pieces, &count, &mesh);
-    status = status ? status : bind(&body, character, mesh, made);
-    status = status ? status : pin(&body, pieces, count, mesh, made);
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be at most %g for this body",
+                       who, o.ease, ease_max(&body));
+    status = status ? status : create_separated_mesh(&body, character, &o, pieces, &count, &mesh);
+    status = status ? status : create_character(&body, character, mesh, made);
+    status = status ? status : pin_upper_edges(&body, pieces, count, mesh, made);
     abut_mesh_destroy(mesh);
-    abuti_garment_forget(&body);
+    abuti_garment_release(&body);
     if (status)
         abut_garment_destroy(made);
     else

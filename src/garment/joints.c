@@ -1,41 +1,44 @@
 /* Which bones are hips, neck, arms and legs.
  *
- * Names come first: those of Mixamo, Blender, Unreal, Biped, VRM, Daz, SMPL and their like, without
- * case, signs, numbers and prefixes. A limb whose names are missing or do not fit together is found
- * by the shape of the skeleton at rest: legs are the two branches that come down furthest, arms
- * those that reach furthest to either side, and of the bones of a limb the two longest in a row are
- * its upper and lower half. Bones that move no vertex, nor any below them, do not count: controls
- * of inverse kinematics, and nodes of a scene.
+ * Names come first: those of Mixamo, Blender, Unreal, Biped, VRM, Daz, SMPL and similar, without
+ * case, punctuation, numbers and prefixes. A limb whose names are missing or inconsistent is found
+ * by the shape of the skeleton at rest: legs are the two branches that extend farthest down, arms
+ * those that extend farthest to either side, and the two longest consecutive bones of a limb are
+ * its upper and lower half. Bones that move no vertex, and have no descendant that does, are
+ * ignored: controls of inverse kinematics, and nodes of a scene.
  */
 #include "garment/garment.h"
 
 #include <ctype.h>
 #include <math.h>
 
-enum { LIMB = 3, CHAIN = 64 };
-enum { SHAPE_MAX = 4096 }; /* bones: in larger skeletons names alone count, since ways are walked */
+enum { LIMB_JOINTS = 3, CHAIN_MAX = 64 };
+enum {
+    SHAPE_SEARCH_BONES_MAX = 4096
+}; /* bones: larger skeletons use names only, because the search takes quadratic time */
 
-/* Of a limb: upper half, lower half, end. On the left; the next is on the right. */
-static const abut_garment_joint legs[LIMB] = {ABUT_GARMENT_LEFT_THIGH, ABUT_GARMENT_LEFT_LEG,
-                                              ABUT_GARMENT_LEFT_FOOT};
-static const abut_garment_joint arms[LIMB] = {ABUT_GARMENT_LEFT_ARM, ABUT_GARMENT_LEFT_FOREARM,
-                                              ABUT_GARMENT_LEFT_HAND};
+/* Joints of a limb: upper half, lower half, end. On the left; the next joint is on the right. */
+static const abut_garment_joint legs[LIMB_JOINTS] = {ABUT_GARMENT_LEFT_THIGH, ABUT_GARMENT_LEFT_LEG,
+                                                     ABUT_GARMENT_LEFT_FOOT};
+static const abut_garment_joint arms[LIMB_JOINTS] = {ABUT_GARMENT_LEFT_ARM,
+                                                     ABUT_GARMENT_LEFT_FOREARM,
+                                                     ABUT_GARMENT_LEFT_HAND};
 
 typedef struct branch {
-    double way;   /* the most that any bone below has of some direction */
-    uint32_t tip; /* that bone */
+    double way;   /* largest coordinate of any descendant along some direction */
+    uint32_t tip; /* that descendant */
 } branch;
 
 typedef struct skeleton {
     const abut_character *character;
     uint32_t count;
-    abut_character_matrix *bones; /* at rest */
-    unsigned char *counts;        /* whether a bone, or one below it, moves vertices */
-    branch *below;                /* of each bone, for one direction at a time */
+    abut_character_matrix *bones; /* rest pose */
+    unsigned char *counts;        /* whether a bone or a descendant moves vertices */
+    branch *below;                /* by bone, for one direction at a time */
     uint32_t *joints;
 } skeleton;
 
-static vec3 place_of(const skeleton *s, uint32_t bone) {
+static vec3 bone_position(const skeleton *s, uint32_t bone) {
     const abut_character_matrix *m = &s->bones[bone];
     return v3(m->m[0][3], m->m[1][3], m->m[2][3]);
 }
@@ -46,7 +49,7 @@ static uint32_t parent_of(const skeleton *s, uint32_t bone) {
 
 /* ---- names ---- */
 
-/* Words that tell nothing about a bone. */
+/* Words that do not identify a bone. */
 static bool is_noise(const char *word) {
     static const char *const noise[] = {"mixamorig", "bip",  "valvebiped", "def",  "org",
                                         "j",         "jnt",  "joint",      "b",    "c",
@@ -67,8 +70,8 @@ static bool word_ends(const char *at) {
     return isupper(b) && (islower(a) || islower((unsigned char)at[2]));
 }
 
-/* The words of a name in one, without case, signs, numbers, prefixes and sides. Returns the side:
- * 0 left, 1 right, -1 none. */
+/* Joins the words of a name without case, punctuation, numbers, prefixes and sides. Returns the
+ * side: 0 left, 1 right, -1 none. */
 static int read_name(const char *name, char *to, size_t room) {
     const char *colon = strrchr(name, ':');
     size_t used = 0;
@@ -104,8 +107,8 @@ static int read_name(const char *name, char *to, size_t room) {
     return side;
 }
 
-/* Words for the joints, the best first; of those in pairs once for both. */
-static const char *const words_of[][9] = {
+/* Words for the joints, best first; one entry for the joints of both sides. */
+static const char *const joint_words[][9] = {
     {"hips", "pelvis", "hip", NULL},
     {"neck", "necklower", "necktwist", NULL},
     {"upperarm", "uparm", "arm", "armupper", "shldr", "shldrbend", "shoulder", NULL},
@@ -119,7 +122,7 @@ static const char *const words_of[][9] = {
 static uint32_t find_named(const skeleton *s, abut_garment_joint joint) {
     int side = joint < ABUT_GARMENT_LEFT_ARM ? -1 : (int)(joint - ABUT_GARMENT_LEFT_ARM) & 1;
     size_t which = joint < ABUT_GARMENT_LEFT_ARM ? (size_t)joint : 1 + (size_t)joint / 2;
-    for (const char *const *word = words_of[which]; *word; word++)
+    for (const char *const *word = joint_words[which]; *word; word++)
         for (uint32_t i = 0; i < s->count; i++) {
             char name[96];
             uint32_t bone = s->character->order[i];
@@ -148,10 +151,10 @@ static uint32_t common_ancestor(const skeleton *s, uint32_t a, uint32_t b) {
     return a;
 }
 
-/* How far each bone and those below it go along a direction. */
-static void follow_direction(skeleton *s, vec3 along) {
+/* The extent of each bone and its descendants along a direction. */
+static void compute_extents(skeleton *s, vec3 along) {
     for (uint32_t i = 0; i < s->count; i++)
-        s->below[i] = (branch){v3_dot(place_of(s, i), along), i};
+        s->below[i] = (branch){v3_dot(bone_position(s, i), along), i};
     for (uint32_t i = s->count; i-- > 0;) {
         uint32_t bone = s->character->order[i], parent = parent_of(s, bone);
         if (parent != ABUT_NONE && s->counts[bone] && s->below[bone].way > s->below[parent].way)
@@ -159,8 +162,9 @@ static void follow_direction(skeleton *s, vec3 along) {
     }
 }
 
-/* The bone of which two branches go furthest along two directions (the shorter of both ways
- * counts), and their tips. Branches with a bone of `without` do not count; 2 of them, or null. */
+/* Finds the bone with the two branches that extend farthest along two directions (the shorter
+ * extent counts), and the tips of the branches. Branches with a bone of `without` are excluded; it
+ * has 2 bones, or is null. */
 static bool find_fork(skeleton *s, vec3 first, vec3 second, const uint32_t *without,
                       uint32_t tips[2]) {
     const vec3 ways[2] = {first, second};
@@ -173,7 +177,7 @@ static bool find_fork(skeleton *s, vec3 first, vec3 second, const uint32_t *with
     for (int k = 0; k < 2; k++)
         best[k] = abuti_allocate(context, s->count, sizeof **best);
     for (int k = 0; k < 2 && best[0] && best[1]; k++) {
-        follow_direction(s, ways[k]);
+        compute_extents(s, ways[k]);
         for (uint32_t i = 0; i < s->count; i++)
             best[k][i] = (struct best){{-HUGE_VAL, ABUT_NONE}, {-HUGE_VAL, ABUT_NONE}, ABUT_NONE};
         for (uint32_t i = 0; i < s->count; i++) {
@@ -182,7 +186,7 @@ static bool find_fork(skeleton *s, vec3 first, vec3 second, const uint32_t *with
                 (without && (is_below(s, without[0], bone) || is_below(s, without[1], bone))))
                 continue;
             struct best *b = &best[k][parent];
-            branch way = {s->below[bone].way - v3_dot(place_of(s, parent), ways[k]),
+            branch way = {s->below[bone].way - v3_dot(bone_position(s, parent), ways[k]),
                           s->below[bone].tip};
             if (way.way > b->one.way) {
                 b->two = b->one;
@@ -214,25 +218,27 @@ static bool find_fork(skeleton *s, vec3 first, vec3 second, const uint32_t *with
     return complete;
 }
 
-/* The two longest bones in a row between a fork and a tip; false = there are fewer. */
-static bool find_halves(const skeleton *s, uint32_t fork, uint32_t tip, uint32_t limb[LIMB]) {
-    uint32_t chain[CHAIN], count = 0;
+/* The two longest consecutive bones between a fork and a tip; false if there are fewer. */
+static bool find_limb_bones(const skeleton *s, uint32_t fork, uint32_t tip,
+                            uint32_t limb[LIMB_JOINTS]) {
+    uint32_t chain[CHAIN_MAX], count = 0;
     double longest = 0;
-    for (uint32_t bone = tip; bone != fork && bone != ABUT_NONE && count < CHAIN;
+    for (uint32_t bone = tip; bone != fork && bone != ABUT_NONE && count < CHAIN_MAX;
          bone = parent_of(s, bone)) {
-        /* of bones in one place the upper one counts */
-        if (count && v3_length(v3_sub(place_of(s, bone), place_of(s, chain[count - 1]))) <=
-                         1e-6 * v3_length(place_of(s, bone)))
+        /* of bones at one position the upper one counts */
+        if (count &&
+            v3_length(v3_sub(bone_position(s, bone), bone_position(s, chain[count - 1]))) <=
+                1e-6 * v3_length(bone_position(s, bone)))
             count--;
         chain[count++] = bone;
     }
     for (uint32_t i = 2; i < count; i++) {
-        vec3 end = place_of(s, chain[i - 2]), middle = place_of(s, chain[i - 1]);
+        vec3 end = bone_position(s, chain[i - 2]), middle = bone_position(s, chain[i - 1]);
         double length =
-            v3_length(v3_sub(end, middle)) + v3_length(v3_sub(middle, place_of(s, chain[i])));
+            v3_length(v3_sub(end, middle)) + v3_length(v3_sub(middle, bone_position(s, chain[i])));
         if (length > longest) {
             longest = length;
-            for (uint32_t k = 0; k < LIMB; k++)
+            for (uint32_t k = 0; k < LIMB_JOINTS; k++)
                 limb[k] = chain[i - k];
         }
     }
@@ -241,19 +247,20 @@ static bool find_halves(const skeleton *s, uint32_t fork, uint32_t tip, uint32_t
 
 /* ---- limbs ---- */
 
-/* Whether names gave a whole limb, of halves that are not too different. */
-static bool is_limb(const skeleton *s, const abut_garment_joint limb[LIMB], uint32_t side) {
+/* Whether names gave a complete limb with halves of similar length. */
+static bool is_limb(const skeleton *s, const abut_garment_joint limb[LIMB_JOINTS], uint32_t side) {
     uint32_t a = s->joints[limb[0] + side], b = s->joints[limb[1] + side],
              c = s->joints[limb[2] + side];
     if (a == ABUT_NONE || b == ABUT_NONE || c == ABUT_NONE || a == b || b == c ||
         !is_below(s, b, a))
         return false;
-    double upper = v3_length(v3_sub(place_of(s, a), place_of(s, b)));
-    double lower = v3_length(v3_sub(place_of(s, b), place_of(s, c)));
+    double upper = v3_length(v3_sub(bone_position(s, a), bone_position(s, b)));
+    double lower = v3_length(v3_sub(bone_position(s, b), bone_position(s, c)));
     return lower > 0.25 * upper && upper > 0.25 * lower;
 }
 
-/* Which of two tips is on the left: by names on their way, else by the side of the body. */
+/* Whether the tips are in the order right, left: by names along the branches, otherwise by
+ * position. */
 static bool is_swapped(const skeleton *s, const uint32_t tips[2], vec3 left) {
     uint32_t fork = common_ancestor(s, tips[0], tips[1]);
     for (int k = 0; k < 2; k++)
@@ -264,37 +271,39 @@ static bool is_swapped(const skeleton *s, const uint32_t tips[2], vec3 left) {
             if (side >= 0)
                 return side != k;
         }
-    return v3_dot(v3_sub(place_of(s, tips[0]), place_of(s, tips[1])), left) < 0;
+    return v3_dot(v3_sub(bone_position(s, tips[0]), bone_position(s, tips[1])), left) < 0;
 }
 
-/* Finds both limbs of a kind by the shape, where names did not. */
-static abut_status find_limbs(skeleton *s, const abut_garment_joint limb[LIMB], vec3 first,
+/* Finds both limbs of a kind by shape, unless names gave them. */
+static abut_status find_limbs(skeleton *s, const abut_garment_joint limb[LIMB_JOINTS], vec3 first,
                               vec3 second, vec3 left, const uint32_t *without) {
-    uint32_t tips[2] = {ABUT_NONE, ABUT_NONE}, found[2][LIMB];
+    uint32_t tips[2] = {ABUT_NONE, ABUT_NONE}, found[2][LIMB_JOINTS];
     if (is_limb(s, limb, 0) && is_limb(s, limb, 1))
         return ABUT_OK;
     if (!find_fork(s, first, second, without, tips))
         return ABUT_ERROR_MEMORY;
     if (tips[0] == ABUT_NONE)
-        return ABUT_OK; /* whoever asks for the joints will miss them */
+        return ABUT_OK; /* the caller reports missing joints */
     uint32_t fork = common_ancestor(s, tips[0], tips[1]);
-    if (!find_halves(s, fork, tips[0], found[0]) || !find_halves(s, fork, tips[1], found[1]))
+    if (!find_limb_bones(s, fork, tips[0], found[0]) ||
+        !find_limb_bones(s, fork, tips[1], found[1]))
         return ABUT_OK;
     bool swapped = is_swapped(s, tips, left);
     for (uint32_t side = 0; side < 2; side++)
-        for (uint32_t k = 0; k < LIMB; k++)
+        for (uint32_t k = 0; k < LIMB_JOINTS; k++)
             s->joints[limb[k] + side] = found[side ^ swapped][k];
     return ABUT_OK;
 }
 
-/* Left of a body that looks where its toes point, or where models of files look by custom. */
+/* The left direction of a body that faces where its toes point, or in the usual direction of
+ * files. */
 static vec3 find_left(const skeleton *s, vec3 up) {
     vec3 toes = v3(0, 0, 0);
     for (uint32_t side = 0; side < 2; side++) {
         uint32_t foot = s->joints[ABUT_GARMENT_LEFT_FOOT + side];
         for (uint32_t i = 0; i < s->count && foot != ABUT_NONE; i++)
             if (s->counts[i] && i != foot && is_below(s, i, foot))
-                toes = v3_add(toes, v3_sub(place_of(s, i), place_of(s, foot)));
+                toes = v3_add(toes, v3_sub(bone_position(s, i), bone_position(s, foot)));
     }
     vec3 left = v3_cross(up, toes);
     if (v3_length(left) > 0.5 * v3_length(toes))
@@ -302,7 +311,7 @@ static vec3 find_left(const skeleton *s, vec3 up) {
     return fabs(up.x) < 0.9 ? v3(1, 0, 0) : v3(0, 0, 1);
 }
 
-/* The child of the bone that both arms hang on which leads up furthest, and to no arm. */
+/* The child of the common parent of both arms that extends farthest up and has no arm. */
 static uint32_t find_neck(skeleton *s, vec3 up) {
     uint32_t left = s->joints[ABUT_GARMENT_LEFT_ARM], right = s->joints[ABUT_GARMENT_RIGHT_ARM];
     uint32_t chest =
@@ -310,7 +319,7 @@ static uint32_t find_neck(skeleton *s, vec3 up) {
     uint32_t neck = ABUT_NONE;
     if (chest == ABUT_NONE)
         return neck;
-    follow_direction(s, up);
+    compute_extents(s, up);
     for (uint32_t i = 0; i < s->count; i++)
         if (parent_of(s, i) == chest && s->counts[i] && !is_below(s, left, i) &&
             !is_below(s, right, i) && (neck == ABUT_NONE || s->below[i].way > s->below[neck].way))
@@ -318,19 +327,19 @@ static uint32_t find_neck(skeleton *s, vec3 up) {
     return neck;
 }
 
-static abut_status find_all(skeleton *s) {
+static abut_status find_joints_of(skeleton *s) {
     vec3 up = s->character->rest->up, down;
     up = v3_length(up) > 0 ? v3_normalise(up) : v3(0, 1, 0);
     down = v3_scale(up, -1);
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         s->joints[i] = find_named(s, (abut_garment_joint)i);
-    if (s->count > SHAPE_MAX)
+    if (s->count > SHAPE_SEARCH_BONES_MAX)
         return ABUT_OK;
     abut_status status = find_limbs(s, legs, down, down, find_left(s, up), NULL);
     const uint32_t *thighs = s->joints + ABUT_GARMENT_LEFT_THIGH;
     if (status || thighs[0] == ABUT_NONE || thighs[1] == ABUT_NONE)
         return status;
-    vec3 left = v3_sub(place_of(s, thighs[0]), place_of(s, thighs[1]));
+    vec3 left = v3_sub(bone_position(s, thighs[0]), bone_position(s, thighs[1]));
     left = v3_normalise(v3_along(left, -v3_dot(left, up), up));
     status = find_limbs(s, arms, left, v3_scale(left, -1), left, thighs);
     if (!status && s->joints[ABUT_GARMENT_HIPS] == ABUT_NONE)
@@ -355,7 +364,7 @@ abut_status abuti_garment_joints(const abut_character *character,
             if (parent != ABUT_NONE && s.counts[bone])
                 s.counts[parent] = 1;
         }
-        status = find_all(&s);
+        status = find_joints_of(&s);
     }
     ABUTI_RELEASE(context, s.counts, s.below);
     return status;

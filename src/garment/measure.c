@@ -1,9 +1,9 @@
-/* Taking measure: joints, heights and girth. */
+/* Measures of a body: joints, axes, parts and girth. */
 #include "garment/garment.h"
 
 #include <math.h>
 
-/* The bones that garments are cut by: as the caller says, or as they are found. */
+/* The joints that the caller passed, or that were found. */
 static abut_status choose_joints(const abut_character *character, const char *who,
                                  const abut_character_matrix *bones, const uint32_t *given,
                                  uint32_t *joints) {
@@ -12,12 +12,13 @@ static abut_status choose_joints(const abut_character *character, const char *wh
         if (given && given[i] != ABUT_NONE)
             joints[i] = given[i];
         if (given && given[i] != ABUT_NONE && given[i] >= character->info.bone_count)
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: joints[%d] is %u; there are %u bones", who,
-                              i, given[i], character->info.bone_count);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: joints[%d] is %u, but there are only %u bones", who, i, given[i],
+                              character->info.bone_count);
         if (joints[i] == ABUT_NONE)
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: no bone was found for the joint %s, neither by usual names "
-                                "nor by the shape of the skeleton; joints can be named",
+                                "%s: no bone was found for the joint %s, neither by common names "
+                                "nor by the shape of the skeleton; set it in options.joints",
                                 who, abut_garment_joint_name((abut_garment_joint)i));
     }
     return status;
@@ -63,7 +64,7 @@ const char *abut_garment_joint_name(abut_garment_joint joint) {
     return ABUTI_NAME(names, joint);
 }
 
-static abut_status find_axes(garment_body *b) {
+static abut_status compute_axes(garment_body *b) {
     vec3 up = v3_sub(b->neck, b->hips), left = v3_sub(b->thigh[0], b->thigh[1]);
     vec3 sides[3] = {v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)};
     for (int i = 0; i < 3; i++) /* upright bodies lean a little; cuts should be level */
@@ -73,13 +74,13 @@ static abut_status find_axes(garment_body *b) {
     b->left = v3_normalise(v3_along(left, -v3_dot(left, b->up), b->up));
     b->forward = v3_cross(b->left, b->up);
     double height = garment_height(b, b->neck) - garment_height(b, b->foot[0]);
-    b->scale = height / 1.247; /* as the mannequin has them */
+    b->scale = height / 1.247; /* 1 for the mannequin */
     vec3 legs = v3_sub(b->hips, v3_lerp(b->foot[0], b->foot[1], 0.5));
     if (!(height > 0) || !(v3_length_sq(b->left) > 0.5) ||
         !(v3_dot(legs, b->up) > 0.5 * v3_length(legs)))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the character does not stand on two legs in its rest pose: its neck "
-                          "is not above its hips, or these not above its feet",
+                          "is not above its hips, or its hips are not above its feet",
                           b->who);
     return ABUT_OK;
 }
@@ -91,14 +92,14 @@ static double segment_distance(vec3 p, vec3 a, vec3 b) {
     return v3_length(v3_sub(p, v3_along(a, t, ab)));
 }
 
-double abuti_garment_from_arm(const garment_body *b, vec3 p, int side) {
+double abuti_garment_arm_distance(const garment_body *b, vec3 p, int side) {
     vec3 way = v3_normalise(v3_sub(b->hand[side], b->forearm[side]));
     vec3 tip = v3_along(b->hand[side], 0.2 * b->scale, way);
     return fmin(segment_distance(p, b->arm[side], b->forearm[side]),
                 segment_distance(p, b->forearm[side], tip));
 }
 
-double abuti_garment_from_trunk(const garment_body *b, vec3 p) {
+double abuti_garment_trunk_distance(const garment_body *b, vec3 p) {
     return fmin(segment_distance(p, b->hips, b->neck),
                 fmin(segment_distance(p, b->thigh[0], b->leg[0]),
                      segment_distance(p, b->thigh[1], b->leg[1])));
@@ -120,7 +121,7 @@ static garment_part part_of(const abut_character *character, const uint32_t *joi
     return PART_TRUNK;
 }
 
-/* What vertices belong to, by their largest weights. */
+/* The parts of all vertices, by their largest weights. */
 static abut_status find_parts(const abut_character *character, garment_body *b) {
     uint32_t bone_count = character->info.bone_count, count = b->mesh->vertex_count;
     unsigned char *of_bones = abuti_allocate(b->context, bone_count, 1);
@@ -138,8 +139,8 @@ static abut_status find_parts(const abut_character *character, garment_body *b) 
     return status;
 }
 
-/* The girth of hips and thighs, without what hangs over them. */
-static void find_girth(garment_body *b) {
+/* The girth of hips and thighs, without objects that hang over them. */
+static void compute_girth(garment_body *b) {
     double waist = 0.25 * garment_height(b, b->neck), knee = garment_height(b, b->leg[0]);
     double most = 0;
     for (uint32_t v = 0; v < b->mesh->vertex_count; v++) {
@@ -156,20 +157,20 @@ abut_status abuti_garment_measure(const abut_character *character, const uint32_
     abut_field_options options = abut_field_options_default();
     b->mesh = character->rest;
     abut_status status = find_joints(character, joints, b);
-    status = status ? status : find_axes(b);
+    status = status ? status : compute_axes(b);
     if (status)
         return status;
     status = find_parts(character, b);
     if (status)
         return status;
-    find_girth(b);
+    compute_girth(b);
     options.cell = 0.012 * b->scale;
     options.margin = 0.06 * b->scale;
     status = abut_bvh_create(b->mesh, NULL, &b->bvh);
     return status ? status : abut_field_create_from(b->bvh, &options, &b->field);
 }
 
-void abuti_garment_forget(garment_body *b) {
+void abuti_garment_release(garment_body *b) {
     abuti_release(b->context, b->parts);
     abut_field_destroy(b->field);
     abut_bvh_destroy(b->bvh);

@@ -131,7 +131,7 @@ static raster_rect cut_to_window(const draw_work *w, raster_rect r, uint32_t x, 
     const layers_window *in = &layers_windows(
         w->pass)[w->at->windows + (size_t)(y - w->at->row) * w->at->columns + (x - w->at->column)];
     int left = (int)(x << w->bits), top = (int)(y << w->bits);
-    return raster_rect_cut(r,
+    return raster_rect_clip(r,
                            (raster_rect){left + in->x0, top + in->y0, left + in->x1, top + in->y1});
 }
 
@@ -139,7 +139,7 @@ static raster_rect cut_to_window(const draw_work *w, raster_rect r, uint32_t x, 
  * if there are none. */
 static bool place_shape(draw_work *w, raster_rect r) {
     bool placed = false;
-    r = raster_rect_cut(r, w->at->hull);
+    r = raster_rect_clip(r, w->at->hull);
     if (raster_rect_empty(r))
         return false;
     uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
@@ -330,7 +330,7 @@ static bool draw_in_tile(draw_work *w, int i, uint32_t triangle, uint32_t x, uin
         for (int y0 = r.y0; y0 <= r.y1; y0 += 4)
             for (int x0 = r.x0; x0 <= r.x1; x0 += 4)
                 add_block(w, i, triangle, tile,
-                          raster_rect_cut(r, (raster_rect){x0, y0, x0 + 3, y0 + 3}));
+                          raster_rect_clip(r, (raster_rect){x0, y0, x0 + 3, y0 + 3}));
         return kept;
     }
     if (kept || store_shape(w, triangle)) {
@@ -540,7 +540,7 @@ static void fill_shape(layers_pass *pass, layers_chunk *chunk, size_t tile, rast
     const layers_window *w = abuti_layers_window(pass, s->owner >> 2, tile);
     raster_rect window = {in.x0 + w->x0, in.y0 + w->y0, in.x0 + w->x1, in.y0 + w->y1};
     bool wide = kind == RASTER_EDGE;
-    raster_rect r = raster_rect_cut(raster_rect_of(&pass->view.camera.lens, s, wide), window);
+    raster_rect r = raster_rect_clip(raster_rect_of(&pass->view.camera.lens, s, wide), window);
     if (wide)
         fill_edge(pass, chunk, s, r, in);
     else

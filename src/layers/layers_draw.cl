@@ -96,7 +96,7 @@ static near_solid load_near_solid(__global const layers_projection *spot,
                                   __global const layers_body *body, raster_rect tile) {
     near_solid n;
     n.ball = spot->ball;
-    n.rect = raster_rect_cut(spot->rect, tile);
+    n.rect = raster_rect_clip(spot->rect, tile);
     n.depth[0] = spot->depth[0];
     n.depth[1] = spot->depth[1];
     n.group = body->group;
@@ -113,7 +113,7 @@ static void grow_window(const layers_view *v, raster_rect *window, const near_so
         return;
     const layers_ball ball = other->ball;
     const raster_rect both = layers_common_pixels(v, &own->ball, &ball, near, far, 0,
-                                                  raster_rect_cut(own->rect, other->rect));
+                                                  raster_rect_clip(own->rect, other->rect));
     if (raster_rect_empty(both))
         return;
     if (window->x0 > window->x1)
@@ -266,7 +266,7 @@ static void fill_part(fragment_writer *p, const raster_shape *s, raster_rect r) 
 }
 
 static raster_rect box_of_shape(const fragment_writer *p, const raster_shape *s) {
-    return raster_rect_cut(raster_rect_of(&p->lens, s, (s->owner & 3) == RASTER_EDGE),
+    return raster_rect_clip(raster_rect_of(&p->lens, s, (s->owner & 3) == RASTER_EDGE),
                            p->spot->rect);
 }
 
@@ -281,7 +281,7 @@ static void fill_small(fragment_writer *p, const raster_shape *s, raster_rect r)
     for (uint row = (uint)r.y0 / side; row <= (uint)r.y1 / side; row++)
         for (uint column = (uint)r.x0 / side; column <= (uint)r.x1 / side; column++) {
             const raster_rect tile = rect_of_tile(&p->lens, side, column, row);
-            const raster_rect in = raster_rect_cut(window_rect(node_of(p, column, row), tile), r);
+            const raster_rect in = raster_rect_clip(window_rect(node_of(p, column, row), tile), r);
             if (!raster_rect_empty(in))
                 fill_part(p, s, in);
         }
@@ -381,7 +381,7 @@ static ulong cover_small(const fragment_writer *p, const raster_shape *s, raster
     for (uint row = (uint)box.y0 / side; row <= (uint)box.y1 / side; row++)
         for (uint column = (uint)box.x0 / side; column <= (uint)box.x1 / side; column++) {
             const raster_rect r =
-                raster_rect_cut(window_rect(node_of(p, column, row),
+                raster_rect_clip(window_rect(node_of(p, column, row),
                                             rect_of_tile(&p->lens, side, column, row)),
                                 box);
             for (int y = r.y0; y <= r.y1; y++) {
@@ -528,7 +528,7 @@ __kernel void layers_large_parts(__global const layers_listed_view *view_list, u
             for (uint k = part; k < tiles; k += parts) {
                 const uint column = x0 + k % across, row = y0 + k / across;
                 const raster_rect in =
-                    raster_rect_cut(window_rect(node_of(&p, column, row),
+                    raster_rect_clip(window_rect(node_of(&p, column, row),
                                                 rect_of_tile(&p.lens, p.tile, column, row)),
                                     box);
                 if (!raster_rect_empty(in))

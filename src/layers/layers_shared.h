@@ -74,8 +74,8 @@ static inline void layers_measure(ABUTI_GLOBAL const layers_view *v, word32 x, w
         *length = *volume = to - from;
         return;
     }
-    double a = raster_way(c, (double)from) + c->lens.near;
-    double b = raster_way(c, (double)to) + c->lens.near;
+    double a = raster_distance(c, (double)from) + c->lens.near;
+    double b = raster_distance(c, (double)to) + c->lens.near;
     double right = ((double)x + 0.5 - c->lens.middle_x) / c->scale;
     double down = ((double)y + 0.5 - c->lens.middle_y) / c->scale;
     double slant = real_sqrt(1.0 + right * right + down * down);
@@ -168,7 +168,7 @@ static inline raster_rect layers_common_pixels(const layers_view *v, const layer
     in.y0 = raster_pixel(m.y - wide_y + edge);
     in.x1 = raster_pixel(m.x + wide_x - edge);
     in.y1 = raster_pixel(m.y + wide_y - edge);
-    return raster_rect_cut(r, in);
+    return raster_rect_clip(r, in);
 }
 
 /* The smallest tile size, and the maximum number of tiles of a view, which may enlarge tiles. */

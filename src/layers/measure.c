@@ -106,7 +106,7 @@ static void add_view(pair_build *b, const view_units *u, const layers_sum *s) {
     double weight = wide_to_double(&s->volume), volume = weight * u->volume;
     double pixel = u->pixel;
     if (c->lens.near > 0)
-        pixel *= raster_way(c, s->z1) + c->lens.near;
+        pixel *= raster_distance(c, s->z1) + c->lens.near;
     double error =
         pixel * pixel * ((double)(s->x1 - s->x0 + 1) + (double)(s->y1 - s->y0 + 1)) * longest;
     bool first = !p->view_count++;

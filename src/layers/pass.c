@@ -79,7 +79,7 @@ static raster_rect tile_rect(const layers_pass *pass, size_t tile) {
                      (int)(y + pass->view.tile - 1)};
     raster_rect image = {0, 0, (int)pass->view.camera.lens.width - 1,
                          (int)pass->view.camera.lens.height - 1};
-    return raster_rect_cut(r, image);
+    return raster_rect_clip(r, image);
 }
 
 layers_window *abuti_layers_window(const layers_pass *pass, uint32_t solid, size_t tile) {
@@ -236,7 +236,7 @@ static raster_rect common_pixels_of(const layers_pass *pass, const layers_at *a,
     uint32_t near = a->depth[0] > b->depth[0] ? a->depth[0] : b->depth[0];
     uint32_t far = a->depth[1] < b->depth[1] ? a->depth[1] : b->depth[1];
     return layers_common_pixels(&pass->view, &a->ball, &b->ball, near, far, pass->boxes,
-                                raster_rect_cut(raster_rect_cut(a->rect, b->rect), in));
+                                raster_rect_clip(raster_rect_clip(a->rect, b->rect), in));
 }
 
 /* Computes the windows of the solids of a tile. */
@@ -251,7 +251,7 @@ static void compute_windows(layers_pass *pass, layers_chunk *chunk, size_t tile)
         layers_window *w = abuti_layers_window(pass, solids[i], tile);
         *w = no_window;
         if (pass->every_pixel)
-            grow_window(w, raster_rect_cut(at[solids[i]].rect, in), in);
+            grow_window(w, raster_rect_clip(at[solids[i]].rect, in), in);
     }
     int axis;
     if (pass->every_pixel || count < 2 ||

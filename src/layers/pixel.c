@@ -141,7 +141,7 @@ static float pixel_value(const ray_work *w, layers_open *open) {
     case ABUT_LAYERS_EDGES:
         return shown == w->count
                    ? INFINITY
-                   : (float)raster_way(&w->pass->view.camera, depth_of(&w->list[shown]));
+                   : (float)raster_distance(&w->pass->view.camera, depth_of(&w->list[shown]));
     case ABUT_LAYERS_INSIDE:
         return inside_of_edges(w, open);
     case ABUT_LAYERS_LENGTH:

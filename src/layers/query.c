@@ -97,7 +97,7 @@ abut_status abuti_layers_begin_pass(const char *function, abut_layers *layers,
         return status;
     pass->fitted = is_fitted(&ours);
     const raster_lens *l = &c->lens;
-    double depth = raster_way(c, RASTER_DEPTHS);
+    double depth = raster_distance(c, RASTER_DEPTHS);
     if (l->near > 0) {
         double far = depth + l->near;
         double x = l->middle_x / c->scale, y = l->middle_y / c->scale;

@@ -1,20 +1,22 @@
-/* The camera: where it looks from, and how near it goes to frame everything.
+/* The camera: its direction, and the position that frames everything.
  *
- * Framing. In camera axes (right, up, towards the eye) a point p is inside the frame of an eye at
- * (ex, ey, d) when |px - ex| <= tx (d - pz) and |py - ey| <= ty (d - pz), tx and ty being the
- * tangents of half the angles of view less a margin. Each of the four half-spaces is kept by the
- * largest value of its linear form over all points, so the tightest frame is exact and found in
- * one pass. All points then have d - pz > 0, and a least distance keeps it well above zero: nothing
- * ever reaches behind the eye, and triangles need no clipping.
+ * Framing. In camera axes (right, up, towards the eye), a point p is inside the frame of an eye at
+ * (ex, ey, d) if |px - ex| <= tx (d - pz) and |py - ey| <= ty (d - pz), where tx and ty are the
+ * tangents of half the angles of view, minus a margin. The maximum of the linear form of each
+ * half-space over all points determines the tightest frame, exactly and in one pass. All points
+ * then have d - pz > 0, and a minimum distance keeps it well above zero: no point is behind the
+ * eye, and triangles need no clipping.
  *
- * Numbers. Everything is computed in doubles about the centre of the scene and scaled to unit size,
- * so that a mesh of size 1e-30, 1e30, or far from the origin looks the same.
+ * Precision. Everything is computed in doubles relative to the centre of the scene and scaled to
+ * unit size, so that a mesh of size 1e-30, 1e30, or far from the origin looks the same.
  */
 #include "picture/picture.h"
 
-#define MARGIN 0.06      /* of width and height, on each side */
-#define LEAST_ANGLE 0.01 /* degrees; narrower looks parallel and would only cost digits */
-#define NEAREST 0.05     /* between the eye and the nearest point, of the scene's size */
+#define MARGIN 0.06    /* of width and height, on each side */
+#define MIN_ANGLE 0.01 /* degrees; smaller angles look orthographic and only lose digits */
+#define MIN_EYE_DISTANCE                                                                          \
+    0.05 /* minimum distance of the eye from the nearest point, relative to the size of the scene \
+          */
 
 static const double pi = 3.14159265358979323846;
 
@@ -27,9 +29,10 @@ abut_status abuti_camera_check(const abut_picture_options *options) {
                               "abut_picture_create: %s is (%g, %g, %g); it must be finite",
                               names[i], vectors[i]->x, vectors[i]->y, vectors[i]->z);
     if (!isfinite(options->field_of_view) || options->field_of_view >= 170)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_picture_create: field_of_view is %g degrees; it must be below 170",
-                          options->field_of_view);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_picture_create: field_of_view is %g degrees; it must be less than 170",
+            options->field_of_view);
     return ABUT_OK;
 }
 
@@ -38,14 +41,14 @@ static vec3 direction_or(vec3 given, vec3 usual) {
     return v3_max_abs(unit) > 0 ? unit : v3_normalise(usual);
 }
 
-/* Looking along `up` gives a plan: from above the front of things is at the bottom of the picture,
- * from below at its top. The front is -y, or +z where y is up, as modelling programs have it. */
+/* Views along `up` are plans: from above, the front is at the bottom of the picture, from below at
+ * its top. The front is -y, or +z if y is up, as in modelling programs. */
 static void choose_axes(const abut_picture *picture, picture_camera *out) {
     const abut_picture_options *options = &picture->options;
-    vec3 told = v3(0, 0, 0);
-    for (size_t i = 0; i < picture->item_count && !(v3_max_abs(told) > 0); i++)
-        told = m3_apply(&picture->items[i].rotation, picture->items[i].mesh->up);
-    vec3 up = direction_or(options->up, direction_or(told, v3(0, 0, 1)));
+    vec3 mesh_up = v3(0, 0, 0);
+    for (size_t i = 0; i < picture->item_count && !(v3_max_abs(mesh_up) > 0); i++)
+        mesh_up = m3_apply(&picture->items[i].rotation, picture->items[i].mesh->up);
+    vec3 up = direction_or(options->up, direction_or(mesh_up, v3(0, 0, 1)));
     vec3 usual = up.y > 0.9 ? v3(0.6, 0.55, 1) : v3(0.6, -1, 0.55);
     vec3 back = direction_or(options->eye_direction, usual);
     vec3 right = v3_cross(up, back);
@@ -60,50 +63,49 @@ static void choose_axes(const abut_picture *picture, picture_camera *out) {
     out->world_up = up;
 }
 
-/* ---- passes over all places in the picture ---- */
+/* ---- reductions over all points ---- */
 
-/* What a pass keeps of a set of points: the largest values of some linear forms. Being maxima, they
- * do not depend on the order. */
-enum { FORMS = 6 };
+/* The maxima of some linear forms over a set of points. They do not depend on the order. */
+enum { FORM_MAX = 6 };
 
-typedef struct pass {
+typedef struct form_maxima {
     const picture_item *item;
     mat3 matrix;
     vec3 offset;
-    vec3 forms[FORMS];
+    vec3 forms[FORM_MAX];
     int form_count;
-    double (*chunks)[FORMS];
-} pass;
+    double (*chunks)[FORM_MAX];
+} form_maxima;
 
-enum { GRAIN = 16384 };
+enum { TRIANGLES_PER_TASK = 16384 };
 
-static void keep_largest(const pass *forms, vec3 p, double *largest) {
+static void keep_largest(const form_maxima *forms, vec3 p, double *largest) {
     for (int k = 0; k < forms->form_count; k++)
         largest[k] = real_max(largest[k], v3_dot(forms->forms[k], p));
 }
 
-/* Corners rather than vertices: unused vertices must not count. */
-static void pass_chunk(void *data, size_t chunk, size_t begin, size_t end) {
-    const pass *p = data;
+/* Iterates over corners, not vertices: unused vertices must not count. */
+static void maximise_chunk(void *data, size_t chunk, size_t begin, size_t end) {
+    const form_maxima *p = data;
     const abut_mesh *mesh = p->item->mesh;
-    double largest[FORMS];
-    for (int k = 0; k < FORMS; k++)
+    double largest[FORM_MAX];
+    for (int k = 0; k < FORM_MAX; k++)
         largest[k] = -DBL_MAX;
     for (size_t i = 3 * begin; i < 3 * end; i++) {
         vec3 v = mesh->positions[mesh->indices[i]];
         keep_largest(p, v3_add(m3_apply(&p->matrix, v), p->offset), largest);
     }
-    for (int k = 0; k < FORMS; k++)
+    for (int k = 0; k < FORM_MAX; k++)
         p->chunks[chunk][k] = largest[k];
 }
 
-static abut_status pass_item(pass *p, abut_context *context, double *largest) {
+static abut_status maximise_over_item(form_maxima *p, abut_context *context, double *largest) {
     size_t count = p->item->mesh->triangle_count;
-    size_t chunks = abuti_chunk_count(count, GRAIN);
+    size_t chunks = abuti_chunk_count(count, TRIANGLES_PER_TASK);
     p->chunks = abuti_allocate(context, chunks, sizeof *p->chunks);
     if (!p->chunks)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(context, count, GRAIN, pass_chunk, p);
+    abuti_parallel_for(context, count, TRIANGLES_PER_TASK, maximise_chunk, p);
     for (size_t i = 0; i < chunks; i++)
         for (int k = 0; k < p->form_count; k++)
             largest[k] = real_max(largest[k], p->chunks[i][k]);
@@ -113,7 +115,8 @@ static abut_status pass_item(pass *p, abut_context *context, double *largest) {
 
 /* ---- world to camera ---- */
 
-/* The mesh's own origin is taken to the scene first, so that small details far away survive. */
+/* The local origin of the mesh is transformed first, so that small details far from the origin keep
+ * their precision. */
 static vec3 item_origin(const picture_item *item) {
     return v3_add(m3_apply(&item->rotation, item->mesh->origin), item->translation);
 }
@@ -134,22 +137,22 @@ vec3 abuti_camera_point(const picture_camera *camera, vec3 absolute) {
 
 /* ---- framing ---- */
 
-/* The centre and size of everything, of its box along the camera's axes: so the centre lies behind
- * the nearest point, whatever the shape. A scene of one point has no size: scale 1. */
-static abut_status fit_camera(const abut_picture *picture, picture_camera *out) {
-    double largest[FORMS];
-    pass p = {.form_count = 6};
+/* Centre and size of everything, from the bounding box along the camera axes, so that the centre is
+ * behind the nearest point for any shape. A scene of a single point has no size: scale 1. */
+static abut_status fit_scene(const abut_picture *picture, picture_camera *out) {
+    double largest[FORM_MAX];
+    form_maxima p = {.form_count = 6};
     for (int axis = 0; axis < 3; axis++) {
         p.forms[axis] = out->axes.row[axis];
         p.forms[3 + axis] = v3_scale(out->axes.row[axis], -1);
     }
-    for (int k = 0; k < FORMS; k++)
+    for (int k = 0; k < FORM_MAX; k++)
         largest[k] = -DBL_MAX;
     for (size_t i = 0; i < picture->item_count; i++) {
         p.item = &picture->items[i];
         p.matrix = p.item->rotation;
         p.offset = item_origin(p.item);
-        abut_status status = pass_item(&p, picture->context, largest);
+        abut_status status = maximise_over_item(&p, picture->context, largest);
         if (status)
             return status;
     }
@@ -160,27 +163,27 @@ static abut_status fit_camera(const abut_picture *picture, picture_camera *out) 
     out->scale = 1;
     out->centre = v3(0, 0, 0);
     if (largest[0] == -DBL_MAX)
-        return ABUT_OK; /* nothing was added */
+        return ABUT_OK; /* the picture is empty */
     vec3 hi = v3(largest[0], largest[1], largest[2]);
     vec3 lo = v3(-largest[3], -largest[4], -largest[5]);
     mat3 to_world = m3_transpose(&out->axes);
     out->centre = m3_apply(&to_world, v3_add(v3_scale(lo, 0.5), v3_scale(hi, 0.5)));
     double half = v3_max_abs(v3_scale(v3_sub(hi, lo), 0.5));
-    /* beyond the last digit of the coordinates there is nothing to enlarge but rounding */
+    /* below the precision of the coordinates, only rounding errors would be enlarged */
     double finest = real_max(1e-290, v3_max_abs(out->centre) * 1e-14);
     out->scale = half > finest ? 1 / half : half > 0 ? 1 / finest : 1;
     return ABUT_OK;
 }
 
-/* Largest values of the given forms over the scene in camera coordinates. */
-static abut_status measure_forms(const abut_picture *picture, const picture_camera *camera, pass *p,
-                                 double *largest) {
-    for (int k = 0; k < FORMS; k++)
+/* Maxima of the given forms over the scene in camera coordinates. */
+static abut_status maximise_over_scene(const abut_picture *picture, const picture_camera *camera,
+                                       form_maxima *p, double *largest) {
+    for (int k = 0; k < FORM_MAX; k++)
         largest[k] = -DBL_MAX;
     for (size_t i = 0; i < picture->item_count; i++) {
         p->item = &picture->items[i];
         abuti_camera_item(camera, p->item, &p->matrix, &p->offset);
-        abut_status status = pass_item(p, picture->context, largest);
+        abut_status status = maximise_over_item(p, picture->context, largest);
         if (status)
             return status;
     }
@@ -199,21 +202,21 @@ abut_status abuti_camera_frame(const abut_picture *picture, picture_camera *out)
     *out =
         (picture_camera){.half_width = 0.5 * options->width, .half_height = 0.5 * options->height};
     choose_axes(picture, out);
-    abut_status status = fit_camera(picture, out);
+    abut_status status = fit_scene(picture, out);
     if (status)
         return status;
     double aspect = out->half_width / out->half_height;
     bool parallel = options->field_of_view < 0;
-    double angle = options->field_of_view > 0 ? real_max(options->field_of_view, LEAST_ANGLE) : 30;
+    double angle = options->field_of_view > 0 ? real_max(options->field_of_view, MIN_ANGLE) : 30;
     double tangent = parallel ? 1 : tan(angle / 2 * pi / 180);
     double ty = tangent * (1 - 2 * MARGIN), tx = ty * aspect;
     double slope_x = parallel ? 0 : tx, slope_y = parallel ? 0 : ty;
     vec3 down = v3_scale(m3_apply(&out->axes, out->world_up), -1);
-    pass p = {.form_count = 6,
-              .forms = {v3(1, 0, slope_x), v3(-1, 0, slope_x), v3(0, 1, slope_y),
-                        v3(0, -1, slope_y), v3(0, 0, 1), down}};
-    double largest[FORMS];
-    status = measure_forms(picture, out, &p, largest);
+    form_maxima p = {.form_count = 6,
+                     .forms = {v3(1, 0, slope_x), v3(-1, 0, slope_x), v3(0, 1, slope_y),
+                               v3(0, -1, slope_y), v3(0, 0, 1), down}};
+    double largest[FORM_MAX];
+    status = maximise_over_scene(picture, out, &p, largest);
     if (status)
         return status;
     out->eye_x = (largest[0] - largest[1]) / 2;
@@ -223,11 +226,11 @@ abut_status abuti_camera_frame(const abut_picture *picture, picture_camera *out)
     if (parallel) {
         out->focal = out->half_height / (reach > 1e-6 ? reach : 1);
     } else {
-        out->distance = real_max(reach, largest[4] + NEAREST);
+        out->distance = real_max(reach, largest[4] + MIN_EYE_DISTANCE);
         out->focal = out->half_height / tangent;
     }
     out->floor = -largest[5];
-    /* seen from below the floor would hide the scene; edge-on there is nothing to see of it */
+    /* seen from below, the floor would hide the scene; edge-on it is invisible */
     vec3 eye = v3(out->eye_x, out->eye_y, out->distance);
     double above = parallel ? -down.z : -v3_dot(down, eye) - out->floor;
     out->ground = options->ground && above > 0.02 && picture->item_count > 0;

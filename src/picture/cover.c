@@ -1,10 +1,10 @@
-/* Which samples a triangle covers, and how near it is there: the edges of raster_shared.h, at 16
- * places of a pixel besides its centre.
+/* Which samples a triangle covers, and its nearness there: the edge functions of raster_shared.h,
+ * at 16 positions of a pixel besides its centre.
  *
  * Samples are odd multiples of 1/32 pixel away from the centre, so that edge functions change by
- * multiples of 2^(shift - 5) from one to the next. In these units, rounded down, they tell the same
- * sides, and what matters of them fits the lanes of 32 bits: corners have COVER_BITS bits, so edges
- * are shorter than 2^25 along x and y, and change by less than 30 x 2^25 < 2^30 within a pixel.
+ * multiples of 2^(shift - 5) between them. In these units, rounded down, they have the same signs,
+ * and they fit 32-bit lanes: corners have COVER_BITS bits, so that edges are shorter than 2^25
+ * along x and y, and change by less than 30 x 2^25 < 2^30 within a pixel.
  */
 #include "picture/picture.h"
 
@@ -19,20 +19,20 @@ void abuti_triangle_box(const picture_scene *scene, uint32_t triangle, float box
     box[3] = float_max(a.y, float_max(b.y, c.y));
 }
 
-static raster_point point_of(f3 p) {
+static raster_point raster_point_of(f3 p) {
     return (raster_point){(double)p.x, (double)p.y, (double)p.z};
 }
 
 bool abuti_cover_setup(const raster_lens *lens, f3 a, f3 b, f3 c, raster_rect in,
                        cover_setup *setup) {
-    const raster_point p[3] = {point_of(a), point_of(b), point_of(c)};
+    const raster_point p[3] = {raster_point_of(a), raster_point_of(b), raster_point_of(c)};
     const int down = (int)lens->shift - 5;
     raster_shape shape;
     for (int k = 0; k < 3; k++)
         if (!raster_is_inside(lens, p[k]))
             return false;
     raster_corners(lens, p[0], p[1], p[2], 0, 0, &shape);
-    raster_rect r = raster_rect_cut(raster_rect_of(lens, &shape, 1), in);
+    raster_rect r = raster_rect_clip(raster_rect_of(lens, &shape, 1), in);
     if ((shape.owner & 3) == RASTER_THIN || raster_rect_empty(r))
         return false;
     for (int k = 0; k < 3; k++) {
@@ -46,7 +46,7 @@ bool abuti_cover_setup(const raster_lens *lens, f3 a, f3 b, f3 c, raster_rect in
     setup->y0 = r.y0 - in.y0;
     setup->x1 = r.x1 - in.x0;
     setup->y1 = r.y1 - in.y0;
-    for (int k = 0; k < 3; k++) { /* long thin triangles have boxes with little in them */
+    for (int k = 0; k < 3; k++) { /* long thin triangles have mostly empty bounding boxes */
         const raster_side *s = &setup->side[k];
         int x = s->dx > 0 ? setup->x1 : setup->x0, y = s->dy > 0 ? setup->y1 : setup->y0;
         if (raster_at(s, x, y) + setup->most[k] < 0)
@@ -69,13 +69,13 @@ bool abuti_cover_triangle(const picture_scene *scene, uint32_t triangle, int til
                              scene->screen[corner[2]], tile, setup);
 }
 
-/* Steps of the edge functions and of nearness from the centre of a pixel to its samples. */
+/* Differences of edge functions and nearness between the centre of a pixel and its samples. */
 typedef struct sample_steps {
     int edge[3][SAMPLES];
     float q[SAMPLES];
 } sample_steps;
 
-static void find_steps(const cover_setup *setup, sample_steps *steps) {
+static void compute_sample_steps(const cover_setup *setup, sample_steps *steps) {
     for (int k = 0; k < 3; k++) {
         int dx = (int)(setup->side[k].dx / 32), dy = (int)(setup->side[k].dy / 32);
         for (int i = 0; i < SAMPLES; i++)
@@ -86,14 +86,15 @@ static void find_steps(const cover_setup *setup, sample_steps *steps) {
         steps->q[i] = qx * (SAMPLE_X(i) - 0.5f) + qy * (SAMPLE_Y(i) - 0.5f);
 }
 
-/* From there on all samples are inside; and no pixel is looked at that is as far outside. */
-static inline int cut(int64 e) {
+/* Clamps to 2^30: from there on all samples are inside. Pixels as far outside are skipped
+ * before. */
+static inline int clamp_edge(int64 e) {
     return (int)(e < 1 << 30 ? e : 1 << 30);
 }
 
 void abuti_cover_visible(const cover_setup *setup, uint32_t triangle, visibility *out) {
     sample_steps steps;
-    find_steps(setup, &steps);
+    compute_sample_steps(setup, &steps);
     float q_lo = setup->q_lo, q_hi = setup->q_hi;
     for (int y = setup->y0; y <= setup->y1; y++)
         for (int x = setup->x0; x <= setup->x1; x++) {
@@ -101,7 +102,7 @@ void abuti_cover_visible(const cover_setup *setup, uint32_t triangle, visibility
                   e2 = raster_at(&setup->side[2], x, y);
             if (((e0 + setup->most[0]) | (e1 + setup->most[1]) | (e2 + setup->most[2])) < 0)
                 continue;
-            int c0 = cut(e0), c1 = cut(e1), c2 = cut(e2);
+            int c0 = clamp_edge(e0), c1 = clamp_edge(e1), c2 = clamp_edge(e2);
             float q = (float)(setup->q + setup->qx * x + setup->qy * y);
             float *depth = out->depth[y * TILE + x];
             uint32_t *seen = out->triangle[y * TILE + x];
@@ -152,7 +153,8 @@ unsigned abuti_cover_mask(const cover_setup *setup, int x, int y, const float de
 float abuti_cover_slope(const picture_scene *scene, uint32_t triangle) {
     const uint32_t *corner = scene->corners + 3 * (size_t)triangle;
     raster_shape shape;
-    raster_plane(point_of(scene->screen[corner[0]]), point_of(scene->screen[corner[1]]),
-                 point_of(scene->screen[corner[2]]), &shape);
+    raster_plane(raster_point_of(scene->screen[corner[0]]),
+                 raster_point_of(scene->screen[corner[1]]),
+                 raster_point_of(scene->screen[corner[2]]), &shape);
     return (float)(fabs(shape.zx) + fabs(shape.zy));
 }

@@ -1,10 +1,10 @@
-/* See-through triangles within a tile.
+/* Transparent triangles within a tile.
  *
- * Every pixel of a see-through triangle becomes a fragment; all fragments of the tile are sorted by
- * pixel and from far to near and blended in that order, so that interpenetrating things come out
- * right. The room for fragments is fixed. When it is full, what there is gets blended and room is
- * made; since triangles come from far to near by their middles, even then the order is nearly
- * right, and memory stays bounded. On average 64 layers fit.
+ * Every pixel of a transparent triangle becomes a fragment. All fragments of the tile are sorted by
+ * pixel and from far to near, and blended in that order, so that penetrating surfaces are drawn
+ * correctly. The fragment buffer has a fixed size of 64 layers on average. When it is full, its
+ * fragments are blended and it is emptied. Triangles are processed from far to near by their
+ * centroids, so that the order is approximately right even then.
  */
 #include "picture/picture.h"
 
@@ -26,8 +26,8 @@ static void blend_fragment(const picture_scene *scene, uint32_t triangle, unsign
     }
 }
 
-static void blend_all(const picture_scene *scene, glass_room *room, size_t count, int tile_x,
-                      int tile_y, sample_colours colours) {
+static void blend_fragments(const picture_scene *scene, glass_room *room, size_t count, int tile_x,
+                            int tile_y, sample_colours colours) {
     const sort_key *sorted = abuti_sort_by_key(room->keys, room->spare, count);
     for (size_t i = 0; i < count; i++) {
         int pixel = (int)(sorted[i].key >> 32);
@@ -42,7 +42,7 @@ void abuti_glass_draw(const picture_scene *scene, const bins *glass, size_t tile
                       int tile_y, const float depth[TILE_PIXELS][SAMPLES], glass_room *room,
                       sample_colours colours) {
     size_t count = 0;
-    for (bin_walk walk = abuti_bins_walk(glass, tile); bin_more(&walk);) {
+    for (bin_iterator walk = abuti_bins_begin(glass, tile); bin_has_next(&walk);) {
         uint32_t triangle = scene->glass[bin_next(&walk)];
         cover_setup setup;
         if (!abuti_cover_triangle(scene, triangle, tile_x, tile_y, &setup))
@@ -54,7 +54,7 @@ void abuti_glass_draw(const picture_scene *scene, const bins *glass, size_t tile
                 if (!mask)
                     continue;
                 if (count == GLASS_FRAGMENTS) {
-                    blend_all(scene, room, count, tile_x, tile_y, colours);
+                    blend_fragments(scene, room, count, tile_x, tile_y, colours);
                     count = 0;
                 }
                 float q = cover_depth(&setup, x, y);
@@ -65,5 +65,5 @@ void abuti_glass_draw(const picture_scene *scene, const bins *glass, size_t tile
                 count++;
             }
     }
-    blend_all(scene, room, count, tile_x, tile_y, colours);
+    blend_fragments(scene, room, count, tile_x, tile_y, colours);
 }

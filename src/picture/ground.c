@@ -1,21 +1,21 @@
 /* The floor under the scene and the shadow on it.
  *
- * The floor itself is only seen by its shadow: everything is projected along the key light onto a
- * square map of the floor, as coverage and as height of what throws the shadow. Blurred copies of
- * the coverage stand for shadows of things at some heights; at each place the mean height around
- * picks between them, so that a shadow is crisp at the contact and soft away from it.
+ * The floor itself is visible only by its shadow. Everything is projected along the key light onto
+ * a square map of the floor, as coverage and as height of the occluder. Blurred copies of the
+ * coverage represent shadows of occluders at several heights; at each point the mean height around
+ * it selects between them. A shadow is therefore sharp at the contact and soft away from it.
  */
 #include "picture/picture.h"
 
 #include <string.h>
 
-enum { SIDE = 512, LEVELS = 4, BAND = 32 };
+enum { SIDE = 512, LEVELS = 4, ROWS_PER_TASK = 32 };
 
-/* Blur of each level in cells: three box blurs of radius r have a standard deviation of
- * sqrt(r (r + 1)), near a Gaussian. */
+/* Blur radius of each level in cells. Three box blurs of radius r approximate a Gaussian with the
+ * standard deviation sqrt(r (r + 1)). */
 static const int level_radius[LEVELS] = {1, 5, 14, 32};
-#define PENUMBRA 0.22f /* blur for each unit of height: the key light is a large lamp */
-#define FARTHEST 40.0  /* beyond this the floor is taken as empty */
+#define PENUMBRA 0.22f          /* blur per unit of height: the key light is a large area light */
+#define FLOOR_DISTANCE_MAX 40.0 /* the floor ends at this distance */
 
 struct shadow {
     f3 along[2]; /* axes of the map, camera coordinates */
@@ -31,22 +31,23 @@ float abuti_floor_depth(const picture_scene *s, float x, float y) {
     vec3 p = v3(at.x, at.y, 0);
     if (!(c->distance > 0)) {
         double z = n.z != 0 ? (c->floor - v3_dot(n, p)) / n.z : -DBL_MAX;
-        return fabs(z) < FARTHEST ? (float)z : EMPTY_DEPTH;
+        return fabs(z) < FLOOR_DISTANCE_MAX ? (float)z : EMPTY_DEPTH;
     }
     vec3 eye = v3(c->eye_x, c->eye_y, c->distance), ray = v3_sub(p, eye);
     double t = (c->floor - v3_dot(n, eye)) / v3_dot(n, ray);
     double z = c->distance - t * c->distance;
-    if (!(t > 0.01 && z > -FARTHEST)) /* not right before the eye either, where q grows large */
+    if (!(t > 0.01 &&
+          z > -FLOOR_DISTANCE_MAX)) /* nor directly in front of the eye, where q becomes large */
         return EMPTY_DEPTH;
     return (float)(c->distance * z / (c->distance - z));
 }
 
-/* ---- drawing the map ---- */
+/* ---- rendering of the map ---- */
 
 typedef struct map_job {
     const picture_scene *scene;
     struct shadow *shadow;
-    f3 *places; /* of vertices: two map coordinates and the height above the floor */
+    f3 *places; /* by vertex: two map coordinates and the height above the floor */
 } map_job;
 
 static void map_vertices(void *data, size_t chunk, size_t begin, size_t end) {
@@ -64,7 +65,8 @@ static void map_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Fits the map to the places of all corners, with room for the blur, and takes them to its cells.
+/* Fits the map to the projections of all corners, with a margin for the blur, and converts these to
+ * cells.
  */
 static void fit_map(const map_job *j) {
     struct shadow *shadow = j->shadow;
@@ -87,7 +89,8 @@ static void fit_map(const map_job *j) {
     }
 }
 
-/* A triangle in some rows: cells whose middle it covers. See-through ones throw less. */
+/* Draws a triangle into some rows: cells whose centre it covers. Transparent triangles cast a
+ * weaker shadow. */
 static void map_triangle(const map_job *j, const raster_lens *lens, uint32_t triangle,
                          raster_rect rows) {
     struct shadow *shadow = j->shadow;
@@ -99,7 +102,7 @@ static void map_triangle(const map_job *j, const raster_lens *lens, uint32_t tri
         !abuti_cover_setup(lens, a, b, c, rows, &setup))
         return;
     float alpha = triangle_paint_of(j->scene, triangle).alpha;
-    float weighted = alpha * (a.z + b.z + c.z) / 3; /* height, as the blur will weigh it */
+    float weighted = alpha * (a.z + b.z + c.z) / 3; /* height, weighted for the blur */
     for (int y = setup.y0; y <= setup.y1; y++)
         for (int x = setup.x0; x <= setup.x1; x++) {
             if (!raster_covers(setup.side, x, y))
@@ -120,10 +123,10 @@ static void map_rows(void *data, size_t chunk, size_t begin, size_t end) {
         map_triangle(j, &lens, (uint32_t)t, (raster_rect){0, (int)begin, SIDE - 1, (int)end - 1});
 }
 
-/* ---- blurring it ---- */
+/* ---- blur ---- */
 
 static void blur_line(float *line, size_t stride, int radius) {
-    float copy[SIDE + 2 * 32] = {0}, sum = 0; /* zeros around */
+    float copy[SIDE + 2 * 32] = {0}, sum = 0; /* padded with zeros */
     float share = 1 / (float)(2 * radius + 1);
     for (int i = 0; i < SIDE; i++)
         copy[i + radius] = line[(size_t)i * stride];
@@ -136,7 +139,7 @@ static void blur_line(float *line, size_t stride, int radius) {
     }
 }
 
-/* Map number LEVELS is the height. */
+/* Map LEVELS is the height. */
 static void blur_maps(void *data, size_t chunk, size_t begin, size_t end) {
     struct shadow *shadow = data;
     (void)chunk;
@@ -152,7 +155,7 @@ static void blur_maps(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The height map becomes the mean height of what throws a shadow on or near the cell. */
+/* The height map becomes the mean height of the occluders of the cell and its surroundings. */
 static void blur_levels(abut_context *context, struct shadow *shadow) {
     for (int k = 1; k < LEVELS; k++)
         memcpy(shadow->level[k], shadow->level[0], sizeof shadow->level[0]);
@@ -165,7 +168,7 @@ abut_status abuti_shadow_create(picture_scene *s) {
     map_job j = {.scene = s};
     j.shadow = abuti_allocate_zeroed(s->context, 1, sizeof *j.shadow);
     j.places = abuti_allocate(s->context, s->vertex_count, sizeof *j.places);
-    s->shadow = j.shadow; /* the scene releases it, whatever happens */
+    s->shadow = j.shadow; /* the scene releases it in all cases */
     if (!j.shadow || !j.places) {
         abuti_release(s->context, j.places);
         return ABUT_ERROR_MEMORY;
@@ -177,7 +180,7 @@ abut_status abuti_shadow_create(picture_scene *s) {
     j.shadow->along[1] = f3_of(v3_cross(n, first));
     abuti_parallel_for(s->context, s->vertex_count, 16384, map_vertices, &j);
     fit_map(&j);
-    abuti_parallel_for(s->context, SIDE, BAND, map_rows, &j);
+    abuti_parallel_for(s->context, SIDE, ROWS_PER_TASK, map_rows, &j);
     abuti_release(s->context, j.places);
     blur_levels(s->context, j.shadow);
     return ABUT_OK;
@@ -187,9 +190,9 @@ void abuti_shadow_destroy(abut_context *context, struct shadow *shadow) {
     abuti_release(context, shadow);
 }
 
-/* ---- reading it ---- */
+/* ---- lookup ---- */
 
-static float read_map(const float *map, float x, float y) {
+static float interpolate_map(const float *map, float x, float y) {
     int ix = (int)x, iy = (int)y;
     float fx = x - (float)ix, fy = y - (float)iy;
     const float *at = map + iy * SIDE + ix;
@@ -202,11 +205,12 @@ float abuti_shadow_at(const struct shadow *shadow, f3 place) {
     float y = (f3_dot(place, shadow->along[1]) - shadow->corner[1]) / shadow->cell - 0.5f;
     if (!(x > 0 && y > 0 && x < SIDE - 2 && y < SIDE - 2))
         return 0;
-    float wanted = PENUMBRA * read_map(shadow->height, x, y) / shadow->cell;
+    float wanted = PENUMBRA * interpolate_map(shadow->height, x, y) / shadow->cell;
     int k = 0;
     while (k < LEVELS - 2 && wanted > (float)level_radius[k + 1])
         k++;
     float t = (wanted - (float)level_radius[k]) / (float)(level_radius[k + 1] - level_radius[k]);
-    float finer = read_map(shadow->level[k], x, y), softer = read_map(shadow->level[k + 1], x, y);
+    float finer = interpolate_map(shadow->level[k], x, y),
+          softer = interpolate_map(shadow->level[k + 1], x, y);
     return finer + float_clamp(t, 0, 1) * (softer - finer);
 }

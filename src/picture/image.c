@@ -1,4 +1,4 @@
-/* Picture files: PNG through libpng, PPM by hand. */
+/* Picture files: PNG by libpng, PPM without a library. */
 #include "base/system.h"
 #include "picture/picture.h"
 
@@ -14,7 +14,7 @@ static bool ends_with(const char *path, const char *ending) {
     return length > tail && strcasecmp(path + length - tail, ending) == 0;
 }
 
-/* What a file is made of: RGBA with A = 255, rows from the top. */
+/* The content of a file: RGBA with A = 255, rows from the top. */
 typedef struct image {
     abut_context *context;
     const uint8_t *pixels;
@@ -27,7 +27,7 @@ static void pack_row(const uint8_t *rgba, size_t width, uint8_t *rgb) {
         memcpy(rgb + 3 * x, rgba + 4 * x, 3);
 }
 
-static abut_status report(const image *of, size_t row) {
+static abut_status report_progress(const image *of, size_t row) {
     return row % 64 ? ABUT_OK
                     : abuti_progress(of->context, "writing", (double)row / (double)of->height);
 }
@@ -41,7 +41,7 @@ static abut_status write_ppm(abuti_sink *sink, const image *of, uint8_t *row) {
     for (size_t y = 0; y < of->height && !status; y++) {
         pack_row(of->pixels + 4 * y * width, width, row);
         abuti_sink_write(sink, row, 3 * width);
-        status = report(of, y);
+        status = report_progress(of, y);
     }
     return status;
 }
@@ -50,7 +50,7 @@ static abut_status write_ppm(abuti_sink *sink, const image *of, uint8_t *row) {
 
 #ifdef ABUT_HAS_PNG
 
-/* libpng leaves by longjmp. What must survive that is in here, not in locals. */
+/* libpng reports errors by longjmp. State that must survive it is here, not in local variables. */
 typedef struct png_job {
     abuti_sink *sink;
     const image *of;
@@ -107,7 +107,7 @@ static void write_rows(png_job *job) {
     for (size_t y = 0; y < height; y++) {
         pack_row(job->of->pixels + 4 * y * width, width, job->row);
         png_write_row(job->png, job->row);
-        if (report(job->of, y)) {
+        if (report_progress(job->of, y)) {
             job->cancelled = true;
             longjmp(job->escape, 1);
         }
@@ -131,10 +131,10 @@ static abut_status write_png(abuti_sink *sink, const image *of, uint8_t *row) {
     if (!failed)
         return ABUT_OK;
     if (keep->cancelled)
-        return ABUT_ERROR_CANCELLED; /* with its sentence */
+        return ABUT_ERROR_CANCELLED; /* the message is already set */
     if (keep->out_of_memory)
-        return abuti_fail(ABUT_ERROR_MEMORY, "out of memory while a PNG file was written");
-    return abuti_fail(ABUT_ERROR_FILE, "%s: libpng says: %s", sink->path, keep->message);
+        return abuti_fail(ABUT_ERROR_MEMORY, "out of memory while writing a PNG file");
+    return abuti_fail(ABUT_ERROR_FILE, "%s: libpng reports: %s", sink->path, keep->message);
 }
 
 #else
@@ -142,12 +142,12 @@ static abut_status write_png(abuti_sink *sink, const image *of, uint8_t *row) {
 static abut_status write_png(abuti_sink *sink, const image *of, uint8_t *row) {
     (void)of;
     (void)row;
-    return abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: this build cannot write PNG", sink->path);
+    return abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: this build cannot write PNG files", sink->path);
 }
 
 #endif
 
-/* ---- both ---- */
+/* ---- both formats ---- */
 
 static bool has_png(void) {
 #ifdef ABUT_HAS_PNG
@@ -161,17 +161,18 @@ static abut_status check_name(const char *path, bool *png) {
     bool standard = strcmp(path, ABUTI_STANDARD_OUTPUT) == 0;
     *png = ends_with(path, ".png") || (standard && has_png());
     if (!*png && !standard && !ends_with(path, ".ppm"))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a picture's name must end in .png or .ppm",
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the name of a picture must end in .png or .ppm",
                           path);
     if (*png && !has_png())
-        return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "%s: this build cannot write PNG; choose a name that ends in .ppm, or "
-                          "build with libpng",
-                          path);
+        return abuti_fail(
+            ABUT_ERROR_UNSUPPORTED,
+            "%s: this build cannot write PNG files; choose a name that ends in .ppm, or "
+            "build with libpng",
+            path);
     return ABUT_OK;
 }
 
-/* Ends the sink. */
+/* Commits or discards the sink. */
 static abut_status write_image(abuti_sink *sink, const image *of, uint8_t *row, bool png) {
     abut_status status = (png ? write_png : write_ppm)(sink, of, row);
     if (!status)
@@ -191,7 +192,7 @@ abut_status abut_picture_write(abut_picture *picture, const char *path) {
     uint8_t *pixels = NULL;
     uint8_t *row = abuti_allocate(context, picture->options.width, 3);
     abuti_sink sink;
-    /* first the file: who may not write need not wait for the drawing */
+    /* open the file first, so that an unwritable path fails before drawing */
     status = row ? abuti_sink_open(&sink, context, path) : ABUT_ERROR_MEMORY;
     if (!status) {
         status = abuti_picture_draw(picture, &pixels);
@@ -212,7 +213,8 @@ abut_status abut_picture_write_pixels(abut_context *context, const char *path,
         return abuti_null(__func__, path ? "pixels" : "path");
     if (!width || !height || width > 16384 || height > 16384)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_picture_write_pixels: %u x %u pixels; each side takes 1 to 16384",
+                          "abut_picture_write_pixels: the image has %u x %u pixels; each side must "
+                          "be from 1 to 16384",
                           width, height);
     abut_status status = check_name(path, &png);
     if (status)

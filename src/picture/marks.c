@@ -1,13 +1,15 @@
-/* Lines and dots within a tile: of each sample the nearest mark before the surfaces, and the
- * nearest one behind them, which is drawn faintly. Both are picked before anything is drawn, so
- * that overlapping ends of lines do not darken. */
+/* Lines and points within a tile. For each sample, the nearest line or point in front of the
+ * surfaces, and the nearest one behind them, which is drawn faintly. Both are found before anything
+ * is drawn, so that overlapping ends of lines do not become darker.
+ */
 #include "picture/picture.h"
 
 #include <string.h>
 
-#define FAINT 0.28f /* opacity of what is behind a surface */
-#define LIFT 0.004f /* a mark on a surface counts as before it: of the scene's size */
-#define RIM 0.16f   /* share of a dot's radius that is rim */
+#define HIDDEN_OPACITY 0.28f /* opacity behind a surface */
+#define DEPTH_TOLERANCE \
+    0.004f /* depth tolerance of lines on a surface, relative to the size of the scene */
+#define RIM_FRACTION 0.16f /* fraction of the radius of a point that its rim takes */
 
 void abuti_marks_box(const picture_scene *scene, uint32_t mark, float box[4]) {
     const scene_mark *m = &scene->marks[mark];
@@ -17,31 +19,31 @@ void abuti_marks_box(const picture_scene *scene, uint32_t mark, float box[4]) {
     box[3] = float_max(m->from.y, m->to.y) + m->radius;
 }
 
-/* Squared distance from the mark's axis on the screen, and the nearness there. */
+/* Squared distance from the axis on the screen, and the nearness there. */
 static float distance_sq(const scene_mark *m, float x, float y, float *q) {
     float dx = m->to.x - m->from.x, dy = m->to.y - m->from.y;
     float px = x - m->from.x, py = y - m->from.y;
     float length_sq = dx * dx + dy * dy;
     float t = length_sq > 0 ? float_clamp((px * dx + py * dy) / length_sq, 0, 1)
-                            : (float)(m->to.z > m->from.z); /* seen along: its nearer end */
+                            : (float)(m->to.z > m->from.z); /* seen end-on: the nearer end */
     px -= t * dx;
     py -= t * dy;
     *q = m->from.z + t * (m->to.z - m->from.z);
     return px * px + py * py;
 }
 
-/* How far behind a surface a mark may lie and still count as on it: a little, and as much as the
- * surface rises under half the width of the mark. */
-static float tolerance(const picture_scene *scene, uint32_t triangle, const scene_mark *m,
-                       float q) {
+/* The depth by which a line may lie behind a surface and still count as lying on it: a small
+ * constant, plus the rise of the surface within half the width of the line. */
+static float depth_tolerance(const picture_scene *scene, uint32_t triangle, const scene_mark *m,
+                             float q) {
     float near = scene->back.distance > 0 ? 1 + q / scene->back.distance : 1;
-    float lift = LIFT * near * near; /* dq / dz */
+    float lift = DEPTH_TOLERANCE * near * near; /* dq / dz */
     float slope = abuti_cover_slope(scene, triangle);
     return lift + float_min(slope * (m->radius + 1), 12 * lift);
 }
 
-static void find_in_pixel(const picture_scene *scene, uint32_t mark, size_t pixel, float x, float y,
-                          const visibility *surfaces, mark_layer *layer) {
+static void test_pixel(const picture_scene *scene, uint32_t mark, size_t pixel, float x, float y,
+                       const visibility *surfaces, mark_layer *layer) {
     const scene_mark *m = &scene->marks[mark];
     float radius_sq = m->radius * m->radius;
     uint32_t last = NO_TRIANGLE;
@@ -53,7 +55,7 @@ static void find_in_pixel(const picture_scene *scene, uint32_t mark, size_t pixe
         uint32_t triangle = surfaces->triangle[pixel][i];
         if (triangle != NO_TRIANGLE && triangle != last) {
             last = triangle;
-            allowed = tolerance(scene, triangle, m, q);
+            allowed = depth_tolerance(scene, triangle, m, q);
         }
         bool hidden = triangle != NO_TRIANGLE && q + allowed < surfaces->depth[pixel][i];
         float *depth = hidden ? &layer->hidden_depth[pixel][i] : &layer->depth[pixel][i];
@@ -64,23 +66,23 @@ static void find_in_pixel(const picture_scene *scene, uint32_t mark, size_t pixe
     }
 }
 
-/* The pixels [x0, x1] of a row of the tile that a mark may touch: those about its axis, as far as
- * its slope takes its width along the row. */
-static void row_range(const scene_mark *m, int tile_x, int y, int *x0, int *x1) {
+/* Reduces [x0, x1] to the pixels of a row that a line may touch: its intersection with the row,
+ * extended by its width along the row. */
+static void clip_to_row(const scene_mark *m, int tile_x, int y, int *x0, int *x1) {
     float dx = m->to.x - m->from.x, dy = m->to.y - m->from.y;
     float half = (m->radius + 1) * sqrtf(dx * dx + dy * dy);
     if (!(half < 1e4f * fabsf(dy)))
-        return; /* nearly along the row */
+        return; /* nearly parallel to the row */
     float middle = m->from.x + ((float)y + 0.5f - m->from.y) * dx / dy - (float)tile_x;
     half /= fabsf(dy);
     *x0 = (int)float_clamp(middle - half, (float)*x0, TILE);
     *x1 = (int)float_clamp(middle + half, -1, (float)*x1);
 }
 
-static void find_mark(const picture_scene *scene, uint32_t mark, int tile_x, int tile_y,
+static void test_mark(const picture_scene *scene, uint32_t mark, int tile_x, int tile_y,
                       const visibility *surfaces, mark_layer *layer) {
     const scene_mark *m = &scene->marks[mark];
-    float box[4], q, far = m->radius + TILE; /* more than half the tile's diagonal */
+    float box[4], q, far = m->radius + TILE; /* more than half the diagonal of the tile */
     float middle_x = (float)tile_x + TILE / 2, middle_y = (float)tile_y + TILE / 2;
     if (distance_sq(m, middle_x, middle_y, &q) > far * far)
         return;
@@ -90,11 +92,11 @@ static void find_mark(const picture_scene *scene, uint32_t mark, int tile_x, int
     far = m->radius + 1;
     for (int y = (int)box[1]; y <= (int)box[3]; y++) {
         int x0 = (int)box[0], x1 = (int)box[2];
-        row_range(m, tile_x, tile_y + y, &x0, &x1);
+        clip_to_row(m, tile_x, tile_y + y, &x0, &x1);
         for (int x = x0; x <= x1; x++) {
             float px = (float)(tile_x + x), py = (float)(tile_y + y);
             if (distance_sq(m, px + 0.5f, py + 0.5f, &q) < far * far)
-                find_in_pixel(scene, mark, (size_t)(y * TILE + x), px, py, surfaces, layer);
+                test_pixel(scene, mark, (size_t)(y * TILE + x), px, py, surfaces, layer);
         }
     }
 }
@@ -106,15 +108,15 @@ void abuti_marks_find(const picture_scene *scene, const bins *marks, size_t tile
             layer->depth[i][k] = layer->hidden_depth[i][k] = EMPTY_DEPTH;
     memset(layer->mark, 0xff, sizeof layer->mark); /* NO_TRIANGLE */
     memset(layer->hidden, 0xff, sizeof layer->hidden);
-    for (bin_walk walk = abuti_bins_walk(marks, tile); bin_more(&walk);)
-        find_mark(scene, bin_next(&walk), tile_x, tile_y, surfaces, layer);
+    for (bin_iterator walk = abuti_bins_begin(marks, tile); bin_has_next(&walk);)
+        test_mark(scene, bin_next(&walk), tile_x, tile_y, surfaces, layer);
 }
 
-/* Dots have a darker rim, so that they stand out from a surface of their own colour. */
+/* Points have a darker rim, which distinguishes them from a surface of the same colour. */
 static f3 mark_colour(const scene_mark *m, float x, float y) {
     if (!m->is_point)
         return m->paint.colour;
-    float q, rim = float_max(m->radius * (1 - RIM), m->radius - 2);
+    float q, rim = float_max(m->radius * (1 - RIM_FRACTION), m->radius - 2);
     bool outer = distance_sq(m, x, y, &q) > rim * rim && m->radius > 1.5f;
     return outer ? f3_scale(m->paint.colour, 0.35f) : m->paint.colour;
 }
@@ -127,11 +129,11 @@ void abuti_marks_draw(const picture_scene *scene, const mark_layer *layer, int t
             if (mark == NO_TRIANGLE)
                 continue;
             if (hidden && layer->mark[pixel][i] != NO_TRIANGLE)
-                continue; /* a nearer mark is in the way */
+                continue; /* a nearer line covers it */
             const scene_mark *m = &scene->marks[mark];
             f3 colour = mark_colour(m, (float)(tile_x + pixel % TILE) + SAMPLE_X(i),
                                     (float)(tile_y + pixel / TILE) + SAMPLE_Y(i));
-            float alpha = m->paint.alpha * (hidden ? FAINT : 1);
+            float alpha = m->paint.alpha * (hidden ? HIDDEN_OPACITY : 1);
             colours[pixel][i] = f3_mix(colours[pixel][i], colour, alpha);
         }
 }

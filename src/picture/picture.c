@@ -1,13 +1,13 @@
-/* The picture as an object: what is in it, and the checks at the door. */
+/* The picture object: its content, and validation of arguments. */
 #include "picture/picture.h"
 
 #include <string.h>
 
 #define MAX_SIZE 16384
-#define WIDTH_MAX 16384.0 /* of lines and dots; wider than the widest picture means nothing */
+#define WIDTH_MAX 16384.0 /* of lines and points; wider than the largest picture makes no sense */
 
-/* Paul Tol's "light" scheme (Colour schemes, SRON/EPS/TN/09-002, 2021), which he designed to be
- * told apart with every kind of colour vision, in our order. */
+/* Paul Tol's "light" scheme (Colour schemes, SRON/EPS/TN/09-002, 2021), distinguishable with every
+ * kind of colour vision, in a different order. */
 static const float palette[8][3] = {
     {0x77 / 255.0f, 0xaa / 255.0f, 0xdd / 255.0f}, /* light blue */
     {0xee / 255.0f, 0xdd / 255.0f, 0x88 / 255.0f}, /* light yellow */
@@ -27,12 +27,13 @@ abut_colour abut_picture_colour(uint32_t number) {
 }
 
 /* IEC 61966-2-1. */
-static float linear_of(float srgb) {
+static float srgb_to_linear(float srgb) {
     return srgb <= 0.04045f ? srgb / 12.92f : powf((srgb + 0.055f) / 1.055f, 2.4f);
 }
 
 paint abuti_paint_of(abut_colour colour) {
-    return (paint){{linear_of(colour.r), linear_of(colour.g), linear_of(colour.b)}, colour.a};
+    return (paint){{srgb_to_linear(colour.r), srgb_to_linear(colour.g), srgb_to_linear(colour.b)},
+                   colour.a};
 }
 
 f3 abuti_back_colour(f3 front) {
@@ -52,11 +53,11 @@ static abut_status check_colour(const char *function, const char *what, abut_col
                       (double)colour.r, (double)colour.g, (double)colour.b, (double)colour.a);
 }
 
-static bool is_place(abut_vec3 p) {
+static bool is_valid_point(abut_vec3 p) {
     return v3_max_abs(p) <= ABUT_COORDINATE_MAX && p.x == p.x && p.y == p.y && p.z == p.z;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 abut_status abut_picture_create(abut_context *context, const abut_picture_options *options,
                                 abut_picture **picture) {
@@ -67,9 +68,10 @@ abut_status abut_picture_create(abut_context *context, const abut_picture_option
     if (status)
         return status;
     if (ours.width > MAX_SIZE || ours.height > MAX_SIZE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_picture_create: %u x %u pixels; at most %d each are possible",
-                          ours.width, ours.height, MAX_SIZE);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_picture_create: the size is %u x %u pixels; each must be at most %d", ours.width,
+            ours.height, MAX_SIZE);
     status = check_colour("abut_picture_create", "background", ours.background);
     status = status ? status : abuti_camera_check(&ours);
     if (status)
@@ -100,7 +102,7 @@ void abut_picture_destroy(abut_picture *picture) {
     abut_context_destroy(context);
 }
 
-/* ---- adding ---- */
+/* ---- add ---- */
 
 static abut_status check_mesh(const abut_picture *picture, const abut_mesh *mesh, abut_pose place,
                               const abut_mesh_style *style) {
@@ -174,12 +176,13 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
                             double width, double usual_width, abut_colour colour) {
     if (!picture)
         return abuti_null(function, "picture");
-    if (!is_place(mark->from) || !is_place(mark->to)) {
-        vec3 bad = is_place(mark->from) ? mark->to : mark->from;
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: (%g, %g, %g) is no place; coordinates must be finite and at most %g "
-                          "in magnitude",
-                          function, bad.x, bad.y, bad.z, ABUT_COORDINATE_MAX);
+    if (!is_valid_point(mark->from) || !is_valid_point(mark->to)) {
+        vec3 bad = is_valid_point(mark->from) ? mark->to : mark->from;
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: a point is (%g, %g, %g); coordinates must be finite and at most %g in "
+            "magnitude",
+            function, bad.x, bad.y, bad.z, ABUT_COORDINATE_MAX);
     }
     if (!(width >= 0 && width <= WIDTH_MAX))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: width is %g; it must be from 0 to %g pixels",
@@ -189,7 +192,8 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
         status = abuti_grow(picture->context, &picture->marks, picture->mark_count,
                             picture->mark_count + 1, sizeof *picture->marks, &picture->mark_room);
     if (!status && picture->mark_count >= NO_TRIANGLE)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "%s: the picture has %zu lines and points already",
+        status = abuti_fail(ABUT_ERROR_LIMIT,
+                            "%s: the picture has %zu lines and points, which is the limit",
                             function, picture->mark_count);
     if (status)
         return status;
@@ -200,7 +204,7 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
     made->colour = colour;
     if (colour.a == 0) {
         made->paint = (paint){abuti_ink, 1};
-        made->colour = (abut_colour){0.11f, 0.13f, 0.18f, 1}; /* its sRGB */
+        made->colour = (abut_colour){0.11f, 0.13f, 0.18f, 1}; /* abuti_ink in sRGB */
     }
     return ABUT_OK;
 }
@@ -217,7 +221,7 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
     return add_mark(picture, "abut_picture_add_point", &mark, width, 8, colour);
 }
 
-/* ---- what was added ---- */
+/* ---- content ---- */
 
 abut_status abut_picture_get_options(const abut_picture *picture, abut_picture_options *options) {
     if (!picture || !options)
@@ -259,16 +263,16 @@ abut_status abut_picture_get_item(const abut_picture *picture, size_t number,
     return ABUT_OK;
 }
 
-/* ---- rendering ---- */
+/* ---- render ---- */
 
 abut_status abut_picture_render(abut_picture *picture, size_t bytes, uint8_t *pixels) {
     if (!picture || !pixels)
         return abuti_null(__func__, picture ? "pixels" : "picture");
-    /* at most 2^30, so that this cannot overflow 32 bits either */
+    /* at most 2^30, so that a 32-bit size_t does not overflow */
     size_t needed = (size_t)picture->options.width * picture->options.height * 4;
     if (bytes < needed)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_picture_render: %u x %u pixels need %zu bytes; there are %zu",
+                          "abut_picture_render: %u x %u pixels need %zu bytes, but bytes is %zu",
                           picture->options.width, picture->options.height, needed, bytes);
     uint8_t *drawn;
     abut_status status = abuti_picture_draw(picture, &drawn);

@@ -1,28 +1,29 @@
-/* One render, from the scene to bytes. */
+/* A render, from the scene to bytes. */
 #include "picture/picture.h"
 
 #include <string.h>
 
-/* What all tiles share. */
+/* State that all tiles share. */
 typedef struct render {
     picture_scene scene;
     bins opaque, glass, marks;
-    float byte_limit[256]; /* linear light from which on byte i is used */
+    float byte_limit[256]; /* smallest linear value of byte i */
     uint8_t *pixels;
     size_t first_tile;
     atomic_bool out_of_memory;
 } render;
 
-/* What one tile needs while it is drawn; the large end only where something is see-through. */
-typedef struct tile_room {
+/* Scratch memory of one tile. The large last member is allocated only if something is
+ * transparent. */
+typedef struct tile_memory {
     visibility surfaces;
     sample_colours colours;
     mark_layer marks;
     glass_room glass;
-} tile_room;
+} tile_memory;
 
-static size_t room_bytes(const render *r) {
-    return r->scene.glass_count ? sizeof(tile_room) : offsetof(tile_room, glass);
+static size_t tile_memory_bytes(const render *r) {
+    return r->scene.glass_count ? sizeof(tile_memory) : offsetof(tile_memory, glass);
 }
 
 static int tile_left(const render *r, size_t tile) {
@@ -34,14 +35,14 @@ static int tile_top(const render *r, size_t tile) {
 }
 
 static bool bin_is_empty(const bins *b, size_t tile) {
-    bin_walk walk = abuti_bins_walk(b, tile);
-    return !bin_more(&walk);
+    bin_iterator walk = abuti_bins_begin(b, tile);
+    return !bin_has_next(&walk);
 }
 
 /* ---- bytes ---- */
 
-/* Byte i stands for all values nearer to it than to its neighbours, as sRGB. */
-static void find_byte_limits(float limit[256]) {
+/* Byte i represents all values that are nearer to it than to its neighbours in sRGB. */
+static void compute_byte_limits(float limit[256]) {
     limit[0] = -FLT_MAX;
     for (int i = 1; i < 256; i++) {
         float srgb = ((float)i - 0.5f) / 255;
@@ -49,7 +50,7 @@ static void find_byte_limits(float limit[256]) {
     }
 }
 
-static uint8_t byte_of(const float limit[256], float linear) {
+static uint8_t to_byte(const float limit[256], float linear) {
     int byte = 0;
     for (int step = 128; step; step /= 2)
         if (linear >= limit[byte + step])
@@ -57,23 +58,23 @@ static uint8_t byte_of(const float limit[256], float linear) {
     return (uint8_t)byte;
 }
 
-static void put_pixel(const render *r, int x, int y, f3 colour) {
+static void write_pixel(const render *r, int x, int y, f3 colour) {
     uint8_t *to = r->pixels + 4 * ((size_t)y * r->scene.width + (size_t)x);
-    to[0] = byte_of(r->byte_limit, colour.x);
-    to[1] = byte_of(r->byte_limit, colour.y);
-    to[2] = byte_of(r->byte_limit, colour.z);
+    to[0] = to_byte(r->byte_limit, colour.x);
+    to[1] = to_byte(r->byte_limit, colour.y);
+    to[2] = to_byte(r->byte_limit, colour.z);
     to[3] = 255;
 }
 
-/* ---- depth in the middle of each pixel ---- */
+/* ---- depth in the centre of each pixel ---- */
 
-static void middle_tile(const render *r, size_t tile) {
+static void compute_tile_depth(const render *r, size_t tile) {
     const picture_scene *s = &r->scene;
     int left = tile_left(r, tile), top = tile_top(r, tile);
     float depth[TILE_PIXELS];
     for (int i = 0; i < TILE_PIXELS; i++)
         depth[i] = EMPTY_DEPTH;
-    for (bin_walk walk = abuti_bins_walk(&r->opaque, tile); bin_more(&walk);) {
+    for (bin_iterator walk = abuti_bins_begin(&r->opaque, tile); bin_has_next(&walk);) {
         cover_setup setup;
         if (abuti_cover_triangle(s, s->opaque[bin_next(&walk)], left, top, &setup))
             abuti_cover_middle(&setup, depth);
@@ -87,17 +88,17 @@ static void middle_tile(const render *r, size_t tile) {
         }
 }
 
-static void middle_tiles(void *data, size_t chunk, size_t begin, size_t end) {
+static void compute_depth(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t tile = begin; tile < end; tile++)
-        middle_tile(data, tile);
+        compute_tile_depth(data, tile);
 }
 
 /* ---- colours of samples ---- */
 
-/* The samples of a pixel that see the same triangle share one colour, taken in their middle. */
-static void colour_group(const picture_scene *s, uint32_t triangle, unsigned mask, float x, float y,
-                         f3 colours[SAMPLES]) {
+/* Samples of a pixel with the same triangle share one colour, computed at their mean position. */
+static void shade_samples(const picture_scene *s, uint32_t triangle, unsigned mask, float x,
+                          float y, f3 colours[SAMPLES]) {
     shade_setup setup;
     abuti_shade_setup(s, triangle, &setup);
     f3 colour = abuti_shade_middle(&setup, mask, x, y);
@@ -111,8 +112,8 @@ static void colour_group(const picture_scene *s, uint32_t triangle, unsigned mas
     }
 }
 
-static void colour_pixel(const picture_scene *s, const uint32_t triangles[SAMPLES], float x,
-                         float y, f3 colours[SAMPLES]) {
+static void shade_pixel(const picture_scene *s, const uint32_t triangles[SAMPLES], float x, float y,
+                        f3 colours[SAMPLES]) {
     unsigned left = (1u << SAMPLES) - 1;
     for (int i = 0; i < SAMPLES; i++) {
         if (!(left >> i & 1))
@@ -122,7 +123,7 @@ static void colour_pixel(const picture_scene *s, const uint32_t triangles[SAMPLE
             mask |= (unsigned)(triangles[k] == triangles[i]) << k;
         left &= ~mask;
         if (triangles[i] != NO_TRIANGLE) {
-            colour_group(s, triangles[i], mask, x, y, colours);
+            shade_samples(s, triangles[i], mask, x, y, colours);
             continue;
         }
         f3 behind = abuti_background(s, x + 0.5f, y + 0.5f);
@@ -134,7 +135,7 @@ static void colour_pixel(const picture_scene *s, const uint32_t triangles[SAMPLE
 
 /* ---- tiles ---- */
 
-static void draw_surfaces(const render *r, size_t tile, tile_room *room) {
+static void draw_surfaces(const render *r, size_t tile, tile_memory *room) {
     const picture_scene *s = &r->scene;
     int left = tile_left(r, tile), top = tile_top(r, tile);
     for (int i = 0; i < TILE_PIXELS; i++)
@@ -142,7 +143,7 @@ static void draw_surfaces(const render *r, size_t tile, tile_room *room) {
             room->surfaces.depth[i][k] = EMPTY_DEPTH;
             room->surfaces.triangle[i][k] = NO_TRIANGLE;
         }
-    for (bin_walk walk = abuti_bins_walk(&r->opaque, tile); bin_more(&walk);) {
+    for (bin_iterator walk = abuti_bins_begin(&r->opaque, tile); bin_has_next(&walk);) {
         cover_setup setup;
         uint32_t triangle = s->opaque[bin_next(&walk)];
         if (abuti_cover_triangle(s, triangle, left, top, &setup))
@@ -150,12 +151,13 @@ static void draw_surfaces(const render *r, size_t tile, tile_room *room) {
     }
     for (int y = 0; y < TILE && top + y < (int)s->height; y++)
         for (int x = 0; x < TILE && left + x < (int)s->width; x++)
-            colour_pixel(s, room->surfaces.triangle[y * TILE + x], (float)(left + x),
-                         (float)(top + y), room->colours[y * TILE + x]);
+            shade_pixel(s, room->surfaces.triangle[y * TILE + x], (float)(left + x),
+                        (float)(top + y), room->colours[y * TILE + x]);
 }
 
-/* Marks before surfaces go under glass that is nearer still; hidden ones over everything. */
-static void draw_over(const render *r, size_t tile, tile_room *room) {
+/* Lines in front of surfaces are drawn below nearer transparent surfaces, hidden lines over
+ * everything. */
+static void draw_lines_and_glass(const render *r, size_t tile, tile_memory *room) {
     const picture_scene *s = &r->scene;
     int left = tile_left(r, tile), top = tile_top(r, tile);
     bool has_marks = !bin_is_empty(&r->marks, tile), has_glass = !bin_is_empty(&r->glass, tile);
@@ -175,7 +177,7 @@ static void draw_over(const render *r, size_t tile, tile_room *room) {
         abuti_marks_draw(s, &room->marks, left, top, true, room->colours);
 }
 
-static void put_tile(const render *r, size_t tile, const tile_room *room) {
+static void write_tile(const render *r, size_t tile, const tile_memory *room) {
     const picture_scene *s = &r->scene;
     int left = tile_left(r, tile), top = tile_top(r, tile);
     for (int y = 0; y < TILE && top + y < (int)s->height; y++)
@@ -183,40 +185,40 @@ static void put_tile(const render *r, size_t tile, const tile_room *room) {
             f3 sum = {0, 0, 0};
             for (int i = 0; i < SAMPLES; i++)
                 sum = f3_add(sum, room->colours[y * TILE + x][i]);
-            put_pixel(r, left + x, top + y, f3_scale(sum, 1.0f / SAMPLES));
+            write_pixel(r, left + x, top + y, f3_scale(sum, 1.0f / SAMPLES));
         }
 }
 
-static void put_background(const render *r, size_t tile) {
+static void write_background(const render *r, size_t tile) {
     int left = tile_left(r, tile), top = tile_top(r, tile);
     for (int y = top; y < top + TILE && y < (int)r->scene.height; y++)
         for (int x = left; x < left + TILE && x < (int)r->scene.width; x++)
-            put_pixel(r, x, y, abuti_background(&r->scene, (float)x + 0.5f, (float)y + 0.5f));
+            write_pixel(r, x, y, abuti_background(&r->scene, (float)x + 0.5f, (float)y + 0.5f));
 }
 
 static void draw_tiles(void *data, size_t chunk, size_t begin, size_t end) {
     render *r = data;
     (void)chunk;
-    tile_room *room = abuti_allocate(r->scene.context, 1, room_bytes(r));
+    tile_memory *room = abuti_allocate(r->scene.context, 1, tile_memory_bytes(r));
     if (!room)
         atomic_store(&r->out_of_memory, true);
     for (size_t i = begin; room && i < end; i++) {
         size_t tile = r->first_tile + i;
         if (bin_is_empty(&r->opaque, tile) && bin_is_empty(&r->glass, tile) &&
             bin_is_empty(&r->marks, tile)) {
-            put_background(r, tile);
+            write_background(r, tile);
             continue;
         }
         draw_surfaces(r, tile, room);
-        draw_over(r, tile, room);
-        put_tile(r, tile, room);
+        draw_lines_and_glass(r, tile, room);
+        write_tile(r, tile, room);
     }
     abuti_release(r->scene.context, room);
 }
 
-/* ---- all ---- */
+/* ---- all stages ---- */
 
-static abut_status prepare(abut_picture *picture, render *r) {
+static abut_status prepare_render(abut_picture *picture, render *r) {
     abut_context *context = picture->context;
     picture_scene *s = &r->scene;
     abut_status status = abuti_progress(context, "picture", 0);
@@ -234,17 +236,17 @@ static abut_status prepare(abut_picture *picture, render *r) {
         status = ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_parallel_try(context, "picture", r->opaque.columns * r->opaque.rows, 4,
-                                    middle_tiles, r);
+                                    compute_depth, r);
     status = status ? status : abuti_progress(context, "picture", 0.3);
     status = status ? status : abuti_occlusion(s);
     if (!status && s->camera.ground)
         status = abuti_shadow_create(s);
-    find_byte_limits(r->byte_limit);
+    compute_byte_limits(r->byte_limit);
     return status;
 }
 
-/* Progress may only be told from the thread that came in, so tiles go in ten parts. */
-static abut_status draw_parts(render *r) {
+/* Progress is only reported from the calling thread, so tiles are drawn in ten parts. */
+static abut_status draw_all_tiles(render *r) {
     abut_context *context = r->scene.context;
     size_t tiles = r->opaque.columns * r->opaque.rows;
     for (size_t part = 0; part < 10; part++) {
@@ -256,10 +258,10 @@ static abut_status draw_parts(render *r) {
                                     draw_tiles, r);
         if (status)
             return status;
-        if (atomic_load(&r->out_of_memory)) /* the sentence is on the worker's thread */
+        if (atomic_load(&r->out_of_memory)) /* the message is on the worker thread */
             return abuti_fail(ABUT_ERROR_MEMORY,
-                              "out of memory: %zu bytes for a part of a picture were refused",
-                              room_bytes(r));
+                              "out of memory: could not allocate %zu bytes for a tile of a picture",
+                              tile_memory_bytes(r));
     }
     return abuti_progress(context, "picture", 1);
 }
@@ -269,8 +271,8 @@ abut_status abuti_picture_draw(abut_picture *picture, uint8_t **pixels) {
     memset(&r, 0, sizeof r);
     r.scene.context = picture->context;
     atomic_init(&r.out_of_memory, false);
-    abut_status status = prepare(picture, &r);
-    status = status ? status : draw_parts(&r);
+    abut_status status = prepare_render(picture, &r);
+    status = status ? status : draw_all_tiles(&r);
     abuti_bins_destroy(picture->context, &r.opaque);
     abuti_bins_destroy(picture->context, &r.glass);
     abuti_bins_destroy(picture->context, &r.marks);

@@ -1,23 +1,23 @@
-/* Gathers everything in a picture into one scene in screen and camera coordinates. */
+/* Gathers all items of a picture into one scene in screen and camera coordinates. */
 #include "picture/picture.h"
 
 #include <string.h>
 
-enum { GRAIN = 8192 };
+enum { ELEMENTS_PER_TASK = 8192 };
 
 /* ---- one item ---- */
 
-typedef struct gather {
+typedef struct gather_task {
     picture_scene *scene;
     const picture_item *item;
-    uint32_t number; /* of the item */
+    uint32_t number; /* index of the item */
     mat3 to_camera, turn;
     vec3 offset;
     size_t first_vertex, first_triangle, first_smooth;
-} gather;
+} gather_task;
 
 static void gather_vertices(void *data, size_t chunk, size_t begin, size_t end) {
-    const gather *g = data;
+    const gather_task *g = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         vec3 p = v3_add(m3_apply(&g->to_camera, g->item->mesh->positions[i]), g->offset);
@@ -25,16 +25,16 @@ static void gather_vertices(void *data, size_t chunk, size_t begin, size_t end) 
     }
 }
 
-/* Normals in the mesh's own coordinates first: normals.c compares them there. */
+/* Normals are computed in mesh coordinates first: normals.c compares them there. */
 static void gather_triangles(void *data, size_t chunk, size_t begin, size_t end) {
-    const gather *g = data;
+    const gather_task *g = data;
     const abut_mesh *mesh = g->item->mesh;
     (void)chunk;
     for (size_t t = begin; t < end; t++) {
         const uint32_t *corner = mesh->indices + 3 * t;
         vec3 a = mesh->positions[corner[0]], b = mesh->positions[corner[1]],
              c = mesh->positions[corner[2]];
-        /* edges as directions: the product of two that are 1e-200 long would vanish */
+        /* unit vectors, because the product of two edges of length 1e-200 would underflow */
         vec3 e = v3_normalise(v3_sub(b, a)), f = v3_normalise(v3_sub(c, a));
         g->scene->face_normals[g->first_triangle + t] = f3_of(v3_normalise(v3_cross(e, f)));
         g->scene->triangle_item[g->first_triangle + t] = g->number;
@@ -44,30 +44,30 @@ static void gather_triangles(void *data, size_t chunk, size_t begin, size_t end)
     }
 }
 
-static f3 turn_normal(const mat3 *turn, f3 n) {
+static f3 rotate_normal(const mat3 *turn, f3 n) {
     return f3_of(m3_apply(turn, v3(n.x, n.y, n.z)));
 }
 
-static void turn_normals(void *data, size_t chunk, size_t begin, size_t end) {
-    const gather *g = data;
+static void rotate_normals(void *data, size_t chunk, size_t begin, size_t end) {
+    const gather_task *g = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++) {
         f3 *face = &g->scene->face_normals[g->first_triangle + t];
-        *face = turn_normal(&g->turn, *face);
+        *face = rotate_normal(&g->turn, *face);
         for (size_t k = 0; g->item->smooth && k < 3; k++) {
             f3 *corner = &g->scene->corner_normals[g->first_smooth + 3 * t + k];
-            *corner = turn_normal(&g->turn, *corner);
+            *corner = rotate_normal(&g->turn, *corner);
         }
     }
 }
 
-static abut_status gather_item(gather *g) {
+static abut_status gather_item(gather_task *g) {
     picture_scene *s = g->scene;
     const abut_mesh *mesh = g->item->mesh;
     abuti_camera_item(&s->camera, g->item, &g->to_camera, &g->offset);
     g->turn = m3_multiply(&s->camera.axes, &g->item->rotation);
-    abuti_parallel_for(s->context, mesh->vertex_count, GRAIN, gather_vertices, g);
-    abuti_parallel_for(s->context, mesh->triangle_count, GRAIN, gather_triangles, g);
+    abuti_parallel_for(s->context, mesh->vertex_count, ELEMENTS_PER_TASK, gather_vertices, g);
+    abuti_parallel_for(s->context, mesh->triangle_count, ELEMENTS_PER_TASK, gather_triangles, g);
     scene_item *made = &s->items[g->number];
     *made = (scene_item){.paint = g->item->paint,
                          .back = abuti_back_colour(g->item->paint.colour),
@@ -81,7 +81,7 @@ static abut_status gather_item(gather *g) {
                                               s->creases + 3 * g->first_triangle, corners);
     if (status)
         return status;
-    abuti_parallel_for(s->context, mesh->triangle_count, GRAIN, turn_normals, g);
+    abuti_parallel_for(s->context, mesh->triangle_count, ELEMENTS_PER_TASK, rotate_normals, g);
     g->first_vertex += mesh->vertex_count;
     g->first_triangle += mesh->triangle_count;
     if (g->item->smooth)
@@ -91,23 +91,23 @@ static abut_status gather_item(gather *g) {
 
 /* ---- centring ---- */
 
-static void grow_frame(f3 p, float frame[4]) {
+static void extend_frame(f3 p, float frame[4]) {
     frame[0] = float_min(frame[0], p.x);
     frame[1] = float_min(frame[1], p.y);
     frame[2] = float_max(frame[2], p.x);
     frame[3] = float_max(frame[3], p.y);
 }
 
-/* The frame is tight on two opposite sides. On the other two perspective puts the near end of the
- * scene farther out than the far end: shift the picture like a view camera's lens, so that margins
- * are equal there too. */
-static void centre(picture_scene *s) {
+/* The frame is tight on two opposite sides. On the other two, perspective makes margins unequal:
+ * near parts extend farther than far parts. Shifting the image, like the lens of a view camera,
+ * makes these margins equal too. */
+static void centre_image(picture_scene *s) {
     float frame[4] = {FLT_MAX, FLT_MAX, -FLT_MAX, -FLT_MAX};
     for (size_t i = 0; i < 3 * s->triangle_count; i++)
-        grow_frame(s->screen[s->corners[i]], frame);
+        extend_frame(s->screen[s->corners[i]], frame);
     for (size_t i = 0; i < s->mark_count; i++) {
-        grow_frame(s->marks[i].from, frame);
-        grow_frame(s->marks[i].to, frame);
+        extend_frame(s->marks[i].from, frame);
+        extend_frame(s->marks[i].to, frame);
     }
     if (frame[0] > frame[2])
         return;
@@ -125,10 +125,10 @@ static void centre(picture_scene *s) {
     s->back = abuti_camera_back(&s->camera);
 }
 
-/* ---- opaque and see-through ---- */
+/* ---- opaque and transparent ---- */
 
-/* See-through triangles from far to near by their middles: where glass.c has more layers than it
- * can sort sample by sample, this order has to do. */
+/* Sorts transparent triangles from far to near by their centroids. glass.c relies on this order if
+ * there are more layers than it can sort by sample. */
 static abut_status sort_glass(picture_scene *s) {
     sort_key *keys = abuti_allocate(s->context, s->glass_count, 2 * sizeof *keys);
     if (!keys)
@@ -145,7 +145,7 @@ static abut_status sort_glass(picture_scene *s) {
     return ABUT_OK;
 }
 
-static abut_status split(picture_scene *s) {
+static abut_status split_by_opacity(picture_scene *s) {
     for (size_t t = 0; t < s->triangle_count; t++)
         if (triangle_paint_of(s, (uint32_t)t).alpha < 1)
             s->glass_count++;
@@ -163,7 +163,7 @@ static abut_status split(picture_scene *s) {
     return sort_glass(s);
 }
 
-/* ---- all ---- */
+/* ---- create ---- */
 
 static abut_status allocate_arrays(const abut_picture *picture, picture_scene *s) {
     size_t smooth = 0;
@@ -197,7 +197,7 @@ abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out) 
     abuti_raster_size(&out->lens, out->width, out->height, COVER_BITS);
     out->back = abuti_camera_back(&out->camera);
     status = status ? status : allocate_arrays(picture, out);
-    gather g = {.scene = out};
+    gather_task g = {.scene = out};
     for (size_t i = 0; !status && i < picture->item_count; i++) {
         g.item = &picture->items[i];
         g.number = (uint32_t)i;
@@ -215,8 +215,8 @@ abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out) 
     }
     if (status)
         return status;
-    centre(out);
-    return split(out);
+    centre_image(out);
+    return split_by_opacity(out);
 }
 
 void abuti_scene_destroy(picture_scene *s) {

@@ -1,9 +1,10 @@
 /* Light and colour.
  *
- * The lights are fixed to the camera, so that every picture is lit alike: a key light from the
- * upper left, a weak fill from the right, and a sky above a darker ground. Corners and creases are
- * darkened by how enclosed they are (occlusion.c), grazing surfaces a little too, which sets
- * outlines off from the light background. All in linear light.
+ * The lights are fixed to the camera, so that all pictures have the same lighting: a key light from
+ * the upper left, a weak fill light from the right, and a sky above a darker ground. Corners and
+ * creases are darkened by ambient occlusion (occlusion.c). Surfaces at grazing angles are darkened
+ * slightly, which separates outlines from the light background. All computations are in linear
+ * light.
  */
 #include "picture/picture.h"
 
@@ -12,14 +13,14 @@ const f3 abuti_ink = {0.012f, 0.016f, 0.026f};
 static const f3 key_direction = {-0.46f, 0.62f, 0.64f};
 static const f3 fill_direction = {0.80f, 0.10f, 0.59f};
 
-/* warm light, cool shade; both average to 1 */
+/* warm light, cool shade; the mean of each is 1 */
 static const f3 direct_tint = {1.03f, 1.0f, 0.97f}, ambient_tint = {0.94f, 1.0f, 1.06f};
 
 #define KEY 0.78f
 #define FILL 0.14f
 #define AMBIENT 0.46f
-#define WRAP 0.32f      /* how far the key light reaches around */
-#define SHINE 0.06f     /* of the highlight */
+#define WRAP 0.32f      /* extension of the key light beyond the terminator */
+#define SHINE 0.06f     /* strength of the highlight */
 #define GRAZING 0.30f   /* darkening at right angles to the view */
 #define EDGE_HALF 0.30f /* half the width of an edge line, pixels */
 #define EDGE_INK 0.62f
@@ -34,10 +35,10 @@ f3 abuti_key_light(void) {
 
 /* ---- setup ---- */
 
-/* Triangle edges where asked for; creases and borders always, as a draughtsman would. Lines fade
- * out where triangles get so small that they would cover everything. */
-static void line_setup(shade_setup *s, bool edges, const uint8_t creases[3], f3 a, f3 b, f3 c,
-                       float area) {
+/* Triangle edges if requested; creases and boundary edges always. Lines fade out where triangles
+ * are so small that lines would cover everything. */
+static void compute_line_setup(shade_setup *s, bool edges, const uint8_t creases[3], f3 a, f3 b,
+                               f3 c, float area) {
     s->lined = edges || creases[0] || creases[1] || creases[2];
     if (!s->lined)
         return;
@@ -73,7 +74,7 @@ void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setu
     s->q[2] = c.z;
     for (int k = 0; k < 3; k++) /* proportional to 1 / w */
         s->perspective[k] = scene->back.distance > 0 ? s->q[k] + scene->back.distance : 1;
-    s->back = area > 0; /* y points down: what winds to the left outside has a negative area */
+    s->back = area > 0; /* y points down: counter-clockwise front faces have a negative area */
     s->flat = !item->corner_normals;
     size_t local = triangle - item->first_triangle;
     for (size_t k = 0; k < 3; k++)
@@ -82,14 +83,14 @@ void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setu
     paint p = item->triangle_paint ? item->triangle_paint[local] : item->paint;
     s->colour = p.colour;
     s->alpha = p.alpha;
-    /* one always looks at back sides through a see-through front, so there they keep their hue */
+    /* back faces are always visible through a transparent front, so they keep their colour */
     if (s->back && p.alpha >= 1 && !item->two_sided)
         s->colour = item->triangle_paint ? abuti_back_colour(p.colour) : item->back;
-    line_setup(s, item->edges, scene->creases + 3 * (size_t)triangle, a, b, c, area);
+    compute_line_setup(s, item->edges, scene->creases + 3 * (size_t)triangle, a, b, c, area);
 }
 
 /* Barycentric coordinates on the screen. */
-static void weights_at(const shade_setup *s, float x, float y, float w[3]) {
+static void barycentric_at(const shade_setup *s, float x, float y, float w[3]) {
     float dx = x - s->origin.x, dy = y - s->origin.y;
     w[1] = float_clamp(s->bx[0] * dx + s->by[0] * dy, 0, 1);
     w[2] = float_clamp(s->bx[1] * dx + s->by[1] * dy, 0, 1);
@@ -98,7 +99,7 @@ static void weights_at(const shade_setup *s, float x, float y, float w[3]) {
 
 float abuti_shade_edges(const shade_setup *s, float x, float y) {
     float w[3], ink = 0;
-    weights_at(s, x, y, w);
+    barycentric_at(s, x, y, w);
     for (int k = 0; k < 3; k++) {
         float cover = float_clamp(s->half[k] + 0.5f - w[k] * s->height[k], 0, 1);
         ink = float_max(ink, cover * s->ink[k]);
@@ -108,7 +109,7 @@ float abuti_shade_edges(const shade_setup *s, float x, float y) {
 
 /* ---- light ---- */
 
-/* Enclosure was found in the middles of pixels: take that of the neighbour nearest in depth. */
+/* Occlusion is known in the centres of pixels: uses the neighbour that is nearest in depth. */
 static float enclosure_at(const picture_scene *scene, float x, float y, float q) {
     int px = (int)x, py = (int)y, width = (int)scene->width, height = (int)scene->height;
     float best = FLT_MAX;
@@ -130,12 +131,12 @@ static float enclosure_at(const picture_scene *scene, float x, float y, float q)
     return (float)found * (1 / 255.0f);
 }
 
-static f3 light(const picture_scene *scene, f3 colour, f3 n, f3 v, float enclosure) {
+static f3 illuminate(const picture_scene *scene, f3 colour, f3 n, f3 v, float enclosure) {
     f3 key = f3_normalise(key_direction), fill = f3_normalise(fill_direction);
     f3 up = f3_of(m3_apply(&scene->camera.axes, scene->camera.world_up));
     float facing = f3_dot(n, v);
     float from_key = float_clamp((f3_dot(n, key) + WRAP) / (1 + WRAP), 0, 1);
-    from_key *= 0.4f + 0.6f * from_key; /* starts gently: the eye sees a kink as a line */
+    from_key *= 0.4f + 0.6f * from_key; /* smooth start: a kink would be visible as a line */
     float from_fill = float_max(f3_dot(n, fill), 0);
     float sky = 0.61f + 0.39f * f3_dot(n, up);
     float open = 1 - enclosure;
@@ -149,14 +150,14 @@ static f3 light(const picture_scene *scene, f3 colour, f3 n, f3 v, float enclosu
     shine *= shine;
     shine *= shine;
     shine *= shine;
-    shine *= shine; /* to the 32nd */
+    shine *= shine; /* to the power of 32 */
     shine *= SHINE * open;
     return f3_make(colour.x * lit.x + shine, colour.y * lit.y + shine, colour.z * lit.z + shine);
 }
 
-static f3 shade(const shade_setup *s, float x, float y) {
+static f3 shade_point(const shade_setup *s, float x, float y) {
     float w[3], sum = 0, q = 0;
-    weights_at(s, x, y, w);
+    barycentric_at(s, x, y, w);
     for (int k = 0; k < 3; k++) {
         q += w[k] * s->q[k];
         sum += w[k] * s->perspective[k];
@@ -172,14 +173,14 @@ static f3 shade(const shade_setup *s, float x, float y) {
         n = f3_scale(n, -1);
     f3 v = view_vector(&s->scene->back, unproject(&s->scene->back, x, y, q));
     float facing = f3_dot(n, v);
-    if (facing < 0.02f) /* interpolated normals may turn away where the face does not */
+    if (facing < 0.02f) /* interpolated normals may face away although the face does not */
         n = f3_normalise(f3_add(n, f3_scale(v, 0.02f - facing)));
     float enclosure = s->alpha < 1 ? 0 : enclosure_at(s->scene, x, y, q);
-    if (s->back) { /* mostly inner walls in the dark: their hue must be seen all the same */
-        f3 lit = light(s->scene, s->colour, n, v, 0.5f * enclosure);
+    if (s->back) { /* mostly dark inner walls, whose colour must still be visible */
+        f3 lit = illuminate(s->scene, s->colour, n, v, 0.5f * enclosure);
         return f3_add(f3_scale(lit, 0.6f), f3_scale(s->colour, BACK_GLOW * (1 - enclosure)));
     }
-    return light(s->scene, s->colour, n, v, enclosure);
+    return illuminate(s->scene, s->colour, n, v, enclosure);
 }
 
 f3 abuti_shade_middle(const shade_setup *setup, unsigned mask, float x, float y) {
@@ -190,10 +191,10 @@ f3 abuti_shade_middle(const shade_setup *setup, unsigned mask, float x, float y)
             mean_y += SAMPLE_Y(i);
             count++;
         }
-    return shade(setup, x + mean_x / count, y + mean_y / count);
+    return shade_point(setup, x + mean_x / count, y + mean_y / count);
 }
 
-/* ---- behind everything ---- */
+/* ---- background ---- */
 
 f3 abuti_background(const picture_scene *scene, float x, float y) {
     abut_colour given = scene->options->background;

@@ -306,5 +306,5 @@ bool abuti_radial_inverse(const abut_character_matrix *a, abut_character_matrix 
         const double four[4] = {row.x, row.y, row.z, -v3_dot(row, at)};
         memcpy(inverse->m[i], four, sizeof four);
     }
-    return matrix_is_sound(inverse);
+    return matrix_is_valid(inverse);
 }

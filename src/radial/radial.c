@@ -631,7 +631,7 @@ static abut_status check_pose(const char *function, const abut_radial *r,
             "%s: positions are on a device, but the fields are on the CPU; set options->device",
             function);
     for (uint32_t i = 0; i < r->info.bone_count; i++)
-        if (!matrix_is_sound(&bones[i]))
+        if (!matrix_is_valid(&bones[i]))
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bones[%u] is not finite", function, i);
     const vec3 *list = positions.host;
     for (uint32_t i = 0; list && i < r->info.vertex_count; i++)

@@ -1,10 +1,10 @@
-/* Coverage of many triangles at once, compiled for 4, 8 and 16 lanes: plain loops over arrays, of
- * which compilers make vectors. Numbers are exact, so that all give the same bits.
+/* Coverage of many triangles at once, compiled for 4, 8 and 16 lanes: plain loops over arrays,
+ * which compilers vectorise. All numbers are exact, so that all widths give the same bits.
  *
- * Edge functions are those of raster_side_of(), exact in doubles since triangles are near: less
- * than N = raster_near() steps wide and high, with N^2 <= 2^(28 + shift). From pixel to pixel an
- * edge function changes by a multiple of 2^shift, so that its sign stays if it is divided by that
- * and rounded down. That leaves 2 N^2 / 2^shift <= 2^29, and 32 bits are enough.
+ * Edge functions are those of raster_side_of(). They are exact in doubles because the triangles are
+ * small: less than N = raster_near() steps wide and high, with N^2 <= 2^(28 + shift). From pixel to
+ * pixel an edge function changes by a multiple of 2^shift, so that division by that, rounded down,
+ * keeps its sign. The quotient is at most 2 N^2 / 2^shift <= 2^29, and fits 32 bits.
  */
 #include "raster/raster.h"
 
@@ -50,16 +50,17 @@ static void find_boxes(const raster_lens *lens, raster_rect within, raster_boxes
     }
 }
 
-/* The edge function of side k in the first pixel of each block, and its changes a pixel. */
-static void find_sides(const raster_lens *lens, const raster_blocks *b, int count, int k,
-                       int *restrict at, int *restrict dx, int *restrict dy) {
+/* The edge function of side k in the first pixel of each block, and its changes per pixel. */
+static void compute_sides(const raster_lens *lens, const raster_blocks *b, int count, int k,
+                          int *restrict at, int *restrict dx, int *restrict dy) {
     const int to = k == 2 ? 0 : k + 1, shift = (int)lens->shift, middle = 1 << (shift - 1);
     const double part = 1.0 / (double)(1 << shift), zero = 1073741824.0;
     for (int i = 0; i < count; i++) {
         int right = b->x[to][i] - b->x[k][i], high = b->y[to][i] - b->y[k][i];
         int over = (b->x0[i] << shift) + middle - b->x[k][i];
         int down = (b->y0[i] << shift) + middle - b->y[k][i];
-        int open = 1 - ((high < 0) | ((high == 0) & (right > 0))); /* neither top nor left */
+        int open =
+            1 - ((high < 0) | ((high == 0) & (right > 0))); /* neither a top nor a left edge */
         double e = (double)right * (double)down - (double)high * (double)over - (double)open;
         at[i] = (int)(e * part + zero) - (int)zero;
         dx[i] = -high;
@@ -71,7 +72,7 @@ static void cover(const raster_lens *lens, raster_blocks *b) {
     int at[3][RASTER_BLOCKS], dx[3][RASTER_BLOCKS], dy[3][RASTER_BLOCKS];
     const int count = (b->count + 15) & ~15;
     for (int k = 0; k < 3; k++)
-        find_sides(lens, b, count, k, at[k], dx[k], dy[k]);
+        compute_sides(lens, b, count, k, at[k], dx[k], dy[k]);
     for (int i = 0; i < count; i++) {
         int ea = at[0][i], eb = at[1][i], ec = at[2][i];
         uint32_t bits = 0;

@@ -1,10 +1,10 @@
-/* Images on a device: meshes are there as long as they are drawn, items are sent each time, and an
- * image is drawn at once or by parts of its rows, where memory has no room for all. */
+/* Images on a device. Meshes stay on the device from draw to draw, items are uploaded for each
+ * draw. An image is drawn at once, or in ranges of rows if memory is too small. */
 #include "raster/raster.h"
 
 #include "device/kit.h"
 
-enum { SMALL, LARGE, FINISH, ASK, KERNELS };
+enum { DRAW_SMALL, DRAW_LARGE, FINISH, CHECK_ATOMICS, KERNELS };
 enum {
     JOB,
     ITEMS,
@@ -19,24 +19,24 @@ enum {
     BUFFERS
 };
 
-static const abuti_kernel_source sources[KERNELS] = {[SMALL] = {"raster", "raster_small", NULL},
-                                                     [LARGE] = {"raster", "raster_large_parts",
-                                                                NULL},
-                                                     [FINISH] = {"raster", "raster_finish", NULL},
-                                                     [ASK] = {"raster", "raster_ask", NULL}};
+static const abuti_kernel_source sources[KERNELS] = {
+    [DRAW_SMALL] = {"raster", "raster_small", NULL},
+    [DRAW_LARGE] = {"raster", "raster_large_parts", NULL},
+    [FINISH] = {"raster", "raster_finish", NULL},
+    [CHECK_ATOMICS] = {"raster", "raster_check_atomics", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
-/* A mesh that is there. */
-typedef struct held_mesh {
-    abut_mesh *mesh; /* held */
+/* A mesh on the device. */
+typedef struct device_mesh {
+    abut_mesh *mesh; /* reference */
     uint32_t first_vertex, first_triangle;
-} held_mesh;
+} device_mesh;
 
 struct raster_device {
     abuti_queue queue;
     abuti_kit kit;
     abuti_kit_list large;
-    held_mesh *meshes; /* by address */
+    device_mesh *meshes; /* sorted by address */
     size_t mesh_count;
 };
 
@@ -46,7 +46,7 @@ struct raster_device {
 
 /* ---- create ---- */
 
-static abut_status create(abut_raster *raster) {
+static abut_status create_on_device(abut_raster *raster) {
     abut_device *device = raster->options.device;
     abut_status status = abuti_device_check_bits("abut_raster_create", device);
     if (status)
@@ -69,13 +69,13 @@ static abut_status create(abut_raster *raster) {
     abuti_kit_build(&d->kit);
     abuti_kit_grow(&d->kit, &d->large, 1 << 12);
     abuti_kit_reserve(&d->kit, COUNTS, RASTER_COUNTS, sizeof *counts);
-    ABUTI_KIT_RUN(&d->kit, ASK, 1, 1, MEMORY(COUNTS));
+    ABUTI_KIT_RUN(&d->kit, CHECK_ATOMICS, 1, 1, MEMORY(COUNTS));
     status = abuti_kit_get(&d->kit, COUNTS, counts, RASTER_COUNTS, sizeof *counts);
-    raster->narrow = !status && counts[RASTER_COUNT_NARROW];
+    raster->lacks_atomics = !status && counts[RASTER_COUNT_NO_ATOMICS];
     return status;
 }
 
-static void drop_meshes(abut_raster *raster) {
+static void release_meshes(abut_raster *raster) {
     struct raster_device *d = raster->device;
     for (size_t i = 0; i < d->mesh_count; i++)
         abut_mesh_destroy(d->meshes[i].mesh);
@@ -84,11 +84,11 @@ static void drop_meshes(abut_raster *raster) {
     d->mesh_count = 0;
 }
 
-static void destroy(abut_raster *raster) {
+static void destroy_on_device(abut_raster *raster) {
     struct raster_device *d = raster->device;
     if (!d)
         return;
-    drop_meshes(raster);
+    release_meshes(raster);
     abuti_kit_close(&d->kit);
     abuti_queue_close(&d->queue);
     abuti_release(raster->context, d);
@@ -100,8 +100,8 @@ static uint64_t address_of(const abut_mesh *mesh) {
     return (uint64_t)(uintptr_t)mesh;
 }
 
-/* Null: it is not there. */
-static const held_mesh *find_mesh(const struct raster_device *d, const abut_mesh *mesh) {
+/* Null if it is not on the device. */
+static const device_mesh *find_mesh(const struct raster_device *d, const abut_mesh *mesh) {
     size_t lo = 0, hi = d->mesh_count;
     while (lo < hi) {
         size_t middle = lo + (hi - lo) / 2;
@@ -113,8 +113,8 @@ static const held_mesh *find_mesh(const struct raster_device *d, const abut_mesh
     return lo < d->mesh_count && d->meshes[lo].mesh == mesh ? &d->meshes[lo] : NULL;
 }
 
-/* Makes the list of all meshes of the items, each once. */
-static abut_status hold_meshes(abut_raster *raster, const raster_drawing *drawing) {
+/* Uploads all meshes of the items, each once. */
+static abut_status upload_meshes(abut_raster *raster, const raster_drawing *drawing) {
     struct raster_device *d = raster->device;
     const size_t count = drawing->item_count;
     sort_key *keys = abuti_allocate(raster->context, count, 2 * sizeof *keys);
@@ -130,18 +130,20 @@ static abut_status hold_meshes(abut_raster *raster, const raster_drawing *drawin
     for (size_t i = 0; i < count && vertices < UINT32_MAX; i++)
         if (!i || sorted[i].key != sorted[i - 1].key) {
             const abut_mesh *mesh = drawing->items[sorted[i].value].mesh;
-            d->meshes[d->mesh_count++] = (held_mesh){abut_mesh_retain((abut_mesh *)(uintptr_t)mesh),
-                                                     (uint32_t)vertices, (uint32_t)triangles};
+            d->meshes[d->mesh_count++] =
+                (device_mesh){abut_mesh_retain((abut_mesh *)(uintptr_t)mesh), (uint32_t)vertices,
+                              (uint32_t)triangles};
             vertices += mesh->vertex_count;
             triangles += mesh->triangle_count;
         }
     abuti_release(raster->context, keys);
     if (vertices >= UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_raster_draw: too many vertices for a device");
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_raster_draw: the items have more than 2^32 - 2 "
+                                            "vertices, which a device cannot index");
     abuti_kit_reserve(&d->kit, VERTICES, (size_t)vertices, sizeof(vec3));
     abuti_kit_reserve(&d->kit, INDICES, (size_t)triangles, 3 * sizeof(uint32_t));
     for (size_t i = 0; i < d->mesh_count; i++) {
-        const held_mesh *m = &d->meshes[i];
+        const device_mesh *m = &d->meshes[i];
         abuti_kit_write(&d->kit, VERTICES, m->first_vertex, m->mesh->positions,
                         m->mesh->vertex_count, sizeof(vec3));
         abuti_kit_write(&d->kit, INDICES, m->first_triangle, m->mesh->indices,
@@ -150,22 +152,22 @@ static abut_status hold_meshes(abut_raster *raster, const raster_drawing *drawin
     return abuti_kit_finish(&d->kit);
 }
 
-/* Tells the items where their meshes are, and sends those where one is missing. */
-static abut_status send_items(abut_raster *raster, const raster_drawing *drawing) {
+/* Sets where the meshes of the items are. Uploads all meshes if one is missing. */
+static abut_status upload_items(abut_raster *raster, const raster_drawing *drawing) {
     struct raster_device *d = raster->device;
     bool missing = false;
     for (uint32_t i = 0; i < drawing->item_count && !missing; i++)
         missing = !find_mesh(d, drawing->items[i].mesh);
     if (missing) {
-        drop_meshes(raster);
-        abut_status status = hold_meshes(raster, drawing);
+        release_meshes(raster);
+        abut_status status = upload_meshes(raster, drawing);
         if (status) {
-            drop_meshes(raster);
+            release_meshes(raster);
             return status;
         }
     }
     for (uint32_t i = 0; i < drawing->item_count; i++) {
-        const held_mesh *m = find_mesh(d, drawing->items[i].mesh);
+        const device_mesh *m = find_mesh(d, drawing->items[i].mesh);
         drawing->placed[i].first_vertex = m->first_vertex;
         drawing->placed[i].first_triangle = m->first_triangle;
     }
@@ -175,7 +177,7 @@ static abut_status send_items(abut_raster *raster, const raster_drawing *drawing
 
 /* ---- launches ---- */
 
-/* Where an answer goes: to a buffer of the caller's, or to one of ours. */
+/* Where a result is written: to a buffer of the caller, or to an internal one. */
 typedef struct target {
     abut_array to;
     uint32_t buffer, want;
@@ -194,12 +196,13 @@ static void launch(abut_raster *raster, const raster_job *job, const target *tar
     abuti_kit_put(&d->kit, JOB, job, 1, sizeof *job);
     abuti_kit_fill(&d->kit, KEYS, UINT32_MAX, pixels * sizeof(uint64_t));
     abuti_kit_fill(&d->kit, COUNTS, 0, RASTER_COUNTS * sizeof(uint32_t));
-    const uint32_t last = raster->narrow ? RASTER_THEN_TRIANGLES : RASTER_KEYS;
-    for (uint32_t how = raster->narrow ? RASTER_FIRST_DEPTHS : RASTER_KEYS; how <= last; how++) {
-        ABUTI_KIT_RUN(&d->kit, SMALL, job->triangles, RASTER_ITEMS, MEMORY(JOB), MEMORY(ITEMS),
+    const uint32_t last = raster->lacks_atomics ? RASTER_THEN_TRIANGLES : RASTER_KEYS;
+    for (uint32_t how = raster->lacks_atomics ? RASTER_FIRST_DEPTHS : RASTER_KEYS; how <= last;
+         how++) {
+        ABUTI_KIT_RUN(&d->kit, DRAW_SMALL, job->triangles, RASTER_ITEMS, MEMORY(JOB), MEMORY(ITEMS),
                       MEMORY(VERTICES), MEMORY(INDICES), MEMORY(KEYS), MEMORY(LARGES),
                       MEMORY(COUNTS), ABUTI_VALUE(how));
-        ABUTI_KIT_GROUPS(&d->kit, LARGE, groups, RASTER_ITEMS, MEMORY(JOB), MEMORY(LARGES),
+        ABUTI_KIT_GROUPS(&d->kit, DRAW_LARGE, groups, RASTER_ITEMS, MEMORY(JOB), MEMORY(LARGES),
                          MEMORY(COUNTS), MEMORY(KEYS), ABUTI_VALUE(how));
     }
     uint64_t at[TARGETS];
@@ -211,7 +214,7 @@ static void launch(abut_raster *raster, const raster_job *job, const target *tar
                   ABUTI_BUFFER(targets[2].memory), ABUTI_VALUE(at[2]));
 }
 
-/* Draws some rows, again where the list of large shapes was too short. */
+/* Draws some rows; repeats that if the list of large shapes was too small. */
 static abut_status draw_rows(abut_raster *raster, raster_job *job, const target *targets) {
     struct raster_device *d = raster->device;
     const size_t width = job->camera.lens.width, first = width * (size_t)job->in.y0;
@@ -233,14 +236,16 @@ static abut_status draw_rows(abut_raster *raster, raster_job *job, const target 
     return status;
 }
 
-static abut_status draw(abut_raster *raster, const raster_drawing *drawing,
-                        abut_raster_image *image) {
+static abut_status draw_on_device(abut_raster *raster, const raster_drawing *drawing,
+                                  abut_raster_image *image) {
     struct raster_device *d = raster->device;
     const raster_lens *l = &drawing->camera.lens;
     if (drawing->triangle_count >= TRIANGLES_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_raster_draw: %u triangles; a device takes %u",
-                          drawing->triangle_count, TRIANGLES_MAX - 1);
-    abut_status status = send_items(raster, drawing);
+        return abuti_fail(
+            ABUT_ERROR_LIMIT,
+            "abut_raster_draw: the items have %u triangles; a device draws at most %u",
+            drawing->triangle_count, TRIANGLES_MAX - 1);
+    abut_status status = upload_items(raster, drawing);
     if (status)
         return status;
     uint64_t rows = raster->part_pixels / l->width;
@@ -256,7 +261,7 @@ static abut_status draw(abut_raster *raster, const raster_drawing *drawing,
         t->memory = t->to.buffer ? &t->to.buffer->memory : &d->kit.buffers[t->buffer];
         t->want = t->to.buffer || t->to.host ? t->want : 0;
     }
-    /* A triangle is six shapes at most, and all parts are counted by 32 bits. */
+    /* A triangle becomes at most six shapes, and all parts are counted with 32 bits. */
     uint32_t most = UINT32_MAX / (RASTER_CORNERS - 2) / (drawing->triangle_count + 1);
     raster_job job = {.camera = drawing->camera,
                       .items = drawing->item_count,
@@ -273,4 +278,4 @@ static abut_status draw(abut_raster *raster, const raster_drawing *drawing,
     return status;
 }
 
-const raster_backend abuti_raster_on_device = {create, destroy, draw};
+const raster_backend abuti_raster_on_device = {create_on_device, destroy_on_device, draw_on_device};

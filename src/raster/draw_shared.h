@@ -1,34 +1,35 @@
-/* How a shape is drawn, for C and OpenCL C alike, and what the host tells raster.cl.
+/* Rasterisation of shapes, compiled as C and as OpenCL C, and the data that host and raster.cl
+ * share.
  *
- * A pixel keeps the least of all keys: the depth, then the number of the triangle among those of
- * all items, in their order. The order in which keys come does not matter.
+ * A pixel keeps the minimum of all keys: the depth, then the index of the triangle among those of
+ * all items. The order in which keys are written does not matter.
  */
 #ifndef ABUTI_RASTER_DRAW_SHARED_H
 #define ABUTI_RASTER_DRAW_SHARED_H
 
 #include "raster/raster_shared.h"
 
-#define RASTER_ITEMS 64       /* of a work-group: a block of 8 x 8 pixels */
-#define RASTER_SMALL 64       /* pixels: what has more in its box is drawn by work-groups, */
-#define RASTER_PARTS 32       /* so many a shape at most, */
-#define RASTER_PART_BLOCKS 16 /* and of so many blocks at least */
+#define RASTER_ITEMS 64 /* work-items per group: a block of 8 x 8 pixels */
+#define RASTER_SMALL 64 /* pixels: shapes with a larger bounding box are drawn by work-groups, */
+#define RASTER_PARTS 32 /* at most so many per shape, */
+#define RASTER_PART_BLOCKS 16 /* each with at least so many blocks */
 
-/* An item where it is drawn. */
+/* An item with its transformation to the image. */
 typedef struct raster_placed {
     raster_frame frame;
-    word32 first;                        /* of its triangles, among those of all items */
-    word32 first_vertex, first_triangle; /* of its mesh, on a device */
+    word32 first;                        /* first triangle among those of all items */
+    word32 first_vertex, first_triangle; /* of its mesh on the device */
     word32 unused;
 } raster_placed;
 
-/* What is drawn on a device: rows of an image. */
+/* A range of rows of an image that is drawn on a device. */
 typedef struct raster_job {
     raster_camera camera;
     raster_rect in;
     word32 items, triangles;
-    word32 touching; /* each pixel that a triangle touches */
-    word32 parts;    /* of a large shape, at most */
-    word32 room;     /* for these */
+    word32 touching; /* conservative: every pixel that a triangle touches */
+    word32 parts;    /* maximum per large shape */
+    word32 room;     /* capacity of their list */
     word32 unused;
 } raster_job;
 
@@ -37,30 +38,30 @@ typedef struct raster_large {
     word32 part, parts;
 } raster_large;
 
-/* How keys get to their pixels: at once, or where a device has no atomics of 64 bits, depths before
- * triangles. */
+/* How keys are written: in one atomic operation; or, on devices without 64-bit atomics, first all
+ * depths and then the triangles. */
 enum { RASTER_KEYS = 0, RASTER_FIRST_DEPTHS = 1, RASTER_THEN_TRIANGLES = 2 };
-/* What is counted. */
-enum { RASTER_COUNT_LARGE = 0, RASTER_COUNT_NARROW, RASTER_COUNTS };
-/* What is wanted of an image. */
+/* Counters. */
+enum { RASTER_COUNT_LARGE = 0, RASTER_COUNT_NO_ATOMICS, RASTER_COUNTS };
+/* Requested images. */
 enum { RASTER_WANT_DEPTHS = 1, RASTER_WANT_ITEMS = 2, RASTER_WANT_TRIANGLES = 4 };
 
-/* A shape as it is drawn: the pixels it may have, and its sides. */
-typedef struct raster_pen {
+/* A shape prepared for rasterisation: bounding box in pixels, and edge functions. */
+typedef struct raster_setup {
     raster_rect box;
     raster_side side[3];
-} raster_pen;
+} raster_setup;
 
-static inline raster_pen raster_pen_of(const raster_lens *lens, const raster_shape *s,
-                                       raster_rect in, int touching) {
-    raster_pen pen;
-    pen.box = raster_rect_cut(raster_rect_of(lens, s, touching), in);
+static inline raster_setup raster_setup_of(const raster_lens *lens, const raster_shape *s,
+                                           raster_rect in, int touching) {
+    raster_setup pen;
+    pen.box = raster_rect_clip(raster_rect_of(lens, s, touching), in);
     for (int k = 0; k < 3; k++)
         pen.side[k] = touching ? raster_wide_side_of(lens, s, k) : raster_side_of(lens, s, k);
     return pen;
 }
 
-/* A side in the centre of a pixel, and whether that is inside all three. */
+/* The edge function in the centre of a pixel, and whether the centre is inside all three. */
 static inline int64 raster_at(const raster_side *side, int x, int y) {
     return side->at + side->dx * x + side->dy * y;
 }
@@ -68,7 +69,8 @@ static inline int raster_covers(const raster_side side[3], int x, int y) {
     return (raster_at(&side[0], x, y) | raster_at(&side[1], x, y) | raster_at(&side[2], x, y)) >= 0;
 }
 
-/* The depth that counts: in the centre, or the least in the square of a pixel that is touched. */
+/* The depth of a pixel: in its centre, or the minimum in its square for conservative
+ * rasterisation. */
 static inline word32 raster_draw_depth(const raster_shape *s, int x, int y, int touching) {
     word32 lo, hi;
     if (!touching)

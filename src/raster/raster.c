@@ -1,20 +1,20 @@
-/* The nearest surface of each pixel. On the CPU: shapes of all triangles first, sorted into bands
- * of rows, each of which is drawn by one task. */
+/* The nearest surface of each pixel. On the CPU, shapes of all triangles are computed first and
+ * sorted into bands of rows; each band is drawn by one task. */
 #include "raster/raster.h"
 
 #include "device/device.h"
 
 #include <math.h>
 
-enum { TRIANGLES_A_TASK = 4096, BAND = 32 /* rows */ };
+enum { TRIANGLES_PER_TASK = 4096, BAND_ROWS = 32 /* rows */ };
 
 /* ---- shapes ---- */
 
-/* Those of some triangles. */
+/* The shapes of a range of triangles. */
 typedef struct shape_list {
     raster_shape *list;
     size_t count, room;
-    uint32_t *begin, *order; /* of band b: list[order[begin[b]]] up to begin[b + 1] */
+    uint32_t *begin, *order; /* shapes of band b: list[order[begin[b]]] to begin[b + 1] */
     abut_status status;
 } shape_list;
 
@@ -24,17 +24,17 @@ typedef struct cpu_job {
     bool touching;
     shape_list *chunks;
     size_t chunk_count;
-    uint64_t *keys; /* of pixels */
+    uint64_t *keys; /* by pixel */
 } cpu_job;
 
-/* The pixels of the image that a shape may have. */
-static raster_rect rect_of(const cpu_job *j, const raster_shape *s) {
+/* The pixels of the image that a shape may cover. */
+static raster_rect covered_rect(const cpu_job *j, const raster_shape *s) {
     const raster_lens *l = &j->drawing->camera.lens;
     raster_rect image = {0, 0, (int)l->width - 1, (int)l->height - 1};
-    return raster_rect_cut(raster_rect_of(l, s, j->touching), image);
+    return raster_rect_clip(raster_rect_of(l, s, j->touching), image);
 }
 
-/* Makes shapes of a triangle, and keeps those that may have pixels. */
+/* Adds the shapes of a triangle that may cover pixels. */
 static void add_shapes(const cpu_job *j, shape_list *to, uint32_t triangle, const raster_point *p) {
     if (to->room < to->count + RASTER_CORNERS)
         to->status = abuti_grow(j->context, &to->list, to->count, to->count + RASTER_CORNERS,
@@ -44,19 +44,19 @@ static void add_shapes(const cpu_job *j, shape_list *to, uint32_t triangle, cons
     raster_shape *shapes = to->list + to->count;
     int made = raster_shapes(&j->drawing->camera.lens, p, 0, triangle, j->touching, shapes);
     for (int k = 0; k < made; k++)
-        if (!raster_rect_empty(rect_of(j, &shapes[k])))
+        if (!raster_rect_empty(covered_rect(j, &shapes[k])))
             to->list[to->count++] = shapes[k];
 }
 
-/* Counts, adds up, fills. */
+/* Counting sort by band. */
 static abut_status sort_shapes(const cpu_job *j, shape_list *to) {
-    const size_t bands = abuti_chunk_count(j->drawing->camera.lens.height, BAND);
+    const size_t bands = abuti_chunk_count(j->drawing->camera.lens.height, BAND_ROWS);
     to->begin = abuti_allocate_zeroed(j->context, bands + 2, sizeof *to->begin);
     if (!to->begin)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < to->count; i++) {
-        raster_rect r = rect_of(j, &to->list[i]);
-        for (int b = r.y0 / BAND; b <= r.y1 / BAND; b++)
+        raster_rect r = covered_rect(j, &to->list[i]);
+        for (int b = r.y0 / BAND_ROWS; b <= r.y1 / BAND_ROWS; b++)
             to->begin[b + 2]++;
     }
     for (size_t b = 0; b < bands; b++)
@@ -65,8 +65,8 @@ static abut_status sort_shapes(const cpu_job *j, shape_list *to) {
     if (!to->order)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < to->count; i++) {
-        raster_rect r = rect_of(j, &to->list[i]);
-        for (int b = r.y0 / BAND; b <= r.y1 / BAND; b++)
+        raster_rect r = covered_rect(j, &to->list[i]);
+        for (int b = r.y0 / BAND_ROWS; b <= r.y1 / BAND_ROWS; b++)
             to->order[to->begin[b + 1]++] = (uint32_t)i;
     }
     return ABUT_OK;
@@ -95,7 +95,7 @@ static void make_shapes(void *data, size_t chunk, size_t begin, size_t end) {
 
 static void draw_shape(const cpu_job *j, const raster_shape *s, raster_rect in) {
     const raster_lens *lens = &j->drawing->camera.lens;
-    raster_pen pen = raster_pen_of(lens, s, in, j->touching);
+    raster_setup pen = raster_setup_of(lens, s, in, j->touching);
     for (int y = pen.box.y0; y <= pen.box.y1; y++)
         for (int x = pen.box.x0; x <= pen.box.x1; x++)
             if (raster_covers(pen.side, x, y)) {
@@ -118,7 +118,7 @@ static void draw_rows(void *data, size_t band, size_t begin, size_t end) {
     }
 }
 
-static void finish(const cpu_job *j, size_t pixels, abut_raster_image *image) {
+static void write_images(const cpu_job *j, size_t pixels, abut_raster_image *image) {
     const raster_drawing *d = j->drawing;
     for (size_t i = 0; i < pixels; i++) {
         uint32_t triangle = (uint32_t)j->keys[i];
@@ -126,7 +126,7 @@ static void finish(const cpu_job *j, size_t pixels, abut_raster_image *image) {
         uint32_t item = empty ? ABUT_NONE : raster_item_of(d->placed, d->item_count, triangle);
         if (image->depths.host)
             ((float *)image->depths.host)[i] =
-                empty ? INFINITY : (float)raster_way(&d->camera, (double)(j->keys[i] >> 32));
+                empty ? INFINITY : (float)raster_distance(&d->camera, (double)(j->keys[i] >> 32));
         if (image->items.host)
             ((uint32_t *)image->items.host)[i] = item;
         if (image->triangles.host)
@@ -141,20 +141,20 @@ static abut_status cpu_draw(abut_raster *raster, const raster_drawing *d,
     const raster_lens *l = &d->camera.lens;
     const size_t pixels = (size_t)l->width * l->height;
     cpu_job j = {.context = context, .drawing = d, .touching = image->conservative};
-    j.chunk_count = abuti_chunk_count(d->triangle_count, TRIANGLES_A_TASK);
+    j.chunk_count = abuti_chunk_count(d->triangle_count, TRIANGLES_PER_TASK);
     j.chunks = abuti_allocate_zeroed(context, j.chunk_count, sizeof *j.chunks);
     j.keys = abuti_allocate(context, pixels, sizeof *j.keys);
     abut_status status = j.chunks && j.keys ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = abuti_parallel_try(context, "pixels", d->triangle_count, TRIANGLES_A_TASK,
+        status = abuti_parallel_try(context, "pixels", d->triangle_count, TRIANGLES_PER_TASK,
                                     make_shapes, &j);
     for (size_t c = 0; !status && c < j.chunk_count; c++)
-        if (j.chunks[c].status) /* the sentence is on the worker's thread */
+        if (j.chunks[c].status) /* the message is on the worker thread */
             status = abuti_fail(j.chunks[c].status, "abut_raster_draw: out of memory for shapes");
     if (!status)
-        status = abuti_parallel_try(context, "pixels", l->height, BAND, draw_rows, &j);
+        status = abuti_parallel_try(context, "pixels", l->height, BAND_ROWS, draw_rows, &j);
     if (!status)
-        finish(&j, pixels, image);
+        write_images(&j, pixels, image);
     for (size_t c = 0; j.chunks && c < j.chunk_count; c++)
         ABUTI_RELEASE(context, j.chunks[c].list, j.chunks[c].begin, j.chunks[c].order);
     ABUTI_RELEASE(context, j.chunks, j.keys);
@@ -171,7 +171,7 @@ static void cpu_destroy(abut_raster *raster) {
 
 static const raster_backend on_cpu = {cpu_create, cpu_destroy, cpu_draw};
 
-/* ---- the object ---- */
+/* ---- create and destroy ---- */
 
 abut_status abut_raster_create(abut_context *context, const abut_raster_options *options,
                                abut_raster **raster) {
@@ -206,9 +206,9 @@ void abut_raster_destroy(abut_raster *raster) {
     abut_context_destroy(context);
 }
 
-/* ---- drawing ---- */
+/* ---- draw ---- */
 
-static box3 grow_region(box3 region, const abut_raster_item *item) {
+static box3 extend_region(box3 region, const abut_raster_item *item) {
     abuti_motion motion = abuti_motion_of(&item->pose);
     box3 b = item->mesh->bounds;
     for (int k = 0; k < 8; k++) {
@@ -218,7 +218,7 @@ static box3 grow_region(box3 region, const abut_raster_item *item) {
     return region;
 }
 
-/* Checks all items, and places them. */
+/* Validates all items and computes their transformations. */
 static abut_status place_items(const char *function, const abut_raster_view *view,
                                raster_drawing *d) {
     box3 region = box_empty();
@@ -229,12 +229,12 @@ static abut_status place_items(const char *function, const abut_raster_view *vie
         abut_status status = abuti_pose_check(function, "a pose", &d->items[i].pose);
         if (status)
             return status;
-        region = grow_region(region, &d->items[i]);
+        region = extend_region(region, &d->items[i]);
         d->placed[i].first = (uint32_t)triangles;
         triangles += d->items[i].mesh->triangle_count;
         if (triangles >= UINT32_MAX)
-            return abuti_fail(ABUT_ERROR_LIMIT, "%s: items have %llu triangles and more", function,
-                              (unsigned long long)UINT32_MAX);
+            return abuti_fail(ABUT_ERROR_LIMIT, "%s: the items have %llu triangles or more",
+                              function, (unsigned long long)UINT32_MAX);
     }
     d->triangle_count = (uint32_t)triangles;
     if (!d->item_count)
@@ -247,16 +247,18 @@ static abut_status place_items(const char *function, const abut_raster_view *vie
     return status;
 }
 
-/* An array that is wanted: memory of the host, or a buffer of the device. */
+/* Checks one image: memory of the host or a buffer of the device, or null. */
 static abut_status check_array(const char *function, const char *what, abut_device *device,
                                abut_array array, size_t pixels) {
     if (!array.buffer)
         return ABUT_OK;
     if (array.host || !device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          array.host ? "%s: %s is memory of the host and a buffer as well"
-                                     : "%s: %s is a buffer, and the raster has no device; see "
-                                       "options->device",
+                          array.host
+                              ? "%s: %s has both a host pointer and a device buffer; set one "
+                                "of them"
+                              : "%s: %s is a device buffer, but the raster has no device; set "
+                                "options->device of abut_raster_create()",
                           function, what);
     return abuti_buffer_check(array.buffer, function, what, device, pixels, sizeof(uint32_t));
 }
@@ -269,9 +271,8 @@ static abut_status check_image(const char *function, const abut_raster *raster,
     image->height = l->height;
     if (image->capacity < pixels)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "%s: the image has %u x %u pixels, and there is "
-                          "room for %llu",
-                          function, l->width, l->height, (unsigned long long)image->capacity);
+                          "%s: the image has %u x %u pixels, but image->capacity is %llu", function,
+                          l->width, l->height, (unsigned long long)image->capacity);
     abut_status status =
         check_array(function, "image->depths", device, image->depths, (size_t)pixels);
     if (!status)
@@ -287,7 +288,8 @@ abut_status abut_raster_draw(abut_raster *raster, const abut_raster_view *view,
     if (!raster || !image || (!items && count))
         return abuti_null(__func__, !raster ? "raster" : image ? "items" : "image");
     if (count >= UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu items are too many", __func__, count);
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: count is %zu; it must be less than 2^32 - 1",
+                          __func__, count);
     abut_raster_view ours;
     abut_status status = abuti_raster_view_read(view, "abut_raster_draw: view", &ours);
     if (status)

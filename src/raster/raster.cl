@@ -1,12 +1,12 @@
 /* The nearest surface of each pixel.
  *
- * raster_small        a work-item a triangle: small shapes, the others go into a list
- * raster_large_parts  a work-group a part of a large shape: every so many blocks of pixels
- * raster_finish       from keys to what is wanted of the image
- * raster_ask          whether the device has atomics of 64 bits
+ * raster_small          one work-item per triangle: draws small shapes, lists the others
+ * raster_large_parts    one work-group per part of a large shape: every n-th block of pixels
+ * raster_finish         converts keys to the requested images
+ * raster_check_atomics  whether the device has 64-bit atomics
  *
- * The list may turn out too short: its shapes are counted all the same, and the host makes it
- * longer and draws again, which changes nothing where all has been drawn.
+ * If the list is too small, its shapes are still counted, and the host enlarges it and draws again.
+ * Drawing twice does not change pixels that are complete.
  */
 #include "base/math_shared.h"
 
@@ -24,8 +24,8 @@ enum { LOW = 0, HIGH = 1 };
 enum { LOW = 1, HIGH = 0 };
 #endif
 
-/* Depths only become less, so one that was read too early costs an atomic and no more. */
-static void put(__global uint *keys, size_t pixel, uint z, uint triangle, uint how) {
+/* Depths only decrease, so that a value that was read too early only costs an atomic operation. */
+static void write_key(__global uint *keys, size_t pixel, uint z, uint triangle, uint how) {
     volatile __global uint *low = keys + 2 * pixel + LOW, *high = keys + 2 * pixel + HIGH;
     if (how == RASTER_FIRST_DEPTHS) {
         if (z < *high)
@@ -40,17 +40,17 @@ static void put(__global uint *keys, size_t pixel, uint z, uint triangle, uint h
     }
 }
 
-static void put_pixel(__global const raster_job *job, __global uint *keys, const raster_shape *s,
-                      int x, int y, uint how) {
+static void write_pixel(__global const raster_job *job, __global uint *keys, const raster_shape *s,
+                        int x, int y, uint how) {
     const size_t pixel = (size_t)(y - job->in.y0) * job->camera.lens.width + (size_t)x;
-    put(keys, pixel, raster_draw_depth(s, x, y, (int)job->touching), s->part, how);
+    write_key(keys, pixel, raster_draw_depth(s, x, y, (int)job->touching), s->part, how);
 }
 
-/* A small shape, or its way into the list, which is there already where triangles follow depths. */
-static void draw(__global const raster_job *job, const raster_lens *lens, const raster_shape *s,
-                 __global uint *keys, __global raster_large *large, __global uint *counts,
-                 uint how) {
-    const raster_pen pen = raster_pen_of(lens, s, job->in, (int)job->touching);
+/* Draws a small shape, or lists a large one; it is already listed if triangles follow depths. */
+static void draw_shape(__global const raster_job *job, const raster_lens *lens,
+                       const raster_shape *s, __global uint *keys, __global raster_large *large,
+                       __global uint *counts, uint how) {
+    const raster_setup pen = raster_setup_of(lens, s, job->in, (int)job->touching);
     const raster_rect box = pen.box;
     if (raster_rect_empty(box))
         return;
@@ -59,7 +59,7 @@ static void draw(__global const raster_job *job, const raster_lens *lens, const 
         for (int y = box.y0; y <= box.y1; y++)
             for (int x = box.x0; x <= box.x1; x++)
                 if (raster_covers(pen.side, x, y))
-                    put_pixel(job, keys, s, x, y, how);
+                    write_pixel(job, keys, s, x, y, how);
     } else if (how != RASTER_THEN_TRIANGLES) {
         const ulong wanted = pixels / (RASTER_ITEMS * RASTER_PART_BLOCKS) + 1;
         const uint parts = (uint)min(wanted, (ulong)job->parts);
@@ -92,7 +92,7 @@ __kernel void raster_small(__global const raster_job *job, __global const raster
     raster_shape shapes[RASTER_CORNERS];
     const int made = raster_shapes(&lens, corner, 0, triangle, (int)job->touching, shapes);
     for (int k = 0; k < made; k++)
-        draw(job, &lens, &shapes[k], keys, large, counts, how);
+        draw_shape(job, &lens, &shapes[k], keys, large, counts, how);
 }
 
 __kernel void raster_large_parts(__global const raster_job *job, __global const raster_large *large,
@@ -102,25 +102,25 @@ __kernel void raster_large_parts(__global const raster_job *job, __global const 
     const raster_lens lens = job->camera.lens;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         const raster_shape s = large[i].shape;
-        const raster_pen pen = raster_pen_of(&lens, &s, job->in, (int)job->touching);
+        const raster_setup pen = raster_setup_of(&lens, &s, job->in, (int)job->touching);
         const int x0 = pen.box.x0 / 8, y0 = pen.box.y0 / 8;
         const uint across = (uint)(pen.box.x1 / 8 - x0 + 1);
         const uint blocks = across * (uint)(pen.box.y1 / 8 - y0 + 1);
         for (uint k = large[i].part; k < blocks; k += large[i].parts) {
             const int left = 8 * (x0 + (int)(k % across)), top = 8 * (y0 + (int)(k / across));
-            long inside = 0; /* below 0: a side has the whole block outside */
+            long inside = 0; /* negative: the whole block is outside a side */
             for (int e = 0; e < 3; e++)
                 inside |= raster_at(&pen.side[e], left + (pen.side[e].dx > 0 ? 7 : 0),
                                     top + (pen.side[e].dy > 0 ? 7 : 0));
             const int x = left + dx, y = top + dy;
             if (inside >= 0 && x >= pen.box.x0 && x <= pen.box.x1 && y >= pen.box.y0 &&
                 y <= pen.box.y1 && raster_covers(pen.side, x, y))
-                put_pixel(job, keys, &s, x, y, how);
+                write_pixel(job, keys, &s, x, y, how);
         }
     }
 }
 
-/* Answers go from the element beside each array on. */
+/* Each array has its own index of the first element. */
 __kernel void raster_finish(__global const raster_job *job, __global const raster_placed *items,
                             __global const uint *keys, uint wanted, __global float *depths,
                             ulong first_depth, __global uint *item_of, ulong first_item,
@@ -133,18 +133,19 @@ __kernel void raster_finish(__global const raster_job *job, __global const raste
     const int empty = triangle == ABUT_NONE;
     const uint item = empty ? ABUT_NONE : raster_item_of(items, job->items, triangle);
     if (wanted & RASTER_WANT_DEPTHS)
-        depths[first_depth + pixel] = empty ? INFINITY : (float)raster_way(&job->camera, (double)z);
+        depths[first_depth + pixel] =
+            empty ? INFINITY : (float)raster_distance(&job->camera, (double)z);
     if (wanted & RASTER_WANT_ITEMS)
         item_of[first_item + pixel] = item;
     if (wanted & RASTER_WANT_TRIANGLES)
         triangles[first_triangle + pixel] = empty ? ABUT_NONE : triangle - items[item].first;
 }
 
-__kernel void raster_ask(__global uint *counts) {
+__kernel void raster_check_atomics(__global uint *counts) {
 #ifdef cl_khr_int64_extended_atomics
-    counts[RASTER_COUNT_NARROW] = 0;
+    counts[RASTER_COUNT_NO_ATOMICS] = 0;
 #else
-    counts[RASTER_COUNT_NARROW] = 1;
+    counts[RASTER_COUNT_NO_ATOMICS] = 1;
 #endif
 }
 

@@ -1,4 +1,5 @@
-/* What the floors above use of raster: views made ready; the rest is in the _shared.h files. */
+/* Private functions of the raster module that other modules use: cameras of views. The rest is in
+ * the _shared.h files. */
 #ifndef ABUTI_RASTER_H
 #define ABUTI_RASTER_H
 
@@ -7,13 +8,13 @@
 
 #include <abut/raster.h>
 
-/* Makes a view ready, fitted to `region` where its own is empty; `resolution` pixels where it has
- * none. */
+/* Computes the camera of a view, fitted to `region` if the view has none, with `resolution` pixels
+ * if the view has no size. */
 abut_status abuti_raster_camera(const char *function, const abut_raster_view *view, box3 region,
                                 uint32_t resolution, raster_camera *camera);
-/* Refuses a camera whose depths do not fit floats. */
+/* Rejects a camera whose depths do not fit floats. */
 abut_status abuti_raster_check_depths(const char *function, const raster_camera *camera);
-/* A view as it is for people who ask for nothing: their own or defaults. */
+/* Reads the view of the caller, with defaults. */
 abut_status abuti_raster_view_read(const abut_raster_view *theirs, const char *what,
                                    abut_raster_view *ours);
 
@@ -23,40 +24,40 @@ static inline raster_motion raster_motion_of(const abut_pose *at) {
                            .translation = motion.translation,
                            .rotates = motion.rotates};
 }
-/* Gives an image its size, and its coordinates so many bits, RASTER_BITS at most: corners may be up
- * to four times the larger side out, and the rest of the bits are steps. */
+/* Sets the size of an image and the precision of its coordinates, at most RASTER_BITS: corners may
+ * be up to four times the larger side outside, and the remaining bits are fractions of a pixel. */
 void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint32_t bits);
 
-/* The point at a depth of a place of the image, in pixels. */
+/* The point at a depth and a position in pixels. */
 vec3 abuti_raster_point(const raster_camera *camera, double x, double y, double z);
 
 /* ---- cover_lanes.c: many triangles at once ---- */
 
-/* Triangles are near if they are less than so many steps wide and high. */
+/* Triangles are small if they are less than so many steps wide and high. */
 static inline int raster_near(const raster_lens *lens) {
     return 1 << ((28 + lens->shift) / 2);
 }
 
-/* Triangles, and which pixels of a rectangle have their centres in their boxes. Afterwards those
- * that are near run clockwise. */
+/* Triangles, and which pixels of a rectangle have their centres in the bounding boxes. On return,
+ * small triangles are clockwise. */
 enum { RASTER_BOXES = 32 };
 typedef struct raster_boxes {
     int x[3][RASTER_BOXES], y[3][RASTER_BOXES]; /* corners, steps */
-    int rect[4][RASTER_BOXES];                  /* as raster_rect */
-    int wanted[RASTER_BOXES]; /* there are such pixels, and it has an area or may have one */
-    int near[RASTER_BOXES];   /* it is near, and then: */
-    int enters[RASTER_BOXES]; /* it ran anticlockwise */
+    int rect[4][RASTER_BOXES];                  /* see raster_rect */
+    int wanted[RASTER_BOXES]; /* there are such pixels, and the area is not known to be 0 */
+    int near[RASTER_BOXES];   /* it is small, and then: */
+    int enters[RASTER_BOXES]; /* it was counter-clockwise */
 } raster_boxes;
 
-/* Blocks of 4 x 4 pixels, each with a triangle that is near and runs clockwise: which of the pixels
- * it covers, bit 4 y + x. The first pixel is in the box of the triangle. */
+/* Blocks of 4 x 4 pixels, each with a small clockwise triangle: which pixels it covers, bit 4 y +
+ * x. The first pixel is in the bounding box of the triangle. */
 enum { RASTER_BLOCKS = 256 };
 typedef struct raster_blocks {
     int count;
     int x[3][RASTER_BLOCKS], y[3][RASTER_BLOCKS]; /* corners, steps */
-    int x0[RASTER_BLOCKS], y0[RASTER_BLOCKS];     /* the first pixel */
-    uint32_t mask[RASTER_BLOCKS];                 /* pixels that are asked for, and then covered */
-    uint32_t covered[RASTER_BLOCKS];              /* how many */
+    int x0[RASTER_BLOCKS], y0[RASTER_BLOCKS];     /* first pixel */
+    uint32_t mask[RASTER_BLOCKS];                 /* in: candidate pixels; out: covered ones */
+    uint32_t covered[RASTER_BLOCKS];              /* number of covered pixels */
 } raster_blocks;
 
 typedef struct raster_kernel {
@@ -64,16 +65,17 @@ typedef struct raster_kernel {
     void (*cover)(const raster_lens *lens, raster_blocks *blocks);
 } raster_kernel;
 extern const raster_kernel abuti_raster_kernel_4, abuti_raster_kernel_8, abuti_raster_kernel_16;
-/* The quickest that runs here. (camera.c) */
+/* The fastest one that this processor supports (camera.c). */
 const raster_kernel *abuti_raster_kernel(void);
 
 /* ---- the object ---- */
 
-/* What is to be drawn, after all checks. */
+/* A validated draw call. */
 typedef struct raster_drawing {
     raster_camera camera;
     const abut_raster_item *items;
-    raster_placed *placed; /* one an item, but for where its mesh is on a device */
+    raster_placed
+        *placed; /* one per item; the position of its mesh is set by the device back end */
     uint32_t item_count, triangle_count;
 } raster_drawing;
 
@@ -87,12 +89,12 @@ typedef struct raster_backend {
 extern const raster_backend abuti_raster_on_device;
 
 struct abut_raster {
-    abut_context *context; /* held */
+    abut_context *context; /* reference */
     abut_raster_options options;
     const raster_backend *backend;
     struct raster_device *device; /* null on the CPU */
-    bool narrow;                  /* there: it has no atomics of 64 bits */
-    uint64_t part_pixels;         /* there: of an image that is drawn at once */
+    bool lacks_atomics;           /* on a device: it has no 64-bit atomics */
+    uint64_t part_pixels;         /* on a device: pixels that are drawn at once */
 };
 
 #endif

@@ -1,21 +1,21 @@
-/* Triangles to fragments, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is 64.
+/* From triangles to fragments, compiled as C and as OpenCL C. On a device ABUTI_REAL_BITS is 64.
  *
- * Points of the image have x to the right and y down in pixels, and a depth z in steps of which a
- * view has 2^32. Vertices are rounded to steps of 2^-shift of a pixel, with as many bits as fit: 17
- * for 1,024 pixels. From there on coverage is a matter of whole numbers: edge functions (Pineda
- * 1988) of 64 bits, which are exact. A centre on an edge belongs to the triangle whose top or left
- * edge it is; that is the limit of centres shifted by an infinitesimal way up and to the left, so
- * that every sheet is covered once.
+ * Image coordinates are x to the right and y down in pixels, and a depth z in steps, of which a
+ * view has 2^32. Vertices are rounded to steps of 2^-shift of a pixel, with as many bits as
+ * possible: 17 for 1,024 pixels. From there on, coverage uses integers: 64-bit edge functions
+ * (Pineda 1988), which are exact. A centre on an edge belongs to the triangle of which this is a
+ * top or left edge. This is the limit of centres that are shifted by an infinitesimal distance up
+ * and to the left, so that every sheet is covered exactly once.
  *
- * Depths are those of the plane through the corners before they were rounded, kept between the
- * depths of the corners: triangles of one plane have equal depths but for rounding of doubles,
- * wherever their corners are.
+ * Depths are those of the plane through the corners before rounding, clamped to the range of the
+ * corners. Coplanar triangles have equal depths up to rounding of doubles, wherever their corners
+ * are.
  *
- * What is touched. A point of the triangle is a mean of its corners, so rounding moves it by half a
- * step at most, and the projection in doubles by much less. So the triangle touches a pixel only
- * where the rounded triangle touches its square widened by RASTER_SLACK = 1 step. There its depth
- * is between that of the plane in the centre -+ (|zx| + |zy|) times half the widened square, and
- * between the corners'.
+ * Conservative rasterisation. A point of the triangle is a weighted mean of its corners, so that
+ * rounding moves it by at most half a step, and the projection in doubles by much less. So the
+ * triangle touches a pixel only if the rounded triangle touches its square extended by RASTER_SLACK
+ * = 1 step. There its depth is within that of the plane in the centre -+ (|zx| + |zy|) times half
+ * the extended square, and within the range of the corners.
  */
 #ifndef ABUTI_RASTER_SHARED_H
 #define ABUTI_RASTER_SHARED_H
@@ -29,11 +29,12 @@ typedef int64_t int64;
 #endif
 
 #define RASTER_SLACK 1 /* steps */
-#define RASTER_BITS 29 /* of coordinates in steps, without sign: sums of products of two fit 64 */
+#define RASTER_BITS \
+    29 /* of coordinates in steps, without sign: sums of products of two fit 64 bits */
 #define RASTER_DEPTHS 4294967295.0
 
-/* What takes positions of a mesh to the image. Parallel: x y z are the rows themselves. With an
- * eye: the third row is the distance w, and x and y are to be divided by it. */
+/* The map from positions of a mesh to the image. Orthographic: the rows are x, y, z. Perspective:
+ * the third row is the distance w, by which x and y have to be divided. */
 typedef struct raster_frame {
     double row[3][4];
 } raster_frame;
@@ -41,9 +42,9 @@ typedef struct raster_frame {
 /* The image. */
 typedef struct raster_lens {
     double middle_x, middle_y; /* pixels */
-    double depth;              /* steps a unit: of z, or of 1 / w */
-    double near;               /* 0 = parallel */
-    double guard;              /* pixels: corners are not further out */
+    double depth;              /* steps per unit of z, or of 1 / w */
+    double near;               /* 0 = orthographic */
+    double guard;              /* pixels: bound of the coordinates of corners */
     word32 width, height;
     word32 shift; /* a pixel has 2^shift steps */
     word32 unused;
@@ -53,33 +54,33 @@ typedef struct raster_point {
     double x, y, z;
 } raster_point;
 
-/* A triangle or an edge, ready to be drawn. */
+/* A triangle or an edge, prepared for rasterisation. */
 typedef struct raster_shape {
-    int x[3], y[3];   /* steps. A triangle runs clockwise on the image; an edge has two */
-    double z, zx, zy; /* depth at pixel x, y: z + zx x + zy y, kept within these: */
+    int x[3], y[3];   /* steps. A triangle is clockwise on the image; an edge has two points */
+    double z, zx, zy; /* depth at pixel x, y: z + zx x + zy y, clamped to: */
     word32 z_lo, z_hi;
-    word32 owner; /* the item, and the kind in the lowest two bits */
-    word32 part;  /* triangle; of an edge 4 x triangle + edge */
+    word32 owner; /* the item, with the kind in the lowest two bits */
+    word32 part;  /* triangle; for an edge 4 x triangle + edge */
 } raster_shape;
 
-/* Kinds of shapes, and of their fragments. */
+/* Kinds of shapes and of their fragments. */
 enum {
     RASTER_LEAVES = 0, /* rays leave the solid */
     RASTER_ENTERS = 1,
     RASTER_EDGE = 2,
-    RASTER_THIN = 3 /* no area on the image: touches pixels, and covers none */
+    RASTER_THIN = 3 /* no area on the image: touches pixels, but covers none */
 };
 
-/* A view made ready. */
+/* The camera of a view. */
 typedef struct raster_camera {
     raster_lens lens;
-    mat3 axes;    /* right, down, forward: a right-handed triple */
-    vec3 origin;  /* the middle of the region, or the eye */
-    double scale; /* pixels a unit; with an eye, at distance 1 */
-    double begin; /* parallel: depth 0 is so far before the origin */
+    mat3 axes;    /* right, down, forward: a right-handed frame */
+    vec3 origin;  /* centre of the region, or the eye */
+    double scale; /* pixels per unit; perspective: at distance 1 */
+    double begin; /* orthographic: depth 0 is so far before the origin */
 } raster_camera;
 
-/* A pose, ready to move many points, as abuti_motion. */
+/* A pose for many points, see abuti_motion. */
 typedef struct raster_motion {
     mat3 rotation;
     vec3 translation;
@@ -94,7 +95,7 @@ static inline raster_point raster_apply(const raster_frame *f, vec3 p) {
     return q;
 }
 
-/* To the image; with an eye only where w >= near. */
+/* Projection to the image; perspective: only for w >= near. */
 static inline raster_point raster_project(const raster_lens *lens, raster_point p) {
     if (lens->near > 0.0) {
         double w = p.z;
@@ -111,7 +112,8 @@ static inline int raster_is_inside(const raster_lens *lens, raster_point p) {
     return p.x >= -lens->guard && p.x <= lens->guard && p.y >= -lens->guard && p.y <= lens->guard;
 }
 
-/* To steps, a half upwards. Numbers above 0 are cut off by every processor in one instruction. */
+/* Rounds to steps, half up. The offset makes the number positive, so that truncation, which is one
+ * instruction on every processor, rounds correctly. */
 static inline int raster_round(const raster_lens *lens, double x) {
     return (int)((int64)(x * (double)(1 << lens->shift) + (1073741824.0 + 0.5)) - 1073741824);
 }
@@ -124,8 +126,8 @@ static inline int64 raster_floor(int64 a, int64 b) { /* b > 0 */
     return a >= 0 ? a / b : -((b - 1 - a) / b);
 }
 
-/* The plane of three points, as depths in the centres of pixels. Where that is not to be had it is
- * level, and its depths are kept within those of the corners all the same. */
+/* The plane of three points, as depths in the centres of pixels. If it is undefined or too steep,
+ * it is constant; its depths are clamped to those of the corners anyway. */
 static inline void raster_plane(raster_point a, raster_point b, raster_point c, raster_shape *to) {
     double ux = b.x - a.x, uy = b.y - a.y, uz = b.z - a.z;
     double vx = c.x - a.x, vy = c.y - a.y, vz = c.z - a.z;
@@ -139,7 +141,7 @@ static inline void raster_plane(raster_point a, raster_point b, raster_point c, 
     to->z = a.z + zx * (0.5 - a.x) + zy * (0.5 - a.y);
 }
 
-/* The corners of a triangle of an item, in steps; of no area on the image: RASTER_THIN. */
+/* Sets the corners of a triangle, in steps; RASTER_THIN if it has no area on the image. */
 static inline void raster_corners_of(int ax, int ay, int bx, int by, int cx, int cy, word32 item,
                                      word32 triangle, raster_shape *to) {
     int64 area = (int64)(bx - ax) * (int64)(cy - ay) - (int64)(cx - ax) * (int64)(by - ay);
@@ -161,7 +163,7 @@ static inline void raster_corners(const raster_lens *lens, raster_point a, raste
                       item, triangle, to);
 }
 
-/* And its depths. */
+/* Sets the depths of a triangle. */
 static inline void raster_depths(raster_point a, raster_point b, raster_point c, raster_shape *to) {
     raster_plane(a, b, c, to);
     double lo = a.z < b.z ? a.z : b.z, hi = a.z < b.z ? b.z : a.z;
@@ -169,14 +171,14 @@ static inline void raster_depths(raster_point a, raster_point b, raster_point c,
     to->z_hi = raster_depth(hi > c.z ? hi : c.z);
 }
 
-/* Makes a triangle ready. */
+/* Prepares a triangle. */
 static inline void raster_triangle(const raster_lens *lens, raster_point a, raster_point b,
                                    raster_point c, word32 item, word32 triangle, raster_shape *to) {
     raster_corners(lens, a, b, c, item, triangle, to);
     raster_depths(a, b, c, to);
 }
 
-/* Makes an edge ready: its depth along the longer of both ways. */
+/* Prepares an edge: its depth is linear along the longer axis. */
 static inline void raster_edge(const raster_lens *lens, raster_point a, raster_point b, word32 item,
                                word32 part, raster_shape *to) {
     to->x[0] = raster_round(lens, a.x);
@@ -205,25 +207,26 @@ static inline word32 raster_depth_at(const raster_shape *s, int x, int y) {
     return z < s->z_lo ? s->z_lo : z > s->z_hi ? s->z_hi : z;
 }
 
-/* The depths that a triangle may have in the widened square of a pixel. */
+/* The range of depths of a triangle in the extended square of a pixel. */
 static inline void raster_depth_range(const raster_shape *s, int x, int y, word32 *lo, word32 *hi) {
-    const double square = 0.5 + 2.0 * RASTER_SLACK / 256.0; /* steps are no longer than that */
+    const double square = 0.5 + 2.0 * RASTER_SLACK / 256.0; /* steps are at most 1/256 pixel */
     double middle = s->z + s->zx * (double)x + s->zy * (double)y;
     double size = fabs(s->z) + fabs(s->zx * (double)x) + fabs(s->zy * (double)y);
     double reach = (fabs(s->zx) + fabs(s->zy)) * square + 2.0 + 1e-12 * size;
     word32 below = raster_depth(middle - reach), above = raster_depth(middle + reach);
-    /* One step for the rounding of depths of corners. A level plane may stand for none. */
+    /* One step for the rounding of the depths of corners. A constant plane may replace an undefined
+     * one. */
     word32 z_lo = s->z_lo ? s->z_lo - 1 : 0, z_hi = s->z_hi + (s->z_hi != 0xffffffffu);
     int level = s->zx == 0.0 && s->zy == 0.0;
     *lo = level || below < z_lo ? z_lo : below;
     *hi = level || above > z_hi ? z_hi : above;
-    if (*lo > *hi) { /* corners alone decide */
+    if (*lo > *hi) { /* use the range of the corners */
         *lo = z_lo;
         *hi = z_hi;
     }
 }
 
-/* An edge function: inside where at >= 0, at the centre of pixel 0, 0; and its changes a pixel. */
+/* An edge function: inside if at >= 0, at the centre of pixel 0, 0; and its changes per pixel. */
 typedef struct raster_side {
     int64 at, dx, dy;
 } raster_side;
@@ -234,7 +237,7 @@ static inline raster_side raster_side_of(const raster_lens *lens, const raster_s
     int64 step = (int64)1 << lens->shift, middle = step / 2;
     raster_side side;
     side.at = wide * (middle - (int64)s->y[from]) - high * (middle - (int64)s->x[from]);
-    /* Top and left edges have their points. */
+    /* Points on top and left edges are inside. */
     if (!(high < 0 || (high == 0 && wide > 0)))
         side.at -= 1;
     side.dx = -high * step;
@@ -242,7 +245,7 @@ static inline raster_side raster_side_of(const raster_lens *lens, const raster_s
     return side;
 }
 
-/* The same, inside where some point of the widened square of a pixel is. */
+/* The same, inside if any point of the extended square of a pixel is. */
 static inline raster_side raster_wide_side_of(const raster_lens *lens, const raster_shape *s,
                                               int k) {
     int from = k, to = k == 2 ? 0 : k + 1;
@@ -256,13 +259,13 @@ static inline raster_side raster_wide_side_of(const raster_lens *lens, const ras
     return side;
 }
 
-/* Pixels, both ends included; empty where lo > hi. */
+/* Pixels, both ends included; empty if lo > hi. */
 typedef struct raster_rect {
     int x0, y0, x1, y1;
 } raster_rect;
 
-/* The pixels whose centres are in the box of three corners, or with `wide`, whose squares touch
- * it. */
+/* The pixels whose centres are in the bounding box of three corners; with `wide`, those whose
+ * extended squares touch it. */
 static inline raster_rect raster_rect_of_corners(const raster_lens *lens, int ax, int ay, int bx,
                                                  int by, int cx, int cy, int wide) {
     const int shift = (int)lens->shift, middle = 1 << (shift - 1);
@@ -273,7 +276,7 @@ static inline raster_rect raster_rect_of_corners(const raster_lens *lens, int ax
     x_hi = cx > x_hi ? cx : x_hi;
     y_lo = cy < y_lo ? cy : y_lo;
     y_hi = cy > y_hi ? cy : y_hi;
-    /* Shifts of negative numbers: floor, on every compiler that there is. */
+    /* Right shifts of negative numbers round down on all supported compilers. */
     if (wide) {
         r.x0 = (x_lo - RASTER_SLACK) >> shift;
         r.y0 = (y_lo - RASTER_SLACK) >> shift;
@@ -291,7 +294,7 @@ static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_s
     return raster_rect_of_corners(lens, s->x[0], s->y[0], s->x[1], s->y[1], s->x[2], s->y[2], wide);
 }
 
-static inline raster_rect raster_rect_cut(raster_rect a, raster_rect b) {
+static inline raster_rect raster_rect_clip(raster_rect a, raster_rect b) {
     a.x0 = a.x0 > b.x0 ? a.x0 : b.x0;
     a.y0 = a.y0 > b.y0 ? a.y0 : b.y0;
     a.x1 = a.x1 < b.x1 ? a.x1 : b.x1;
@@ -302,11 +305,11 @@ static inline int raster_rect_empty(raster_rect r) {
     return r.x0 > r.x1 || r.y0 > r.y1;
 }
 
-/* Pixels of an edge, one for each centre that it passes along its longer way; at least one. Step i
- * counts from `first`; the other coordinate by exact division. */
+/* Pixels of an edge, one for each centre that it passes along its longer axis; at least one. Step i
+ * counts from `first`; the other coordinate is an exact quotient. */
 typedef struct raster_line {
     int wide;        /* along x; otherwise along y */
-    int first, last; /* pixels of that way */
+    int first, last; /* pixels along that axis */
     int shift;
     int64 from, across_from, along, across; /* steps */
 } raster_line;
@@ -333,7 +336,7 @@ static inline raster_line raster_line_of(const raster_lens *lens, const raster_s
     l.across = (int64)q - p;
     l.first = (a + middle - 1) >> l.shift;
     l.last = (b - middle) >> l.shift;
-    if (l.first > l.last) /* shorter than a pixel: that of its middle */
+    if (l.first > l.last) /* shorter than a pixel: the pixel of its midpoint */
         l.first = l.last = (int)(((int64)a + b) >> (l.shift + 1));
     return l;
 }
@@ -347,14 +350,14 @@ static inline void raster_line_at(const raster_line *l, int i, int *x, int *y) {
     *y = l->wide ? j : i;
 }
 
-/* ---- where things are ---- */
+/* ---- transformations ---- */
 
 static inline vec3 raster_move(const raster_motion *m, vec3 p) {
     return v3_add(m->rotates ? m3_apply(&m->rotation, p) : p, m->translation);
 }
 
-/* What takes positions about an origin (see abut_mesh_local_origin()) that are moved to the image.
- */
+/* The map from positions relative to an origin (see abut_mesh_local_origin()), after a motion, to
+ * the image. */
 static inline raster_frame raster_frame_of(const raster_camera *c, const raster_motion *motion,
                                            vec3 origin) {
     mat3 turn = m3_multiply(&c->axes, &motion->rotation);
@@ -374,18 +377,18 @@ static inline raster_frame raster_frame_of(const raster_camera *c, const raster_
     return frame;
 }
 
-/* How far along the direction a depth is from the begin of rays. */
-static inline double raster_way(ABUTI_GLOBAL const raster_camera *c, double z) {
+/* The distance of a depth from the beginning of rays along the direction. */
+static inline double raster_distance(ABUTI_GLOBAL const raster_camera *c, double z) {
     const double near = c->lens.near, depth = c->lens.depth;
     return near > 0.0 ? 1.0 / (1.0 / near - z / depth) - near : z / depth;
 }
 
-static inline int raster_pixel(double x) { /* kept where whole numbers are safe */
+static inline int raster_pixel(double x) { /* clamped to the range of int */
     return x < -1e9 ? -1000000000 : x > 1e9 ? 1000000000 : (int)floor(x);
 }
 
-/* The pixels and depths that a posed box and the ball around it may cover. Nothing: an empty
- * rectangle. */
+/* Bounds of the pixels and depths that a posed bounding box and its bounding sphere may cover.
+ * Returns an empty rectangle if they are outside the image. */
 static inline raster_rect raster_bounds(const raster_camera *c, const raster_motion *motion,
                                         box3 box, vec3 centre, double radius, word32 *depths) {
     const raster_lens *l = &c->lens;
@@ -413,7 +416,7 @@ static inline raster_rect raster_bounds(const raster_camera *c, const raster_mot
         double first = real_max(lo[2], l->near);
         z_lo = (1.0 / l->near - 1.0 / first) * l->depth;
         z_hi = (1.0 / l->near - 1.0 / hi[2]) * l->depth;
-        for (int k = 0; k < 2; k++) { /* of all quotients the extreme ones */
+        for (int k = 0; k < 2; k++) { /* the extreme quotients */
             lo[k] = lo[k] < 0.0 ? lo[k] / first : lo[k] / hi[2];
             hi[k] = hi[k] > 0.0 ? hi[k] / first : hi[k] / hi[2];
         }
@@ -430,16 +433,16 @@ static inline raster_rect raster_bounds(const raster_camera *c, const raster_mot
     r.y0 = raster_pixel(lo[1] * c->scale + l->middle_y - more);
     r.x1 = raster_pixel(hi[0] * c->scale + l->middle_x + more);
     r.y1 = raster_pixel(hi[1] * c->scale + l->middle_y + more);
-    return raster_rect_cut(r, image);
+    return raster_rect_clip(r, image);
 }
 
-/* ---- what is cut: corners before the near plane, or too far out ---- */
+/* ---- clipping: corners in front of the near plane, or beyond the guard ---- */
 
-#define RASTER_CORNERS 8 /* of a triangle cut by five planes */
+#define RASTER_CORNERS 8 /* of a triangle clipped by five planes */
 
-/* How far a point is inside of a plane, before it is divided: w >= near, or within the guard. The
- * guard is as wide as the image for parallel rays too, whose w is 1. */
-static inline double raster_within(const raster_lens *lens, int plane, raster_point p) {
+/* Distance of a point from a clipping plane before the division, positive inside: w >= near, or
+ * within the guard. For orthographic rays, w is 1. */
+static inline double raster_plane_distance(const raster_lens *lens, int plane, raster_point p) {
     double w = lens->near > 0.0 ? p.z : 1.0, guard = 0.5 * lens->guard;
     return plane == 0   ? p.z - lens->near
            : plane == 1 ? p.x + guard * w
@@ -448,8 +451,8 @@ static inline double raster_within(const raster_lens *lens, int plane, raster_po
                         : guard * w - p.y;
 }
 
-/* Where an edge crosses a plane: from the end that is first by its coordinates, so that neighbours
- * have the same point. */
+/* Intersection of an edge with a plane, computed from the end with the lower coordinates, so that
+ * neighbours get the same point. */
 static inline raster_point raster_crossing(raster_point a, double at_a, raster_point b,
                                            double at_b) {
     int swap = b.x < a.x || (b.x == a.x && (b.y < a.y || (b.y == a.y && b.z < a.z)));
@@ -462,20 +465,21 @@ static inline raster_point raster_crossing(raster_point a, double at_a, raster_p
     return p;
 }
 
-/* Cuts a polygon of `count` corners, and gives how many are left. Both arrays have room for
- * RASTER_CORNERS; the result is in `corners`. */
-static inline int raster_cut(const raster_lens *lens, raster_point *corners, int count,
-                             raster_point *spare) {
+/* Clips a polygon of `count` corners and returns the remaining number. Both arrays have
+ * RASTER_CORNERS elements; the result is in `corners`. */
+static inline int raster_clip(const raster_lens *lens, raster_point *corners, int count,
+                              raster_point *spare) {
     for (int plane = lens->near > 0.0 ? 0 : 1; plane < 5; plane++) {
         int kept = 0;
         for (int i = 0; i < count; i++) {
             raster_point a = corners[i], b = corners[i + 1 < count ? i + 1 : 0];
-            double at_a = raster_within(lens, plane, a), at_b = raster_within(lens, plane, b);
+            double at_a = raster_plane_distance(lens, plane, a),
+                   at_b = raster_plane_distance(lens, plane, b);
             if (at_a >= 0.0)
                 spare[kept++] = a;
             if ((at_a >= 0.0) != (at_b >= 0.0)) {
                 raster_point cut = raster_crossing(a, at_a, b, at_b);
-                if (plane == 0) /* no rounding brings it nearer */
+                if (plane == 0) /* independent of rounding */
                     cut.z = lens->near;
                 spare[kept++] = cut;
             }
@@ -487,8 +491,8 @@ static inline int raster_cut(const raster_lens *lens, raster_point *corners, int
     return count;
 }
 
-/* Makes a triangle ready, cut where it has to be: up to RASTER_CORNERS - 2 shapes. Thin ones are
- * left out unless `thin`. The corners come from raster_apply(). */
+/* Prepares a triangle, clipped if necessary: up to RASTER_CORNERS - 2 shapes. Shapes without area
+ * are skipped unless `thin`. The corners come from raster_apply(). */
 static inline int raster_shapes(const raster_lens *lens, const raster_point p[3], word32 item,
                                 word32 triangle, int thin, raster_shape *to) {
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
@@ -503,7 +507,7 @@ static inline int raster_shapes(const raster_lens *lens, const raster_point p[3]
         }
     }
     if (!whole) {
-        count = raster_cut(lens, corners, 3, spare);
+        count = raster_clip(lens, corners, 3, spare);
         for (int k = 0; k < count; k++)
             spare[k] = raster_project(lens, corners[k]);
     }
@@ -521,7 +525,7 @@ static inline int raster_edges(const raster_lens *lens, raster_point a, raster_p
     raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
     corners[0] = a;
     corners[1] = b;
-    if (raster_cut(lens, corners, 2, spare) < 2)
+    if (raster_clip(lens, corners, 2, spare) < 2)
         return 0;
     raster_edge(lens, raster_project(lens, corners[0]), raster_project(lens, corners[1]), item,
                 part, to);

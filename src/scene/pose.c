@@ -1,5 +1,4 @@
-/* Poses of a scene: turns of bodies; and characters, which a clip and a time make meshes that know
- * their bones. */
+/* Scaling and rotation of bodies, and characters at a time of a clip. */
 #include "scene/scene.h"
 
 #include <math.h>
@@ -18,14 +17,14 @@ abut_status abuti_scene_scale(scene_mesh *mesh, double scale) {
     return status;
 }
 
-abut_quat abuti_scene_turn(const double axis[3], double largest, double degrees) {
+abut_quat abuti_scene_rotation(const double axis[3], double largest, double degrees) {
     const double half = fmod(degrees, 720) * (3.14159265358979323846 / 360);
     const double x = axis[0] / largest, y = axis[1] / largest, z = axis[2] / largest;
     const double s = sin(half) / sqrt(x * x + y * y + z * z);
     return (abut_quat){s * x, s * y, s * z, cos(half)};
 }
 
-/* A figure by its name. */
+/* Creates a built-in figure by its name. */
 static abut_status make_figure(abut_context *context, const char *name, abut_character **made) {
     abut_character_figure_options options = abut_character_figure_options_default();
     for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++)
@@ -34,11 +33,11 @@ static abut_status make_figure(abut_context *context, const char *name, abut_cha
             return abut_character_create_figure(context, &options, made);
         }
     return abuti_fail(ABUT_ERROR_FORMAT,
-                      "there is no figure '%s'; there are mannequin, mannequin-female and ogre",
+                      "there is no figure '%s'; it must be mannequin, mannequin-female or ogre",
                       name);
 }
 
-/* Seams of files are closed, so that what is closed looks so. */
+/* Welds the seams of a file, so that closed surfaces are recognised as closed. */
 static abut_status read_character(abut_context *context, const char *path, abut_character **made) {
     abut_character *read = NULL;
     abut_status status = abut_character_read(context, path, &read);
@@ -58,7 +57,7 @@ static abut_status find_clip(const abut_character *character, const char *name, 
     }
     if (status)
         return status;
-    return abuti_fail(ABUT_ERROR_FORMAT, "there is no clip '%s' among the %u that there are", name,
+    return abuti_fail(ABUT_ERROR_FORMAT, "there is no clip '%s' among the %u clips", name,
                       info.clip_count);
 }
 

@@ -1,10 +1,10 @@
 /* The reader of scenes (docs/scene.md).
  *
- * JSON becomes a flat list of values (mesh/json.h); each object is read by a table of the members
- * that it may have, so that a wrong name, a wrong kind and a member that comes twice are refused in
- * one place, with the place in the file. Work is bounded by the size of the file, of the meshes
- * that it names, and by the limits of the header: shapes may be as fine as ABUT_SCENE_SEGMENTS and
- * have SHAPE_TRIANGLES triangles together, and names are looked up in sorted lists.
+ * JSON is parsed into a flat list of values (mesh/json.h). Each object is read by a table of its
+ * allowed members, so that unknown names, wrong kinds and duplicate members are rejected in one
+ * place, with the location in the file. Work is bounded by the size of the file, the size of its
+ * meshes, and the limits of the header: shapes have at most ABUT_SCENE_SEGMENTS segments, and
+ * SHAPE_TRIANGLES triangles in all. Names are looked up in sorted lists.
  */
 #include "geom/pose.h"
 #include "mesh/files.h"
@@ -22,30 +22,30 @@
 
 #ifdef ABUT_HAS_GLTF
 
-/* ---- a file being read ---- */
+/* ---- state of the reader ---- */
 
-/* A name, and what it stands for. */
+/* A name, and the index of the element it refers to. */
 typedef struct name_entry {
     const char *name;
     uint32_t index;
     bool group;
 } name_entry;
 
-typedef struct reading {
+typedef struct scene_reader {
     abut_context *context;
-    const char *path; /* mesh files are in its folder; null = there are none */
-    char name[400];   /* of the file, printable */
-    char place[300];  /* "bodies[3]": what is being read */
+    const char *path; /* mesh files are relative to its folder; null = mesh files are not allowed */
+    char name[400];   /* printable name of the file */
+    char place[300];  /* location, such as "bodies[3]" */
     abuti_json json;
     abut_scene *scene;
-    char *letter;      /* where the next name goes */
+    char *letter;      /* where the next name is stored */
     name_entry *names; /* of meshes while bodies are read, then of bodies and groups */
     size_t name_count;
     uint64_t shape_triangles;
-} reading;
+} scene_reader;
 
-static abut_status fail(reading *r, const char *format, ...) ABUTI_PRINTF(2, 3);
-static abut_status fail(reading *r, const char *format, ...) {
+static abut_status fail_at_place(scene_reader *r, const char *format, ...) ABUTI_PRINTF(2, 3);
+static abut_status fail_at_place(scene_reader *r, const char *format, ...) {
     char words[600];
     va_list list;
     va_start(list, format);
@@ -55,12 +55,13 @@ static abut_status fail(reading *r, const char *format, ...) {
                       words);
 }
 
-static const abuti_json_value *value_at(const reading *r, uint32_t at) {
+static const abuti_json_value *value_at(const scene_reader *r, uint32_t at) {
     return &r->json.values[at];
 }
 
-/* A string of the file for a sentence: printable, and no longer than that. */
-static const char *shown(const reading *r, uint32_t at, uint32_t bytes, char out[100]) {
+/* A string of the file for an error message: printable and shortened. */
+static const char *printable_text(const scene_reader *r, uint32_t at, uint32_t bytes,
+                                  char out[100]) {
     char word[80];
     size_t length = bytes < sizeof word ? bytes : sizeof word - 1;
     memcpy(word, abuti_json_characters(&r->json, at), length);
@@ -74,8 +75,8 @@ static const char *shown(const reading *r, uint32_t at, uint32_t bytes, char out
 typedef struct member {
     const char *name;
     abuti_json_kind kind;
-    abuti_json_kind other; /* that it may be as well; the same where there is none */
-    uint32_t at;           /* out: where it is; 0 = missing */
+    abuti_json_kind other; /* a second allowed kind, or the same kind */
+    uint32_t at;           /* out: index of the value; 0 = missing */
 } member;
 
 #define MEMBER(name, kind) \
@@ -89,19 +90,19 @@ static const char *kind_words(abuti_json_kind kind) {
     return words[kind];
 }
 
-static abut_status refuse_member(reading *r, const abuti_json_value *value, const member *members,
-                                 size_t count) {
+static abut_status fail_unknown_member(scene_reader *r, const abuti_json_value *value,
+                                       const member *members, size_t count) {
     char list[300] = "", word[100];
     size_t used = 0;
     for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  members[i].name);
-    return fail(r, "there is no member '%s'; it may have %s",
-                shown(r, value->key, value->key_bytes, word), list);
+    return fail_at_place(r, "there is no member '%s'; allowed are %s",
+                         printable_text(r, value->key, value->key_bytes, word), list);
 }
 
 /* Finds the members of an object. */
-static abut_status read_members(reading *r, uint32_t object, member *members, size_t count) {
+static abut_status read_members(scene_reader *r, uint32_t object, member *members, size_t count) {
     const uint32_t end = value_at(r, object)->next;
     for (uint32_t i = object + 1; i < end; i = value_at(r, i)->next) {
         const abuti_json_value *value = value_at(r, i);
@@ -110,39 +111,42 @@ static abut_status read_members(reading *r, uint32_t object, member *members, si
                !abuti_json_is(&r->json, value->key, value->key_bytes, m->name))
             m++;
         if (m == members + count)
-            return refuse_member(r, value, members, count);
+            return fail_unknown_member(r, value, members, count);
         if (m->at)
-            return fail(r, "'%s' is there twice", m->name);
+            return fail_at_place(r, "'%s' occurs twice", m->name);
         if (value->kind != m->kind && value->kind != m->other)
-            return fail(r, "'%s' is %s; it must be %s%s%s", m->name,
-                        kind_words((abuti_json_kind)value->kind), kind_words(m->kind),
-                        m->kind == m->other ? "" : " or ",
-                        m->kind == m->other ? "" : kind_words(m->other));
+            return fail_at_place(r, "'%s' is %s; it must be %s%s%s", m->name,
+                                 kind_words((abuti_json_kind)value->kind), kind_words(m->kind),
+                                 m->kind == m->other ? "" : " or ",
+                                 m->kind == m->other ? "" : kind_words(m->other));
         m->at = i;
     }
     return ABUT_OK;
 }
 
 /* Exactly `count` numbers of a list. */
-static abut_status read_list(reading *r, const member *m, uint32_t count, double *numbers) {
+static abut_status read_list(scene_reader *r, const member *m, uint32_t count, double *numbers) {
     const abuti_json_value *list = value_at(r, m->at);
     bool good = list->is.count == count;
-    for (uint32_t i = 0; i < count && good; i++) { /* numbers have nothing in them */
+    for (uint32_t i = 0; i < count && good;
+         i++) { /* numbers have no children: values are consecutive */
         good = value_at(r, m->at + 1 + i)->kind == ABUTI_JSON_NUMBER;
         numbers[i] = good ? value_at(r, m->at + 1 + i)->is.number : 0;
     }
-    return good ? ABUT_OK : fail(r, "'%s' must be a list of %u numbers", m->name, count);
+    return good ? ABUT_OK : fail_at_place(r, "'%s' must be a list of %u numbers", m->name, count);
 }
 
-static abut_status read_positive(reading *r, const member *m, double *number) {
+static abut_status read_positive(scene_reader *r, const member *m, double *number) {
     *number = value_at(r, m->at)->is.number;
-    return *number > 0 ? ABUT_OK : fail(r, "'%s' is %g; it must be above 0", m->name, *number);
+    return *number > 0
+               ? ABUT_OK
+               : fail_at_place(r, "'%s' is %g; it must be greater than 0", m->name, *number);
 }
 
 /* ---- names ---- */
 
 /* Copies a name of the file to the scene. */
-static const char *keep_letters(reading *r, const char *from, size_t bytes) {
+static const char *copy_letters(scene_reader *r, const char *from, size_t bytes) {
     char *to = r->letter;
     memcpy(to, from, bytes);
     to[bytes] = 0;
@@ -150,17 +154,18 @@ static const char *keep_letters(reading *r, const char *from, size_t bytes) {
     return to;
 }
 
-static abut_status keep_name(reading *r, uint32_t at, uint32_t bytes, const char *what,
+static abut_status copy_name(scene_reader *r, uint32_t at, uint32_t bytes, const char *what,
                              const char **name) {
     const char *from = abuti_json_characters(&r->json, at);
     if (!bytes || bytes > NAME_BYTES)
-        return fail(r, "%s must have 1 to %d bytes", what, NAME_BYTES);
+        return fail_at_place(r, "%s must have 1 to %d bytes", what, NAME_BYTES);
     for (uint32_t i = 0; i < bytes; i++)
         if ((unsigned char)from[i] < 32 || from[i] == 127)
-            return fail(r, "%s has a control character in it", what);
+            return fail_at_place(r, "%s contains a control character", what);
     if (from[0] == '#')
-        return fail(r, "%s begins with #, as those of bodies without one do", what);
-    *name = keep_letters(r, from, bytes);
+        return fail_at_place(r, "%s begins with #, which is reserved for bodies without a name",
+                             what);
+    *name = copy_letters(r, from, bytes);
     return ABUT_OK;
 }
 
@@ -170,7 +175,7 @@ static bool name_after(const void *a, const void *b) {
     return order > 0 || (order == 0 && p->group > q->group);
 }
 
-static const name_entry *name_find(const reading *r, uint32_t at) {
+static const name_entry *name_find(const scene_reader *r, uint32_t at) {
     const abuti_json_value *text = value_at(r, at);
     const char *letters = abuti_json_characters(&r->json, text->is.text.at);
     size_t lo = 0, hi = r->name_count, bytes = text->is.text.bytes;
@@ -190,23 +195,23 @@ static const name_entry *name_find(const reading *r, uint32_t at) {
     return NULL;
 }
 
-/* Sorts the names that are there, and refuses those that come twice. */
-static abut_status sort_names(reading *r, const char *what) {
+/* Sorts the names and rejects duplicates. */
+static abut_status sort_names(scene_reader *r, const char *what) {
     abuti_sort_items(r->names, r->name_count, sizeof *r->names, name_after);
     for (size_t i = 1; i < r->name_count; i++)
         if (!strcmp(r->names[i - 1].name, r->names[i].name)) {
             char word[100];
             abuti_escape(r->names[i].name, word, sizeof word);
-            return fail(r, "%s '%s'%s", what, word,
-                        r->names[i].group ? ", and a group of that name" : "");
+            return fail_at_place(r, "%s '%s'%s", what, word,
+                                 r->names[i].group ? ", which is also the name of a group" : "");
         }
     return ABUT_OK;
 }
 
 /* ---- meshes ---- */
 
-/* Room for one more, which is counted when it is there. */
-static abut_status reserve_mesh(reading *r) {
+/* Makes room for one more mesh; mesh_count is incremented by read_mesh(). */
+static abut_status reserve_mesh(scene_reader *r) {
     abut_scene *scene = r->scene;
     return abuti_grow(r->context, &scene->meshes, scene->mesh_count, scene->mesh_count + 1,
                       sizeof *scene->meshes, &scene->mesh_room);
@@ -229,21 +234,21 @@ enum {
     MESH_MEMBERS
 };
 
-/* The sentence of another module, with the place. */
-static abut_status complete(reading *r, abut_status status) {
+/* Adds the file and the location to the error message of another module. */
+static abut_status prefix_error(scene_reader *r, abut_status status) {
     char reason[600];
     snprintf(reason, sizeof reason, "%s", abut_last_error());
     return abuti_fail(status, "%s: %s: %s", r->name, r->place, reason);
 }
 
-/* A short text; a longer one is cut. */
-static const char *read_word(const reading *r, const member *m, char word[100]) {
+/* A text for an error message or a short name; longer ones are truncated. */
+static const char *read_word(const scene_reader *r, const member *m, char word[100]) {
     const abuti_json_value *text = value_at(r, m->at);
-    return shown(r, text->is.text.at, text->is.text.bytes, word);
+    return printable_text(r, text->is.text.at, text->is.text.bytes, word);
 }
 
-/* A character: `path` is null where it is a figure. */
-static abut_status pose_mesh(reading *r, const member *m, const char *path, scene_mesh *to) {
+/* Creates a character; `path` is null for a figure. */
+static abut_status pose_mesh(scene_reader *r, const member *m, const char *path, scene_mesh *to) {
     char figure[100], clip[100];
     const scene_pose how = {.figure =
                                 m[MESH_FIGURE].at ? read_word(r, &m[MESH_FIGURE], figure) : NULL,
@@ -253,17 +258,17 @@ static abut_status pose_mesh(reading *r, const member *m, const char *path, scen
     return abuti_scene_pose(r->context, &how, to);
 }
 
-/* The path of a mesh, from the folder of the scene. */
-static abut_status read_file(reading *r, const member *m, scene_mesh *to) {
+/* Reads a mesh file, relative to the folder of the scene. */
+static abut_status read_file(scene_reader *r, const member *m, scene_mesh *to) {
     const member *file = &m[MESH_FILE];
     const abuti_json_value *text = value_at(r, file->at);
     const char *letters = abuti_json_characters(&r->json, text->is.text.at);
     size_t bytes = text->is.text.bytes, folder = 0;
     struct stat about;
     if (!bytes || memchr(letters, 0, bytes))
-        return fail(r, "'file' is no path");
+        return fail_at_place(r, "'file' must be a path");
     if (!r->path)
-        return fail(r, "'file' cannot be opened: the scene is in memory and has no folder");
+        return fail_at_place(r, "'file' cannot be opened: a scene in memory has no folder");
     if (letters[0] != '/') {
         const char *slash = strrchr(r->path, '/');
         folder = slash ? (size_t)(slash - r->path) + 1 : 0;
@@ -275,24 +280,24 @@ static abut_status read_file(reading *r, const member *m, scene_mesh *to) {
     memcpy(path + folder, letters, bytes);
     path[folder + bytes] = 0;
     abut_status status = ABUT_OK;
-    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* a pipe would be waited for */
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* reading a pipe would block */
         char word[100];
-        status = fail(r, "'%s' is no regular file", read_word(r, file, word));
+        status = fail_at_place(r, "'%s' is not a regular file", read_word(r, file, word));
     }
     if (!status) {
         status = m[MESH_CLIP].at || m[MESH_TIME].at
                      ? pose_mesh(r, m, path, to)
                      : abut_mesh_read(r->context, path, NULL, &to->mesh);
         if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
-            complete(r, status);
+            prefix_error(r, status);
     }
     abuti_release(r->context, path);
     if (!status)
-        to->file = keep_letters(r, letters, bytes);
+        to->file = copy_letters(r, letters, bytes);
     return status;
 }
 
-static abut_status read_size(reading *r, const member *size, abut_shape *shape) {
+static abut_status read_size(scene_reader *r, const member *size, abut_shape *shape) {
     double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z}, n[3];
     abut_status status = ABUT_OK;
     if (value_at(r, size->at)->kind == ABUTI_JSON_NUMBER)
@@ -300,29 +305,29 @@ static abut_status read_size(reading *r, const member *size, abut_shape *shape) 
     else
         status = read_list(r, size, 3, n);
     for (int k = 0; k < 3 && !status; k++) {
-        if (*sides[k] > 0 && !(n[k] > 0)) /* sides that a shape does not have are 0 */
-            status = fail(r, "'size' must be above 0 along %c", 'x' + k);
+        if (*sides[k] > 0 && !(n[k] > 0)) /* extents that a shape does not have are 0 */
+            status = fail_at_place(r, "'size' must be greater than 0 along %c", 'x' + k);
         else if (*sides[k] > 0)
             *sides[k] = n[k];
     }
     return status;
 }
 
-static abut_status read_count(reading *r, const member *m, uint32_t *count) {
+static abut_status read_count(scene_reader *r, const member *m, uint32_t *count) {
     double n = value_at(r, m->at)->is.number;
     if (!(n >= 1 && n <= ABUT_SCENE_SEGMENTS) || n != floor(n))
-        return fail(r, "'%s' is %g; it must be a whole number from 1 to %d", m->name, n,
-                    ABUT_SCENE_SEGMENTS);
+        return fail_at_place(r, "'%s' is %g; it must be a whole number from 1 to %d", m->name, n,
+                             ABUT_SCENE_SEGMENTS);
     *count = (uint32_t)n;
     return ABUT_OK;
 }
 
-/* What a kind of shape does not have is 0 in its default, and is refused. */
-static abut_status read_shape(reading *r, const member *m, scene_mesh *to) {
+/* Parameters that a kind of shape does not have are 0 in its default, and are rejected. */
+static abut_status read_shape(scene_reader *r, const member *m, scene_mesh *to) {
     char word[100];
     abut_shape_kind kind;
     if (abut_shape_kind_from_name(read_word(r, &m[MESH_SHAPE], word), &kind))
-        return fail(r, "there is no shape '%s'; 'abut make --list' lists them", word);
+        return fail_at_place(r, "there is no shape '%s'; 'abut make --list' lists them", word);
     abut_shape shape = abut_shape_default(kind);
     abut_vec3 side = shape.extent;
     double *reals[] = {&shape.radius, &shape.radius2, &shape.height};
@@ -334,7 +339,7 @@ static abut_status read_shape(reading *r, const member *m, scene_mesh *to) {
         bool has = i == MESH_SIZE      ? side.x > 0 || side.y > 0 || side.z > 0
                    : i < MESH_SEGMENTS ? *reals[i - MESH_RADIUS] > 0
                                        : *wholes[i - MESH_SEGMENTS] > 0;
-        status = !has                ? fail(r, "a %s has no '%s'", word, m[i].name)
+        status = !has                ? fail_at_place(r, "a %s has no '%s'", word, m[i].name)
                  : i == MESH_SIZE    ? read_size(r, &m[i], &shape)
                  : i < MESH_SEGMENTS ? read_positive(r, &m[i], reals[i - MESH_RADIUS])
                                      : read_count(r, &m[i], wholes[i - MESH_SEGMENTS]);
@@ -345,20 +350,20 @@ static abut_status read_shape(reading *r, const member *m, scene_mesh *to) {
     to->shape = shape;
     to->has_shape = true;
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
-        return complete(r, ABUT_ERROR_FORMAT);
+        return prefix_error(r, ABUT_ERROR_FORMAT);
     r->shape_triangles += status ? 0 : abut_mesh_triangle_count(to->mesh);
     if (r->shape_triangles > SHAPE_TRIANGLES) {
         abut_mesh_destroy(to->mesh);
         status = abuti_fail(ABUT_ERROR_LIMIT,
-                            "%s: %s: the built-in shapes have more than %u triangles together; "
+                            "%s: %s: the built-in shapes have more than %u triangles in all; "
                             "write them to files with 'abut make'",
                             r->name, r->place, SHAPE_TRIANGLES);
     }
     return status;
 }
 
-/* Adds the mesh of an object. */
-static abut_status read_mesh(reading *r, uint32_t object) {
+/* Adds the mesh that an object describes. */
+static abut_status read_mesh(scene_reader *r, uint32_t object) {
     member m[MESH_MEMBERS] = {
         [MESH_ABOUT] = MEMBER("about", TEXT),     [MESH_FILE] = MEMBER("file", TEXT),
         [MESH_SHAPE] = MEMBER("shape", TEXT),     [MESH_FIGURE] = MEMBER("figure", TEXT),
@@ -374,15 +379,17 @@ static abut_status read_mesh(reading *r, uint32_t object) {
         return status;
     const bool file = m[MESH_FILE].at, shape = m[MESH_SHAPE].at, figure = m[MESH_FIGURE].at;
     if (file + shape + figure != 1)
-        return fail(r, "it needs one of 'file', 'shape' and 'figure'");
+        return fail_at_place(r, "it needs one of 'file', 'shape' and 'figure'");
     for (int i = MESH_SIZE; i < MESH_MEMBERS; i++)
         if (!shape && m[i].at)
-            return fail(r, "'%s' belongs to 'shape'", m[i].name);
+            return fail_at_place(r, "'%s' is only allowed with 'shape'", m[i].name);
     for (int i = MESH_CLIP; i <= MESH_TIME; i++)
         if (shape && m[i].at)
-            return fail(r, "'%s' belongs to 'figure', or to a 'file' with a skeleton", m[i].name);
+            return fail_at_place(
+                r, "'%s' is only allowed with 'figure', or with a 'file' that has a skeleton",
+                m[i].name);
     if (m[MESH_SCALE].at && (figure || m[MESH_CLIP].at || m[MESH_TIME].at))
-        return fail(r, "'scale' is not for characters");
+        return fail_at_place(r, "'scale' is not allowed for characters");
     status = m[MESH_SCALE].at ? read_positive(r, &m[MESH_SCALE], &scale) : ABUT_OK;
     status = status ? status : reserve_mesh(r);
     if (status)
@@ -391,19 +398,19 @@ static abut_status read_mesh(reading *r, uint32_t object) {
              : shape ? read_shape(r, m, &made)
                      : pose_mesh(r, m, NULL, &made);
     if (figure && status == ABUT_ERROR_FORMAT)
-        complete(r, status);
+        prefix_error(r, status);
     if (!status && scale != 1) {
         status = abuti_scene_scale(&made, scale);
         if (status == ABUT_ERROR_ARGUMENT)
-            status = fail(r, "a scale of %g makes it too large", scale);
+            status = fail_at_place(r, "'scale' is %g, which makes the mesh too large", scale);
     }
     if (!status)
         r->scene->meshes[r->scene->mesh_count++] = made;
     return status;
 }
 
-/* The meshes that have names. */
-static abut_status read_meshes(reading *r, uint32_t object) {
+/* Reads the meshes that have names. */
+static abut_status read_meshes(scene_reader *r, uint32_t object) {
     const uint32_t end = object ? value_at(r, object)->next : 0;
     size_t count = 0;
     for (uint32_t i = object + 1; i < end; i = value_at(r, i)->next)
@@ -417,16 +424,16 @@ static abut_status read_meshes(reading *r, uint32_t object) {
         name_entry *entry = &r->names[r->name_count];
         char word[100];
         snprintf(r->place, sizeof r->place, "meshes.%s",
-                 shown(r, value->key, value->key_bytes, word));
+                 printable_text(r, value->key, value->key_bytes, word));
         *entry = (name_entry){.index = (uint32_t)r->name_count};
-        status = keep_name(r, value->key, value->key_bytes, "the name", &entry->name);
+        status = copy_name(r, value->key, value->key_bytes, "the name", &entry->name);
         if (!status && value->kind != ABUTI_JSON_OBJECT)
-            status = fail(r, "it must be an object with 'file' or 'shape'");
+            status = fail_at_place(r, "it must be an object with 'file' or 'shape'");
         status = status ? status : read_mesh(r, i);
         r->name_count++;
     }
     snprintf(r->place, sizeof r->place, "meshes");
-    return status ? status : sort_names(r, "there are two of the name");
+    return status ? status : sort_names(r, "there are two meshes with the name");
 }
 
 /* ---- bodies ---- */
@@ -445,14 +452,14 @@ enum {
     BODY_MEMBERS
 };
 
-static abut_status read_pose(reading *r, const member *m, abut_pose *to) {
+static abut_status read_pose(scene_reader *r, const member *m, abut_pose *to) {
     double n[4] = {0};
     abut_status status = ABUT_OK;
     *to = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (!m[BODY_AXIS].at != !m[BODY_DEGREES].at)
-        return fail(r, "'axis' and 'degrees' go together");
+        return fail_at_place(r, "'axis' and 'degrees' must be given together");
     if (m[BODY_AXIS].at && m[BODY_ROTATION].at)
-        return fail(r, "'rotation' does not go with 'axis'");
+        return fail_at_place(r, "give 'rotation' or 'axis', not both");
     if (m[BODY_POSITION].at) {
         status = read_list(r, &m[BODY_POSITION], 3, n);
         to->translation = (abut_vec3){n[0], n[1], n[2]};
@@ -461,22 +468,23 @@ static abut_status read_pose(reading *r, const member *m, abut_pose *to) {
         status = read_list(r, &m[BODY_ROTATION], 4, n);
         to->rotation = (abut_quat){n[0], n[1], n[2], n[3]};
         if (!status && n[0] == 0 && n[1] == 0 && n[2] == 0 && n[3] == 0)
-            status = fail(r, "'rotation' must not be all 0");
+            status = fail_at_place(r, "'rotation' must not be all 0");
     }
     if (!status && m[BODY_AXIS].at) {
         status = read_list(r, &m[BODY_AXIS], 3, n);
         double largest = fmax(fabs(n[0]), fmax(fabs(n[1]), fabs(n[2])));
         if (!status && !(largest > 0))
-            status = fail(r, "'axis' must not be all 0");
+            status = fail_at_place(r, "'axis' must not be all 0");
         if (!status)
-            to->rotation = abuti_scene_turn(n, largest, value_at(r, m[BODY_DEGREES].at)->is.number);
+            to->rotation =
+                abuti_scene_rotation(n, largest, value_at(r, m[BODY_DEGREES].at)->is.number);
     }
     if (!status && abuti_pose_check("abut_scene_read", "the pose", to))
-        status = fail(r, "'position' is too far away");
+        status = fail_at_place(r, "'position' is too far from the origin");
     return status;
 }
 
-static abut_status read_group(reading *r, const member *group, uint32_t *bit) {
+static abut_status read_group(scene_reader *r, const member *group, uint32_t *bit) {
     abut_scene *scene = r->scene;
     const abuti_json_value *text = value_at(r, group->at);
     for (uint32_t i = 0; i < scene->group_count; i++)
@@ -485,13 +493,13 @@ static abut_status read_group(reading *r, const member *group, uint32_t *bit) {
             return ABUT_OK;
         }
     if (scene->group_count == ABUT_SCENE_GROUPS)
-        return fail(r, "there are more than %d groups", ABUT_SCENE_GROUPS);
+        return fail_at_place(r, "there are more than %d groups", ABUT_SCENE_GROUPS);
     *bit = UINT32_C(2) << scene->group_count;
-    return keep_name(r, text->is.text.at, text->is.text.bytes, "'group'",
+    return copy_name(r, text->is.text.at, text->is.text.bytes, "'group'",
                      &scene->groups[scene->group_count++]);
 }
 
-static abut_status read_method(reading *r, const member *method, const char **to) {
+static abut_status read_method(scene_reader *r, const member *method, const char **to) {
     static const char *const names[] = {"auto", "exact", "field", "map", "radial", "layers"};
     const abuti_json_value *text = value_at(r, method->at);
     char word[100];
@@ -500,26 +508,27 @@ static abut_status read_method(reading *r, const member *method, const char **to
             *to = names[i];
             return ABUT_OK;
         }
-    return fail(r, "'method' is '%s'; it must be auto, exact, field, map, radial or layers",
-                read_word(r, method, word));
+    return fail_at_place(r,
+                         "'method' is '%s'; it must be auto, exact, field, map, radial or layers",
+                         read_word(r, method, word));
 }
 
-static abut_status use_mesh(reading *r, size_t index, bool solid, abut_scene_body *body) {
+static abut_status set_body_mesh(scene_reader *r, size_t index, bool solid, abut_scene_body *body) {
     const scene_mesh *from = &r->scene->meshes[index];
     body->mesh = from->mesh;
     body->file = from->file;
     body->character = from->character;
     body->bones = from->bones;
     if (solid && from->character)
-        return fail(r, "a character is no 'solid'");
+        return fail_at_place(r, "'solid' is not allowed for characters");
     if (solid && body->method)
-        return fail(r, "'method' is not for a 'solid', which has one way");
+        return fail_at_place(r, "'method' is not allowed for a 'solid', which has only one");
     if (solid)
         abuti_scene_solid(from, body);
     return ABUT_OK;
 }
 
-static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
+static abut_status read_body(scene_reader *r, uint32_t object, uint32_t index) {
     abut_scene_body *body = &r->scene->bodies[index];
     member m[BODY_MEMBERS] = {
         [BODY_ABOUT] = MEMBER("about", TEXT),          [BODY_NAME] = MEMBER("name", TEXT),
@@ -528,14 +537,14 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
         [BODY_DEGREES] = MEMBER("degrees", NUMBER),    [BODY_GROUP] = MEMBER("group", TEXT),
         [BODY_METHOD] = MEMBER("method", TEXT),        [BODY_SOLID] = MEMBER("solid", BOOLEAN)};
     if (value_at(r, object)->kind != ABUTI_JSON_OBJECT)
-        return fail(r, "it must be an object");
+        return fail_at_place(r, "it must be an object");
     *body = (abut_scene_body){.group = 1, .mask = UINT32_MAX};
     abut_status status = read_members(r, object, m, BODY_MEMBERS);
     if (!status && !m[BODY_MESH].at)
-        status = fail(r, "it has no 'mesh'");
+        status = fail_at_place(r, "it has no 'mesh'");
     if (!status && m[BODY_NAME].at) {
         const abuti_json_value *text = value_at(r, m[BODY_NAME].at);
-        status = keep_name(r, text->is.text.at, text->is.text.bytes, "'name'", &body->name);
+        status = copy_name(r, text->is.text.at, text->is.text.bytes, "'name'", &body->name);
     } else if (!status) {
         body->name = r->letter;
         r->letter += snprintf(r->letter, 12, "#%u", index) + 1;
@@ -550,16 +559,17 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
     const bool solid = m[BODY_SOLID].at && value_at(r, m[BODY_SOLID].at)->is.number != 0;
     if (value_at(r, m[BODY_MESH].at)->kind == ABUTI_JSON_OBJECT) {
         status = read_mesh(r, m[BODY_MESH].at);
-        return status ? status : use_mesh(r, r->scene->mesh_count - 1, solid, body);
+        return status ? status : set_body_mesh(r, r->scene->mesh_count - 1, solid, body);
     }
     const name_entry *entry = name_find(r, m[BODY_MESH].at);
     char word[100];
     if (!entry)
-        return fail(r, "there is no mesh '%s' in 'meshes'", read_word(r, &m[BODY_MESH], word));
-    return use_mesh(r, entry->index, solid, body);
+        return fail_at_place(r, "there is no mesh '%s' in 'meshes'",
+                             read_word(r, &m[BODY_MESH], word));
+    return set_body_mesh(r, entry->index, solid, body);
 }
 
-static abut_status read_bodies(reading *r, uint32_t list) {
+static abut_status read_bodies(scene_reader *r, uint32_t list) {
     abut_scene *scene = r->scene;
     uint32_t count = value_at(r, list)->is.count, end = value_at(r, list)->next;
     scene->bodies = abuti_allocate(r->context, count, sizeof *scene->bodies);
@@ -582,22 +592,22 @@ static abut_status read_bodies(reading *r, uint32_t list) {
         r->names[r->name_count++] = (name_entry){scene->bodies[i].name, i, false};
     for (uint32_t i = 0; i < scene->group_count; i++)
         r->names[r->name_count++] = (name_entry){scene->groups[i], i, true};
-    return sort_names(r, "there are two bodies of the name");
+    return sort_names(r, "there are two bodies with the name");
 }
 
-/* ---- pairs that are not tried ---- */
+/* ---- excluded pairs ---- */
 
 typedef struct pair_keys {
     uint64_t *keys;
     size_t count, room;
 } pair_keys;
 
-static abut_status add_pair(reading *r, pair_keys *pairs, uint32_t a, uint32_t b) {
+static abut_status add_pair(scene_reader *r, pair_keys *pairs, uint32_t a, uint32_t b) {
     if (a == b)
         return ABUT_OK;
     if (pairs->count == ABUT_SCENE_IGNORED)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "%s: %s: more than %d pairs of bodies are ignored; put them into groups",
+                          "%s: %s: more than %d pairs of bodies are ignored; use groups instead",
                           r->name, r->place, ABUT_SCENE_IGNORED);
     abut_status status = abuti_grow(r->context, &pairs->keys, pairs->count, pairs->count + 1,
                                     sizeof *pairs->keys, &pairs->room);
@@ -606,8 +616,9 @@ static abut_status add_pair(reading *r, pair_keys *pairs, uint32_t a, uint32_t b
     return status;
 }
 
-/* A group is ignored by another as a whole, through masks; a body and a group, one by one. */
-static abut_status ignore(reading *r, const name_entry *a, const name_entry *b, pair_keys *pairs) {
+/* Two groups ignore each other through masks; a body and a group, through one pair per body. */
+static abut_status ignore_pair(scene_reader *r, const name_entry *a, const name_entry *b,
+                               pair_keys *pairs) {
     abut_scene *scene = r->scene;
     abut_status status = ABUT_OK;
     if (!a->group && !b->group)
@@ -626,8 +637,9 @@ static abut_status ignore(reading *r, const name_entry *a, const name_entry *b, 
     return status;
 }
 
-/* Work is entries times bodies where groups are named, so these may not be many. */
-static abut_status read_ignored(reading *r, uint32_t list, pair_keys *pairs) {
+/* Entries that name a group take time proportional to the number of bodies, so their number is
+ * limited. */
+static abut_status read_ignored(scene_reader *r, uint32_t list, pair_keys *pairs) {
     uint32_t end = list ? value_at(r, list)->next : 0, index = 0, wide = 0;
     abut_status status = ABUT_OK;
     for (uint32_t i = list + 1; i < end && !status; i = value_at(r, i)->next) {
@@ -636,25 +648,26 @@ static abut_status read_ignored(reading *r, uint32_t list, pair_keys *pairs) {
         if (pair->kind != ABUTI_JSON_LIST || pair->is.count != 2 ||
             value_at(r, i + 1)->kind != ABUTI_JSON_TEXT ||
             value_at(r, i + 2)->kind != ABUTI_JSON_TEXT)
-            return fail(r, "it must be a list of two names");
+            return fail_at_place(r, "it must be a list of two names");
         const name_entry *entries[2] = {name_find(r, i + 1), name_find(r, i + 2)};
         for (uint32_t k = 0; k < 2; k++) {
             const abuti_json_value *text = value_at(r, i + 1 + k);
             char word[100];
             if (!entries[k])
-                return fail(r, "there is no body or group '%s'",
-                            shown(r, text->is.text.at, text->is.text.bytes, word));
+                return fail_at_place(r, "there is no body or group '%s'",
+                                     printable_text(r, text->is.text.at, text->is.text.bytes,
+                                                    word));
         }
         wide += entries[0]->group || entries[1]->group;
         if (wide > 4096)
-            return abuti_fail(ABUT_ERROR_LIMIT, "%s: %s: more than 4096 pairs name a group",
+            return abuti_fail(ABUT_ERROR_LIMIT, "%s: %s: more than 4096 entries name a group",
                               r->name, r->place);
-        status = ignore(r, entries[0], entries[1], pairs);
+        status = ignore_pair(r, entries[0], entries[1], pairs);
     }
     return status;
 }
 
-static abut_status sort_ignored(reading *r, pair_keys *pairs) {
+static abut_status sort_ignored(scene_reader *r, pair_keys *pairs) {
     abut_scene *scene = r->scene;
     uint64_t *buffer = abuti_allocate(r->context, pairs->count, sizeof *buffer);
     scene->ignored = abuti_allocate(r->context, pairs->count, sizeof *scene->ignored);
@@ -672,22 +685,22 @@ static abut_status sort_ignored(reading *r, pair_keys *pairs) {
     return ABUT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- document ---- */
 
-static abut_status read_document(reading *r) {
+static abut_status read_document(scene_reader *r) {
     enum { ABOUT, MESHES, BODIES, IGNORE, MEMBERS };
     member m[MEMBERS] = {[ABOUT] = MEMBER("about", TEXT),
                          [MESHES] = MEMBER("meshes", OBJECT),
                          [BODIES] = MEMBER("bodies", LIST),
                          [IGNORE] = MEMBER("ignore", LIST)};
     if (value_at(r, 0)->kind != ABUTI_JSON_OBJECT)
-        return fail(r, "a scene must be an object");
+        return fail_at_place(r, "a scene must be an object");
     abut_status status = read_members(r, 0, m, MEMBERS);
     if (!status && !m[BODIES].at)
-        status = fail(r, "a scene needs 'bodies'");
+        status = fail_at_place(r, "a scene needs 'bodies'");
     if (status)
         return status;
-    /* each name and path is in the file, and a made one has fewer letters than its body */
+    /* all names and paths are in the file; a generated name is shorter than the JSON of its body */
     size_t room = r->json.text_bytes + 12 * ((size_t)value_at(r, m[BODIES].at)->is.count + 1);
     r->letter = r->scene->letters = abuti_allocate(r->context, room, 1);
     if (!r->letter)
@@ -703,20 +716,20 @@ static abut_status read_document(reading *r) {
     return status;
 }
 
-/* A name as messages show it: of a very long one the end. */
-static void name_reading(reading *r, const char *name) {
+/* Sets the name for messages: the end of a very long one. */
+static void set_reader_name(scene_reader *r, const char *name) {
     size_t length = strlen(name), most = 96;
     abuti_escape(name + (length > most ? length - most : 0), r->name, sizeof r->name);
 }
 
-static abut_status read_text(reading *r, const void *data, size_t bytes, abut_scene **scene) {
+static abut_status read_text(scene_reader *r, const void *data, size_t bytes, abut_scene **scene) {
     const unsigned char *text = data;
     if (bytes >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
         text += 3;
         bytes -= 3;
     }
     if (!bytes)
-        return fail(r, "is empty");
+        return fail_at_place(r, "is empty");
     locale_t locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (locale == (locale_t)0)
         return abuti_fail(ABUT_ERROR_MEMORY, "%s: out of memory for a locale", r->name);
@@ -740,8 +753,9 @@ static abut_status read_text(reading *r, const void *data, size_t bytes, abut_sc
     return status;
 }
 
-/* Reads all of a file. */
-static abut_status load(reading *r, abuti_source *source, unsigned char **data, size_t *bytes) {
+/* Reads the whole file. */
+static abut_status read_whole_file(scene_reader *r, abuti_source *source, unsigned char **data,
+                                   size_t *bytes) {
     size_t room = 0, step = 65536;
     abut_status status = ABUT_OK;
     while (!status && abuti_source_fill(source, 1)) {
@@ -759,15 +773,15 @@ static abut_status load(reading *r, abuti_source *source, unsigned char **data, 
 abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene) {
     if (!path || !scene)
         return abuti_null(__func__, path ? "scene" : "path");
-    reading r = {.context = abuti_context_of(context), .path = path};
+    scene_reader r = {.context = abuti_context_of(context), .path = path};
     abuti_source source;
     unsigned char *data = NULL;
     size_t bytes = 0;
-    name_reading(&r, path);
+    set_reader_name(&r, path);
     abut_status status = abuti_source_open(&source, r.context, path);
     if (status)
         return status;
-    status = load(&r, &source, &data, &bytes);
+    status = read_whole_file(&r, &source, &data, &bytes);
     abuti_source_close(&source);
     status = status ? status : read_text(&r, data, bytes, scene);
     abuti_release(r.context, data);
@@ -778,8 +792,8 @@ abut_status abut_scene_read_memory(abut_context *context, const void *data, size
                                    const char *name, abut_scene **scene) {
     if ((!data && bytes) || !scene)
         return abuti_null(__func__, scene ? "data" : "scene");
-    reading r = {.context = abuti_context_of(context), .path = name};
-    name_reading(&r, name ? name : "memory");
+    scene_reader r = {.context = abuti_context_of(context), .path = name};
+    set_reader_name(&r, name ? name : "memory");
     return read_text(&r, data, bytes, scene);
 }
 

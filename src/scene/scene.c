@@ -1,4 +1,4 @@
-/* Scenes once they are read: what they hold, and which bodies are tried. */
+/* Scenes after reading: their arrays, and which bodies collide. */
 #include "scene/scene.h"
 
 void abut_scene_destroy(abut_scene *scene) {
@@ -47,7 +47,7 @@ bool abut_scene_should_collide(const abut_scene *scene, uint32_t a, uint32_t b) 
            scene->ignored[lo].b != key.b;
 }
 
-/* ---- solids ---- */
+/* ---- primitives ---- */
 
 void abuti_scene_solid(const scene_mesh *mesh, abut_scene_body *body) {
     static const char *const words[ABUT_SHAPE_COUNT] = {
@@ -64,25 +64,26 @@ void abuti_scene_solid(const scene_mesh *mesh, abut_scene_body *body) {
     body->half = (abut_vec3){0.5 * size.x, 0.5 * size.y, 0.5 * size.z};
 }
 
-/* ---- without a parser ---- */
+/* ---- builds without a JSON parser ---- */
 
 #ifndef ABUT_HAS_GLTF
 
-static abut_status lacks(void) {
+static abut_status fail_without_yajl(void) {
     return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                      "this build of abut lacks yajl, which it reads scenes with");
+                      "abut was built without yajl, which reading scenes requires");
 }
 
 abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene) {
     (void)context;
-    return path && scene ? lacks() : abuti_null(__func__, path ? "scene" : "path");
+    return path && scene ? fail_without_yajl() : abuti_null(__func__, path ? "scene" : "path");
 }
 
 abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
                                    const char *name, abut_scene **scene) {
     (void)context;
     (void)name;
-    return (data || !bytes) && scene ? lacks() : abuti_null(__func__, scene ? "data" : "scene");
+    return (data || !bytes) && scene ? fail_without_yajl()
+                                     : abuti_null(__func__, scene ? "data" : "scene");
 }
 
 #endif

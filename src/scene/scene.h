@@ -1,4 +1,4 @@
-/* What the files of scenes share. */
+/* Private types of the scene module. */
 #ifndef ABUTI_SCENE_H
 #define ABUTI_SCENE_H
 
@@ -9,26 +9,26 @@
 
 typedef struct scene_mesh {
     abut_mesh *mesh;           /* owned */
-    const char *file;          /* of the letters; null for a shape */
-    abut_character *character; /* owned, as its bones; null: it is none */
+    const char *file;          /* in `letters`; null for a built-in shape */
+    abut_character *character; /* owned, like its bones; null if it is not a character */
     abut_character_matrix *bones;
     bool has_shape;
-    abut_shape shape; /* as large as the mesh */
+    abut_shape shape; /* with the size of the mesh */
 } scene_mesh;
 
-/* A character of a scene: a built-in figure or a file, by a clip, which may be null, at a time. */
+/* A character of a scene: a built-in figure or a file, at a time of a clip; `clip` may be null. */
 typedef struct scene_pose {
     const char *figure, *path, *clip;
     double time;
 } scene_pose;
 
-/* Makes a mesh larger about the origin; on failure there is none. */
+/* Scales a mesh about the origin; on failure it is null. */
 abut_status abuti_scene_scale(scene_mesh *mesh, double scale);
-/* Makes a body the solid that its mesh is a picture of. */
+/* Describes a body by the primitive that its mesh approximates. */
 void abuti_scene_solid(const scene_mesh *mesh, abut_scene_body *body);
-/* A turn about an axis, whose largest number is given and not 0. */
-abut_quat abuti_scene_turn(const double axis[3], double largest, double degrees);
-/* Makes the mesh, character and bones of it. Errors of format are to be completed. */
+/* Rotation about an axis; `largest` is its largest absolute coordinate and not 0. */
+abut_quat abuti_scene_rotation(const double axis[3], double largest, double degrees);
+/* Creates mesh, character and bones. Messages of format errors do not name the file. */
 abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scene_mesh *to);
 
 struct abut_scene {
@@ -39,7 +39,7 @@ struct abut_scene {
     uint32_t body_count;
     abut_scene_pair *ignored;
     size_t ignored_count;
-    char *letters; /* of all names and files */
+    char *letters; /* text of all names and files */
     const char *groups[ABUT_SCENE_GROUPS];
     uint32_t group_count;
 };

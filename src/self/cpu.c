@@ -85,10 +85,10 @@ static abut_status start_step_cpu(view_step *f, const abut_self_step *step) {
     view->is_placed = view->is_fitted = false;
     abut_status status = ABUT_OK;
     if (!f->follows)
-        status = abuti_positions_take(view->context, "abut_self_find", "step->start", start, count,
+        status = abuti_positions_load(view->context, "abut_self_find", "step->start", start, count,
                                       view->first, &view->start_box);
     if (!status)
-        status = abuti_positions_take(view->context, "abut_self_find", "step->end", end, count,
+        status = abuti_positions_load(view->context, "abut_self_find", "step->end", end, count,
                                       view->next, &view->next_box);
     if (status)
         return status;

@@ -184,19 +184,19 @@ static void queue_gather(struct view_device *d, motion_memory start, motion_memo
 }
 
 /* Called after the validation of positions on the device. */
-static abut_status gather_after_checks(void *user, const motion_taking *taking) {
-    queue_gather(user, taking->has_start ? MOTION_NEXT_START : MOTION_END, MOTION_NEXT_END);
+static abut_status gather_after_checks(void *user, const motion_step_input *input) {
+    queue_gather(user, input->has_start ? MOTION_NEXT_START : MOTION_END, MOTION_NEXT_END);
     return ABUT_OK;
 }
 
 /* Places ghosts at the boundary loops, also for positions on the device. */
-static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
+static abut_status place_ghosts(abut_self *view, const motion_step_input *t) {
     struct view_device *d = view->on_device;
     abut_status status = ABUT_OK;
     for (int side = t->has_start ? 0 : 1; side < 2 && !status; side++) {
         vec3 *here = d->motion->next[side];
         const vec3 *rims = d->gathered + (size_t)side * d->wanted + view->sampled;
-        const bool is_there = side ? t->end_there : t->start_there;
+        const bool is_there = side ? t->end_buffer : t->start_buffer;
         abuti_view_place_ghosts(view, is_there ? NULL : here, rims, here + view->vertex_count);
         status = abuti_motion_device_send(d->motion, side, view->vertex_count, view->hole_count);
     }
@@ -206,25 +206,25 @@ static abut_status place_ghosts(abut_self *view, const motion_taking *t) {
 static abut_status start_step_device(view_step *f, const abut_self_step *step) {
     abut_self *view = f->view;
     struct view_device *d = view->on_device;
-    motion_taking taking = {.function = "abut_self_find",
-                            .start_name = "step->start",
-                            .end_name = "step->end",
-                            .count = view->vertex_count,
-                            .start = step->start.host,
-                            .end = step->end.host,
-                            .start_there = step->start.buffer,
-                            .end_there = step->end.buffer,
-                            .user = d};
+    motion_step_input input = {.function = "abut_self_find",
+                               .start_name = "step->start",
+                               .end_name = "step->end",
+                               .count = view->vertex_count,
+                               .start = step->start.host,
+                               .end = step->end.host,
+                               .start_buffer = step->start.buffer,
+                               .end_buffer = step->end.buffer,
+                               .user = d};
     if (view->hole_count || !step->line)
-        taking.also = gather_after_checks;
+        input.also = gather_after_checks;
     d->is_gathered = false;
-    abut_status status = abuti_motion_take(d->motion, &taking);
+    abut_status status = abuti_motion_load_step(d->motion, &input);
     if (!status && view->hole_count)
-        status = place_ghosts(view, &taking);
+        status = place_ghosts(view, &input);
     if (status)
         return status;
-    abuti_motion_accept(d->motion, &taking);
-    f->follows = !taking.has_start;
+    abuti_motion_accept_step(d->motion, &input);
+    f->follows = !input.has_start;
     f->extent = d->motion->place.extent;
     view->start = d->motion->start;
     view->next = d->motion->end;
@@ -237,21 +237,21 @@ static void accept_positions(abut_self *view) {
 
 static void undo_positions(abut_self *view) {
     struct view_device *d = view->on_device;
-    abuti_motion_undo(d->motion);
+    abuti_motion_undo_step(d->motion);
     view->is_carried = false; /* the violated triangles may be partly written */
     view->start = NULL;
     view->end = d->motion->end;
 }
 
 static abut_status download_positions(abut_self *view) {
-    return abuti_motion_device_fetch(view->on_device->motion);
+    return abuti_motion_device_download(view->on_device->motion);
 }
 
 /* From the sample, which is downloaded if the positions are on the device. */
 static abut_status compute_axis(abut_self *view, abut_self_line *line) {
     struct view_device *d = view->on_device;
     const motion_place *place = &d->motion->place;
-    if (place->start_is_here && place->end_is_here)
+    if (place->start_on_host && place->end_on_host)
         return abuti_view_cpu.axis(view, line);
     if (!d->is_gathered) {
         queue_gather(d, MOTION_START, MOTION_END);

@@ -1,4 +1,4 @@
-/* Arrays for a mesh in the making. */
+/* Arrays of a mesh under construction. */
 #include "shape/shape.h"
 
 #include "mesh/mesh.h"
@@ -6,11 +6,12 @@
 abut_status abuti_check_counts(uint64_t vertex_count, uint64_t triangle_count) {
     const uint64_t most_vertices = ABUT_NONE - 1, most_triangles = ABUT_NONE / 3 - 1;
     if (vertex_count > most_vertices || triangle_count > most_triangles)
-        return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_shape_create: segments and rings ask for %s%llu triangles; a mesh "
-                          "has at most %llu, so ask for fewer",
-                          triangle_count == UINT64_MAX ? "more than " : "",
-                          (unsigned long long)triangle_count, (unsigned long long)most_triangles);
+        return abuti_fail(
+            ABUT_ERROR_LIMIT,
+            "abut_shape_create: segments and rings result in %s%llu triangles; a mesh "
+            "has at most %llu, so reduce them",
+            triangle_count == UINT64_MAX ? "more than " : "", (unsigned long long)triangle_count,
+            (unsigned long long)most_triangles);
     return ABUT_OK;
 }
 
@@ -34,9 +35,9 @@ void abuti_builder_close(abuti_builder *builder) {
     ABUTI_RELEASE(builder->context, builder->positions, builder->indices);
 }
 
-/* The first triangle without area, or the count where there is none. Sizes are bounded, so that
- * products of two coordinate differences cannot underflow. */
-static size_t find_collapsed(const abuti_builder *builder) {
+/* The first triangle without area, or the count. Sizes are bounded, so that products of two
+ * coordinate differences do not underflow. */
+static size_t find_degenerate_triangle(const abuti_builder *builder) {
     for (size_t i = 0; i < builder->triangle_count; i++) {
         if (i % 65536 == 0 && abuti_stop(builder->context, "mesh"))
             return i;
@@ -53,18 +54,19 @@ static size_t find_collapsed(const abuti_builder *builder) {
 abut_status abuti_builder_finish(abuti_builder *builder, abut_mesh **mesh) {
     assert(builder->vertex_count == builder->vertex_room);
     assert(builder->triangle_count == builder->triangle_room);
-    size_t collapsed = find_collapsed(builder);
+    size_t degenerate = find_degenerate_triangle(builder);
     abut_status status = abuti_stop_status("mesh");
     if (status) {
         abuti_builder_close(builder);
         return status;
     }
-    if (collapsed < builder->triangle_count) {
+    if (degenerate < builder->triangle_count) {
         abuti_builder_close(builder);
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_shape_create: triangle %zu would have no area, since sizes of this "
-                          "shape are too far apart for double precision; choose closer ones",
-                          collapsed);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_shape_create: triangle %zu would have no area, because the sizes of "
+            "this shape differ too much for double precision; choose closer ones",
+            degenerate);
     }
     return abuti_mesh_adopt(builder->context, "abut_shape_create", builder->positions,
                             builder->vertex_count, builder->indices, builder->triangle_count, mesh);

@@ -1,18 +1,19 @@
 /* Exact signed distances to the ideal shapes.
  *
- * Exact means: in exact arithmetic the formula is the distance to the nearest surface point, inside
- * and out; in doubles the error is a few units in the last place of the largest number involved.
- * hypot() keeps squares from overflowing. Whatever has an axis is measured in the half-plane
- * (rho, z), extruded shapes in their plane and along the thickness. */
+ * In exact arithmetic, each formula is the distance to the nearest surface point, inside and
+ * outside. In doubles, the error is a few ulps of the largest number involved. hypot() avoids
+ * overflow of squares. Solids of revolution are computed in the half-plane (rho, z), extruded
+ * shapes in their plane and along the thickness.
+ */
 #include "shape/shape.h"
 
 static double length3(double x, double y, double z) {
     return hypot(hypot(x, y), z);
 }
 
-/* The distance to a product of two (or more) sets, from the signed distances to each: both
- * positive: the corner; else the larger one is the distance to the nearer face. */
-static double combine(double a, double b) {
+/* Signed distance to the product of two sets, from the signed distances to each. If both are
+ * positive, a corner is nearest; otherwise the larger one is the distance to the nearest face. */
+static double product_distance(double a, double b) {
     if (a > 0 && b > 0)
         return hypot(a, b);
     return a > b ? a : b;
@@ -29,7 +30,7 @@ static double segment_distance(abuti_vec2 p, abuti_vec2 a, abuti_vec2 b) {
     return fabs((p.x - a.x) * uy - (p.y - a.y) * ux);
 }
 
-/* The triangle (0,-h/2) (r,-h/2) (0,h/2) turned about the axis, which is not part of its surface.
+/* The triangle (0,-h/2) (r,-h/2) (0,h/2) revolved about the axis, which is not part of the surface.
  */
 static double cone_distance(const abut_shape *shape, double rho, double z) {
     double r = shape->radius, half = 0.5 * shape->height;
@@ -42,7 +43,8 @@ static double cone_distance(const abut_shape *shape, double rho, double z) {
 
 /* ---- polygons ---- */
 
-/* Signed distance to a simple polygon: nearest side, and the parity of crossings to the right. */
+/* Signed distance to a simple polygon: the nearest side, and the parity of crossings to the
+ * right. */
 static double polygon_distance(const abuti_vec2 *corners, uint32_t count, abuti_vec2 p) {
     double nearest = HUGE_VAL;
     bool inside = false;
@@ -50,7 +52,7 @@ static double polygon_distance(const abuti_vec2 *corners, uint32_t count, abuti_
         abuti_vec2 a = corners[i], b = corners[i + 1 < count ? i + 1 : 0];
         double d = segment_distance(p, a, b);
         nearest = d < nearest ? d : nearest;
-        /* all sides run along an axis, so a crossing is at x = a.x */
+        /* all sides are axis-aligned, so that a crossing is at x = a.x */
         if ((a.y > p.y) != (b.y > p.y) && p.x < a.x)
             inside = !inside;
     }
@@ -60,7 +62,8 @@ static double polygon_distance(const abuti_vec2 *corners, uint32_t count, abuti_
 static double letter_distance(const abut_shape *shape, vec3 point) {
     abuti_vec2 outline[ABUTI_OUTLINE_MAX], p = {point.x, point.y};
     uint32_t count = abuti_letter_outline(shape->kind, shape->height, outline);
-    return combine(polygon_distance(outline, count, p), fabs(point.z) - 0.5 * shape->extent.z);
+    return product_distance(polygon_distance(outline, count, p),
+                            fabs(point.z) - 0.5 * shape->extent.z);
 }
 
 /* ---- stairs ---- */
@@ -69,15 +72,15 @@ static uint64_t clamp_step(double step, uint64_t steps) {
     return !(step > 0) ? 0 : step < (double)steps ? (uint64_t)step : steps - 1;
 }
 
-static double lower_of(double a, double b) {
+static double lesser(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Distance in the (x, z) plane, in constant time for any number of steps. Apart from the floor and
- * the back wall, the nearest point is inside a tread (then that tread is straight above or below),
- * inside a riser (then straight ahead or behind), or a corner. Outer corners lie evenly on a line,
- * and so do inner ones, hence the nearest is found by projection; one step more on each side takes
- * care of rounding. All that is compared lies on the surface, so the least is the distance. */
+/* Distance in the (x, z) plane, in constant time for any number of steps. Apart from floor and
+ * back, the nearest point is inside a tread (vertically above or below), inside a riser
+ * (horizontally in front or behind), or a corner. Outer corners are equally spaced on a line, and
+ * so are inner ones, so that the nearest one is found by projection; one more step on each side
+ * covers rounding. All compared points lie on the surface, so the minimum is the distance. */
 static double stairs_distance(const abut_shape *shape, double x, double z) {
     uint64_t n = shape->segments;
     double run = shape->extent.x / (double)n, rise = shape->extent.z / (double)n;
@@ -91,17 +94,17 @@ static double stairs_distance(const abut_shape *shape, double x, double z) {
     double half_x = 0.5 * shape->extent.x, half_z = 0.5 * shape->extent.z;
     abuti_vec2 p = {x, z}, front = {-half_x, -half_z}, back = {half_x, -half_z};
     abuti_vec2 top = {half_x, half_z};
-    double nearest = lower_of(segment_distance(p, front, back), segment_distance(p, back, top));
+    double nearest = lesser(segment_distance(p, front, back), segment_distance(p, back, top));
     for (int i = 0; i < 4; i++)
         for (uint64_t j = guesses[i] ? guesses[i] - 1 : 0; j < n && j <= guesses[i] + 1; j++) {
             abuti_vec2 foot = {abuti_lattice(shape->extent.x, j, n),
                                abuti_lattice(shape->extent.z, j, n)};
             abuti_vec2 nose = {foot.x, abuti_lattice(shape->extent.z, j + 1, n)};
             abuti_vec2 end = {abuti_lattice(shape->extent.x, j + 1, n), nose.y};
-            nearest = lower_of(nearest, segment_distance(p, foot, nose));
-            nearest = lower_of(nearest, segment_distance(p, nose, end));
+            nearest = lesser(nearest, segment_distance(p, foot, nose));
+            nearest = lesser(nearest, segment_distance(p, nose, end));
         }
-    uint64_t step = guesses[0]; /* rounding may have put x on the wrong side of a riser */
+    uint64_t step = guesses[0]; /* rounding may have chosen the wrong side of a riser */
     if (x < abuti_lattice(shape->extent.x, step, n) && step > 0)
         step--;
     else if (x > abuti_lattice(shape->extent.x, step + 1, n) && step + 1 < n)
@@ -113,13 +116,13 @@ static double stairs_distance(const abut_shape *shape, double x, double z) {
 
 /* ---- dispatch ---- */
 
-double abuti_measure(const abut_shape *shape, vec3 point) {
+double abuti_shape_signed_distance(const abut_shape *shape, vec3 point) {
     double x = fabs(point.x), y = fabs(point.y), z = fabs(point.z);
     double rho = hypot(x, y), half = 0.5 * shape->height;
     vec3 extent = v3_scale(shape->extent, 0.5);
     switch (shape->kind) {
     case ABUT_SHAPE_BOX:
-        return combine(combine(x - extent.x, y - extent.y), z - extent.z);
+        return product_distance(product_distance(x - extent.x, y - extent.y), z - extent.z);
     case ABUT_SHAPE_UVSPHERE:
     case ABUT_SHAPE_ICOSPHERE:
         return hypot(rho, z) - shape->radius;
@@ -128,17 +131,17 @@ double abuti_measure(const abut_shape *shape, vec3 point) {
     case ABUT_SHAPE_CONE:
         return cone_distance(shape, rho, point.z);
     case ABUT_SHAPE_CYLINDER:
-        return combine(rho - shape->radius, z - half);
+        return product_distance(rho - shape->radius, z - half);
     case ABUT_SHAPE_CAPSULE:
         return hypot(rho, z > half ? z - half : 0) - shape->radius;
     case ABUT_SHAPE_TUBE:
         rho =
             rho - shape->radius > shape->radius2 - rho ? rho - shape->radius : shape->radius2 - rho;
-        return combine(rho, z - half);
+        return product_distance(rho, z - half);
     case ABUT_SHAPE_SHEET:
         return length3(x > extent.x ? x - extent.x : 0, y > extent.y ? y - extent.y : 0, z);
     case ABUT_SHAPE_STAIRS:
-        return combine(stairs_distance(shape, point.x, point.z), y - extent.y);
+        return product_distance(stairs_distance(shape, point.x, point.z), y - extent.y);
     default:
         assert(shape->kind == ABUT_SHAPE_LETTER_E || shape->kind == ABUT_SHAPE_LETTER_G);
         return letter_distance(shape, point);

@@ -1,21 +1,22 @@
 /* Stairs and block letters: cells of a rectangular grid, extruded.
  *
- * All of them are unions of rectangles, so one method serves: a grid with a mask of filled cells.
- * Each filled cell gives a quad to both caps, each side between filled and empty a strip of wall.
- * Since the grid lines run through, there are no T-junctions, and all triangles are right-angled.
- * The plane of the grid is (u, v); layers lie along w, with u x v = w. */
+ * All of them are unions of rectangles: a grid with a mask of filled cells. Each filled cell adds a
+ * quad to both caps; each side between a filled and an empty cell adds a strip of wall. Grid lines
+ * are complete, so there are no T-junctions, and all triangles have a right angle. The plane of the
+ * grid is (u, v); layers follow w, with u x v = w.
+ */
 #include "shape/shape.h"
 
-/* ---- the letters ---- */
+/* ---- letters ---- */
 
-/* Grid lines in twentieths of the height, and a row of bits for each row of cells, the lowest row
- * first, bit k for column k. */
+/* Grid lines in twentieths of the height, and one bit mask per row of cells, lowest row first, bit
+ * k for column k. */
 typedef struct letter {
     uint8_t u_count, v_count; /* grid lines */
     uint8_t u[6], v[6];
     uint8_t filled[5];
     uint8_t outline_count;
-    uint8_t outline[ABUTI_OUTLINE_MAX][2]; /* the same, counter-clockwise */
+    uint8_t outline[ABUTI_OUTLINE_MAX][2]; /* the same cells, counter-clockwise */
 } letter;
 
 static const letter letter_e = {4,
@@ -56,18 +57,19 @@ static const letter letter_g = {5,
                                  {14, 20},
                                  {0, 20}}};
 
-static const letter *letter_of(abut_shape_kind kind) {
+static const letter *find_letter(abut_shape_kind kind) {
     return kind == ABUT_SHAPE_LETTER_E ? &letter_e : &letter_g;
 }
 
-/* A grid line that is `units` from the lower end of `total`, both in twentieths of the height. */
+/* The coordinate of a grid line `units` above the lower end of `total`, both in twentieths of the
+ * height. */
 static double letter_line(double height, uint32_t units, uint32_t total) {
     return height * ((2.0 * units - total) / 40.0);
 }
 
 uint32_t abuti_letter_outline(abut_shape_kind kind, double height,
                               abuti_vec2 outline[ABUTI_OUTLINE_MAX]) {
-    const letter *form = letter_of(kind);
+    const letter *form = find_letter(kind);
     uint32_t width = form->u[form->u_count - 1], tall = form->v[form->v_count - 1];
     for (uint32_t i = 0; i < form->outline_count; i++) {
         outline[i].x = letter_line(height, form->outline[i][0], width);
@@ -76,33 +78,34 @@ uint32_t abuti_letter_outline(abut_shape_kind kind, double height,
     return form->outline_count;
 }
 
-/* ---- the common method ---- */
+/* ---- grids ---- */
 
-typedef struct block {
+typedef struct extruded_grid {
     const abut_shape *shape;
     uint64_t columns, rows, layers; /* cells along u, v and w */
     double *u, *v;                  /* grid lines: columns + 1, rows + 1 */
-    uint32_t *u_part, *v_part;      /* of a letter: its coarse column or row for each cell */
-    uint32_t *first;                /* vertex number of each grid point in layer 0 */
+    uint32_t *u_part, *v_part;      /* letters: the coarse column or row of each cell */
+    uint32_t *first;                /* vertex of each grid point in layer 0 */
     uint64_t vertex_count, triangle_count;
-} block;
+} extruded_grid;
 
-static bool is_filled(const block *b, uint64_t column, uint64_t row) {
-    if (column >= b->columns || row >= b->rows) /* also one below zero, which wraps */
+static bool is_filled(const extruded_grid *b, uint64_t column, uint64_t row) {
+    if (column >= b->columns || row >= b->rows) /* unsigned: -1 is out of range too */
         return false;
     if (b->shape->kind == ABUT_SHAPE_STAIRS)
         return row <= column;
-    return letter_of(b->shape->kind)->filled[b->v_part[row]] >> b->u_part[column] & 1;
+    return find_letter(b->shape->kind)->filled[b->v_part[row]] >> b->u_part[column] & 1;
 }
 
-/* How many of the four cells around a grid point are filled. */
-static int filled_around(const block *b, uint64_t column, uint64_t row) {
+/* Number of filled cells among the four around a grid point. */
+static int filled_around(const extruded_grid *b, uint64_t column, uint64_t row) {
     return is_filled(b, column, row) + is_filled(b, column - 1, row) +
            is_filled(b, column, row - 1) + is_filled(b, column - 1, row - 1);
 }
 
-/* Points inside the outline have two vertices, one a cap; points on it a vertex for each layer. */
-static void count_elements(block *b) {
+/* Grid points inside the outline have two vertices, one per cap; points on it have one per
+ * layer. */
+static void count_elements(extruded_grid *b) {
     uint64_t wall_sides = 0, cells = 0;
     for (uint64_t row = 0; row <= b->rows; row++)
         for (uint64_t column = 0; column <= b->columns; column++) {
@@ -114,17 +117,19 @@ static void count_elements(block *b) {
             wall_sides += here != is_filled(b, column, row - 1);
         }
     b->triangle_count =
-        abuti_plus(abuti_times(4, cells), abuti_times(2, abuti_times(wall_sides, b->layers)));
+        abuti_add_saturated(abuti_multiply_saturated(4, cells),
+                            abuti_multiply_saturated(2, abuti_multiply_saturated(wall_sides,
+                                                                                 b->layers)));
 }
 
-/* (u, v, w) to the axes of the shape: letters stand in the xy plane, stairs in the zx plane. */
-static vec3 place(const block *b, double u, double v, uint64_t layer) {
+/* Maps (u, v, w) to the axes of the shape: letters lie in the xy plane, stairs in the zx plane. */
+static vec3 grid_position(const extruded_grid *b, double u, double v, uint64_t layer) {
     if (b->shape->kind == ABUT_SHAPE_STAIRS) /* x, z, -y is a right-handed frame */
         return v3(u, 0.0 - abuti_lattice(b->shape->extent.y, layer, b->layers), v);
     return v3(u, v, abuti_lattice(b->shape->extent.z, layer, b->layers));
 }
 
-static void add_points(abuti_builder *builder, const block *b) {
+static void add_points(abuti_builder *builder, const extruded_grid *b) {
     for (uint64_t row = 0; row <= b->rows; row++)
         for (uint64_t column = 0; column <= b->columns; column++) {
             int around = filled_around(b, column, row);
@@ -132,56 +137,57 @@ static void add_points(abuti_builder *builder, const block *b) {
                 continue;
             b->first[row * (b->columns + 1) + column] = (uint32_t)builder->vertex_count;
             for (uint64_t layer = 0; layer <= b->layers; layer += around == 4 ? b->layers : 1)
-                abuti_add_vertex(builder, place(b, b->u[column], b->v[row], layer));
+                abuti_add_vertex(builder, grid_position(b, b->u[column], b->v[row], layer));
         }
 }
 
-/* The vertices of a grid point lie one after the other, from layer 0 up. */
-static uint32_t point(const block *b, uint64_t column, uint64_t row, bool upper_cap) {
+/* The vertices of a grid point are consecutive, from layer 0 up. */
+static uint32_t grid_vertex(const extruded_grid *b, uint64_t column, uint64_t row, bool upper_cap) {
     uint32_t first = b->first[row * (b->columns + 1) + column];
     if (!upper_cap)
         return first;
     return first + (filled_around(b, column, row) == 4 ? 1 : (uint32_t)b->layers);
 }
 
-static void add_caps(abuti_builder *builder, const block *b) {
+static void add_caps(abuti_builder *builder, const extruded_grid *b) {
     for (uint64_t row = 0; row < b->rows; row++)
         for (uint64_t column = 0; column < b->columns; column++) {
             if (!is_filled(b, column, row))
                 continue;
             for (int upper = 0; upper < 2; upper++) {
-                uint32_t p = point(b, column, row, upper), q = point(b, column + 1, row, upper);
-                uint32_t r = point(b, column + 1, row + 1, upper);
-                uint32_t s = point(b, column, row + 1, upper);
+                uint32_t p = grid_vertex(b, column, row, upper),
+                         q = grid_vertex(b, column + 1, row, upper);
+                uint32_t r = grid_vertex(b, column + 1, row + 1, upper);
+                uint32_t s = grid_vertex(b, column, row + 1, upper);
                 abuti_add_quad(builder, p, upper ? q : s, r, upper ? s : q);
             }
         }
 }
 
-/* A wall above the side from one grid point to the next, the solid on its left. */
-static void add_wall(abuti_builder *builder, const block *b, uint32_t from, uint32_t to) {
+/* Adds the wall above the side between two grid points; the solid is on its left. */
+static void add_wall(abuti_builder *builder, const extruded_grid *b, uint32_t from, uint32_t to) {
     for (uint32_t layer = 0; layer < b->layers; layer++)
         abuti_add_quad(builder, from + layer, to + layer, to + layer + 1, from + layer + 1);
 }
 
-static void add_walls(abuti_builder *builder, const block *b) {
+static void add_walls(abuti_builder *builder, const extruded_grid *b) {
     for (uint64_t row = 0; row <= b->rows; row++)
         for (uint64_t column = 0; column <= b->columns; column++) {
             bool here = is_filled(b, column, row);
             if (here != is_filled(b, column - 1, row)) {
-                uint32_t low = point(b, column, row, false);
-                uint32_t high = point(b, column, row + 1, false);
+                uint32_t low = grid_vertex(b, column, row, false);
+                uint32_t high = grid_vertex(b, column, row + 1, false);
                 add_wall(builder, b, here ? high : low, here ? low : high);
             }
             if (here != is_filled(b, column, row - 1)) {
-                uint32_t left = point(b, column, row, false);
-                uint32_t right = point(b, column + 1, row, false);
+                uint32_t left = grid_vertex(b, column, row, false);
+                uint32_t right = grid_vertex(b, column + 1, row, false);
                 add_wall(builder, b, here ? left : right, here ? right : left);
             }
         }
 }
 
-static abut_status block_build(abut_context *context, block *b, abut_mesh **mesh) {
+static abut_status build_grid_mesh(abut_context *context, extruded_grid *b, abut_mesh **mesh) {
     abuti_builder builder;
     count_elements(b);
     abut_status status = abuti_builder_open(&builder, context, b->vertex_count, b->triangle_count);
@@ -199,14 +205,15 @@ static abut_status block_build(abut_context *context, block *b, abut_mesh **mesh
     return abuti_builder_finish(&builder, mesh);
 }
 
-/* Allocates the grid lines. First refuses grids that must give too many triangles, before anyone
- * walks over them: at least half of the cells are filled in all our shapes, and the outline is at
- * least as long as that of the whole grid. */
-static abut_status block_open(abut_context *context, block *b) {
-    uint64_t cells = abuti_times(b->columns, b->rows);
-    uint64_t sides = abuti_times(b->layers, abuti_plus(b->columns, b->rows));
+/* Allocates the grid lines. Rejects grids with too many triangles before any loop over their cells:
+ * in all shapes, at least half of the cells are filled, and the outline is at least as long as that
+ * of the whole grid. */
+static abut_status allocate_grid(abut_context *context, extruded_grid *b) {
+    uint64_t cells = abuti_multiply_saturated(b->columns, b->rows);
+    uint64_t sides = abuti_multiply_saturated(b->layers, abuti_add_saturated(b->columns, b->rows));
     abut_status status =
-        abuti_check_counts(0, abuti_plus(abuti_times(2, cells), abuti_times(4, sides)));
+        abuti_check_counts(0, abuti_add_saturated(abuti_multiply_saturated(2, cells),
+                                                  abuti_multiply_saturated(4, sides)));
     if (status)
         return status;
     b->u = abuti_allocate(context, (size_t)b->columns + 1, sizeof *b->u);
@@ -216,29 +223,30 @@ static abut_status block_open(abut_context *context, block *b) {
     return b->u && b->v && b->u_part && b->v_part ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static void block_close(abut_context *context, block *b) {
+static void release_grid(abut_context *context, extruded_grid *b) {
     ABUTI_RELEASE(context, b->u, b->v, b->u_part, b->v_part, b->first);
 }
 
 abut_status abuti_build_stairs(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
     uint64_t steps = shape->segments;
-    block b = {.shape = shape, .columns = steps, .rows = steps, .layers = shape->rings};
-    abut_status status = block_open(context, &b);
+    extruded_grid b = {.shape = shape, .columns = steps, .rows = steps, .layers = shape->rings};
+    abut_status status = allocate_grid(context, &b);
     if (!status) {
         for (uint64_t i = 0; i <= steps; i++) {
             b.u[i] = abuti_lattice(shape->extent.x, i, steps);
             b.v[i] = abuti_lattice(shape->extent.z, i, steps);
         }
-        status = block_build(context, &b, mesh);
+        status = build_grid_mesh(context, &b, mesh);
     }
-    block_close(context, &b);
+    release_grid(context, &b);
     return status;
 }
 
-/* ---- letters: the coarse grid cut into cells whose diagonal is at most height / segments ---- */
+/* ---- letters: the coarse grid is divided into cells whose diagonal is at most height / segments
+ * ---- */
 
-/* Into how many cells a length is cut, given as a multiple of the height. */
-static uint64_t pieces(double length, uint32_t segments) {
+/* Number of cells of a length, which is given as a multiple of the height. */
+static uint64_t divide_length(double length, uint32_t segments) {
     double count = ceil(length * segments * 1.41421356237309504880);
     return count < 1 ? 1 : count < 1e10 ? (uint64_t)count : (uint64_t)1e10;
 }
@@ -246,16 +254,16 @@ static uint64_t pieces(double length, uint32_t segments) {
 static uint64_t count_cells(const uint8_t *lines, uint32_t line_count, uint32_t segments) {
     uint64_t cells = 0;
     for (uint32_t i = 0; i + 1 < line_count; i++)
-        cells += pieces((lines[i + 1] - lines[i]) / 20.0, segments);
+        cells += divide_length((lines[i + 1] - lines[i]) / 20.0, segments);
     return cells;
 }
 
-static void cut_lines(const uint8_t *lines, uint32_t line_count, const abut_shape *shape,
-                      double *fine, uint32_t *part) {
+static void divide_lines(const uint8_t *lines, uint32_t line_count, const abut_shape *shape,
+                         double *fine, uint32_t *part) {
     uint64_t next = 0;
     uint32_t total = lines[line_count - 1];
     for (uint32_t i = 0; i + 1 < line_count; i++) {
-        uint64_t count = pieces((lines[i + 1] - lines[i]) / 20.0, shape->segments);
+        uint64_t count = divide_length((lines[i + 1] - lines[i]) / 20.0, shape->segments);
         double from = letter_line(shape->height, lines[i], total);
         double to = letter_line(shape->height, lines[i + 1], total);
         for (uint64_t k = 0; k < count; k++) {
@@ -267,17 +275,17 @@ static void cut_lines(const uint8_t *lines, uint32_t line_count, const abut_shap
 }
 
 abut_status abuti_build_letter(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
-    const letter *form = letter_of(shape->kind);
-    block b = {.shape = shape,
-               .columns = count_cells(form->u, form->u_count, shape->segments),
-               .rows = count_cells(form->v, form->v_count, shape->segments),
-               .layers = pieces(shape->extent.z / shape->height, shape->segments)};
-    abut_status status = block_open(context, &b);
+    const letter *form = find_letter(shape->kind);
+    extruded_grid b = {.shape = shape,
+                       .columns = count_cells(form->u, form->u_count, shape->segments),
+                       .rows = count_cells(form->v, form->v_count, shape->segments),
+                       .layers = divide_length(shape->extent.z / shape->height, shape->segments)};
+    abut_status status = allocate_grid(context, &b);
     if (!status) {
-        cut_lines(form->u, form->u_count, shape, b.u, b.u_part);
-        cut_lines(form->v, form->v_count, shape, b.v, b.v_part);
-        status = block_build(context, &b, mesh);
+        divide_lines(form->u, form->u_count, shape, b.u, b.u_part);
+        divide_lines(form->v, form->v_count, shape, b.v, b.v_part);
+        status = build_grid_mesh(context, &b, mesh);
     }
-    block_close(context, &b);
+    release_grid(context, &b);
     return status;
 }

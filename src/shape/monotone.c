@@ -1,30 +1,31 @@
-/* Triangulates a y-monotone polygon without new points.
+/* Triangulation of a y-monotone polygon without new points.
  *
  * First any triangulation, in linear time (Garey, Johnson, Preparata & Tarjan 1978): vertices from
- * the top down, with a stack of those that still wait for a partner. Then edges are flipped until
- * no pair of opposite angles exceeds a half turn, which is the constrained Delaunay triangulation
- * (Lawson 1977): the smallest angle becomes as large as the given points allow. Orientations are
- * exact, so no triangle is flat or turned over. */
+ * the top down, with a stack of those that are not triangulated yet. Then edges are flipped until
+ * no pair of opposite angles exceeds 180 degrees, which is the constrained Delaunay triangulation
+ * (Lawson 1977): the smallest angle becomes as large as the points allow. Orientations are exact,
+ * so that no triangle is degenerate or flipped.
+ */
 #include "shape/monotone.h"
 
 #include "geom/predicates_shared.h"
 
 typedef uint32_t triple[3];
 
-typedef struct work {
+typedef struct triangulation {
     const abuti_vec2 *p;
     uint32_t count, left_count;
     triple *corner; /* triangles, counter-clockwise */
     triple *across; /* the triangle across the side from corner k to k + 1, or ABUT_NONE */
     uint32_t triangles;
     uint32_t *scratch;
-} work;
+} triangulation;
 
-static int orientation(const work *w, uint32_t a, uint32_t b, uint32_t c) {
+static int orientation(const triangulation *w, uint32_t a, uint32_t b, uint32_t c) {
     return orient2d(w->p[a].x, w->p[a].y, w->p[b].x, w->p[b].y, w->p[c].x, w->p[c].y);
 }
 
-static void emit(work *w, uint32_t a, uint32_t b, uint32_t c) {
+static void add_triangle(triangulation *w, uint32_t a, uint32_t b, uint32_t c) {
     int sign = orientation(w, a, b, c);
     assert(sign != 0 && w->triangles < w->count - 2);
     triple *made = &w->corner[w->triangles++];
@@ -33,16 +34,16 @@ static void emit(work *w, uint32_t a, uint32_t b, uint32_t c) {
     (*made)[2] = sign > 0 ? c : b;
 }
 
-static bool is_left(const work *w, uint32_t i) {
+static bool is_left(const triangulation *w, uint32_t i) {
     return i < w->left_count;
 }
 
-/* One vertex of the sweep; returns the new height of the stack. */
-static uint32_t sweep_vertex(work *w, uint32_t *stack, uint32_t height, uint32_t v) {
+/* Processes one vertex and returns the new height of the stack. */
+static uint32_t sweep_vertex(triangulation *w, uint32_t *stack, uint32_t height, uint32_t v) {
     uint32_t last = stack[height - 1];
     if (is_left(w, v) != is_left(w, last)) {
         for (uint32_t i = 0; i + 1 < height; i++)
-            emit(w, stack[i], stack[i + 1], v);
+            add_triangle(w, stack[i], stack[i + 1], v);
         stack[0] = last;
         stack[1] = v;
         return 2;
@@ -50,7 +51,7 @@ static uint32_t sweep_vertex(work *w, uint32_t *stack, uint32_t height, uint32_t
     int wanted = is_left(w, v) ? 1 : -1;
     height--;
     while (height > 0 && orientation(w, stack[height - 1], last, v) == wanted) {
-        emit(w, stack[height - 1], last, v);
+        add_triangle(w, stack[height - 1], last, v);
         last = stack[--height];
     }
     stack[height] = last;
@@ -58,9 +59,9 @@ static uint32_t sweep_vertex(work *w, uint32_t *stack, uint32_t height, uint32_t
     return height + 2;
 }
 
-/* Vertices from the top down, merged from both chains; at equal heights each chain keeps its order,
- * and the lowest vertex, the last of the right chain, comes last. */
-static void sweep(work *w) {
+/* Processes vertices from the top down, merged from both chains. At equal heights each chain keeps
+ * its order; the lowest vertex, which ends the right chain, comes last. */
+static void triangulate_chains(triangulation *w) {
     uint32_t left = 1, right = w->left_count, height = 0;
     uint32_t *stack = w->scratch;
     stack[height++] = 0;
@@ -78,9 +79,9 @@ static void sweep(work *w) {
 
 /* ---- Delaunay ---- */
 
-/* Finds for each side the side of another triangle that runs back along it. Sides are kept in lists
- * by the vertex that they start from. */
-static void link_triangles(work *w) {
+/* Finds the opposite side of another triangle for each side. Sides are listed by their first
+ * vertex. */
+static void link_triangles(triangulation *w) {
     uint32_t *head = w->scratch, *next = w->scratch + w->count;
     for (uint32_t i = 0; i < w->count; i++)
         head[i] = ABUT_NONE;
@@ -100,22 +101,22 @@ static void link_triangles(work *w) {
 }
 
 /* Cotangent of the angle at c in the triangle a, b, c. */
-static double cotangent(const work *w, uint32_t a, uint32_t b, uint32_t c) {
+static double cotangent(const triangulation *w, uint32_t a, uint32_t b, uint32_t c) {
     double ax = w->p[a].x - w->p[c].x, ay = w->p[a].y - w->p[c].y;
     double bx = w->p[b].x - w->p[c].x, by = w->p[b].y - w->p[c].y;
     return (ax * bx + ay * by) / fabs(ax * by - ay * bx);
 }
 
-static void replace_across(work *w, uint32_t triangle, uint32_t old, uint32_t new) {
+static void replace_across(triangulation *w, uint32_t triangle, uint32_t old, uint32_t new) {
     for (int k = 0; triangle != ABUT_NONE && k < 3; k++)
         if (w->across[triangle][k] == old)
             w->across[triangle][k] = new;
 }
 
-/* Flips side k of triangle t if that makes the triangulation better. Angles at c and d sum to more
- * than a half turn exactly when their cotangents sum to less than 0; the margin keeps rounding from
- * flipping to and fro. */
-static bool flip(work *w, uint32_t t, int k) {
+/* Flips side k of triangle t if that improves the triangulation. The angles at c and d exceed 180
+ * degrees in sum exactly if their cotangents sum to less than 0. The tolerance avoids alternating
+ * flips by rounding. */
+static bool flip_side(triangulation *w, uint32_t t, int k) {
     uint32_t o = w->across[t][k];
     if (o == ABUT_NONE)
         return false;
@@ -142,28 +143,31 @@ static bool flip(work *w, uint32_t t, int k) {
     return true;
 }
 
-/* Passes until nothing flips. The bound is never met in practice: a few passes do. */
-static void improve(work *w) {
+/* Repeats until no side flips. A few passes suffice; the bound is only a safeguard. */
+static void flip_to_delaunay(triangulation *w) {
     bool flipped = true;
     for (uint32_t pass = 0; flipped && pass < w->count; pass++) {
         flipped = false;
         for (uint32_t t = 0; t < w->triangles; t++)
             for (int k = 0; k < 3; k++)
-                flipped |= flip(w, t, k);
+                flipped |= flip_side(w, t, k);
     }
 }
 
 abut_status abuti_triangulate_monotone(abut_context *context, const abuti_vec2 *points,
                                        uint32_t left_count, uint32_t count, uint32_t *indices) {
     assert(left_count >= 1 && left_count < count && count >= 3);
-    work w = {.p = points, .count = count, .left_count = left_count, .corner = (triple *)indices};
+    triangulation w = {.p = points,
+                       .count = count,
+                       .left_count = left_count,
+                       .corner = (triple *)indices};
     w.across = abuti_allocate(context, count - 2, sizeof(triple));
     w.scratch = abuti_allocate(context, 4 * (size_t)count, sizeof *w.scratch);
     abut_status status = w.across && w.scratch ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        sweep(&w);
+        triangulate_chains(&w);
         link_triangles(&w);
-        improve(&w);
+        flip_to_delaunay(&w);
     }
     ABUTI_RELEASE(context, w.across, w.scratch);
     return status;

@@ -1,4 +1,4 @@
-/* The public face of the generators: names, defaults, checks, dispatch. */
+/* Public functions of the shape module: names, defaults, validation, dispatch. */
 #include "shape/shape.h"
 
 #include <string.h>
@@ -14,32 +14,32 @@ enum {
     EXTENT = EXTENT_X | EXTENT_Y | EXTENT_Z
 };
 
-typedef struct kind_facts {
+typedef struct kind_traits {
     const char *name;
     abut_status (*build)(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
-    unsigned sizes; /* the fields above that it reads */
-    vec3 extent;    /* defaults, also where not read */
+    unsigned sizes; /* fields that it reads */
+    vec3 extent;    /* defaults, also of fields that it does not read */
     double radius, radius2, height;
-    uint32_t segments, rings;             /* defaults; rings 0 = not read */
-    uint32_t least_segments, least_rings; /* to enclose a volume */
-} kind_facts;
+    uint32_t segments, rings;         /* defaults; rings 0 = not read */
+    uint32_t min_segments, min_rings; /* minimum that encloses a volume */
+} kind_traits;
 
-static const kind_facts kinds[ABUT_SHAPE_COUNT] = {
+static const kind_traits kinds[ABUT_SHAPE_COUNT] = {
     [ABUT_SHAPE_BOX] = {"box", abuti_build_box, EXTENT, {1, 1, 1}, 0, 0, 0, 8, 0, 1, 0},
     [ABUT_SHAPE_UVSPHERE] =
-        {"uvsphere", abuti_build_turned, RADIUS, {0, 0, 0}, 0.5, 0, 0, 32, 16, 3, 2},
+        {"uvsphere", abuti_build_revolved, RADIUS, {0, 0, 0}, 0.5, 0, 0, 32, 16, 3, 2},
     [ABUT_SHAPE_ICOSPHERE] =
         {"icosphere", abuti_build_icosphere, RADIUS, {0, 0, 0}, 0.5, 0, 0, 8, 0, 1, 0},
     [ABUT_SHAPE_TORUS] =
-        {"torus", abuti_build_turned, RADIUS | RADIUS2, {0, 0, 0}, 0.5, 0.2, 0, 48, 24, 3, 3},
+        {"torus", abuti_build_revolved, RADIUS | RADIUS2, {0, 0, 0}, 0.5, 0.2, 0, 48, 24, 3, 3},
     [ABUT_SHAPE_CONE] =
-        {"cone", abuti_build_turned, RADIUS | HEIGHT, {0, 0, 0}, 0.5, 0, 1, 32, 8, 3, 1},
+        {"cone", abuti_build_revolved, RADIUS | HEIGHT, {0, 0, 0}, 0.5, 0, 1, 32, 8, 3, 1},
     [ABUT_SHAPE_CYLINDER] =
-        {"cylinder", abuti_build_turned, RADIUS | HEIGHT, {0, 0, 0}, 0.5, 0, 1, 32, 8, 3, 1},
+        {"cylinder", abuti_build_revolved, RADIUS | HEIGHT, {0, 0, 0}, 0.5, 0, 1, 32, 8, 3, 1},
     [ABUT_SHAPE_CAPSULE] =
-        {"capsule", abuti_build_turned, RADIUS | HEIGHT, {0, 0, 0}, 0.3, 0, 0.8, 32, 8, 3, 1},
+        {"capsule", abuti_build_revolved, RADIUS | HEIGHT, {0, 0, 0}, 0.3, 0, 0.8, 32, 8, 3, 1},
     [ABUT_SHAPE_TUBE] = {"tube",
-                         abuti_build_turned,
+                         abuti_build_revolved,
                          RADIUS | RADIUS2 | HEIGHT,
                          {0, 0, 0},
                          0.5,
@@ -68,15 +68,15 @@ static bool is_kind(abut_shape_kind kind) {
 abut_shape abut_shape_default(abut_shape_kind kind) {
     if (!is_kind(kind))
         kind = ABUT_SHAPE_BOX;
-    const kind_facts *facts = &kinds[kind];
+    const kind_traits *traits = &kinds[kind];
     return (abut_shape){.size = sizeof(abut_shape),
                         .kind = kind,
-                        .extent = facts->extent,
-                        .radius = facts->radius,
-                        .radius2 = facts->radius2,
-                        .height = facts->height,
-                        .segments = facts->segments,
-                        .rings = facts->rings};
+                        .extent = traits->extent,
+                        .radius = traits->radius,
+                        .radius2 = traits->radius2,
+                        .height = traits->height,
+                        .segments = traits->segments,
+                        .rings = traits->rings};
 }
 
 const char *abut_shape_kind_name(abut_shape_kind kind) {
@@ -97,78 +97,80 @@ abut_status abut_shape_kind_from_name(const char *name, abut_shape_kind *kind) {
     char shown[64];
     abuti_escape(name, shown, sizeof shown);
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_shape_kind_from_name: no shape is called '%s'; there are %s", shown,
-                      known);
+                      "abut_shape_kind_from_name: there is no shape '%s'; it must be one of %s",
+                      shown, known);
 }
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
-/* Between these, products of three sizes and squares of the smallest edges stay normal doubles. */
+/* Within these limits, products of three sizes and squares of the shortest edges are normal
+ * doubles. */
 #define SIZE_MIN ABUT_MESH_SIZE_MIN
 #define MAX_SIZE ABUT_COORDINATE_MAX
-/* Thickness of a ring or tube, as a part of its radius: leaves it 7 digits. */
+/* Minimum thickness of a ring or tube relative to its radius: leaves 7 digits. */
 #define WALL_MIN 1e-9
 
-/* Puts the default where a size is zero; refuses what is not a size. */
-static abut_status settle_size(const char *function, const char *name, const char *field,
-                               double fallback, double *size) {
+/* Replaces 0 by the default and rejects invalid sizes. */
+static abut_status resolve_size(const char *function, const char *name, const char *field,
+                                double fallback, double *size) {
     if (*size == 0)
         *size = fallback;
     if (*size >= SIZE_MIN && *size <= MAX_SIZE)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: %s of the %s is %g; sizes go from %g to %g, and 0 means the default",
+                      "%s: %s of the %s is %g; it must be from %g to %g, or 0 for the default",
                       function, field, name, *size, SIZE_MIN, MAX_SIZE);
 }
 
-static abut_status settle_count(const char *function, const char *name, const char *field,
-                                uint32_t fallback, uint32_t least, uint32_t *count) {
+static abut_status resolve_count(const char *function, const char *name, const char *field,
+                                 uint32_t fallback, uint32_t least, uint32_t *count) {
     if (!*count)
         *count = fallback;
     if (*count >= least)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s of the %s is %u; at least %u are needed",
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s of the %s is %u; it must be at least %u, or 0 for the default",
                       function, field, name, *count, least);
 }
 
-static abut_status settle_sizes(const char *function, const kind_facts *facts, abut_shape *shape) {
+static abut_status resolve_sizes(const char *function, const kind_traits *traits,
+                                 abut_shape *shape) {
     const struct {
         unsigned flag;
         const char *field;
         double fallback, *size;
     } sizes[] = {
-        {EXTENT_X, "extent.x", facts->extent.x, &shape->extent.x},
-        {EXTENT_Y, "extent.y", facts->extent.y, &shape->extent.y},
-        {EXTENT_Z, "extent.z", facts->extent.z, &shape->extent.z},
-        {RADIUS, "radius", facts->radius, &shape->radius},
-        {RADIUS2, "radius2", facts->radius2, &shape->radius2},
-        {HEIGHT, "height", facts->height, &shape->height},
+        {EXTENT_X, "extent.x", traits->extent.x, &shape->extent.x},
+        {EXTENT_Y, "extent.y", traits->extent.y, &shape->extent.y},
+        {EXTENT_Z, "extent.z", traits->extent.z, &shape->extent.z},
+        {RADIUS, "radius", traits->radius, &shape->radius},
+        {RADIUS2, "radius2", traits->radius2, &shape->radius2},
+        {HEIGHT, "height", traits->height, &shape->height},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (!(facts->sizes & sizes[i].flag))
+        if (!(traits->sizes & sizes[i].flag))
             continue;
         abut_status status =
-            settle_size(function, facts->name, sizes[i].field, sizes[i].fallback, sizes[i].size);
+            resolve_size(function, traits->name, sizes[i].field, sizes[i].fallback, sizes[i].size);
         if (status)
             return status;
     }
-    if (facts->sizes & RADIUS2 && !(shape->radius2 < shape->radius))
+    if (traits->sizes & RADIUS2 && !(shape->radius2 < shape->radius))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: radius2 of the %s is %g; it must be below radius, which is %g",
-                          function, facts->name, shape->radius2, shape->radius);
+                          "%s: radius2 of the %s is %g; it must be less than radius, which is %g",
+                          function, traits->name, shape->radius2, shape->radius);
     double wall = shape->kind == ABUT_SHAPE_TORUS ? shape->radius2 : shape->radius - shape->radius2;
-    if (facts->sizes & RADIUS2 && !(wall >= WALL_MIN * shape->radius))
+    if (traits->sizes & RADIUS2 && !(wall >= WALL_MIN * shape->radius))
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "%s: the %s is %g thick at a radius of %g; below %g of the radius, double "
-            "precision cannot hold it",
-            function, facts->name, wall, shape->radius, WALL_MIN);
+            "%s: the %s is %g thick at a radius of %g; the thickness must be at least %g of the "
+            "radius for double precision",
+            function, traits->name, wall, shape->radius, WALL_MIN);
     return ABUT_OK;
 }
 
-/* Copies the caller's description, fills in defaults and refuses what cannot be built. */
-static abut_status complete_shape(const char *function, const abut_shape *given,
-                                  abut_shape *shape) {
+/* Copies the description, fills in defaults and rejects invalid values. */
+static abut_status resolve_shape(const char *function, const abut_shape *given, abut_shape *shape) {
     if (!given)
         return abuti_null(function, "shape");
     *shape = (abut_shape){.size = sizeof *shape};
@@ -176,46 +178,47 @@ static abut_status complete_shape(const char *function, const abut_shape *given,
     if (status)
         return status;
     if (!is_kind(shape->kind))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no shape of kind %u", function,
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: kind is %u; it must be a value of abut_shape_kind", function,
                           (unsigned)shape->kind);
-    const kind_facts *facts = &kinds[shape->kind];
-    status = settle_sizes(function, facts, shape);
+    const kind_traits *traits = &kinds[shape->kind];
+    status = resolve_sizes(function, traits, shape);
     if (!status)
-        status = settle_count(function, facts->name, "segments", facts->segments,
-                              facts->least_segments, &shape->segments);
-    if (!status && facts->rings)
-        status = settle_count(function, facts->name, "rings", facts->rings, facts->least_rings,
-                              &shape->rings);
+        status = resolve_count(function, traits->name, "segments", traits->segments,
+                               traits->min_segments, &shape->segments);
+    if (!status && traits->rings)
+        status = resolve_count(function, traits->name, "rings", traits->rings, traits->min_rings,
+                               &shape->rings);
     return status;
 }
 
-/* ---- doing it ---- */
+/* ---- public functions ---- */
 
 abut_status abut_shape_create(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
-    abut_shape settled;
+    abut_shape resolved;
     if (!mesh)
         return abuti_null(__func__, "mesh");
-    abut_status status = complete_shape("abut_shape_create", shape, &settled);
-    return status ? status : kinds[settled.kind].build(abuti_context_of(context), &settled, mesh);
+    abut_status status = resolve_shape("abut_shape_create", shape, &resolved);
+    return status ? status : kinds[resolved.kind].build(abuti_context_of(context), &resolved, mesh);
 }
 
 abut_status abut_shape_distance(const abut_shape *shape, abut_vec3 point, double *distance) {
-    abut_shape settled;
+    abut_shape resolved;
     if (!distance)
         return abuti_null(__func__, "distance");
-    abut_status status = complete_shape("abut_shape_distance", shape, &settled);
+    abut_status status = resolve_shape("abut_shape_distance", shape, &resolved);
     if (status)
         return status;
     if (!(v3_max_abs(point) <= ABUT_COORDINATE_MAX) || isnan(point.x + point.y + point.z))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_shape_distance: the point is (%g, %g, %g); coordinates must be "
+                          "abut_shape_distance: point is (%g, %g, %g); coordinates must be "
                           "finite and at most %g in magnitude",
                           point.x, point.y, point.z, ABUT_COORDINATE_MAX);
-    if (settled.kind == ABUT_SHAPE_TEAPOT || settled.kind == ABUT_SHAPE_TEAPOT_SOLID)
+    if (resolved.kind == ABUT_SHAPE_TEAPOT || resolved.kind == ABUT_SHAPE_TEAPOT_SOLID)
         return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                          "abut_shape_distance: the %s has no exact distance function; measure the "
+                          "abut_shape_distance: the %s has no exact distance function; compute the "
                           "distance to its mesh instead",
-                          kinds[settled.kind].name);
-    *distance = abuti_measure(&settled, point);
+                          kinds[resolved.kind].name);
+    *distance = abuti_shape_signed_distance(&resolved, point);
     return ABUT_OK;
 }

@@ -1,4 +1,4 @@
-/* What the shape module's files share. */
+/* Private types and functions of the shape module. */
 #ifndef ABUTI_SHAPE_H
 #define ABUTI_SHAPE_H
 
@@ -10,19 +10,19 @@
 
 #include <assert.h>
 
-/* ---- exact counts, then arrays of just that size ---- */
+/* ---- counts first, then arrays of exactly that size ---- */
 
-/* Products and sums that stop at UINT64_MAX, so that counts can be compared with a limit after any
- * number of steps. */
-static inline uint64_t abuti_times(uint64_t a, uint64_t b) {
+/* Products and sums that saturate at UINT64_MAX, so that counts can be compared with a limit after
+ * any number of operations. */
+static inline uint64_t abuti_multiply_saturated(uint64_t a, uint64_t b) {
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
-static inline uint64_t abuti_plus(uint64_t a, uint64_t b) {
+static inline uint64_t abuti_add_saturated(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* A mesh in the making. Every generator knows its counts before it starts, so that too many
- * elements are refused before any memory is asked for, and none is wasted. */
+/* A mesh under construction. Generators compute their counts first, so that too many elements are
+ * rejected before memory is allocated, and no memory is wasted. */
 typedef struct abuti_builder {
     abut_context *context;
     vec3 *positions;
@@ -30,16 +30,16 @@ typedef struct abuti_builder {
     size_t vertex_count, vertex_room, triangle_count, triangle_room;
 } abuti_builder;
 
-/* ABUT_ERROR_LIMIT where 32-bit indices cannot count these. */
+/* Returns ABUT_ERROR_LIMIT if the counts exceed 32-bit indices. */
 abut_status abuti_check_counts(uint64_t vertex_count, uint64_t triangle_count);
-/* Allocates room for exactly these counts, after the same check. On failure there is nothing to
+/* Allocates arrays of exactly these counts, after the same check. On failure there is nothing to
  * release. */
 abut_status abuti_builder_open(abuti_builder *builder, abut_context *context, uint64_t vertex_count,
                                uint64_t triangle_count);
-/* Releases what an open builder holds; for errors on the way. */
+/* Releases an open builder after an error. */
 void abuti_builder_close(abuti_builder *builder);
-/* Ends the builder and makes the mesh of it. Refuses triangles without area: their sizes were too
- * far apart for doubles. */
+/* Closes the builder and creates the mesh. Rejects degenerate triangles, which occur if sizes
+ * differ too much for doubles. */
 abut_status abuti_builder_finish(abuti_builder *builder, abut_mesh **mesh);
 
 static inline uint32_t abuti_add_vertex(abuti_builder *builder, vec3 position) {
@@ -54,16 +54,16 @@ static inline void abuti_add_triangle(abuti_builder *builder, uint32_t a, uint32
     corner[1] = b;
     corner[2] = c;
 }
-/* Corners in order around the quad; the diagonal runs from a to c. */
+/* Corners in order around the quad; the diagonal is a to c. */
 static inline void abuti_add_quad(abuti_builder *builder, uint32_t a, uint32_t b, uint32_t c,
                                   uint32_t d) {
     abuti_add_triangle(builder, a, b, c);
     abuti_add_triangle(builder, a, c, d);
 }
 
-/* ---- numbers that are the same on every machine, and mirror exactly ---- */
+/* ---- coordinates that are equal on every machine, and exactly symmetric ---- */
 
-/* The i-th of n + 1 evenly spaced numbers from -extent/2 to extent/2. */
+/* Number i of n + 1 equally spaced numbers from -extent/2 to extent/2. */
 static inline double abuti_lattice(double extent, uint64_t i, uint64_t n) {
     return 0.5 * extent * ((2.0 * (double)i - (double)n) / (double)n);
 }
@@ -72,24 +72,24 @@ static inline double abuti_lattice(double extent, uint64_t i, uint64_t n) {
 
 #define ABUTI_OUTLINE_MAX 16
 
-/* The outline of a letter of this height, counter-clockwise; returns the number of corners. */
+/* The outline of a letter of this height, counter-clockwise. Returns the number of corners. */
 uint32_t abuti_letter_outline(abut_shape_kind kind, double height,
                               abuti_vec2 outline[ABUTI_OUTLINE_MAX]);
 
-/* ---- generators: of checked descriptions without zeros ---- */
+/* ---- generators; descriptions are validated, with defaults filled in ---- */
 
 abut_status abuti_build_box(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 abut_status abuti_build_icosphere(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 abut_status abuti_build_sheet(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 /* Sphere, torus, cone, cylinder, capsule and tube. */
-abut_status abuti_build_turned(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
+abut_status abuti_build_revolved(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 abut_status abuti_build_stairs(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 abut_status abuti_build_letter(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 abut_status abuti_build_teapot(abut_context *context, const abut_shape *shape, abut_mesh **mesh);
 abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *shape,
                                      abut_mesh **mesh);
 
-/* The distance of a checked description. */
-double abuti_measure(const abut_shape *shape, vec3 point);
+/* Signed distance; the description is validated. */
+double abuti_shape_signed_distance(const abut_shape *shape, vec3 point);
 
 #endif

@@ -1,37 +1,38 @@
 /* Box, spheres, torus, cone, cylinder, capsule, tube and sheet.
  *
- * Whatever has an axis is a profile turned about z: points (r, z) from the lower pole up the
- * outside to the upper pole, or around a closed curve counter-clockwise. All vertices lie on the
- * ideal surface, so volume and distance converge with the square of the edge length. */
+ * Solids of revolution have a profile of points (r, z), from the lower pole along the outside to
+ * the upper pole, or counter-clockwise around a closed curve. All vertices lie on the ideal
+ * surface, so that volume and distance converge with the square of the edge length.
+ */
 #include "shape/shape.h"
 
-/* ---- turned about the z axis ---- */
+/* ---- solids of revolution about the z axis ---- */
 
-typedef struct outline_part {
+typedef struct profile_size {
     uint64_t rows; /* points of the profile */
     bool closed;   /* a ring without poles */
-} outline_part;
+} profile_size;
 
-static outline_part profile_rows(const abut_shape *shape) {
+static profile_size profile_rows(const abut_shape *shape) {
     uint64_t rings = shape->rings;
     switch (shape->kind) {
     case ABUT_SHAPE_UVSPHERE:
-        return (outline_part){rings + 1, false};
+        return (profile_size){rings + 1, false};
     case ABUT_SHAPE_TORUS:
-        return (outline_part){rings, true};
+        return (profile_size){rings, true};
     case ABUT_SHAPE_CONE:
-        return (outline_part){rings + 2, false};
+        return (profile_size){rings + 2, false};
     case ABUT_SHAPE_CYLINDER:
-        return (outline_part){rings + 3, false};
+        return (profile_size){rings + 3, false};
     case ABUT_SHAPE_CAPSULE:
-        return (outline_part){2 * rings + 2, false};
+        return (profile_size){2 * rings + 2, false};
     default:
         assert(shape->kind == ABUT_SHAPE_TUBE);
-        return (outline_part){2 * rings + 2, true};
+        return (profile_size){2 * rings + 2, true};
     }
 }
 
-/* Point j of a capsule's profile: two quarter circles. */
+/* Point j of the profile of a capsule: two quarter circles. */
 static abuti_vec2 cap_point(const abut_shape *shape, uint64_t j) {
     uint64_t rings = shape->rings;
     double straight = shape->height;
@@ -86,15 +87,15 @@ static void add_strip(abuti_builder *builder, uint32_t lower, bool lower_pole, u
     }
 }
 
-abut_status abuti_build_turned(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
+abut_status abuti_build_revolved(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
     uint32_t segments = shape->segments;
-    outline_part profile = profile_rows(shape);
+    profile_size profile = profile_rows(shape);
     uint64_t full_rows = profile.closed ? profile.rows : profile.rows - 2;
-    uint64_t around = abuti_times(full_rows, segments);
+    uint64_t around = abuti_multiply_saturated(full_rows, segments);
     abuti_builder builder;
     abut_status status =
-        abuti_builder_open(&builder, context, abuti_plus(around, profile.closed ? 0 : 2),
-                           abuti_times(2, around));
+        abuti_builder_open(&builder, context, abuti_add_saturated(around, profile.closed ? 0 : 2),
+                           abuti_multiply_saturated(2, around));
     if (status)
         return status;
     uint32_t before = 0;
@@ -121,8 +122,8 @@ abut_status abuti_build_turned(abut_context *context, const abut_shape *shape, a
 
 /* ---- box ---- */
 
-/* The number of lattice point (x, y, z) among those on the surface of an n-lattice: the lowest
- * layer in full, then a ring a layer, then the highest layer in full. */
+/* Index of lattice point (x, y, z) among those on the surface of an n-lattice: the whole lowest
+ * layer, one ring per layer, the whole highest layer. */
 static uint32_t box_vertex(uint64_t n, uint64_t x, uint64_t y, uint64_t z) {
     uint64_t full = (n + 1) * (n + 1);
     if (z == 0)
@@ -145,7 +146,7 @@ static void add_box_vertices(abuti_builder *builder, vec3 extent, uint64_t n) {
         }
 }
 
-/* One of the two sides across `axis`; u and v are the next axes, so that u x v = axis. */
+/* Adds one of the two sides across `axis`; u and v are the next axes, so that u x v = axis. */
 static void add_box_side(abuti_builder *builder, uint64_t n, int axis, bool far_side) {
     for (uint64_t v = 0; v < n; v++)
         for (uint64_t u = 0; u < n; u++) {
@@ -162,11 +163,12 @@ static void add_box_side(abuti_builder *builder, uint64_t n, int axis, bool far_
 }
 
 abut_status abuti_build_box(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
-    uint64_t n = shape->segments, squared = abuti_times(n, n);
+    uint64_t n = shape->segments, squared = abuti_multiply_saturated(n, n);
     abuti_builder builder;
     abut_status status =
-        abuti_builder_open(&builder, context, abuti_plus(abuti_times(6, squared), 2),
-                           abuti_times(12, squared));
+        abuti_builder_open(&builder, context,
+                           abuti_add_saturated(abuti_multiply_saturated(6, squared), 2),
+                           abuti_multiply_saturated(12, squared));
     if (status)
         return status;
     add_box_vertices(&builder, shape->extent, n);
@@ -182,8 +184,9 @@ abut_status abuti_build_box(abut_context *context, const abut_shape *shape, abut
 abut_status abuti_build_sheet(abut_context *context, const abut_shape *shape, abut_mesh **mesh) {
     uint64_t columns = shape->segments, rows = shape->rings;
     abuti_builder builder;
-    abut_status status = abuti_builder_open(&builder, context, abuti_times(columns + 1, rows + 1),
-                                            abuti_times(2, abuti_times(columns, rows)));
+    abut_status status =
+        abuti_builder_open(&builder, context, abuti_multiply_saturated(columns + 1, rows + 1),
+                           abuti_multiply_saturated(2, abuti_multiply_saturated(columns, rows)));
     if (status)
         return status;
     for (uint64_t y = 0; y <= rows; y++)
@@ -200,14 +203,14 @@ abut_status abuti_build_sheet(abut_context *context, const abut_shape *shape, ab
 
 /* ---- icosphere ---- */
 
-/* Corners of the icosahedron are (0, +-1, +-g) and its cyclic turns, g the golden ratio; corners at
- * distance 2 are joined. A corner is kept as one + g golden, both of whole numbers: points of the
- * faces are sums of corners, and whole numbers add without rounding, so that mirror images are
- * exact. Vertices are numbered: 12 corners, then the inner points of the edges, then those of the
- * faces, so that neighbours share theirs. */
+/* Corners of the icosahedron are (0, +-1, +-g) and its cyclic permutations, where g is the golden
+ * ratio; corners at distance 2 are connected. A corner is stored as one + g golden with integers:
+ * points of faces are sums of corners, and sums of integers are exact, so that mirror images are
+ * exact. Vertices are numbered in the order 12 corners, inner points of edges, inner points of
+ * faces, so that neighbouring faces share them. */
 typedef struct icosahedron {
     vec3 one[12], golden[12];
-    uint32_t edge[12][12]; /* number of the edge between two corners, or ABUT_NONE */
+    uint32_t edge[12][12]; /* index of the edge between two corners, or ABUT_NONE */
 } icosahedron;
 
 static const double golden_ratio = 1.61803398874989484820;
@@ -235,7 +238,7 @@ static icosahedron icosahedron_make(void) {
     return solid;
 }
 
-/* The face between corners i < j < k, with its points at (a, b): a steps to j, b steps to k. */
+/* The face of the corners i < j < k, with points (a, b): a steps to j, b steps to k. */
 typedef struct ico_face {
     const icosahedron *solid;
     int i, j, k;
@@ -260,12 +263,12 @@ static uint32_t ico_vertex(const ico_face *face, uint64_t a, uint64_t b) {
         return edge_vertex(face, face->i, face->k, b);
     if (a + b == n)
         return edge_vertex(face, face->j, face->k, b);
-    /* rows of constant b, each one shorter than the one before, the first with n - 2 points */
+    /* rows of constant b, each one shorter than the previous one, the first with n - 2 points */
     uint64_t rows_before = (b - 1) * (n - 2) - (b - 1) * (b - 2) / 2;
     return (uint32_t)(face->inner_begin + rows_before + a - 1);
 }
 
-/* The point that a steps towards j and b towards k lead to, moved out to the sphere. */
+/* The point (a, b) of a face, projected to the sphere. */
 static vec3 ico_point(const ico_face *face, uint64_t a, uint64_t b, double radius) {
     const vec3 *one = face->solid->one, *golden = face->solid->golden;
     double to_i = (double)(face->n - a - b), to_j = (double)a, to_k = (double)b;
@@ -296,11 +299,12 @@ static void add_ico_face(abuti_builder *builder, const ico_face *face, double ra
 
 abut_status abuti_build_icosphere(abut_context *context, const abut_shape *shape,
                                   abut_mesh **mesh) {
-    uint64_t n = shape->segments, squared = abuti_times(n, n);
+    uint64_t n = shape->segments, squared = abuti_multiply_saturated(n, n);
     abuti_builder builder;
     abut_status status =
-        abuti_builder_open(&builder, context, abuti_plus(abuti_times(10, squared), 2),
-                           abuti_times(20, squared));
+        abuti_builder_open(&builder, context,
+                           abuti_add_saturated(abuti_multiply_saturated(10, squared), 2),
+                           abuti_multiply_saturated(20, squared));
     if (status)
         return status;
     builder.vertex_count = builder.vertex_room;

@@ -15,8 +15,9 @@
 #ifndef ABUTI_SHAPE_TEAPOT_DATA_H
 #define ABUTI_SHAPE_TEAPOT_DATA_H
 
-/* From the top of the knob down to the lid's edge, two pieces; then from the inner edge of the rim
- * over the body to the middle of the bottom, four pieces. A piece begins where the last ended. */
+/* From the top of the knob to the edge of the lid, two pieces; then from the inner edge of the rim
+ * over the body to the middle of the bottom, four pieces. Each piece starts at the end of the
+ * previous one. */
 #define TEAPOT_LID_PIECES 2
 #define TEAPOT_BODY_PIECES 4
 

@@ -1,53 +1,53 @@
-/* The teapot as one closed surface: its outside, without what lies inside.
+/* The teapot as one closed surface: its outside, without interior parts.
  *
- * Three changes turn the published mesh into a solid. The gap between lid and rim, a tenth wide,
- * becomes a ring, so that lid, rim, body and bottom are one surface. The end of the spout, which
- * the patches leave open below the lip, gets a cap. Handle and spout end where they meet the body:
+ * Three changes turn the published mesh into a solid. The gap between lid and rim, 0.1 wide, is
+ * closed by a ring, so that lid, rim, body and bottom are one surface. The end of the spout, which
+ * the patches leave open below the lip, gets a cap. Handle and spout end at the body:
  *
- *  1. On every line along a tube, the place where it leaves the body is found by bisection. The
- *     tube's rows are spread anew between there and the next seam; all their points still lie on
- *     the patches.
- *  2. These places form a closed curve on the body. Since every row of the body is the same round
- *     curve, only larger or smaller, (y/|x|, z) maps the body's grid on that side to straight
- *     columns and rows. The cells that the curve touches or encloses lie in a rectangle there,
- *     which is taken out.
- *  3. What is left between rectangle and curve is filled in that plane. Both are symmetric in y,
- *     and the half on one side is bounded by the rectangle on its right and the curve on its left,
- *     both of which run downwards: a monotone polygon. The other half is its mirror image.
+ *  1. On every line along a tube, the point where it leaves the body is found by bisection. The
+ *     rows of the tube are distributed between this point and the next seam; all their points still
+ *     lie on the patches.
+ *  2. These points form a closed curve on the body. Since all rows of the body are scaled copies of
+ *     one curve, (y/|x|, z) maps the grid of the body on that side to straight columns and rows.
+ *     The cells that the curve touches or encloses lie in a rectangle there, which is removed.
+ *  3. The region between rectangle and curve is triangulated in that plane. Both are symmetric in
+ *     y. One half is bounded by the rectangle on its right and the curve on its left, both of which
+ *     descend: a monotone polygon. The other half is its mirror image.
  *
- * The handle makes one hole through it, so the surface has genus 1 and Euler number 0. That no two
- * triangles cross is not proven but was examined for every number of segments from 2 to 100, and
- * for 150 and 300; the tests repeat a part of that. */
+ * The handle makes the surface one of genus 1, with Euler characteristic 0. That no two triangles
+ * intersect is not proven. It was checked for every number of segments from 2 to 100, and for 150
+ * and 300; the tests repeat a part of that.
+ */
 #include "shape/monotone.h"
 #include "shape/teapot.h"
 
 #define HOLES 3
 
-/* A place where a tube enters the body. */
+/* The hole in the body where a tube enters it. */
 typedef struct hole {
     abuti_tube_kind tube;
-    bool at_end;     /* the last row of the tube, not the first */
-    int facing;      /* the side of the body: 1 for +x, -1 for -x */
-    double *leaving; /* n + 1 places along the tube, columns 0 to n; the rest are mirror images */
+    bool at_end;   /* at the last row of the tube, not the first */
+    int facing;    /* the side of the body: 1 for +x, -1 for -x */
+    double *exits; /* parameters along the tube, columns 0 to n; the others are mirror images */
     uint32_t top, bottom, width; /* rows of the rectangle; columns from its middle to either side */
-    uint32_t ring;               /* vertex in column 0 of the tube's row there */
+    uint32_t ring;               /* vertex of the tube's row there in column 0 */
     uint32_t corners;            /* of each half polygon */
 } hole;
 
-typedef struct pot {
+typedef struct teapot_builder {
     abut_context *context;
     uint32_t n;
     hole holes[HOLES];
-    uint32_t *vertex; /* of rows 1 to 6n, 4n each: where it is in the mesh */
+    uint32_t *vertex; /* vertices of rows 1 to 6n, 4n each */
     abuti_builder builder;
-} pot;
+} teapot_builder;
 
 /* ---- where tubes leave the body ---- */
 
-/* How far p lies outside the body in the direction of x. */
-static double excess(vec3 p) {
+/* Distance of p from the body in the direction of x, positive outside. */
+static double distance_outside(vec3 p) {
     double slope = fabs(p.y) / fabs(p.x), lo = 0, hi = 2;
-    for (int i = 0; i < 60; i++) { /* rows go down with v */
+    for (int i = 0; i < 60; i++) { /* z decreases with v */
         double middle = 0.5 * (lo + hi);
         *(abuti_teapot_body(middle).z > p.z ? &lo : &hi) = middle;
     }
@@ -62,74 +62,75 @@ static double excess(vec3 p) {
     return fabs(p.x) - abuti_teapot_quarter(row, lo).x;
 }
 
-/* From the end of the tube that is inside the body, walks along a column until it is outside. The
- * innermost line of the handle ends on the body itself: if rounding puts that end outside, it is
- * the place. */
-static double leave_body(const hole *h, uint32_t column, uint32_t n) {
+/* Searches along a column, from the end of the tube inside the body, for the point where it leaves
+ * the body. The innermost line of the handle ends on the body itself: if rounding puts that end
+ * outside, it is the result. */
+static double find_exit(const hole *h, uint32_t column, uint32_t n) {
     const double step = h->at_end ? -1.0 / 64 : 1.0 / 64;
     double inside = h->at_end ? 2 : 0, outside = inside;
-    if (excess(abuti_tube_point(h->tube, inside, column, n)) > 0)
+    if (distance_outside(abuti_tube_point(h->tube, inside, column, n)) > 0)
         return inside;
     do {
         inside = outside;
         outside += step;
         assert(outside > 0 && outside < 2);
-    } while (excess(abuti_tube_point(h->tube, outside, column, n)) <= 0);
+    } while (distance_outside(abuti_tube_point(h->tube, outside, column, n)) <= 0);
     for (int i = 0; i < 60; i++) {
         double middle = 0.5 * (inside + outside);
-        *(excess(abuti_tube_point(h->tube, middle, column, n)) > 0 ? &outside : &inside) = middle;
+        *(distance_outside(abuti_tube_point(h->tube, middle, column, n)) > 0 ? &outside : &inside) =
+            middle;
     }
     return inside;
 }
 
 /* ---- the plane (y/|x|, z) ---- */
 
-/* Scaled so that lengths are about those on the body, whose radius is near 2. */
-static abuti_vec2 flatten(vec3 p) {
+/* Scaled so that lengths are similar to those on the body, whose radius is about 2. */
+static abuti_vec2 project_to_plane(vec3 p) {
     return (abuti_vec2){2 * fabs(p.y) / fabs(p.x), p.z};
 }
 
-static double column_place(uint32_t column, uint32_t n) {
-    return flatten(abuti_teapot_point(abuti_teapot_body(1), column, n)).x;
+static double column_coordinate(uint32_t column, uint32_t n) {
+    return project_to_plane(abuti_teapot_point(abuti_teapot_body(1), column, n)).x;
 }
 
-static double row_place(uint32_t row, uint32_t n) {
+static double row_coordinate(uint32_t row, uint32_t n) {
     return abuti_teapot_row(row, n).z;
 }
 
-static abuti_vec2 curve_place(const hole *h, uint32_t column, uint32_t n) {
-    return flatten(abuti_tube_point(h->tube, h->leaving[column], column, n));
+static abuti_vec2 curve_point(const hole *h, uint32_t column, uint32_t n) {
+    return project_to_plane(abuti_tube_point(h->tube, h->exits[column], column, n));
 }
 
-/* Finds the smallest rectangle of rows and columns that holds the curve and leaves it some room: a
- * fifth of a cell, where there is one. */
-static void frame_curve(hole *h, uint32_t n) {
+/* Finds the smallest rectangle of rows and columns that contains the curve with a margin of a fifth
+ * of a cell, if possible. */
+static void enclose_curve(hole *h, uint32_t n) {
     const uint32_t first = 3 * n + 1, last = 5 * n + 1; /* the body from rim to bottom */
     const double room = 0.2;
     double high = -1, low = 10, wide = 0;
     for (uint32_t i = 0; i <= n; i++) {
-        abuti_vec2 at = curve_place(h, i, n);
+        abuti_vec2 at = curve_point(h, i, n);
         high = real_max(high, at.y);
         low = real_min(low, at.y);
         wide = real_max(wide, at.x);
     }
     h->top = first;
     while (h->top < last) {
-        double next = row_place(h->top + 1, n), after = row_place(h->top + 2, n);
+        double next = row_coordinate(h->top + 1, n), after = row_coordinate(h->top + 2, n);
         if (next - room * (next - after) < high)
             break;
         h->top++;
     }
     h->bottom = last;
     while (h->bottom > first) {
-        double next = row_place(h->bottom - 1, n), after = row_place(h->bottom - 2, n);
+        double next = row_coordinate(h->bottom - 1, n), after = row_coordinate(h->bottom - 2, n);
         if (next + room * (after - next) > low)
             break;
         h->bottom--;
     }
     h->width = 1;
     while (h->width + 1 < n) {
-        double here = column_place(h->width, n), before = column_place(h->width - 1, n);
+        double here = column_coordinate(h->width, n), before = column_coordinate(h->width - 1, n);
         if (here - room * (here - before) > wide)
             break;
         h->width++;
@@ -139,13 +140,13 @@ static void frame_curve(hole *h, uint32_t n) {
 
 /* ---- the body with its holes ---- */
 
-/* How many columns right of the hole's left side, going around; 0 to 4n - 1. */
+/* Number of columns from the left side of the hole; 0 to 4n - 1. */
 static uint32_t column_in_hole(const hole *h, uint32_t column, uint32_t n) {
     uint32_t middle = h->facing > 0 ? 0 : 2 * n;
     return (column + 4 * n + h->width - middle) % (4 * n);
 }
 
-static bool is_vertex_taken_out(const pot *p, uint32_t row, uint32_t column) {
+static bool is_vertex_removed(const teapot_builder *p, uint32_t row, uint32_t column) {
     for (int i = 0; i < HOLES; i++) {
         const hole *h = &p->holes[i];
         uint32_t in_hole = column_in_hole(h, column, p->n);
@@ -155,7 +156,7 @@ static bool is_vertex_taken_out(const pot *p, uint32_t row, uint32_t column) {
     return false;
 }
 
-static bool is_cell_taken_out(const pot *p, uint32_t row, uint32_t column) {
+static bool is_cell_removed(const teapot_builder *p, uint32_t row, uint32_t column) {
     for (int i = 0; i < HOLES; i++) {
         const hole *h = &p->holes[i];
         if (row >= h->top && row < h->bottom && column_in_hole(h, column, p->n) < 2 * h->width)
@@ -164,49 +165,50 @@ static bool is_cell_taken_out(const pot *p, uint32_t row, uint32_t column) {
     return false;
 }
 
-static uint32_t turned_vertex(const pot *p, uint32_t row, uint32_t column) {
+static uint32_t revolved_vertex(const teapot_builder *p, uint32_t row, uint32_t column) {
     uint32_t n = p->n;
     if (row == 0 || row == 6 * n + 1)
         return row == 0 ? 0 : 1;
     return p->vertex[(size_t)(row - 1) * 4 * n + column % (4 * n)];
 }
 
-static void add_turned_part(pot *p) {
+static void add_revolved_part(teapot_builder *p) {
     uint32_t n = p->n;
-    abuti_add_vertex(&p->builder, v3(0, 0, row_place(0, n)));
-    abuti_add_vertex(&p->builder, v3(0, 0, row_place(6 * n + 1, n)));
+    abuti_add_vertex(&p->builder, v3(0, 0, row_coordinate(0, n)));
+    abuti_add_vertex(&p->builder, v3(0, 0, row_coordinate(6 * n + 1, n)));
     for (uint32_t row = 1; row <= 6 * n; row++) {
         abuti_profile profile = abuti_teapot_row(row, n);
         for (uint32_t column = 0; column < 4 * n; column++)
-            if (!is_vertex_taken_out(p, row, column))
+            if (!is_vertex_removed(p, row, column))
                 p->vertex[(size_t)(row - 1) * 4 * n + column] =
                     abuti_add_vertex(&p->builder, abuti_teapot_point(profile, column, n));
     }
     for (uint32_t row = 0; row <= 6 * n; row++)
         for (uint32_t column = 0; column < 4 * n; column++)
-            if (!is_cell_taken_out(p, row, column))
-                abuti_add_turned_cell(&p->builder, turned_vertex(p, row, column),
-                                      turned_vertex(p, row, column + 1),
-                                      turned_vertex(p, row + 1, column),
-                                      turned_vertex(p, row + 1, column + 1));
+            if (!is_cell_removed(p, row, column))
+                abuti_add_revolved_cell(&p->builder, revolved_vertex(p, row, column),
+                                        revolved_vertex(p, row, column + 1),
+                                        revolved_vertex(p, row + 1, column),
+                                        revolved_vertex(p, row + 1, column + 1));
 }
 
-/* ---- the tubes ---- */
+/* ---- tubes ---- */
 
-/* The place of a row along a tube that begins and ends at the given places. */
-static double spread(double begin, double end, uint32_t row, uint32_t n) {
+/* The parameter of a row along a tube with the given ends. */
+static double row_parameter(double begin, double end, uint32_t row, uint32_t n) {
     if (row == n)
         return 1;
     return row < n ? begin + (1 - begin) * ((double)row / n)
                    : 1 + (end - 1) * ((double)(row - n) / n);
 }
 
-static void add_tube(pot *p, abuti_tube_kind tube, const double *begin, const double *end) {
+static void add_tube(teapot_builder *p, abuti_tube_kind tube, const double *begin,
+                     const double *end) {
     uint32_t n = p->n, first = (uint32_t)p->builder.vertex_count;
     for (uint32_t row = 0; row <= 2 * n; row++)
         for (uint32_t column = 0; column < 2 * n; column++) {
             uint32_t line = column > n ? 2 * n - column : column;
-            double v = spread(begin[line], end ? end[line] : 2, row, n);
+            double v = row_parameter(begin[line], end ? end[line] : 2, row, n);
             abuti_add_vertex(&p->builder, abuti_tube_point(tube, v, column, n));
         }
     abuti_add_tube_quads(&p->builder, first, n);
@@ -216,7 +218,7 @@ static void add_tube(pot *p, abuti_tube_kind tube, const double *begin, const do
 }
 
 /* Closes the lip of the spout with a level cap: strips from each vertex to its mirror image. */
-static void add_cap(pot *p) {
+static void add_cap(teapot_builder *p) {
     uint32_t n = p->n, ring = (uint32_t)p->builder.vertex_count - 2 * n;
     abuti_add_triangle(&p->builder, ring, ring + 1, ring + 2 * n - 1);
     for (uint32_t i = 1; i + 1 < n; i++)
@@ -226,15 +228,16 @@ static void add_cap(pot *p) {
 
 /* ---- between rectangle and curve ---- */
 
-/* Corner i of a half polygon: the top of the rectangle in the middle, the curve from its top to its
- * bottom, then along the rectangle to its bottom in the middle. Gives its place in the plane, and
- * its vertex in the half where y has the sign `side`. */
-static uint32_t half_corner(const pot *p, const hole *h, uint32_t i, int side, abuti_vec2 *place) {
+/* Corner i of a half polygon: the middle of the top of the rectangle, the curve from top to bottom,
+ * then along the rectangle to the middle of its bottom. Returns its vertex in the half where y has
+ * the sign `side`, and its position in the plane. */
+static uint32_t half_corner(const teapot_builder *p, const hole *h, uint32_t i, int side,
+                            abuti_vec2 *place) {
     uint32_t n = p->n;
     if (i > 0 && i < n + 2) {
-        bool upwards = curve_place(h, 0, n).y < curve_place(h, n, n).y;
+        bool upwards = curve_point(h, 0, n).y < curve_point(h, n, n).y;
         uint32_t column = upwards ? n + 1 - i : i - 1;
-        *place = curve_place(h, column, n);
+        *place = curve_point(h, column, n);
         return h->ring + (side < 0 ? column : (2 * n - column) % (2 * n));
     }
     uint32_t row = h->top, across = 0;
@@ -250,12 +253,12 @@ static uint32_t half_corner(const pot *p, const hole *h, uint32_t i, int side, a
             across = 2 * h->width + down - along;
         }
     }
-    *place = (abuti_vec2){column_place(across, n), row_place(row, n)};
+    *place = (abuti_vec2){column_coordinate(across, n), row_coordinate(row, n)};
     uint32_t middle = h->facing > 0 ? 4 * n : 2 * n;
-    return turned_vertex(p, row, h->facing * side > 0 ? middle + across : middle - across);
+    return revolved_vertex(p, row, h->facing * side > 0 ? middle + across : middle - across);
 }
 
-static abut_status fill_hole(pot *p, const hole *h) {
+static abut_status fill_hole(teapot_builder *p, const hole *h) {
     uint32_t count = h->corners;
     abuti_vec2 *places = abuti_allocate(p->context, count, sizeof *places);
     uint32_t *vertices = abuti_allocate(p->context, count, 2 * sizeof *vertices);
@@ -278,10 +281,10 @@ static abut_status fill_hole(pot *p, const hole *h) {
     return status;
 }
 
-/* ---- together ---- */
+/* ---- assembly ---- */
 
-/* The counts of the published teapot, with the ring and the cap, and holes instead of cells. */
-static abut_status open_builder(pot *p) {
+/* Counts of the published teapot, plus ring and cap, with holes instead of cells. */
+static abut_status open_builder(teapot_builder *p) {
     uint64_t n = p->n, vertices = 32 * n * n + 4 * n + 2;
     uint64_t triangles = 64 * n * n - 8 * n + 8 * n + 2 * n - 2;
     for (int i = 0; i < HOLES; i++) {
@@ -294,19 +297,19 @@ static abut_status open_builder(pot *p) {
     return abuti_builder_open(&p->builder, p->context, vertices, triangles);
 }
 
-static abut_status assemble(pot *p, abut_mesh **mesh) {
+static abut_status assemble(teapot_builder *p, abut_mesh **mesh) {
     for (int i = 0; i < HOLES; i++) {
         hole *h = &p->holes[i];
         for (uint32_t column = 0; column <= p->n; column++)
-            h->leaving[column] = leave_body(h, column, p->n);
-        frame_curve(h, p->n);
+            h->exits[column] = find_exit(h, column, p->n);
+        enclose_curve(h, p->n);
     }
     abut_status status = open_builder(p);
     if (status)
         return status;
-    add_turned_part(p);
-    add_tube(p, ABUTI_HANDLE, p->holes[0].leaving, p->holes[1].leaving);
-    add_tube(p, ABUTI_SPOUT, p->holes[2].leaving, NULL);
+    add_revolved_part(p);
+    add_tube(p, ABUTI_HANDLE, p->holes[0].exits, p->holes[1].exits);
+    add_tube(p, ABUTI_SPOUT, p->holes[2].exits, NULL);
     add_cap(p);
     for (int i = 0; i < HOLES && !status; i++)
         status = fill_hole(p, &p->holes[i]);
@@ -320,20 +323,21 @@ static abut_status assemble(pot *p, abut_mesh **mesh) {
 abut_status abuti_build_teapot_solid(abut_context *context, const abut_shape *shape,
                                      abut_mesh **mesh) {
     uint64_t n = shape->segments;
-    abut_status status = abuti_check_counts(0, abuti_times(64, abuti_times(n, n)));
+    abut_status status =
+        abuti_check_counts(0, abuti_multiply_saturated(64, abuti_multiply_saturated(n, n)));
     if (status)
         return status;
-    pot p = {.context = context,
-             .n = shape->segments,
-             .holes = {{.tube = ABUTI_HANDLE, .facing = -1},
-                       {.tube = ABUTI_HANDLE, .facing = -1, .at_end = true},
-                       {.tube = ABUTI_SPOUT, .facing = 1}}};
-    double *leaving = abuti_allocate(context, HOLES * (size_t)(n + 1), sizeof *leaving);
+    teapot_builder p = {.context = context,
+                        .n = shape->segments,
+                        .holes = {{.tube = ABUTI_HANDLE, .facing = -1},
+                                  {.tube = ABUTI_HANDLE, .facing = -1, .at_end = true},
+                                  {.tube = ABUTI_SPOUT, .facing = 1}}};
+    double *exits = abuti_allocate(context, HOLES * (size_t)(n + 1), sizeof *exits);
     p.vertex = abuti_allocate(context, (size_t)(24 * n * n), sizeof *p.vertex);
-    status = leaving && p.vertex ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = exits && p.vertex ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; !status && i < HOLES; i++)
-        p.holes[i].leaving = leaving + i * (n + 1);
+        p.holes[i].exits = exits + i * (n + 1);
     status = status ? status : assemble(&p, mesh);
-    ABUTI_RELEASE(context, leaving, p.vertex);
+    ABUTI_RELEASE(context, exits, p.vertex);
     return status;
 }

@@ -1,15 +1,16 @@
-/* Swept boxes: in doubles, as the CPU has them, and in floats.
+/* Swept bounding boxes of features: in doubles, equal to those of the CPU, and in floats.
  *
- * Floats are rounded to nearest after the origin was taken away. Both steps keep the order of
- * numbers (x <= y gives f(x) <= f(y)), so that boxes that overlap in doubles overlap in floats, and
- * where floats are less, not equal, the doubles are less: only ties need a look at the doubles.
+ * Float coordinates are rounded to nearest after the origin is subtracted. Both steps are
+ * monotonic: x <= y implies f(x) <= f(y). So boxes that overlap in doubles also overlap in floats,
+ * and a strict inequality of floats implies the same inequality of doubles. Only equal floats need
+ * a comparison of doubles.
  */
 #ifndef ABUTI_SWEEP_BOXES_CL_H
 #define ABUTI_SWEEP_BOXES_CL_H
 
 #include "sweep/device_shared.h"
 
-/* The corners of a feature; those of edges and of vertices repeat. */
+/* The vertices of a feature. Edges and vertices repeat their last one. */
 typedef struct sweep_corners {
     uint at[3];
 } sweep_corners;
@@ -29,11 +30,12 @@ static inline sweep_corners corners_of(uint kind, uint feature, __global const u
     return c;
 }
 
-/* What is added around a box. Where only the begin of the step is looked at, a sweep may end there
- * although it is this far from a hit: 100 units in the last place (sweep_shared.h) of twice the
- * largest coordinate, and what rounding does to places at a time. */
-static inline double margin_of(const sweep_corners *c, __global const double *start,
-                               __global const double *end, const sweep_scene *scene) {
+/* The margin around a box. If only the beginning of the step is searched (window < 1), sweep_pair()
+ * may report a hit up to 100 ulps (geom/sweep_shared.h) of twice the largest coordinate before
+ * contact, and interpolated positions are rounded. The term 2^-44 times the largest coordinate
+ * covers both. */
+static inline double box_margin(const sweep_corners *c, __global const double *start,
+                                __global const double *end, const sweep_scene *scene) {
     double size = 0.0;
     for (int i = 0; i < 9 && scene->window < 1.0; i++) {
         size_t at = 3 * (size_t)c->at[i / 3] + i % 3;
@@ -42,7 +44,8 @@ static inline double margin_of(const sweep_corners *c, __global const double *st
     return scene->margin + 0x1p-44 * size;
 }
 
-/* One axis of the box: x is lo, y is hi. Of the whole step as abuti_broad_overlap() has it. */
+/* One axis of the box: x is the lower, y the upper bound. For the whole step equal to
+ * abuti_broad_overlap(). */
 static inline double2 swept_axis(const sweep_corners *c, int axis, __global const double *start,
                                  __global const double *end, double window, double margin) {
     double lo = start[3 * (size_t)c->at[0] + axis], hi = lo;
@@ -64,7 +67,7 @@ static inline double2 swept_axis(const sweep_corners *c, int axis, __global cons
 static inline sweep_box swept_box(const sweep_corners *c, __global const double *start,
                                   __global const double *end, const sweep_scene *scene) {
     sweep_box box;
-    double margin = margin_of(c, start, end, scene);
+    double margin = box_margin(c, start, end, scene);
     for (int axis = 0; axis < 3; axis++) {
         double2 d = swept_axis(c, axis, start, end, scene->window, margin);
         box.lo[axis] = (float)(d.x - scene->origin[axis]);
@@ -75,11 +78,11 @@ static inline sweep_box swept_box(const sweep_corners *c, __global const double 
     return box;
 }
 
-/* In doubles. */
+/* Whether the boxes of two features overlap in doubles. */
 static inline bool exact_overlap(const sweep_corners *a, const sweep_corners *b,
                                  __global const double *start, __global const double *end,
                                  const sweep_scene *scene) {
-    double margin_a = margin_of(a, start, end, scene), margin_b = margin_of(b, start, end, scene);
+    double margin_a = box_margin(a, start, end, scene), margin_b = box_margin(b, start, end, scene);
     for (int axis = 0; axis < 3; axis++) {
         double2 p = swept_axis(a, axis, start, end, scene->window, margin_a);
         double2 q = swept_axis(b, axis, start, end, scene->window, margin_b);

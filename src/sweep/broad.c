@@ -1,21 +1,23 @@
-/* Order, boxes and trees of swept features; see broad.h. */
+/* Sorting, boxes and trees of swept features. See broad.h. */
 #include "sweep/motion.h"
 
 #include "base/simd.h"
 
+#include <assert.h>
 #include <math.h>
 
-enum { VERTICES_A_TASK = 4096, GROUPS_A_TASK = 128, AXIS_BITS = 16, SAMPLED = 128 };
+enum { VERTICES_PER_TASK = 4096, GROUPS_PER_TASK = 128, AXIS_BITS = 16, FRAME_SAMPLES = 128 };
 
-/* Floats of the frame stay within this, so that infinity means an empty place. */
+/* Bound of converted coordinates, so that infinity only marks unused slots. */
 #define FRAME_MAX 0x1p100
-/* Groups that reach this much farther than when they were ordered are ordered anew. */
+/* Features are sorted again if the perimeters of groups, relative to features, have grown by this
+ * factor. */
 #define SPREAD_MAX 1.4
 
 /* ---- create ---- */
 
-static abut_status plan_tree(abut_context *context, sweep_tree *tree, uint32_t count,
-                             uint32_t corners, size_t *groups) {
+static abut_status allocate_tree(abut_context *context, sweep_tree *tree, uint32_t count,
+                                 uint32_t corners, size_t *groups) {
     tree->count = count;
     tree->corners = corners;
     tree->which = abuti_allocate(context, count, sizeof *tree->which);
@@ -26,6 +28,7 @@ static abut_status plan_tree(abut_context *context, sweep_tree *tree, uint32_t c
     uint32_t level = 0, left = count;
     do {
         left = left / SWEEP_GROUP + (left % SWEEP_GROUP != 0);
+        assert(level < SWEEP_LEVELS); /* 16^8 groups exceed 32-bit counts */
         tree->group_count[level] = left;
         *groups += left;
         level++;
@@ -34,15 +37,16 @@ static abut_status plan_tree(abut_context *context, sweep_tree *tree, uint32_t c
     return ABUT_OK;
 }
 
-static void place_levels(sweep_tree *tree, sweep_group **memory) {
+static void assign_level_memory(sweep_tree *tree, sweep_group **memory) {
     for (uint32_t level = 0; level <= tree->top; level++) {
         tree->groups[level] = *memory;
         *memory += tree->group_count[level];
     }
 }
 
-/* Vertices that no face has are no part of a surface. Gives how many have one. */
-static uint32_t mark_used(const abut_sweep *m, uint32_t *place) {
+/* Marks the vertices that a face has and returns their number. The others are not part of a
+ * surface. */
+static uint32_t mark_vertices_of_faces(const abut_sweep *m, uint32_t *place) {
     uint32_t used = 0;
     memset(place, 255, m->vertex_count * sizeof *place); /* ABUT_NONE */
     for (size_t i = 0; i < 3 * (size_t)m->face_count; i++) {
@@ -59,10 +63,10 @@ abut_status abuti_broad_create(abut_sweep *m) {
     b->place = abuti_allocate(c, m->vertex_count, sizeof *b->place);
     if (!b->place)
         return ABUT_ERROR_MEMORY;
-    uint32_t used = mark_used(m, b->place);
-    abut_status status = plan_tree(c, &b->vertices, used, 1, &groups);
-    status = status ? status : plan_tree(c, &b->edges, m->edge_count, 2, &groups);
-    status = status ? status : plan_tree(c, &b->faces, m->face_count, 3, &groups);
+    uint32_t used = mark_vertices_of_faces(m, b->place);
+    abut_status status = allocate_tree(c, &b->vertices, used, 1, &groups);
+    status = status ? status : allocate_tree(c, &b->edges, m->edge_count, 2, &groups);
+    status = status ? status : allocate_tree(c, &b->faces, m->face_count, 3, &groups);
     if (status)
         return status;
     b->start = abuti_allocate(c, used, sizeof *b->start);
@@ -75,9 +79,9 @@ abut_status abuti_broad_create(abut_sweep *m) {
         !(b->mesh = abuti_allocate(c, used, sizeof *b->mesh)))
         return ABUT_ERROR_MEMORY;
     sweep_group *memory = b->memory;
-    place_levels(&b->vertices, &memory);
-    place_levels(&b->edges, &memory);
-    place_levels(&b->faces, &memory);
+    assign_level_memory(&b->vertices, &memory);
+    assign_level_memory(&b->edges, &memory);
+    assign_level_memory(&b->faces, &memory);
     return ABUT_OK;
 }
 
@@ -90,19 +94,20 @@ void abuti_broad_destroy(abut_sweep *m) {
         abuti_release(m->context, owned[i]);
 }
 
-/* ---- the frame: where most of the vertices are ---- */
+/* ---- coordinate frame of floats: origin and scale of most vertices ---- */
 
 typedef struct frame {
-    double origin[3], scale; /* a power of two: most coordinates become 1 or less */
+    double origin[3], scale; /* a power of two: most coordinates become at most 1 */
 } frame;
 
 static frame choose_frame(const abut_sweep *m) {
     const sweep_broad *b = &m->broad;
-    const uint32_t count = b->vertices.count, sampled = count < SAMPLED ? count : SAMPLED;
+    const uint32_t count = b->vertices.count,
+                   sampled = count < FRAME_SAMPLES ? count : FRAME_SAMPLES;
     double width = 0;
     frame f;
     for (int axis = 0; axis < 3; axis++) {
-        double sorted[SAMPLED];
+        double sorted[FRAME_SAMPLES];
         for (uint32_t i = 0; i < sampled; i++) {
             uint32_t v = m->faces[(size_t)i * (3 * (size_t)m->face_count / sampled)];
             double at = v3_get(m->start[v], axis);
@@ -127,8 +132,8 @@ static float to_frame(const frame *f, double x, int axis) {
 
 /* ---- order ---- */
 
-/* Within four widths about the frame's origin. */
-static uint64_t along_curve(const frame *f, vec3 start, vec3 end) {
+/* Morton code of the middle of a swept vertex, within four widths about the origin of the frame. */
+static uint64_t morton_code_of(const frame *f, vec3 start, vec3 end) {
     const double most = (1 << AXIS_BITS) - 1;
     uint32_t at[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -139,10 +144,10 @@ static uint64_t along_curve(const frame *f, vec3 start, vec3 end) {
     return morton_code(at[0], at[1], at[2]);
 }
 
-/* Features in the order of their lowest corner, and of equal ones by number. `begin` has room for
- * one more than vertices. */
-static void order_features(sweep_tree *tree, const uint32_t *features, const uint32_t *place,
-                           uint32_t vertex_count, uint32_t *begin) {
+/* Sorts features by their lowest vertex, and equal ones by index. `begin` has one entry more than
+ * there are vertices. */
+static void sort_by_lowest_vertex(sweep_tree *tree, const uint32_t *features, const uint32_t *place,
+                                  uint32_t vertex_count, uint32_t *begin) {
     const uint32_t corners = tree->corners;
     memset(begin, 0, ((size_t)vertex_count + 1) * sizeof *begin);
     for (int pass = 0; pass < 2; pass++) {
@@ -165,7 +170,7 @@ static void order_features(sweep_tree *tree, const uint32_t *features, const uin
     }
 }
 
-static abut_status order_all(abut_sweep *m, const frame *f) {
+static abut_status sort_features(abut_sweep *m, const frame *f) {
     sweep_broad *b = &m->broad;
     const uint32_t count = b->vertices.count;
     sort_key *keys = abuti_allocate(m->context, count, sizeof *keys);
@@ -176,7 +181,7 @@ static abut_status order_all(abut_sweep *m, const frame *f) {
         uint32_t used = 0;
         for (uint32_t i = 0; i < m->vertex_count; i++)
             if (b->place[i] != ABUT_NONE) {
-                keys[used].key = along_curve(f, m->start[i], m->end[i]);
+                keys[used].key = morton_code_of(f, m->start[i], m->end[i]);
                 keys[used++].value = i;
             }
         const sort_key *sorted = abuti_sort_by_key(keys, spare, count);
@@ -184,8 +189,8 @@ static abut_status order_all(abut_sweep *m, const frame *f) {
             b->vertices.which[i] = sorted[i].value;
             b->place[sorted[i].value] = i;
         }
-        order_features(&b->edges, m->edges, b->place, count, begin);
-        order_features(&b->faces, m->faces, b->place, count, begin);
+        sort_by_lowest_vertex(&b->edges, m->edges, b->place, count, begin);
+        sort_by_lowest_vertex(&b->faces, m->faces, b->place, count, begin);
         for (uint32_t k = 0; b->mesh && k < m->mesh_count; k++)
             for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
                 if (b->place[i] != ABUT_NONE)
@@ -198,9 +203,9 @@ static abut_status order_all(abut_sweep *m, const frame *f) {
 
 /* ---- boxes ---- */
 
-/* Of a part of the way, grown. What is rounded is grown by more than the rounding: sums by half a
- * unit in the last place each; places on the way by far more, so that a hit that sweep_pair tells
- * since rounding lets it see no gap is within the boxes too. */
+/* The box of a vertex in a part of the step, enlarged by the margin and by the rounding error: sums
+ * by half an ulp each, interpolated positions by 2^-45 of the largest coordinate. The latter covers
+ * hits that sweep_pair() reports because rounding hides a gap. */
 static box3 swept_box(vec3 start, vec3 end, double from, double to, double margin) {
     if (from > 0 || to < 1) {
         vec3 first = start;
@@ -244,15 +249,15 @@ bool abuti_broad_is_candidate(int first_count, const vec3 start[4], const vec3 e
     return box_overlaps(boxes[0], boxes[1]);
 }
 
-typedef struct fitting {
+typedef struct refit_task {
     abut_sweep *motion;
     frame frame;
-    double from, to, margin; /* part of the step */
-    double *own, *reach;     /* by chunk: how large features and groups are */
-} fitting;
+    double from, to, margin; /* part of the step; of each box */
+    double *own, *reach;     /* by chunk: perimeters of features, perimeters of groups */
+} refit_task;
 
-static void fit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
-    const fitting *f = data;
+static void refit_vertices(void *data, size_t chunk, size_t begin, size_t end) {
+    const refit_task *f = data;
     sweep_broad *b = &f->motion->broad;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
@@ -280,20 +285,21 @@ static double perimeter(const float box[8]) {
     return -(double)(box[0] + box[4]) - (double)(box[1] + box[5]) - (double)(box[2] + box[6]);
 }
 
-static const float nowhere[8] = {INFINITY, INFINITY, INFINITY, 0, INFINITY, INFINITY, INFINITY, 0};
+static const float empty_box[8] = {INFINITY, INFINITY, INFINITY, 0,
+                                   INFINITY, INFINITY, INFINITY, 0};
 
-/* Boxes of the features of a group, and that of the group on the level above. Gives how large the
- * features are, and how far the group reaches for each. */
-static void fit_group(const sweep_tree *tree, const float *boxes, uint32_t g, double *own,
-                      double *reach) {
+/* Computes the boxes of the features of a group, and of the group on the level above. Adds the
+ * perimeters of the features to `own`, and that of the group, once per feature, to `reach`. */
+static void refit_group(const sweep_tree *tree, const float *boxes, uint32_t g, double *own,
+                        double *reach) {
     const uint32_t corners = tree->corners;
     sweep_group *group = &tree->groups[0][g];
-    box4 whole = box4_load(nowhere);
+    box4 whole = box4_load(empty_box);
     float box[8];
     for (uint32_t k = 0; k < SWEEP_GROUP; k++) {
         size_t at = SWEEP_GROUP * (size_t)g + k;
         if (at >= tree->count) {
-            set_box(group, k, nowhere);
+            set_box(group, k, empty_box);
             continue;
         }
         const uint32_t *corner = tree->corner ? tree->corner + corners * at : NULL;
@@ -310,31 +316,31 @@ static void fit_group(const sweep_tree *tree, const float *boxes, uint32_t g, do
     *reach += perimeter(box) * SWEEP_GROUP;
 }
 
-/* Groups are numbered through all trees. */
-static void fit_groups(void *data, size_t chunk, size_t begin, size_t end) {
-    const fitting *f = data;
+/* Group indices run over all three trees. */
+static void refit_groups(void *data, size_t chunk, size_t begin, size_t end) {
+    const refit_task *f = data;
     const sweep_broad *b = &f->motion->broad;
     const size_t edges = b->vertices.group_count[0], faces = edges + b->edges.group_count[0];
-    double own = 0, reach = 0, ignored = 0; /* vertices may have no size */
+    double own = 0, reach = 0, ignored = 0; /* vertices may have boxes without size */
     for (size_t g = begin; g < end; g++) {
         if (g < edges)
-            fit_group(&b->vertices, b->boxes, (uint32_t)g, &ignored, &ignored);
+            refit_group(&b->vertices, b->boxes, (uint32_t)g, &ignored, &ignored);
         else if (g < faces)
-            fit_group(&b->edges, b->boxes, (uint32_t)(g - edges), &own, &reach);
+            refit_group(&b->edges, b->boxes, (uint32_t)(g - edges), &own, &reach);
         else
-            fit_group(&b->faces, b->boxes, (uint32_t)(g - faces), &own, &reach);
+            refit_group(&b->faces, b->boxes, (uint32_t)(g - faces), &own, &reach);
     }
     f->own[chunk] = own;
     f->reach[chunk] = reach;
 }
 
-static void fill_up(sweep_tree *tree, uint32_t level) {
+static void clear_unused_slots(sweep_tree *tree, uint32_t level) {
     for (uint32_t i = tree->group_count[level - 1]; i < SWEEP_GROUP * tree->group_count[level]; i++)
-        set_box(&tree->groups[level][i / SWEEP_GROUP], i % SWEEP_GROUP, nowhere);
+        set_box(&tree->groups[level][i / SWEEP_GROUP], i % SWEEP_GROUP, empty_box);
 }
 
-static void fit_levels(sweep_tree *tree) {
-    fill_up(tree, 1);
+static void refit_upper_levels(sweep_tree *tree) {
+    clear_unused_slots(tree, 1);
     for (uint32_t level = 2; level <= tree->top; level++) {
         for (uint32_t g = 0; g < tree->group_count[level - 1]; g++) {
             const sweep_group *of = &tree->groups[level - 1][g];
@@ -349,43 +355,44 @@ static void fit_levels(sweep_tree *tree) {
                 to->hi[axis][g % SWEEP_GROUP] = hi;
             }
         }
-        fill_up(tree, level);
+        clear_unused_slots(tree, level);
     }
 }
 
-/* Gives how far groups reach for the size of their features. */
-static abut_status fit_all(abut_sweep *m, fitting *f, double *spread) {
+/* Refits all boxes. Returns the perimeter of groups relative to that of their features. */
+static abut_status refit_trees(abut_sweep *m, refit_task *f, double *spread) {
     sweep_broad *b = &m->broad;
     const size_t groups =
         (size_t)b->vertices.group_count[0] + b->edges.group_count[0] + b->faces.group_count[0];
-    const size_t chunks = abuti_chunk_count(groups, GROUPS_A_TASK);
+    const size_t chunks = abuti_chunk_count(groups, GROUPS_PER_TASK);
     double own = 0, reach = 0;
     f->own = abuti_allocate(m->context, chunks, 2 * sizeof *f->own);
     if (!f->own)
         return ABUT_ERROR_MEMORY;
     f->reach = f->own + chunks;
-    abuti_parallel_for(m->context, b->vertices.count, VERTICES_A_TASK, fit_vertices, f);
-    abuti_parallel_for(m->context, groups, GROUPS_A_TASK, fit_groups, f);
+    abuti_parallel_for(m->context, b->vertices.count, VERTICES_PER_TASK, refit_vertices, f);
+    abuti_parallel_for(m->context, groups, GROUPS_PER_TASK, refit_groups, f);
     for (size_t k = 0; k < chunks; k++) {
         own += f->own[k];
         reach += f->reach[k];
     }
     abuti_release(m->context, f->own);
-    fit_levels(&b->vertices);
-    fit_levels(&b->edges);
-    fit_levels(&b->faces);
+    refit_upper_levels(&b->vertices);
+    refit_upper_levels(&b->edges);
+    refit_upper_levels(&b->faces);
     *spread = own > 0 ? reach / own : 0;
     return ABUT_OK;
 }
 
 abut_status abuti_broad_fit(abut_sweep *m, double from, double to, double margin) {
     sweep_broad *b = &m->broad;
-    fitting f = {.motion = m, .frame = choose_frame(m), .from = from, .to = to, .margin = margin};
+    refit_task f = {
+        .motion = m, .frame = choose_frame(m), .from = from, .to = to, .margin = margin};
     double spread;
     bool fresh = !b->ordered;
     for (;;) {
-        abut_status status = fresh ? order_all(m, &f.frame) : ABUT_OK;
-        status = status ? status : fit_all(m, &f, &spread);
+        abut_status status = fresh ? sort_features(m, &f.frame) : ABUT_OK;
+        status = status ? status : refit_trees(m, &f, &spread);
         if (status)
             return status;
         if (fresh)

@@ -1,9 +1,9 @@
-/* The walk of groups through a tree, compiled for 4, 8 and 16 lanes; see broad.h. */
+/* Traversal of the broad phase, compiled for 4, 8 and 16 lanes. See broad.h. */
 #include "sweep/broad.h"
 
 #include "base/simd_lanes.h"
 
-/* A box for every lane. */
+/* One box, in every lane. */
 typedef struct wide_box {
     wide lo[3], hi[3];
 } wide_box;
@@ -17,8 +17,8 @@ static inline wide_box box_at(const sweep_group *group, uint32_t at) {
     return box;
 }
 
-/* Which of a group overlap a box: bit k for place k. */
-static inline unsigned overlapping(const sweep_group *group, const wide_box *box) {
+/* Bit k is set if box k of the group overlaps the box. */
+static inline unsigned overlap_bits(const sweep_group *group, const wide_box *box) {
     unsigned bits = 0;
     for (uint32_t i = 0; i < SWEEP_GROUP; i += LANES) {
         unsigned part = ~0u;
@@ -31,9 +31,9 @@ static inline unsigned overlapping(const sweep_group *group, const wide_box *box
     return bits;
 }
 
-/* The same, with `sure` for those where nothing is equal. */
-static inline unsigned overlapping_surely(const sweep_group *group, const wide_box *box,
-                                          unsigned *sure) {
+/* The same. `sure` has the bits of overlaps that no pair of equal floats decides. */
+static inline unsigned overlap_bits_with_doubt(const sweep_group *group, const wide_box *box,
+                                               unsigned *sure) {
     unsigned bits = 0, inner = 0;
     for (uint32_t i = 0; i < SWEEP_GROUP; i += LANES) {
         unsigned part = ~0u, inside = ~0u;
@@ -51,20 +51,20 @@ static inline unsigned overlapping_surely(const sweep_group *group, const wide_b
     return bits;
 }
 
-/* ---- a walk: which groups overlap a box ---- */
+/* ---- traversal: groups that overlap a box ---- */
 
-typedef struct walk {
+typedef struct group_traversal {
     const sweep_tree *tree;
     wide_box box;
-    uint32_t from; /* groups before this are left out */
+    uint32_t from; /* groups before this one are skipped */
     uint32_t level;
-    uint32_t at[SWEEP_LEVELS]; /* group of each level from here up */
+    uint32_t at[SWEEP_LEVELS]; /* by level from `level` up: index of the group */
     unsigned left[SWEEP_LEVELS];
-} walk;
+} group_traversal;
 
-static inline void visit_node(walk *w, uint32_t level, uint32_t at) {
+static inline void visit_node(group_traversal *w, uint32_t level, uint32_t at) {
     uint32_t first = (uint32_t)((uint64_t)w->from >> 4 * (level - 1)), here = SWEEP_GROUP * at;
-    unsigned bits = overlapping(&w->tree->groups[level][at], &w->box);
+    unsigned bits = overlap_bits(&w->tree->groups[level][at], &w->box);
     if (first > here)
         bits = first - here < SWEEP_GROUP ? bits & ~0u << (first - here) : 0;
     w->level = level;
@@ -72,8 +72,8 @@ static inline void visit_node(walk *w, uint32_t level, uint32_t at) {
     w->left[level] = bits;
 }
 
-/* The next group of features, or ABUT_NONE. */
-static inline uint32_t next_group(walk *w) {
+/* The next group of features, or UINT32_MAX. */
+static inline uint32_t next_group(group_traversal *w) {
     for (;;) {
         while (!w->left[w->level])
             if (w->level++ == w->tree->top)
@@ -88,9 +88,9 @@ static inline uint32_t next_group(walk *w) {
 
 /* ---- pairs of features ---- */
 
-/* Drops those of a row whose boxes do not overlap in doubles. */
-static unsigned decide(const sweep_sides *sides, uint32_t first, uint32_t second, unsigned bits,
-                       unsigned doubtful) {
+/* Clears the bits of features whose boxes do not overlap in doubles. */
+static unsigned clear_false_overlaps(const sweep_sides *sides, uint32_t first, uint32_t second,
+                                     unsigned bits, unsigned doubtful) {
     for (; doubtful; doubtful &= doubtful - 1) {
         uint32_t k = abuti_lowest_bit(doubtful);
         if (!abuti_broad_overlap(sides, first, second + k))
@@ -99,8 +99,8 @@ static unsigned decide(const sweep_sides *sides, uint32_t first, uint32_t second
     return bits;
 }
 
-/* Drops those of the last pairs that the meshes' being the same or not rules out. */
-static void drop_meshes(const sweep_sides *sides, uint32_t from, sweep_candidates *to) {
+/* Removes the pairs from index `from` on that no_self or no_others exclude. */
+static void remove_excluded_pairs(const sweep_sides *sides, uint32_t from, sweep_candidates *to) {
     const uint32_t *mesh = sides->broad->mesh;
     uint32_t kept = from;
     for (uint32_t i = from; i < to->count; i++) {
@@ -113,9 +113,10 @@ static void drop_meshes(const sweep_sides *sides, uint32_t from, sweep_candidate
     to->count = kept;
 }
 
-/* One vertex and the faces second + k for bits k, without those that have it. */
-static inline void add_faces(const sweep_tree *faces, uint32_t vertex, uint32_t second,
-                             unsigned bits, sweep_candidates *to) {
+/* Adds the pairs of one vertex with the faces second + k of all bits k, except faces that contain
+ * the vertex. */
+static inline void add_vertex_face_pairs(const sweep_tree *faces, uint32_t vertex, uint32_t second,
+                                         unsigned bits, sweep_candidates *to) {
     uint32_t n = to->count;
     for (; bits; bits &= bits - 1) {
         uint32_t face = second + abuti_lowest_bit(bits);
@@ -132,8 +133,8 @@ static inline void add_faces(const sweep_tree *faces, uint32_t vertex, uint32_t 
     to->count = n;
 }
 
-static inline void add_edges(const sweep_tree *edges, uint32_t first, uint32_t second,
-                             unsigned bits, sweep_candidates *to) {
+static inline void add_edge_pairs(const sweep_tree *edges, uint32_t first, uint32_t second,
+                                  unsigned bits, sweep_candidates *to) {
     const uint32_t a = edges->corner[2 * (size_t)first], b = edges->corner[2 * (size_t)first + 1];
     uint32_t n = to->count;
     for (; bits; bits &= bits - 1) {
@@ -152,36 +153,36 @@ static inline void add_edges(const sweep_tree *edges, uint32_t first, uint32_t s
 }
 
 /* All pairs of two groups. */
-static void pair_groups(const sweep_sides *sides, uint32_t group, uint32_t other,
-                        sweep_candidates *to) {
+static void collect_pairs_of_groups(const sweep_sides *sides, uint32_t group, uint32_t other,
+                                    sweep_candidates *to) {
     const sweep_tree *first = sides->first, *second = sides->second;
     const bool same = first == second;
     const sweep_group *ours = &first->groups[0][group], *theirs = &second->groups[0][other];
     const uint32_t here = SWEEP_GROUP * group, there = SWEEP_GROUP * other, from = to->count;
     wide_box around = box_at(&second->groups[1][other / SWEEP_GROUP], other % SWEEP_GROUP);
-    for (unsigned rows = overlapping(ours, &around); rows; rows &= rows - 1) {
+    for (unsigned rows = overlap_bits(ours, &around); rows; rows &= rows - 1) {
         uint32_t k = abuti_lowest_bit(rows);
         wide_box box = box_at(ours, k);
-        unsigned sure, bits = overlapping_surely(theirs, &box, &sure);
+        unsigned sure, bits = overlap_bits_with_doubt(theirs, &box, &sure);
         if (same && group == other)
             bits &= ~0u << k << 1;
         unsigned doubtful = sides->closed ? 0 : bits & ~sure;
         if (doubtful)
-            bits = decide(sides, here + k, there, bits, doubtful);
+            bits = clear_false_overlaps(sides, here + k, there, bits, doubtful);
         if (same)
-            add_edges(second, here + k, there, bits, to);
+            add_edge_pairs(second, here + k, there, bits, to);
         else
-            add_faces(second, here + k, there, bits, to);
+            add_vertex_face_pairs(second, here + k, there, bits, to);
     }
     if (sides->no_self || sides->no_others)
-        drop_meshes(sides, from, to);
+        remove_excluded_pairs(sides, from, to);
 }
 
 void BY_LANES(abuti_collect)(const sweep_sides *sides, sweep_cursor *cursor, sweep_candidates *to) {
     const sweep_tree *first = sides->first;
     for (; cursor->group < cursor->end; cursor->group++) {
         const uint32_t group = cursor->group;
-        walk w = {.tree = sides->second};
+        group_traversal w = {.tree = sides->second};
         w.box = box_at(&first->groups[1][group / SWEEP_GROUP], group % SWEEP_GROUP);
         w.from = first == sides->second && cursor->next < group ? group : cursor->next;
         visit_node(&w, w.tree->top, 0);
@@ -193,7 +194,7 @@ void BY_LANES(abuti_collect)(const sweep_sides *sides, sweep_cursor *cursor, swe
                 cursor->next = other;
                 return;
             }
-            pair_groups(sides, group, other, to);
+            collect_pairs_of_groups(sides, group, other, to);
         }
         cursor->next = 0;
     }

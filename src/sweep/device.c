@@ -1,38 +1,39 @@
-/* Motions on a device: what is uploaded once and what each step, and how hits come back.
+/* Motions on a device: uploads, and download of impacts.
  *
- * Positions go there with the step. A search then works there alone; see device_search.c. Hits are
- * put in order there too, by radix sorts: first by kind and elements, then by time, since a sort
- * keeps the order of equal ones. Where they are few, each counts those before it instead.
+ * Topology is uploaded once, positions with each step. A search runs on the device alone; see
+ * device_search.c. Hits are sorted there too, by two stable radix sorts: first by kind and
+ * elements, then by time. If there are at most RANK_SORT_MAX, each hit counts the hits before it
+ * instead.
  */
 #include "sweep/device.h"
 
 #include "geom/sweep.h"
 
-enum { RANK_MAX = 1 << 15 };
+enum { RANK_SORT_MAX = 1 << 15 };
 
 _Static_assert(sizeof(sweep_impact) == sizeof(abut_impact) &&
                    offsetof(sweep_impact, kind) == offsetof(abut_impact, kind) &&
                    offsetof(sweep_impact, mesh) == offsetof(abut_impact, mesh) &&
                    offsetof(sweep_impact, element) == offsetof(abut_impact, element) &&
                    offsetof(sweep_impact, weights) == offsetof(abut_impact, weights),
-               "impacts are copied as they are");
+               "layout of impacts");
 _Static_assert(sizeof(sweep_hit) == sizeof(motion_hit) &&
                    offsetof(sweep_hit, second) == offsetof(motion_hit, second) &&
                    offsetof(sweep_hit, normal) == offsetof(motion_hit, normal) &&
                    offsetof(sweep_hit, weights) == offsetof(motion_hit, weights),
-               "hits too");
+               "layout of hits");
 _Static_assert(sizeof(sweep_hit) == 72 && sizeof(sweep_box) == 32 && sizeof(sweep_scene) == 48,
-               "as on the device");
+               "layout on the device");
 
 static const abuti_kernel_source sources[MOTION_KERNELS] = {
-    [MOTION_TAKE] = {"sweep_boxes", "sweep_take", NULL},
+    [MOTION_CHECK_POSITIONS] = {"sweep_boxes", "sweep_check_positions", NULL},
     [MOTION_KEYS] = {"sweep_boxes", "sweep_keys", NULL},
     [MOTION_BLOCKS] = {"sweep_boxes", "sweep_blocks", NULL},
     [MOTION_LEVEL] = {"sweep_boxes", "sweep_level", NULL},
-    [MOTION_WALK] = {"sweep_pairs", "sweep_walk", NULL},
+    [MOTION_BLOCK_PAIRS] = {"sweep_pairs", "sweep_block_pairs", NULL},
     [MOTION_CANDIDATES] = {"sweep_pairs", "sweep_candidates", NULL},
     [MOTION_FILTER] = {"sweep_filter", "sweep_filter", NULL},
-    [MOTION_SETTLE] = {"sweep_narrow", "sweep_settle", NULL},
+    [MOTION_MARCH] = {"sweep_narrow", "sweep_march_pairs", NULL},
     [MOTION_HIT_KEYS] = {"sweep_hits", "sweep_hit_keys", NULL},
     [MOTION_RANK] = {"sweep_hits", "sweep_rank", NULL},
     [MOTION_PLACE] = {"sweep_hits", "sweep_place", NULL},
@@ -45,7 +46,7 @@ static const abuti_kit_table table = {sources, MOTION_KERNELS, MOTION_MEMORIES, 
 
 /* ---- create ---- */
 
-static void lay_out(sweep_layout *l) {
+static void compute_layout(sweep_layout *l) {
     uint32_t nodes = 0;
     for (int kind = 0; kind < SWEEP_KINDS; kind++) {
         l->first[kind] = kind ? l->first[kind - 1] + l->count[kind - 1] : 0;
@@ -63,7 +64,7 @@ static void lay_out(sweep_layout *l) {
         }
 }
 
-static uint32_t node_count(const sweep_layout *l) {
+static uint32_t count_nodes(const sweep_layout *l) {
     uint32_t count = 0;
     for (int kind = 0; kind < SWEEP_KINDS; kind++)
         for (int level = 0; level < SWEEP_BLOCK_LEVELS; level++)
@@ -71,8 +72,8 @@ static uint32_t node_count(const sweep_layout *l) {
     return count;
 }
 
-/* The vertices that a face has, and the mesh of each. */
-static void put_vertices(abut_sweep *m, motion_device *d) {
+/* Uploads the vertices that a face has, and the mesh of each vertex. */
+static void upload_vertices(abut_sweep *m, motion_device *d) {
     uint32_t *points = abuti_allocate(m->context, m->vertex_count, sizeof *points);
     uint32_t *words = abuti_allocate_zeroed(m->context, m->vertex_count, sizeof *words);
     uint32_t used = 0;
@@ -89,7 +90,7 @@ static void put_vertices(abut_sweep *m, motion_device *d) {
         for (uint32_t k = 0; k < m->mesh_count; k++)
             for (uint32_t i = m->vertex_begin[k]; i < m->vertex_begin[k + 1]; i++)
                 words[i] = k;
-        /* where all pairs are wanted no one looks */
+        /* no kernel reads it if all pairs of meshes are searched */
         abuti_kit_put(&d->kit, MOTION_MESH_OF, words, d->flags ? m->vertex_count : 1,
                       sizeof *words);
     }
@@ -97,20 +98,20 @@ static void put_vertices(abut_sweep *m, motion_device *d) {
     ABUTI_RELEASE(m->context, points, words);
 }
 
-/* All that stays the same. */
-static void put_meshes(abut_sweep *m, motion_device *d) {
+/* Uploads the topology. */
+static void upload_meshes(abut_sweep *m, motion_device *d) {
     const uint32_t *begins[] = {m->vertex_begin, m->edge_begin, m->face_begin};
     const size_t begin_count = m->mesh_count + (size_t)1;
     abuti_kit_put(&d->kit, MOTION_EDGES, m->edges, m->edge_count, 2 * sizeof *m->edges);
     abuti_kit_put(&d->kit, MOTION_FACES, m->faces, m->face_count, 3 * sizeof *m->faces);
-    put_vertices(m, d);
+    upload_vertices(m, d);
     abuti_kit_reserve(&d->kit, MOTION_BEGIN, 3 * begin_count, sizeof **begins);
     for (size_t k = 0; k < 3; k++)
         abuti_kit_write(&d->kit, MOTION_BEGIN, k * begin_count, begins[k], begin_count,
                         sizeof **begins);
     d->layout.count[SWEEP_EDGES] = m->edge_count;
     d->layout.count[SWEEP_FACES] = m->face_count;
-    lay_out(&d->layout);
+    compute_layout(&d->layout);
     d->walkers = d->layout.nodes[SWEEP_EDGES][0] + d->layout.nodes[SWEEP_VERTICES][0];
     d->levels = d->layout.levels[SWEEP_EDGES] > d->layout.levels[SWEEP_FACES]
                     ? d->layout.levels[SWEEP_EDGES]
@@ -118,7 +119,7 @@ static void put_meshes(abut_sweep *m, motion_device *d) {
     abuti_kit_put(&d->kit, MOTION_LAYOUT, &d->layout, 1, sizeof d->layout);
 }
 
-static void make_memory(const abut_sweep *m, motion_device *d) {
+static void allocate_buffers(const abut_sweep *m, motion_device *d) {
     const sweep_layout *l = &d->layout;
     size_t features = (size_t)l->first[SWEEP_FACES] + l->count[SWEEP_FACES];
     size_t blocks = (size_t)l->node_first[SWEEP_FACES][0] + l->nodes[SWEEP_FACES][0];
@@ -134,19 +135,20 @@ static void make_memory(const abut_sweep *m, motion_device *d) {
         {MOTION_KEY, features, sizeof(uint32_t), NULL},
         {MOTION_ORDER, features, sizeof(uint32_t), NULL},
         {MOTION_BOXES, blocks * SWEEP_BLOCK, sizeof(sweep_box), NULL},
-        {MOTION_NODES, node_count(l), sizeof(sweep_box), NULL},
+        {MOTION_NODES, count_nodes(l), sizeof(sweep_box), NULL},
         {MOTION_PAIRS_BEGIN, (size_t)d->walkers + 1, sizeof(uint32_t), NULL},
         {MOTION_COUNTS, SWEEP_COUNTS, sizeof(uint32_t), NULL},
-        {MOTION_TAKEN, 2 * MOTION_TAKERS, sizeof(sweep_taken), NULL},
-        {MOTION_SETS, 1, sizeof(uint32_t), NULL}, /* until someone asks */
+        {MOTION_POSITION_CHECKS, 2 * MOTION_CHECK_GROUPS, sizeof(sweep_position_check), NULL},
+        {MOTION_SETS, 1, sizeof(uint32_t), NULL}, /* grown by abuti_motion_device_sets() */
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         abuti_kit_put(&d->kit, list[i].which, list[i].data, list[i].count, list[i].bytes);
 }
 
-/* A list of what an eighth of the memory has room for; a pair of blocks always fits. */
-static abuti_kit_list list_of(const abut_device_info *info, motion_memory buffer, size_t bytes,
-                              uint32_t most, const char *what) {
+/* A list that may grow to an eighth of the device memory; 2^16 elements, more than one pair of
+ * blocks needs, always fit. */
+static abuti_kit_list make_list(const abut_device_info *info, motion_memory buffer, size_t bytes,
+                                uint32_t most, const char *what) {
     uint64_t room = info->memory_bytes / 8 / bytes;
     return (abuti_kit_list){.buffer = buffer,
                             .element_bytes = bytes,
@@ -156,7 +158,7 @@ static abuti_kit_list list_of(const abut_device_info *info, motion_memory buffer
                             .what = what};
 }
 
-static abut_status open_device(abut_sweep *motion, vec3 **room) {
+static abut_status open_on_device(abut_sweep *motion, vec3 **room) {
     abut_device *device = motion->options.device;
     const abut_device_info *info = &device->info;
     abut_status status = abuti_device_check_bits("abut_sweep_create", device);
@@ -176,15 +178,16 @@ static abut_status open_device(abut_sweep *motion, vec3 **room) {
     uint32_t units = info->compute_units < 1024 ? info->compute_units : 1024;
     d->wide_groups = units * (on_cpu ? 4 : 16);
     d->narrow_groups = units * (on_cpu ? 8 : 64);
-    /* Most need two to five; the longest of rod-twist take 63, 0.39 ms so, 0.46 with 64 at first.
+    /* Most sweeps need two to five steps. The longest of rod-twist need 63: 0.39 ms with this
+     * limit, 0.46 ms with 64 in the first round.
      */
     d->round_steps[0] = 16;
     d->round_steps[1] = 1024;
     const size_t two = 2 * sizeof(uint32_t);
-    d->pairs = list_of(info, MOTION_PAIRS, two, 1 << 26, "pairs of blocks of 32 features");
-    d->tried = list_of(info, MOTION_TRIED, two, 1 << 26, "candidates");
-    d->open = list_of(info, MOTION_OPEN, two, 1 << 26, "candidates");
-    d->hits = list_of(info, MOTION_HITS, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MAX, "impacts");
+    d->pairs = make_list(info, MOTION_PAIRS, two, 1 << 26, "pairs of blocks of 32 features");
+    d->tried = make_list(info, MOTION_TRIED, two, 1 << 26, "candidates");
+    d->open = make_list(info, MOTION_OPEN, two, 1 << 26, "candidates");
+    d->hits = make_list(info, MOTION_HITS, sizeof(sweep_hit), (uint32_t)ABUTI_TOOLS_MAX, "impacts");
     status = abuti_queue_open(device, &d->queue);
     if (!status)
         status =
@@ -195,7 +198,7 @@ static abut_status open_device(abut_sweep *motion, vec3 **room) {
     return status;
 }
 
-static abut_status create(abut_sweep *motion) {
+static abut_status create_on_device(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     abut_status status = abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
@@ -203,12 +206,12 @@ static abut_status create(abut_sweep *motion) {
         return status;
     d->memory = d->kit.buffers;
     abuti_kit_build(&d->kit);
-    put_meshes(motion, d);
-    make_memory(motion, d);
+    upload_meshes(motion, d);
+    allocate_buffers(motion, d);
     return abuti_queue_report(&d->queue);
 }
 
-static void destroy(abut_sweep *motion) {
+static void destroy_on_device(abut_sweep *motion) {
     motion_device *d = motion->on_device;
     if (!d)
         return;
@@ -242,14 +245,14 @@ void abuti_motion_device_no_sets(abut_sweep *motion) {
 
 /* ---- find ---- */
 
-static uint32_t bits_of(uint32_t count) {
+static uint32_t count_bits(uint32_t count) {
     uint32_t bits = 1;
     while (bits < 32 && count >> bits)
         bits++;
     return bits;
 }
 
-/* For few hits. */
+/* Sorts few hits: each counts the hits before it. */
 static void rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
     size_t tiles = (count + (size_t)SWEEP_ITEMS - 1) / SWEEP_ITEMS;
     size_t chunks = (count + (size_t)SWEEP_RANK_CHUNK - 1) / SWEEP_RANK_CHUNK;
@@ -265,10 +268,10 @@ static void rank_hits(motion_device *d, uint32_t count, uint32_t bits) {
 static void sort_hits(abut_sweep *m, uint32_t count) {
     motion_device *d = m->on_device;
     uint32_t most = m->edge_count > m->vertex_count ? m->edge_count : m->vertex_count;
-    uint32_t bits = bits_of(most > m->face_count ? most : m->face_count);
+    uint32_t bits = count_bits(most > m->face_count ? most : m->face_count);
     abuti_kit_reserve(&d->kit, MOTION_HIT_KEY, count, sizeof(uint64_t));
     abuti_kit_reserve(&d->kit, MOTION_HIT_ORDER, count, sizeof(uint32_t));
-    if (count <= RANK_MAX) {
+    if (count <= RANK_SORT_MAX) {
         rank_hits(d, count, bits);
         return;
     }
@@ -281,9 +284,9 @@ static void sort_hits(abut_sweep *m, uint32_t count) {
     }
 }
 
-/* The hits in order, as impacts. Nothing comes after the copy, so that a failure leaves the
- * caller's memory as it was. */
-static abut_status fetch(abut_sweep *m, uint32_t count, abut_impact *to) {
+/* Downloads the sorted hits as impacts. The copy is the last operation, so that a failure leaves
+ * the caller's memory unchanged. */
+static abut_status download_impacts(abut_sweep *m, uint32_t count, abut_impact *to) {
     motion_device *d = m->on_device;
     abuti_kit_reserve(&d->kit, MOTION_FOUND, count, sizeof *to);
     ABUTI_KIT_RUN(&d->kit, MOTION_IMPACTS, count, SWEEP_ITEMS, MEMORY(MOTION_HITS),
@@ -299,12 +302,12 @@ typedef struct exact_task {
     abut_sweep *motion;
     motion_hit *hits;
     bool *touch;
-    abut_status *statuses; /* of chunks */
+    abut_status *statuses; /* by chunk */
 } exact_task;
 
-enum { HITS_A_TASK = 64 };
+enum { HITS_PER_TASK = 64 };
 
-static void decide(void *data, size_t chunk, size_t begin, size_t end) {
+static void verify_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     const exact_task *t = data;
     const abut_sweep *m = t->motion;
     t->statuses[chunk] = ABUT_OK;
@@ -322,17 +325,17 @@ static void decide(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Keeps the true ones; gives how many. */
-static abut_status decide_all(exact_task *t, uint32_t *count) {
-    size_t chunks = abuti_chunk_count(*count, HITS_A_TASK);
+/* Keeps the hits that exact arithmetic confirms and returns their number. */
+static abut_status remove_false_hits(exact_task *t, uint32_t *count) {
+    size_t chunks = abuti_chunk_count(*count, HITS_PER_TASK);
     uint32_t kept = 0;
     t->touch = abuti_allocate(t->motion->context, *count, sizeof *t->touch);
     t->statuses = abuti_allocate(t->motion->context, chunks, sizeof *t->statuses);
     abut_status status = t->touch && t->statuses ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        abuti_parallel_for(t->motion->context, *count, HITS_A_TASK, decide, t);
+        abuti_parallel_for(t->motion->context, *count, HITS_PER_TASK, verify_chunk, t);
     for (size_t i = 0; i < chunks && !status; i++)
-        if (t->statuses[i]) /* said on another thread */
+        if (t->statuses[i]) /* the message is on another thread */
             status = abuti_fail(t->statuses[i], "abut_sweep_find: out of memory");
     for (uint32_t i = 0; i < *count && !status; i++) {
         t->hits[kept] = t->hits[i];
@@ -343,9 +346,10 @@ static abut_status decide_all(exact_task *t, uint32_t *count) {
     return status;
 }
 
-/* What the device finds is decided here: hits are few, and whole numbers no work for a device. */
-static abut_status find_exactly(abut_sweep *m, const motion_search_options *options,
-                                abut_impacts *impacts, abut_sweep_counts *counts) {
+/* Verifies the hits of the device on the host: hits are few, and exact integer arithmetic does not
+ * suit a device. */
+static abut_status find_exact_impacts(abut_sweep *m, const motion_search_options *options,
+                                      abut_impacts *impacts, abut_sweep_counts *counts) {
     motion_device *d = m->on_device;
     motion_search_options ours = *options;
     exact_task task = {.motion = m};
@@ -355,8 +359,8 @@ static abut_status find_exactly(abut_sweep *m, const motion_search_options *opti
     if (!task.hits)
         abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
     abut_status status = abuti_kit_get(&d->kit, MOTION_HITS, task.hits, count, sizeof *task.hits);
-    status = status || !count ? status : abuti_motion_device_fetch(m);
-    status = status ? status : decide_all(&task, &count);
+    status = status || !count ? status : abuti_motion_device_download(m);
+    status = status ? status : remove_false_hits(&task, &count);
     status = status ? status : abuti_progress(m->context, "sweep", 1);
     if (!status) {
         abuti_sort_items(task.hits, count, sizeof *task.hits, abuti_motion_after);
@@ -367,10 +371,10 @@ static abut_status find_exactly(abut_sweep *m, const motion_search_options *opti
     return status;
 }
 
-/* ---- all ---- */
+/* ---- find on the device ---- */
 
-static abut_status find_there(abut_sweep *motion, const motion_search_options *options,
-                              abut_impacts *impacts, abut_sweep_counts *counts) {
+static abut_status find_impacts_on_device(abut_sweep *motion, const motion_search_options *options,
+                                          abut_impacts *impacts, abut_sweep_counts *counts) {
     motion_device *d = motion->on_device;
     uint32_t hits = abuti_motion_device_search(motion, options, counts);
     bool fetched = hits && hits <= impacts->capacity && !abuti_kit_failed(&d->kit);
@@ -380,7 +384,7 @@ static abut_status find_there(abut_sweep *motion, const motion_search_options *o
     if (fetched && options->mode == ABUT_SWEEP_ALL)
         sort_hits(motion, hits);
     abut_status status =
-        fetched ? fetch(motion, hits, impacts->list) : abuti_queue_report(&d->queue);
+        fetched ? download_impacts(motion, hits, impacts->list) : abuti_queue_report(&d->queue);
     if (fetched && d->stage_ms) {
         abut_status timed = abuti_queue_clock_stop(&d->queue, &d->stage_ms[MOTION_STAGE_ORDER]);
         status = status ? status : timed;
@@ -391,19 +395,19 @@ static abut_status find_there(abut_sweep *motion, const motion_search_options *o
 abut_status abuti_motion_device_find(abut_sweep *motion, const motion_search_options *options,
                                      abut_impacts *impacts, abut_sweep_counts *counts) {
     abut_sweep_counts tried = {0, 0};
-    abut_status status = options->exact ? find_exactly(motion, options, impacts, &tried)
-                                        : find_there(motion, options, impacts, &tried);
+    abut_status status = options->exact ? find_exact_impacts(motion, options, impacts, &tried)
+                                        : find_impacts_on_device(motion, options, impacts, &tried);
     if (counts && !status)
         *counts = tried;
     return status;
 }
 
-const motion_backend abuti_motion_on_device = {.open = open_device,
-                                               .create = create,
-                                               .destroy = destroy,
+const motion_backend abuti_motion_on_device = {.open = open_on_device,
+                                               .create = create_on_device,
+                                               .destroy = destroy_on_device,
                                                .begin = abuti_motion_device_begin,
                                                .send = abuti_motion_device_send,
-                                               .take = abuti_motion_device_take,
+                                               .load = abuti_motion_device_load,
                                                .accept = abuti_motion_device_accept,
                                                .undo = abuti_motion_device_undo,
                                                .find = abuti_motion_device_find};

@@ -1,4 +1,4 @@
-/* Motions on a device, among their own files. */
+/* Motions on a device: types that the device files of the module share. */
 #ifndef ABUTI_SWEEP_DEVICE_H
 #define ABUTI_SWEEP_DEVICE_H
 
@@ -8,14 +8,14 @@
 #include "sweep/motion.h"
 
 typedef enum motion_kernel {
-    MOTION_TAKE,
+    MOTION_CHECK_POSITIONS,
     MOTION_KEYS,
     MOTION_BLOCKS,
     MOTION_LEVEL,
-    MOTION_WALK,
+    MOTION_BLOCK_PAIRS,
     MOTION_CANDIDATES,
     MOTION_FILTER,
-    MOTION_SETTLE,
+    MOTION_MARCH,
     MOTION_HIT_KEYS,
     MOTION_RANK,
     MOTION_PLACE,
@@ -30,25 +30,25 @@ typedef enum motion_memory {
     MOTION_EDGES,
     MOTION_FACES,
     MOTION_POINTS,  /* vertices that a face has */
-    MOTION_MESH_OF, /* of each vertex; only where not all pairs of meshes are wanted */
-    MOTION_BEGIN,   /* of the meshes' vertices, edges and faces */
-    MOTION_SETS,    /* of vertices, edges and faces; see abuti_motion_device_sets() */
+    MOTION_MESH_OF, /* of each vertex; only if skip_self or skip_pairs is set */
+    MOTION_BEGIN,   /* first vertex, edge and face of each mesh */
+    MOTION_SETS,    /* sets of vertices, edges and faces; see abuti_motion_device_sets() */
     /* each step */
     MOTION_START,
     MOTION_END,
-    MOTION_NEXT_START, /* those of the next step, until all is well */
+    MOTION_NEXT_START, /* of the next step, until it is accepted */
     MOTION_NEXT_END,
-    MOTION_TAKEN, /* sweep_taken, of the start and of the end */
+    MOTION_POSITION_CHECKS, /* sweep_position_check, of start and end */
     /* each search */
     MOTION_KEY,
     MOTION_ORDER,
     MOTION_BOXES,
     MOTION_NODES,
-    MOTION_PAIRS_BEGIN, /* of the pairs of each block */
-    MOTION_PAIRS,       /* of blocks */
+    MOTION_PAIRS_BEGIN, /* first pair of each block */
+    MOTION_PAIRS,       /* pairs of blocks */
     MOTION_TRIED,       /* candidates */
-    MOTION_OPEN,        /* candidates that are not free at once; ping and pong */
-    MOTION_LEFT,
+    MOTION_OPEN,        /* candidates that the filter keeps; used in turns with MOTION_OPEN_NEXT */
+    MOTION_OPEN_NEXT,
     MOTION_HITS,
     MOTION_COUNTS,
     MOTION_HIT_KEY,
@@ -57,70 +57,72 @@ typedef enum motion_memory {
     MOTION_MEMORIES
 } motion_memory;
 
-/* Stages whose time can be told. */
+/* Stages that abuti_motion_device_time() measures. */
 typedef enum motion_stage {
-    MOTION_STAGE_BOXES,  /* with their order */
+    MOTION_STAGE_BOXES,  /* including the sort */
     MOTION_STAGE_BLOCKS, /* pairs of blocks */
     MOTION_STAGE_CANDIDATES,
     MOTION_STAGE_FILTER,
-    MOTION_STAGE_SETTLE,
+    MOTION_STAGE_MARCH,
     MOTION_STAGE_ORDER,
     MOTION_STAGES
 } motion_stage;
 
-/* Rounds of sweeps that are queued without a look at what is left. */
+/* Rounds of sweeps that are queued before the host reads how many pairs remain. */
 enum { MOTION_ROUNDS = 2 };
 
-/* Groups that check positions. */
-enum { MOTION_TAKERS = 128 };
+/* Work-groups that check positions. */
+enum { MOTION_CHECK_GROUPS = 128 };
 
-/* What comes back from the device and goes there, in memory that it copies by itself. */
+/* Pinned memory for transfers from and to the device. */
 typedef struct motion_report {
-    uint32_t counts[2][SWEEP_COUNTS];    /* there and back */
-    sweep_taken taken[2][MOTION_TAKERS]; /* of the start and of the end */
+    uint32_t counts[2][SWEEP_COUNTS];                             /* uploaded; downloaded */
+    sweep_position_check position_checks[2][MOTION_CHECK_GROUPS]; /* of start and end */
 } motion_report;
 
 typedef struct motion_device {
     abuti_queue queue;
     abuti_kit kit;
-    abuti_buffer *memory; /* that of the kit, by motion_memory */
+    abuti_buffer *memory; /* buffers of the kit, by motion_memory */
     abuti_tools *tools;
     abuti_staging positions, reports;
     motion_report *report; /* in `reports` */
-    bool is_sending;       /* from `positions` */
+    bool is_sending;       /* a transfer from `positions` is in progress */
     sweep_layout layout;
     uint32_t walkers, levels, wide_groups, narrow_groups;
-    uint32_t flags;                     /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
-    sweep_sets sets;                    /* where they begin in MOTION_SETS */
-    bool ordered;                       /* the order of the last search will do */
-    uint32_t ordered_pairs;             /* of blocks, when the order was made */
-    double *stage_ms;                   /* null = nobody asks */
-    int32_t round_steps[MOTION_ROUNDS]; /* of a sweep; a longer one starts anew in the next */
+    uint32_t flags;         /* SWEEP_NO_SELF, SWEEP_NO_OTHERS */
+    sweep_sets sets;        /* where each kind begins in MOTION_SETS */
+    bool ordered;           /* the order of the last search can be kept */
+    uint32_t ordered_pairs; /* pairs of blocks when the order was made */
+    double *stage_ms;       /* null = not measured */
+    int32_t
+        round_steps[MOTION_ROUNDS]; /* limit per round; longer sweeps restart in the next round */
     abuti_kit_list pairs, tried, hits;
-    abuti_kit_list open; /* MOTION_LEFT has as much room */
+    abuti_kit_list open; /* MOTION_OPEN_NEXT has the same capacity */
 } motion_device;
 
-/* Between calls of a search, how long its stages take on the device, in ms; null = no longer. Costs
- * time. */
+/* Measures the stages of each following search on the device, in ms; null ends this. Measuring
+ * slows searches down. */
 void abuti_motion_device_time(abut_sweep *motion, double stage_ms[MOTION_STAGES]);
 
-/* Room for sets of all features. Whoever asks writes them, vertices, edges and faces one after the
- * other, and sets `sets.used` for the searches from then on. */
+/* Allocates the sets of all features. The caller writes them, in the order vertices, edges, faces,
+ * and sets `sets.used`; searches use them from then on. */
 abut_status abuti_motion_device_sets(abut_sweep *motion);
-/* From now on all pairs are looked at. */
+/* Following searches include all pairs. */
 void abuti_motion_device_no_sets(abut_sweep *motion);
 
-/* ---- device_step.c: steps, as motion_backend has them ---- */
+/* ---- device_step.c: steps, see motion_backend ---- */
 
 abut_status abuti_motion_device_begin(abut_sweep *motion, bool compares);
-abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking);
+abut_status abuti_motion_device_load(abut_sweep *motion, motion_step_input *taking);
 void abuti_motion_device_accept(abut_sweep *motion, bool has_start);
 void abuti_motion_device_undo(abut_sweep *motion, bool has_start);
 
 /* ---- device_search.c ---- */
 
-/* Finds hits into MOTION_HITS, in no order, and gives their number; counts what was tried. For ANY
- * and EARLIEST at most one, with MOTION_HIT_ORDER. What fails sticks. */
+/* Writes hits to MOTION_HITS, unsorted, and returns their number; adds up candidates. In the modes
+ * ANY and EARLIEST there is at most one, and MOTION_HIT_ORDER refers to it. Failures are kept by
+ * the kit. */
 uint32_t abuti_motion_device_search(abut_sweep *motion, const motion_search_options *options,
                                     abut_sweep_counts *counts);
 

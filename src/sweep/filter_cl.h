@@ -1,12 +1,12 @@
-/* The filter of sweeps for one pair on a device: the operations of the CPU, in floats. Included
- * last, since it takes short names for itself. */
+/* The filter of sweeps for one pair on a device: the operations of the CPU, in floats. Include it
+ * last, since it defines short macro names. */
 #ifndef ABUTI_SWEEP_FILTER_CL_H
 #define ABUTI_SWEEP_FILTER_CL_H
 
-/* The names of simd_lanes.h, for one lane. */
+/* The operations of simd_lanes.h, for one lane. */
 typedef float wide;
 typedef bool mask;
-#undef all /* PoCL has a macro of that name for the built-in function */
+#undef all /* PoCL has a macro of this name for the built-in function */
 #define all(x) ((float)(x))
 #define add(a, b) ((a) + (b))
 #define sub(a, b) ((a) - (b))
@@ -38,7 +38,7 @@ static inline float extent_of(wide3 q) {
     return most(fabs(q.x), most(fabs(q.y), fabs(q.z)));
 }
 
-/* As survivors_of() in sweep_filter_lanes.c, from the four vertices of a pair. */
+/* Same as survivors_of() in sweep_filter_lanes.c, for the four vertices of one pair. */
 static bool survives(int kind, const vec3 *start, const vec3 *end, float reach, bool halves) {
     wide_frame ends[2];
     float extent = 0.0f;

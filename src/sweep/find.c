@@ -1,19 +1,21 @@
 /* The search of a step on the CPU.
  *
- * Tasks are runs of groups of features (broad.h). Each makes its candidates portion by portion,
- * drops those that a direction or two prove free, and sweeps the rest. Tasks run on all threads
- * until an amount of work is done, then progress is reported and those that are not done go on:
- * so that a report comes soon whatever the meshes, and memory does not grow with the number of
- * candidates. What is found is put together task by task.
+ * A task is a run of groups of features (broad.h). It generates its candidates in portions,
+ * removes those that one or two separating directions prove free, and sweeps the others. Tasks
+ * run on all threads until an amount of work is done. Then progress is reported, and
+ * unfinished tasks continue. So reports are frequent for every mesh, and memory does not grow with
+ * the number of candidates. Results are joined in the order of tasks.
  *
- * ANY takes the first impact of the first task that has one. EARLIEST shares the earliest time so
- * far between threads, by which the sweeps of others end early; since a sweep tells every hit that
- * is not later than that with the same time, the outcome does not depend on who was first. Where
- * vertices move far for the length of edges it looks at a first part of the step, whose boxes are
- * much smaller, then at another as long, then at one twice as long, and so on: an impact there is
- * the earliest of all. And it begins with every sixteenth task: an impact found there ends the step
- * for the others.
- * ALL keeps impacts as long as the caller has room for them, and only counts them from then on.
+ * ANY returns the first impact of the first task that has one.
+ *
+ * EARLIEST shares the earliest time so far between threads, so that later sweeps end early. A sweep
+ * reports every hit that is not later than that with the same time, so that the result does not
+ * depend on the order of threads. If vertices move far relative to the length of edges, EARLIEST
+ * searches a first part of the step, whose boxes are much smaller, then a second part of the same
+ * length, then one twice as long, and so on: an impact there is the earliest of all. It starts with
+ * every sixteenth task; an impact found there shortens the step for the others.
+ *
+ * ALL keeps impacts while the caller's list can hold them, and only counts them after that.
  */
 #include "sweep/motion.h"
 
@@ -23,14 +25,14 @@
 #include <stdatomic.h>
 
 enum {
-    GROUPS_A_TASK = 8,
-    ROUND_WORK = 1 << 23, /* between two reports, in candidates */
-    SWEEP_WORK = 32,      /* of one sweep, in candidates; and one for each of its steps */
-    TURNS = 16,           /* of EARLIEST: tasks of a turn are so far apart */
-    SAMPLED = 1024        /* edges */
+    GROUPS_PER_TASK = 8,
+    ROUND_WORK = 1 << 23, /* between two progress reports, in candidates */
+    SWEEP_WORK = 32,      /* cost of one sweep, in candidates; each of its steps adds one */
+    TURNS = 16,           /* EARLIEST: number of interleaved subsets of tasks */
+    EDGE_SAMPLES = 1024   /* edges */
 };
 
-/* The shortest part of a step that is worth looking at first. */
+/* The shortest first part of a step. */
 #define PART_MIN 1e-6
 
 typedef struct task {
@@ -38,16 +40,16 @@ typedef struct task {
     sweep_cursor cursor;
     abut_status status;
     uint64_t candidates, found;
-    motion_hit best;  /* ANY and EARLIEST, where something is found */
-    motion_hit *hits; /* ALL: what this round found */
+    motion_hit best;  /* ANY and EARLIEST, if found > 0 */
+    motion_hit *hits; /* ALL: hits of this round */
     size_t hit_count, hit_room;
 } task;
 
 typedef struct search {
     abut_sweep *motion;
     motion_search_options options;
-    double from, to;      /* the part of the step that is looked at */
-    double part, done;    /* of all the work: until the end of this part, and by now */
+    double from, to;      /* the searched part of the step */
+    double part, done;    /* fraction of all work: at the end of this part, and so far */
     sweep_sides sides[2]; /* by kind */
     task *tasks;
     uint32_t task_count, group_count;
@@ -55,24 +57,24 @@ typedef struct search {
     size_t open_count;
     atomic_uint_fast64_t work; /* in this round */
     _Atomic double earliest;
-    atomic_uint_fast64_t tie;       /* EARLIEST: the first in order of what hits at time 0 */
-    atomic_uint_fast32_t first_hit; /* ANY: the lowest task that has one */
+    atomic_uint_fast64_t tie;       /* EARLIEST: lowest order of the hits at time 0 */
+    atomic_uint_fast32_t first_hit; /* ANY: the lowest task with a hit */
     motion_hit *kept;               /* ALL */
     size_t kept_count, kept_room;
-    uint64_t room; /* of the caller; 0 once there are more, and none is kept any more */
+    uint64_t room; /* capacity of the caller; 0 once it is exceeded, then hits are not kept */
     uint64_t found;
     abut_sweep_counts counts;
 } search;
 
 /* ---- one task ---- */
 
-/* In the order of hits at the same time; equal for two of the second features at most. */
-static uint64_t order_of(const motion_hit *hit) {
+/* Order of hits at the same time. Two values of `second` share an order. */
+static uint64_t tie_order(const motion_hit *hit) {
     return (uint64_t)hit->kind << 63 | (uint64_t)hit->first << 31 | hit->second >> 1;
 }
 
-static void take_earliest(search *s, task *t, const motion_hit *hit) {
-    uint_fast64_t order = order_of(hit), first = atomic_load(&s->tie);
+static void record_earliest(search *s, task *t, const motion_hit *hit) {
+    uint_fast64_t order = tie_order(hit), first = atomic_load(&s->tie);
     while (hit->time <= 0 && order < first && !atomic_compare_exchange_weak(&s->tie, &first, order))
         continue;
     double earliest = atomic_load_explicit(&s->earliest, memory_order_relaxed);
@@ -84,10 +86,10 @@ static void take_earliest(search *s, task *t, const motion_hit *hit) {
         t->best = *hit;
 }
 
-static void take_hit(search *s, task *t, const motion_hit *hit) {
+static void record_hit(search *s, task *t, const motion_hit *hit) {
     t->found++;
     if (s->options.mode == ABUT_SWEEP_EARLIEST) {
-        take_earliest(s, t, hit);
+        record_earliest(s, t, hit);
     } else if (s->options.mode == ABUT_SWEEP_ANY) {
         t->best = *hit;
     } else if (s->room) {
@@ -98,20 +100,21 @@ static void take_hit(search *s, task *t, const motion_hit *hit) {
     }
 }
 
-static double margin_of(const search *s) {
+static double box_margin(const search *s) {
     return abuti_broad_margin(s->options.separation);
 }
 
-/* Whether a pair whose boxes, grown, overlap in a part of the step does so in the whole too. */
+/* Whether a pair whose enlarged boxes overlap in a part of the step also overlaps in the whole
+ * step. */
 static bool is_candidate(const search *s, const sweep_sides *sides, const uint32_t places[2]) {
     if (!sides->closed)
         return true;
     sweep_sides whole = *sides;
-    whole.margin = margin_of(s);
+    whole.margin = box_margin(s);
     return abuti_broad_overlap(&whole, places[0], places[1]);
 }
 
-/* Sweeps one candidate; gives the steps that it took. */
+/* Sweeps one candidate and returns the number of steps. */
 static int sweep_candidate(search *s, task *t, const uint32_t places[2],
                            const sweep_limits *limits) {
     const bool edges = t->kind == ABUT_IMPACT_EDGE_EDGE;
@@ -127,8 +130,8 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         hit.second = hit.first;
         hit.first = lower;
     }
-    if (order_of(&hit) > atomic_load_explicit(&s->tie, memory_order_relaxed))
-        return 0; /* nothing is earlier than what hits at once */
+    if (tie_order(&hit) > atomic_load_explicit(&s->tie, memory_order_relaxed))
+        return 0; /* no hit precedes one at time 0 with a lower order */
     abuti_motion_corners(s->motion, t->kind, hit.first, hit.second, corners);
     for (int k = 0; k < 4; k++) {
         start[k] = s->motion->start[corners[k]];
@@ -143,7 +146,7 @@ static int sweep_candidate(search *s, task *t, const uint32_t places[2],
         hit.normal = answer.normal;
         for (int k = 0; k < 3; k++)
             hit.weights[k] = answer.weights[k];
-        take_hit(s, t, &hit);
+        record_hit(s, t, &hit);
     }
     return answer.steps;
 }
@@ -195,8 +198,8 @@ static void run_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- rounds ---- */
 
-/* Takes over what a task found in a round. */
-static abut_status gather_hits(search *s, task *t) {
+/* Moves the hits of a task in this round to the search. */
+static abut_status move_hits(search *s, task *t) {
     size_t wanted;
     if (abuti_add_overflows(s->kept_count, t->hit_count, &wanted))
         return ABUT_ERROR_MEMORY;
@@ -215,14 +218,14 @@ static abut_status gather_hits(search *s, task *t) {
     return ABUT_OK;
 }
 
-static abut_status gather(search *s) {
+static abut_status gather_results(search *s) {
     size_t left = 0;
     for (size_t i = 0; i < s->open_count; i++) {
         task *t = &s->tasks[s->open[i]];
         abut_status status = t->status;
         if (!status && t->hits)
-            status = gather_hits(s, t);
-        if (status) /* said on another thread */
+            status = move_hits(s, t);
+        if (status) /* the message is on another thread */
             return abuti_fail(status, "abut_sweep_find: out of memory for impacts");
         if (t->cursor.group < t->cursor.end && s->open[i] < atomic_load(&s->first_hit))
             s->open[left++] = s->open[i];
@@ -231,8 +234,8 @@ static abut_status gather(search *s) {
     return ABUT_OK;
 }
 
-/* Of all tasks in this part of the step; never less than before, though the next begins anew. */
-static double part_done(search *s) {
+/* Fraction of work done. Never decreases, although each part of the step starts again. */
+static double update_progress(search *s) {
     uint64_t left = 0;
     for (uint32_t i = 0; i < s->task_count; i++)
         left += s->tasks[i].cursor.end - s->tasks[i].cursor.group;
@@ -241,8 +244,8 @@ static double part_done(search *s) {
     return s->done;
 }
 
-static uint32_t tasks_for(const sweep_tree *tree) {
-    return (uint32_t)abuti_chunk_count(tree->group_count[0], GROUPS_A_TASK);
+static uint32_t count_tasks_of(const sweep_tree *tree) {
+    return (uint32_t)abuti_chunk_count(tree->group_count[0], GROUPS_PER_TASK);
 }
 
 static void plan_tasks(search *s) {
@@ -251,20 +254,20 @@ static void plan_tasks(search *s) {
     for (uint32_t kind = 0; kind < 2; kind++) {
         const uint32_t groups = s->sides[kind].first->group_count[0];
         s->group_count += groups;
-        for (uint32_t at = 0; at < groups; at += GROUPS_A_TASK, number++) {
+        for (uint32_t at = 0; at < groups; at += GROUPS_PER_TASK, number++) {
             task *t = &s->tasks[number];
             t->kind = kind;
             t->cursor.group = at;
-            t->cursor.end = groups - at < GROUPS_A_TASK ? groups : at + GROUPS_A_TASK;
+            t->cursor.end = groups - at < GROUPS_PER_TASK ? groups : at + GROUPS_PER_TASK;
         }
     }
 }
 
-/* Fits boxes to a part of the step. One that is not the whole is grown by the tolerance, so that a
- * pair that would be told as a hit within it stays. */
-static abut_status fit(search *s, double from, double to) {
+/* Refits boxes to a part of the step. If it is not the whole step, boxes are enlarged by the
+ * tolerance, so that pairs reported as a hit within it overlap. */
+static abut_status fit_boxes(search *s, double from, double to) {
     const bool whole = from <= 0 && to >= 1;
-    const double margin = margin_of(s) + (whole ? 0 : s->options.tolerance);
+    const double margin = box_margin(s) + (whole ? 0 : s->options.tolerance);
     s->from = from;
     s->to = to;
     for (int kind = 0; kind < 2; kind++) {
@@ -274,27 +277,27 @@ static abut_status fit(search *s, double from, double to) {
     return abuti_broad_fit(s->motion, from, to, margin);
 }
 
-/* Runs the tasks of some turns to their end. */
-static abut_status run(search *s, uint32_t first_turn, uint32_t end_turn) {
+/* Runs the tasks of the turns [first_turn, end_turn) to their end. */
+static abut_status run_turns(search *s, uint32_t first_turn, uint32_t end_turn) {
     abut_status status = ABUT_OK;
     s->open_count = 0;
     for (uint32_t i = 0; i < s->task_count; i++)
         if (i % TURNS >= first_turn && i % TURNS < end_turn)
             s->open[s->open_count++] = i;
     while (!status && s->open_count) {
-        if ((status = abuti_progress(s->motion->context, "sweep", part_done(s))))
+        if ((status = abuti_progress(s->motion->context, "sweep", update_progress(s))))
             break;
         atomic_store(&s->work, 0);
         abuti_parallel_for(s->motion->context, s->open_count, 1, run_task, s);
-        status = gather(s);
+        status = gather_results(s);
     }
     return status;
 }
 
 /* ---- modes ---- */
 
-/* The best of all tasks of ANY or EARLIEST; null where there is none. */
-static const motion_hit *best_of(const search *s) {
+/* The best hit of all tasks for ANY or EARLIEST; null if there is none. */
+static const motion_hit *find_best_hit(const search *s) {
     const motion_hit *best = NULL;
     for (uint32_t i = 0; i < s->task_count; i++) {
         const task *t = &s->tasks[i];
@@ -305,7 +308,7 @@ static const motion_hit *best_of(const search *s) {
     return best;
 }
 
-static void count_tasks(search *s) {
+static void sum_counts(search *s) {
     const uint_fast32_t last = atomic_load(&s->first_hit);
     for (uint32_t i = 0; i < s->task_count && i <= last; i++) {
         const task *t = &s->tasks[i];
@@ -317,10 +320,10 @@ static void count_tasks(search *s) {
     }
 }
 
-/* How much of the step to look at first: what moves vertices by half the length of edges, or all
- * where that would not save much. By a sample. */
-static double first_part(const abut_sweep *m) {
-    const uint32_t count = m->edge_count < SAMPLED ? m->edge_count : SAMPLED;
+/* The part of the step to search first: vertices move by half the length of edges. The whole step
+ * if that saves little. Estimated from a sample of edges. */
+static double choose_first_part(const abut_sweep *m) {
+    const uint32_t count = m->edge_count < EDGE_SAMPLES ? m->edge_count : EDGE_SAMPLES;
     double way = 0, length = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *ends = m->edges + 2 * ((size_t)i * m->edge_count / count);
@@ -330,25 +333,27 @@ static double first_part(const abut_sweep *m) {
     return way > 2 * length ? real_max(0.5 * length / way, PART_MIN) : 1;
 }
 
-/* Four times as many turns each time; what has been run need not be again up to an earlier end. */
+/* Runs four times as many turns each time. Finished turns need no second run when the end of
+ * the part becomes earlier. */
 static abut_status run_part(search *s, double from, double to) {
-    abut_status status = fit(s, from, to);
+    abut_status status = fit_boxes(s, from, to);
     plan_tasks(s);
     s->part = to;
     atomic_store(&s->earliest, to);
     for (uint32_t turn = 0, end = 1; !status && turn < TURNS; turn = end, end *= 4) {
         double earliest = atomic_load(&s->earliest);
         if (earliest - from < 0.5 * (s->to - from))
-            status = fit(s, from, earliest > from ? earliest : from);
-        status = status ? status : run(s, turn, end);
+            status = fit_boxes(s, from, earliest > from ? earliest : from);
+        status = status ? status : run_turns(s, turn, end);
     }
     return status;
 }
 
 static abut_status run_earliest(search *s) {
-    for (double from = 0, to = first_part(s->motion);; from = to, to = to < 0.4 ? 2 * to : 1) {
+    for (double from = 0, to = choose_first_part(s->motion);;
+         from = to, to = to < 0.4 ? 2 * to : 1) {
         abut_status status = run_part(s, from, to);
-        if (status || to >= 1 || best_of(s))
+        if (status || to >= 1 || find_best_hit(s))
             return status;
     }
 }
@@ -358,23 +363,23 @@ static abut_status find_impacts(search *s, abut_impacts *impacts) {
     if (s->options.mode == ABUT_SWEEP_EARLIEST) {
         status = run_earliest(s);
     } else {
-        status = fit(s, 0, 1);
+        status = fit_boxes(s, 0, 1);
         s->part = 1;
         plan_tasks(s);
-        status = status ? status : run(s, 0, TURNS);
+        status = status ? status : run_turns(s, 0, TURNS);
     }
     if (status)
         return status;
-    count_tasks(s);
+    sum_counts(s);
     if (s->options.mode == ABUT_SWEEP_ALL) {
         abuti_sort_items(s->kept, s->kept_count, sizeof *s->kept, abuti_motion_after);
         return abuti_motion_report(s->motion, s->kept, s->found, impacts);
     }
-    const motion_hit *best = best_of(s);
+    const motion_hit *best = find_best_hit(s);
     return abuti_motion_report(s->motion, best, best ? 1 : 0, impacts);
 }
 
-static abut_status prepare(search *s) {
+static abut_status prepare_search(search *s) {
     sweep_broad *b = &s->motion->broad;
     sweep_sides *sides = s->sides;
     sides[ABUT_IMPACT_VERTEX_FACE] = (sweep_sides){.first = &b->vertices, .second = &b->faces};
@@ -388,17 +393,17 @@ static abut_status prepare(search *s) {
     atomic_init(&s->tie, UINT64_MAX);
     atomic_init(&s->first_hit, UINT32_MAX);
     atomic_init(&s->work, 0);
-    s->task_count = tasks_for(&b->vertices) + tasks_for(&b->edges);
+    s->task_count = count_tasks_of(&b->vertices) + count_tasks_of(&b->edges);
     s->tasks = abuti_allocate_zeroed(s->motion->context, s->task_count, sizeof *s->tasks);
     s->open = abuti_allocate(s->motion->context, s->task_count, sizeof *s->open);
     return s->tasks && s->open ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-abut_status abuti_motion_find_here(abut_sweep *motion, const motion_search_options *options,
-                                   abut_impacts *impacts, abut_sweep_counts *counts) {
+abut_status abuti_motion_find_on_cpu(abut_sweep *motion, const motion_search_options *options,
+                                     abut_impacts *impacts, abut_sweep_counts *counts) {
     search s = {.motion = motion, .options = *options, .room = impacts->capacity};
-    abut_status status = prepare(&s);
-    /* no pairs within a mesh, and of two meshes none or not wanted: nothing is left */
+    abut_status status = prepare_search(&s);
+    /* no pairs within a mesh, and no pairs of meshes: no pairs remain */
     bool none =
         motion->options.skip_self && (motion->mesh_count == 1 || motion->options.skip_pairs);
     if (!status)

@@ -1,5 +1,5 @@
-/* Motions: meshes that are taken from step to step, checked at the door so that a search has
- * nothing left to refuse but its own options. */
+/* Motions: creation, steps and searches. All input is validated on entry, so that a search can only
+ * reject its own options. */
 #include "sweep/motion.h"
 
 #include "geom/sweep.h"
@@ -13,7 +13,7 @@ static abut_status cpu_open(abut_sweep *m, vec3 **room) {
     return *room ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* All positions are here already. */
+/* All positions are on the host already. */
 static abut_status cpu_begin(abut_sweep *m, bool compares) {
     (void)m;
     (void)compares;
@@ -28,13 +28,13 @@ static abut_status cpu_send(abut_sweep *m, int side, size_t first, size_t count)
     return ABUT_OK;
 }
 
-static abut_status cpu_take(abut_sweep *m, motion_taking *taking) {
+static abut_status cpu_take(abut_sweep *m, motion_step_input *input) {
     (void)m;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: %s is on a device, but the motion has none; give options->device to "
-                      "abut_sweep_create(), or positions that are here",
-                      taking->function,
-                      taking->start_there ? taking->start_name : taking->end_name);
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "%s: %s is in device memory, but the motion was created without a device; "
+        "set options->device of abut_sweep_create(), or pass positions in host memory",
+        input->function, input->start_buffer ? input->start_name : input->end_name);
 }
 
 static void cpu_exchange(abut_sweep *m, bool has_start) {
@@ -47,10 +47,10 @@ static const motion_backend on_cpu = {.open = cpu_open,
                                       .destroy = abuti_broad_destroy,
                                       .begin = cpu_begin,
                                       .send = cpu_send,
-                                      .take = cpu_take,
+                                      .load = cpu_take,
                                       .accept = cpu_exchange,
                                       .undo = cpu_exchange,
-                                      .find = abuti_motion_find_here};
+                                      .find = abuti_motion_find_on_cpu};
 
 /* ---- create ---- */
 
@@ -73,20 +73,20 @@ static abut_status check_meshes(abut_mesh *const *meshes, size_t count, abut_swe
         faces += meshes[i]->triangle_count;
         if (count > UINT32_MAX - 1 || vertices >= ABUT_NONE || faces > ABUT_NONE / 3)
             return abuti_fail(ABUT_ERROR_LIMIT,
-                              "abut_sweep_create: more vertices or edges than 32-bit numbers can "
-                              "count with meshes[%zu]",
+                              "abut_sweep_create: the vertices or edges up to meshes[%zu] exceed "
+                              "the limit of 32-bit indices; split the meshes over several motions",
                               i);
     }
     return ABUT_OK;
 }
 
-static abut_status allocate(abut_sweep *m, size_t mesh_count, size_t face_count) {
+static abut_status allocate_lists(abut_sweep *m, size_t mesh_count, size_t face_count) {
     abut_context *c = m->context;
     m->vertex_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->vertex_begin);
     m->edge_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->edge_begin);
     m->face_begin = abuti_allocate_zeroed(c, mesh_count + 1, sizeof *m->face_begin);
     m->faces = abuti_allocate(c, face_count, 3 * sizeof *m->faces);
-    m->edges = abuti_allocate(c, face_count, 6 * sizeof *m->edges); /* at most three a face */
+    m->edges = abuti_allocate(c, face_count, 6 * sizeof *m->edges); /* at most three per face */
     return m->vertex_begin && m->edge_begin && m->face_begin && m->faces && m->edges
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
@@ -120,17 +120,17 @@ static abut_status place_vertices(abut_sweep *m, abut_mesh *const *meshes, vec3 
         for (uint32_t i = 0; i < meshes[k]->vertex_count; i++)
             m->end[m->vertex_begin[k] + i] = abuti_mesh_position(meshes[k], i);
     memcpy(m->start, m->end, count * sizeof *m->start);
-    m->place = (motion_place){.start_is_here = true, .end_is_here = true, .end_box = box_empty()};
+    m->place = (motion_place){.start_on_host = true, .end_on_host = true, .end_box = box_empty()};
     for (size_t i = 0; i < count; i++)
         m->place.end_box = box_grow(m->place.end_box, m->end[i]);
     return m->backend->create(m);
 }
 
-static abut_status prepare(abut_sweep *m, abut_mesh *const *meshes, size_t count) {
+static abut_status build_motion(abut_sweep *m, abut_mesh *const *meshes, size_t count) {
     size_t faces = 0;
     for (size_t i = 0; i < count; i++)
         faces += meshes[i]->triangle_count;
-    abut_status status = allocate(m, count, faces);
+    abut_status status = allocate_lists(m, count, faces);
     for (size_t i = 0; !status && i < count; i++)
         status = add_mesh(m, meshes[i]);
     if (status)
@@ -154,7 +154,7 @@ abut_status abut_sweep_create(abut_mesh *const *meshes, size_t count,
     made->context = abuti_context_retain(meshes[0]->context);
     made->options = ours;
     made->backend = ours.device ? &abuti_motion_on_device : &on_cpu;
-    if ((status = prepare(made, meshes, count))) {
+    if ((status = build_motion(made, meshes, count))) {
         abut_sweep_destroy(made);
         return status;
     }
@@ -177,30 +177,30 @@ void abut_sweep_destroy(abut_sweep *motion) {
 
 /* ---- step ---- */
 
-/* A device gets the start while the end is looked at. */
-static abut_status take_side(abut_sweep *m, motion_taking *t, int side) {
+/* Uploads the start while the host validates the end. */
+static abut_status load_side(abut_sweep *m, motion_step_input *t, int side) {
     abut_status status =
-        abuti_positions_take(m->context, t->function, side ? t->end_name : t->start_name,
+        abuti_positions_load(m->context, t->function, side ? t->end_name : t->start_name,
                              side ? t->end : t->start, t->count, m->next[side], &t->boxes[side]);
     return status ? status : m->backend->send(m, side, 0, t->count);
 }
 
-abut_status abuti_motion_take(abut_sweep *motion, motion_taking *taking) {
-    abut_status status = motion->backend->begin(motion, taking->start != NULL);
-    taking->has_start = taking->start || taking->start_there;
-    if (!status && taking->start &&
-        !memcmp(taking->start, motion->end, taking->count * sizeof *motion->end))
-        taking->has_start = false;
-    if (!status && taking->start && taking->has_start)
-        status = take_side(motion, taking, 0);
-    if (!status && taking->end)
-        status = take_side(motion, taking, 1);
-    if (!status && (taking->start_there || taking->end_there))
-        status = motion->backend->take(motion, taking);
+abut_status abuti_motion_load_step(abut_sweep *motion, motion_step_input *input) {
+    abut_status status = motion->backend->begin(motion, input->start != NULL);
+    input->has_start = input->start || input->start_buffer;
+    if (!status && input->start &&
+        !memcmp(input->start, motion->end, input->count * sizeof *motion->end))
+        input->has_start = false;
+    if (!status && input->start && input->has_start)
+        status = load_side(motion, input, 0);
+    if (!status && input->end)
+        status = load_side(motion, input, 1);
+    if (!status && (input->start_buffer || input->end_buffer))
+        status = motion->backend->load(motion, input);
     return status;
 }
 
-static void exchange(vec3 **a, vec3 **b) {
+static void swap_positions(vec3 **a, vec3 **b) {
     vec3 *other = *a;
     *a = *b;
     *b = other;
@@ -210,17 +210,17 @@ static double longest_side(box3 box) {
     return v3_max_abs(v3_sub(box.hi, box.lo));
 }
 
-void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking) {
+void abuti_motion_accept_step(abut_sweep *motion, const motion_step_input *input) {
     const motion_place *last = &motion->place;
-    const bool has_start = taking->has_start;
+    const bool has_start = input->has_start;
     motion_place place = {.stepped = true, .has_start = has_start};
     motion->backend->accept(motion, has_start);
-    exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
-    exchange(&motion->end, &motion->next[1]);
-    place.start_is_here = has_start ? !taking->start_there : last->end_is_here;
-    place.end_is_here = !taking->end_there;
-    place.start_box = place.box = has_start ? taking->boxes[0] : last->end_box;
-    place.end_box = taking->boxes[1];
+    swap_positions(&motion->start, has_start ? &motion->next[0] : &motion->end);
+    swap_positions(&motion->end, &motion->next[1]);
+    place.start_on_host = has_start ? !input->start_buffer : last->end_on_host;
+    place.end_on_host = !input->end_buffer;
+    place.start_box = place.box = has_start ? input->boxes[0] : last->end_box;
+    place.end_box = input->boxes[1];
     place.extent = longest_side(place.box);
     if (!(place.extent > 0)) {
         place.box = box_join(place.start_box, place.end_box);
@@ -230,11 +230,11 @@ void abuti_motion_accept(abut_sweep *motion, const motion_taking *taking) {
     motion->place = place;
 }
 
-void abuti_motion_undo(abut_sweep *motion) {
+void abuti_motion_undo_step(abut_sweep *motion) {
     const bool has_start = motion->place.has_start;
     motion->backend->undo(motion, has_start);
-    exchange(&motion->end, &motion->next[1]);
-    exchange(&motion->start, has_start ? &motion->next[0] : &motion->end);
+    swap_positions(&motion->end, &motion->next[1]);
+    swap_positions(&motion->start, has_start ? &motion->next[0] : &motion->end);
     motion->place = motion->last_place;
 }
 
@@ -242,32 +242,32 @@ abut_status abut_sweep_set_positions(abut_sweep *motion, abut_array start, abut_
     if (!motion || (!end.host && !end.buffer))
         return abuti_null(__func__, motion ? "end" : "motion");
     if ((start.host && start.buffer) || (end.host && end.buffer))
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_sweep_set_positions: %s is here and on a device too; give one of them",
-            end.host && end.buffer ? "end" : "start");
-    motion_taking taking = {.function = "abut_sweep_set_positions",
-                            .start_name = "start",
-                            .end_name = "end",
-                            .count = motion->vertex_count,
-                            .start = start.host,
-                            .end = end.host,
-                            .start_there = start.buffer,
-                            .end_there = end.buffer};
-    abut_status status = abuti_motion_take(motion, &taking);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_sweep_set_positions: %s has both a host pointer and a device "
+                          "buffer; set one of them",
+                          end.host && end.buffer ? "end" : "start");
+    motion_step_input input = {.function = "abut_sweep_set_positions",
+                               .start_name = "start",
+                               .end_name = "end",
+                               .count = motion->vertex_count,
+                               .start = start.host,
+                               .end = end.host,
+                               .start_buffer = start.buffer,
+                               .end_buffer = end.buffer};
+    abut_status status = abuti_motion_load_step(motion, &input);
     if (!status)
-        abuti_motion_accept(motion, &taking);
+        abuti_motion_accept_step(motion, &input);
     return status;
 }
 
 /* ---- find ---- */
 
-/* Where there is no extent either, anything above 0 will do. */
+/* Tolerance if the extent is 0: any positive value is correct. */
 #define TOLERANCE_MIN 1e-200
 
-static abut_status read_options(const abut_sweep *motion, abut_sweep_mode mode,
-                                const abut_sweep_find_options *options,
-                                motion_search_options *ours) {
+static abut_status resolve_options(const abut_sweep *motion, abut_sweep_mode mode,
+                                   const abut_sweep_find_options *options,
+                                   motion_search_options *ours) {
     sweep_limits limits;
     abut_status status =
         abuti_sweep_limits("abut_sweep_find", options, ABUT_COORDINATE_MAX, &limits, &ours->exact);
@@ -289,21 +289,22 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
     if (!motion || !impacts)
         return abuti_null(__func__, motion ? "impacts" : "motion");
     if (mode != ABUT_SWEEP_ANY && mode != ABUT_SWEEP_EARLIEST && mode != ABUT_SWEEP_ALL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_sweep_find: there is no mode %d", (int)mode);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_sweep_find: mode is %d; it must be ABUT_SWEEP_ANY, EARLIEST or ALL",
+                          (int)mode);
     if (impacts->capacity && !impacts->list)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: impacts->impacts is null but its capacity is %llu",
+                          "abut_sweep_find: impacts->list is null, but impacts->capacity is %llu",
                           (unsigned long long)impacts->capacity);
     if (!motion->place.stepped)
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "abut_sweep_find: there is no step to search; call abut_sweep_set_positions() "
-            "first");
-    abut_status status = read_options(motion, mode, options, &ours);
+            "abut_sweep_find: the motion has no step yet; call abut_sweep_set_positions() first");
+    abut_status status = resolve_options(motion, mode, options, &ours);
     return status ? status : motion->backend->find(motion, &ours, impacts, counts);
 }
 
-/* ---- what is found ---- */
+/* ---- results ---- */
 
 bool abuti_motion_after(const void *a, const void *b) {
     const motion_hit *x = a, *y = b;
@@ -325,9 +326,9 @@ void abuti_motion_corners(const abut_sweep *motion, uint32_t kind, uint32_t firs
     }
 }
 
-/* The mesh that has an element, and which of its own it is. */
-static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t element,
-                         uint32_t *mesh, uint32_t *local) {
+/* The mesh that contains an element, and the index of the element in it. */
+static void find_mesh_of_element(const uint32_t *begin, uint32_t mesh_count, uint32_t element,
+                                 uint32_t *mesh, uint32_t *local) {
     uint32_t low = 0, high = mesh_count; /* begin[low] <= element < begin[high] */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -340,7 +341,7 @@ static void name_element(const uint32_t *begin, uint32_t mesh_count, uint32_t el
     *local = element - begin[low];
 }
 
-/* What the caller is told. */
+/* Converts a hit to the public struct. */
 static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
     abut_impact impact = {.time = hit->time, .normal = hit->normal};
     uint32_t corners[4];
@@ -354,10 +355,10 @@ static abut_impact impact_of(const abut_sweep *motion, const motion_hit *hit) {
     impact.point = sweep_point(edges, start, end, hit->time, hit->weights);
     memcpy(impact.weights, hit->weights, sizeof impact.weights);
     impact.kind = (abut_impact_kind)hit->kind;
-    name_element(edges ? motion->edge_begin : motion->vertex_begin, motion->mesh_count, hit->first,
-                 &impact.mesh[0], &impact.element[0]);
-    name_element(edges ? motion->edge_begin : motion->face_begin, motion->mesh_count, hit->second,
-                 &impact.mesh[1], &impact.element[1]);
+    find_mesh_of_element(edges ? motion->edge_begin : motion->vertex_begin, motion->mesh_count,
+                         hit->first, &impact.mesh[0], &impact.element[0]);
+    find_mesh_of_element(edges ? motion->edge_begin : motion->face_begin, motion->mesh_count,
+                         hit->second, &impact.mesh[1], &impact.element[1]);
     return impact;
 }
 
@@ -366,7 +367,7 @@ abut_status abuti_motion_count(uint64_t count, abut_impacts *impacts) {
     if (count <= impacts->capacity)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_BUFFER,
-                      "abut_sweep_find: there are %llu impacts, and room for %llu",
+                      "abut_sweep_find: there are %llu impacts, but impacts->capacity is %llu",
                       (unsigned long long)count, (unsigned long long)impacts->capacity);
 }
 

@@ -1,6 +1,6 @@
-/* Lists of pairs as the stages of the narrow phase hand them on: pairs of edges at the front, pairs
- * of vertices and faces at the end, so that groups have one kind only. What does not fit is
- * counted, and the host comes again. */
+/* Lists of pairs that the stages of the narrow phase exchange: pairs of edges from the front, pairs
+ * of vertices and faces from the end, so that each work-group has one kind only. Pairs beyond the
+ * capacity are counted but not written, and the host repeats the stage. */
 #ifndef ABUTI_SWEEP_NARROW_CL_H
 #define ABUTI_SWEEP_NARROW_CL_H
 
@@ -9,7 +9,7 @@
 
 #define GROUP SWEEP_NARROW_GROUP
 
-/* The four vertices of a pair, as sweep_pair() wants them. */
+/* The four vertices of a pair, in the order of sweep_pair(). */
 static inline void corners_of_pair(int kind, uint2 pair, __global const uint *edges,
                                    __global const uint *faces, uint *at) {
     bool of_edges = kind == SWEEP_EDGE_EDGE;
@@ -25,8 +25,9 @@ static inline vec3 position(__global const double *from, uint vertex) {
     return v3(p[0], p[1], p[2]);
 }
 
-/* Places in a list for the items of the group that say yes. All items call it. */
-static inline uint reserve_places(bool yes, __global uint *count, __local uint *room) {
+/* Reserves list entries for the work-items for which `yes` is set; returns the first index plus the
+ * rank of this item. All work-items of the group must call it. */
+static inline uint reserve_entries(bool yes, __global uint *count, __local uint *room) {
     uint mine = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0)
@@ -41,14 +42,14 @@ static inline uint reserve_places(bool yes, __global uint *count, __local uint *
     return room[1] + mine;
 }
 
-/* Which part of a list a group looks at. */
+/* The entry of a list that a work-item processes. */
 typedef struct tile {
     int kind;
-    uint at;    /* of this item in the list */
-    bool there; /* it may be behind the end */
+    uint at;    /* index in the list */
+    bool there; /* false behind the end of the list */
 } tile;
 
-static inline uint tiles_of(uint of_edges, uint others) {
+static inline uint count_tiles(uint of_edges, uint others) {
     return (of_edges + GROUP - 1) / GROUP + (others + GROUP - 1) / GROUP;
 }
 
@@ -66,11 +67,11 @@ static inline bool fits(uint of_edges, uint others, uint room) {
     return (ulong)of_edges + others <= room;
 }
 
-/* Puts pairs of the group that stay at the end of a list. */
-static inline void pass_on(bool stays, int kind, uint2 pair, __global uint2 *list, uint list_room,
-                           __global uint *count, __local uint *room) {
+/* Appends the pairs of the group for which `stays` is set to a list. */
+static inline void append_pairs(bool stays, int kind, uint2 pair, __global uint2 *list,
+                                uint list_room, __global uint *count, __local uint *room) {
     bool front = kind == SWEEP_EDGE_EDGE;
-    uint to = reserve_places(stays, &count[!front], room);
+    uint to = reserve_entries(stays, &count[!front], room);
     if (stays && to < list_room)
         list[front ? to : list_room - 1 - to] = pair;
 }

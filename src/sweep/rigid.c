@@ -1,95 +1,99 @@
-/* When two rigid bodies first touch: each goes from pose to pose, turning.
+/* Time of impact of two rigid bodies that translate and rotate from pose to pose.
  *
- * Problem: vertices of turning bodies move along arcs. A step that is too long misses a thin plate,
- * and steps that are short enough everywhere are too many.
+ * Problem: vertices of rotating bodies move along arcs. A step that is too long misses a thin
+ * plate, and steps that are short enough everywhere are too many.
  *
- * Method: forward in time, piece by piece. Coordinates follow the origin of b without turning, so
- * that only what differs between the bodies counts. Let v be the speed of a's origin there, w_a,
- * w_b the angles in a unit of time, r_a, r_b the largest distances of vertices from the origins.
- *  1. Skip: no two points come together faster than v + w_a r_a + w_b r_b. So a piece of length d
- *     is free if balls around both bodies, or the boxes of both hierarchies, are further apart in
- *     the middle of it than d/2 times that. Pieces are halved until it is so, and doubled again.
- *  2. Collect: a piece in which bodies move by no more than a triangle is not halved for that, but
- *     the pairs of triangles that come near are listed. Along a direction n, triangles come
- *     together no faster than |v n| + w_a r_a |axis_a x n| + ..., which leaves few of them.
- *  3. Sweep: a vertex leaves the straight line between its ends by at most w^2 r d^2 / 8. The pairs
- *     are swept along straight lines, with that of both bodies as a separation
- *     (geom/sweep_shared.h). Pairs without a hit are free in all of the piece.
- *  4. Those with one are swept again, in shorter pieces from the first hit on, until bodies leave
- *     the lines by less than half the tolerance. That needs no traversal: a shorter piece has no
- *     other pairs.
- * Pairs do not become fewer for ever, as between faces that come flush. So in pieces that are much
- * shorter than the first, any number of pairs is swept, in portions.
+ * Method: forward in time, interval by interval ("piece"). Coordinates follow the origin of b
+ * without rotation, so that only the relative motion counts. Let v be the velocity of a's origin
+ * there, w_a and w_b the rotation angles per unit of time, r_a and r_b the largest distances of
+ * vertices from the origins.
+ *   1. Skip: no two points approach faster than v + w_a r_a + w_b r_b. So a piece of length d is
+ *      free if balls around both bodies, or the boxes of both BVHs, are farther apart in its middle
+ *      than d/2 times that speed. Pieces are halved until this holds, and doubled again after that.
+ *   2. Collect: a piece in which bodies move by at most the size of a triangle is not halved
+ *      further. Instead, the pairs of triangles that come near are listed. Along a direction n,
+ *      triangles approach by at most |v n| + w_a r_a |axis_a x n| + ..., which leaves few pairs.
+ *   3. Sweep: a vertex deviates from the line between its end positions by at most w^2 r d^2 / 8.
+ *      The pairs are swept along straight lines, with the deviation of both bodies as a separation
+ *      (geom/sweep_shared.h). Pairs without a hit are free in the whole piece.
+ *   4. Pairs with a hit are swept again, in shorter pieces from the first hit on, until the
+ *      deviation is less than half the tolerance. This needs no traversal: a shorter piece has no
+ *      other pairs.
+ * The number of pairs does not always decrease with the length of a piece, for example between
+ * faces that become flush. So in pieces that are much shorter than the first one, any number of
+ * pairs is swept, in portions.
  *
- * Guarantee: as that of straight sweeps: "no" means no, and no time is late. At the time that is
- * told the bodies are no further apart than separation and tolerance together. Positions are
- * rounded to doubles: 2^-48 of the largest coordinate comes on top of the separation.
+ * Guarantee: conservative, as for straight sweeps. No impact is missed, and no time is late. At the
+ * reported time, the distance of the bodies is at most separation plus tolerance. Positions are
+ * rounded to doubles; 2^-48 of the largest coordinate is added to the separation.
  */
 #include "geom/sweep.h"
 #include "geom/sweep_point_shared.h"
 #include "pair/pair.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#define TOLERANCE 1e-6       /* of the smaller body */
+#define TOLERANCE 1e-6       /* default, relative to the smaller body */
 #define TOLERANCE_MIN 1e-100 /* products of smaller coordinates underflow */
-#define ROUNDING 0x1p-48
-#define DISTANCE_ERROR 2e-4 /* of the larger body: distances are never wrong by more */
-#define REACH 4.0           /* in units of the pair: pieces in which bodies move further are cut */
-#define MAX_SCALED_MARGIN \
-    1.0              /* in these units: bodies that touch further apart have a search of theirs */
-#define FIRST 1.0    /* grain that bodies move by in the first piece where they are near */
-#define BENT 0.125   /* grain: pieces in which bodies leave the lines by more are cut */
-#define SHORT 0x1p-5 /* of the first: any number of pairs is swept */
-#define FLUSH 1e-6   /* 1 + the cosine of normals of opposite faces */
-#define SHORTEST 0x1p-50 /* piece: hardly longer than a rounding of the time */
+#define ROUNDING 0x1p-48     /* error of positions, relative to the largest coordinate */
+/* Upper bound of the error of distances, relative to the larger body. */
+#define DISTANCE_ERROR 2e-4
+#define MOVE_MAX 4.0 /* in units of the pair; float boxes are too coarse for longer moves */
+#define MAX_SCALED_MARGIN 1.0 /* in these units; larger margins are searched by distances */
+#define FIRST_MOVE 1.0        /* in grains: motion in the first piece when bodies are near */
+#define MAX_DEVIATION 0.125   /* in grains: pieces with a larger deviation are split */
+/* Relative to the first piece: in shorter pieces, any number of pairs is swept. */
+#define PORTION_LENGTH 0x1p-5
+#define FLUSH_COSINE 1e-6      /* 1 + the cosine of the normals of flush faces */
+#define SHORTEST_PIECE 0x1p-50 /* little longer than the rounding error of the time */
 
 enum {
-    PAIRS = 64,   /* of triangles that are swept at once */
-    LIST = 512,   /* pairs that are collected */
-    ROOM = 2048,  /* for lists of pieces within pieces */
-    NESTED = 64,  /* pieces within pieces */
-    FEW = 8,      /* pairs: sweeping is cheap */
-    TESTS_VF = 6, /* of a pair of triangles */
+    PORTION_PAIRS = 64,   /* triangle pairs per portion */
+    LIST_MAX = 512,       /* pairs that are collected */
+    PAIR_CAPACITY = 2048, /* capacity for the lists of nested pieces */
+    STACK_MAX = 64,       /* stack of nested pieces */
+    CHEAP_PAIRS = 8, /* pairs: sweeping so few is cheap, so pieces are shortened to a quarter */
+    TESTS_VF = 6,    /* elementary tests of a pair of triangles */
     TESTS_EE = 9
 };
 
 typedef struct rigid_body {
     const abut_bvh *bvh;
     abuti_path path;
-    double radius; /* of the farthest vertex from the origin */
+    double radius; /* distance of the farthest vertex from the origin */
     double size;
 } rigid_body;
 
-/* Of time, and the pairs of triangles that may touch in it. */
+/* An interval of time, and the pairs of triangles that may touch in it. */
 typedef struct rigid_piece {
     double from, to;
-    uint32_t first, count; /* in the room */
+    uint32_t first, count; /* range of rigid_search.pair */
 } rigid_piece;
 
 typedef struct rigid_search {
     rigid_body body[2];
-    vec3 way;      /* of a's origin, seen from b's */
-    double speed;  /* of any two points against each other, at most */
-    double bend;   /* by how much both leave straight lines in a unit of time */
-    double margin; /* separation, and what rounding takes */
+    vec3 way;      /* motion of a's origin relative to b's */
+    double speed;  /* upper bound of the approach speed of any two points */
+    double bend;   /* deviation from straight lines for a piece of length 1 */
+    double margin; /* separation plus rounding error */
     double tolerance;
-    double grain; /* about the size of triangles, of the mesh that has larger ones */
+    double grain; /* approximate size of triangles of the coarser mesh */
     /* The piece that is swept. */
     double from, to;
-    abut_sweep_rigid_result *touch; /* the earliest; its time is 0 to 1 in the piece */
-    abuti_motion middle[2];         /* where bodies are halfway */
-    uint32_t limit;                 /* more pairs are too many */
-    bool portions;                  /* pairs are swept as they come, not collected */
-    uint32_t count, left;           /* pairs collected, and in portions those that hit; LIST + 1:
-                                     * there are more */
-    uint32_t pair[ROOM][2], some[PAIRS][2];
+    abut_sweep_rigid_result *touch; /* earliest hit; its time is 0 to 1 within the piece */
+    abuti_motion middle[2];         /* poses in the middle of the piece */
+    uint32_t limit;                 /* limit of collected pairs */
+    bool portions;                  /* sweep pairs in portions instead of collecting them */
+    uint32_t count, left; /* pairs collected; in portions, pairs with a hit: LIST_MAX + 1 = more
+                             than LIST_MAX */
+    uint32_t pair[PAIR_CAPACITY][2], some[PORTION_PAIRS][2];
 } rigid_search;
 
-/* ---- where bodies are ---- */
+/* ---- poses ---- */
 
-/* The pose of a body, seen from the origin of b. */
+/* The pose of a body relative to the origin of b. */
 static abut_pose pose_at(const rigid_search *s, int side, double t) {
     abut_pose p = abuti_path_pose(&s->body[side].path, t);
     vec3 start = v3_sub(s->body[0].path.start, s->body[1].path.start);
@@ -97,26 +101,28 @@ static abut_pose pose_at(const rigid_search *s, int side, double t) {
     return p;
 }
 
-/* No vertex is further from the origin; of the box, since there may be many. */
+/* Upper bound of the distance of vertices from the origin. Uses the bounding box, since there may
+ * be many vertices. */
 static double radius_of(const abut_mesh *mesh) {
     vec3 most = v3_max(v3_abs(mesh->bounds.lo), v3_abs(mesh->bounds.hi));
     return v3_length(most) * (1 + 0x1p-50);
 }
 
-/* About the size of its triangles. */
+/* Approximate size of the triangles. */
 static double grain_of(const rigid_body *body) {
     return body->size / sqrt((double)body->bvh->triangle_count);
 }
 
-/* By how much bodies leave straight lines in a piece of time. */
-static double bends(const rigid_search *s, double length) {
+/* Deviation of both bodies from straight lines in a piece. */
+static double deviation(const rigid_search *s, double length) {
     return s->bend * length * length;
 }
 
 /* ---- straight sweeps ---- */
 
-/* Corners of the triangles of pairs, six a pair, at a time. */
-static void place(const rigid_search *s, uint32_t (*pair)[2], uint32_t count, double t, vec3 *at) {
+/* Corners of the triangles of pairs at a time, six per pair. */
+static void place_triangles(const rigid_search *s, uint32_t (*pair)[2], uint32_t count, double t,
+                            vec3 *at) {
     abuti_motion motion[2];
     for (int side = 0; side < 2; side++) {
         abut_pose p = pose_at(s, side, t);
@@ -130,8 +136,8 @@ static void place(const rigid_search *s, uint32_t (*pair)[2], uint32_t count, do
         }
 }
 
-/* The vertices of all elementary pairs: every vertex with the other's face, or edge with edge. The
- * first feature of a vertex and a face is of a in the first half of them. */
+/* Vertices of all elementary tests: every vertex with the face of the other triangle, or every edge
+ * with every edge. The vertex belongs to a in the first three of six tests. */
 static uint32_t list_tests(int kind, uint32_t pairs, uint32_t *four) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < pairs; i++) {
@@ -151,7 +157,7 @@ static uint32_t list_tests(int kind, uint32_t pairs, uint32_t *four) {
 }
 
 /* Keeps the earliest hit of the piece. */
-static void note_touch(rigid_search *s, bool edges, const uint32_t *pair, bool of_b,
+static void record_hit(rigid_search *s, bool edges, const uint32_t *pair, bool of_b,
                        const vec3 *from, const vec3 *to, const sweep_answer *answer) {
     abut_sweep_rigid_result *touch = s->touch;
     if (touch->hit && answer->time >= touch->time)
@@ -160,16 +166,17 @@ static void note_touch(rigid_search *s, bool edges, const uint32_t *pair, bool o
     touch->time = answer->time;
     touch->kind = edges ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE;
     touch->point = sweep_point(edges, from, to, answer->time, answer->weights);
-    touch->normal = v3_add(v3_scale(answer->normal, of_b ? -1 : 1), v3(0, 0, 0)); /* no -0 */
+    touch->normal =
+        v3_add(v3_scale(answer->normal, of_b ? -1 : 1), v3(0, 0, 0)); /* adding 0 avoids -0 */
     memcpy(touch->triangle, pair, sizeof touch->triangle);
 }
 
-/* Sweeps all of one kind; marks the pairs that hit. */
+/* Sweeps all tests of one kind and marks the pairs with a hit. */
 static void sweep_kind(rigid_search *s, int kind, uint32_t (*pair)[2], uint32_t count,
                        const vec3 *start, const vec3 *end, bool *hits) {
-    uint32_t four[4 * TESTS_EE * PAIRS], left[TESTS_EE * PAIRS];
+    uint32_t four[4 * TESTS_EE * PORTION_PAIRS], left[TESTS_EE * PORTION_PAIRS];
     bool edges = kind == SWEEP_EDGE_EDGE;
-    sweep_limits limits = {.separation = s->margin + bends(s, s->to - s->from),
+    sweep_limits limits = {.separation = s->margin + deviation(s, s->to - s->from),
                            .tolerance = 0.5 * s->tolerance,
                            .latest = 1,
                            .steps = SWEEP_STEPS};
@@ -187,19 +194,19 @@ static void sweep_kind(rigid_search *s, int kind, uint32_t (*pair)[2], uint32_t 
         if (!sweep_pair(kind, from, to, &limits, &answer))
             continue;
         hits[at] = true;
-        note_touch(s, edges, pair[at], !edges && left[i] % TESTS_VF >= 3, from, to, &answer);
+        record_hit(s, edges, pair[at], !edges && left[i] % TESTS_VF >= 3, from, to, &answer);
     }
 }
 
-/* Sweeps pairs, at most PAIRS, in the piece; those that hit go to `left`, which may be `pair`.
- * Gives how many. */
-static uint32_t sweep_some(rigid_search *s, uint32_t (*pair)[2], uint32_t count,
-                           uint32_t (*left)[2]) {
-    vec3 start[6 * PAIRS], end[6 * PAIRS];
-    bool hits[PAIRS] = {false};
+/* Sweeps at most PORTION_PAIRS pairs in the piece. Writes those with a hit to `left`, which may be
+ * `pair`, and returns their number. */
+static uint32_t sweep_pairs(rigid_search *s, uint32_t (*pair)[2], uint32_t count,
+                            uint32_t (*left)[2]) {
+    vec3 start[6 * PORTION_PAIRS], end[6 * PORTION_PAIRS];
+    bool hits[PORTION_PAIRS] = {false};
     uint32_t kept = 0;
-    place(s, pair, count, s->from, start);
-    place(s, pair, count, s->to, end);
+    place_triangles(s, pair, count, s->from, start);
+    place_triangles(s, pair, count, s->to, end);
     sweep_kind(s, SWEEP_VERTEX_FACE, pair, count, start, end, hits);
     sweep_kind(s, SWEEP_EDGE_EDGE, pair, count, start, end, hits);
     for (uint32_t i = 0; i < count; i++)
@@ -210,10 +217,10 @@ static uint32_t sweep_some(rigid_search *s, uint32_t (*pair)[2], uint32_t count,
     return kept;
 }
 
-/* ---- pairs near each other ---- */
+/* ---- candidate pairs ---- */
 
-/* How far two triangles are apart along a direction. */
-static double apart_along(vec3 n, const vec3 *a, const vec3 *b) {
+/* Gap of two triangles along a direction. */
+static double gap_along(vec3 n, const vec3 *a, const vec3 *b) {
     double low = real_min(v3_dot(n, a[0]), real_min(v3_dot(n, a[1]), v3_dot(n, a[2])));
     double high = real_max(v3_dot(n, b[0]), real_max(v3_dot(n, b[1]), v3_dot(n, b[2])));
     return low - high;
@@ -221,8 +228,8 @@ static double apart_along(vec3 n, const vec3 *a, const vec3 *b) {
 
 /* A triangle in the middle of the piece. */
 typedef struct rigid_triangle {
-    vec3 at[3], sum, normal; /* of any length */
-    double turns;            /* how fast it turns, at most */
+    vec3 at[3], sum, normal; /* normal: any length */
+    double rotation_speed;   /* upper bound of the speed by rotation */
 } rigid_triangle;
 
 static rigid_triangle triangle_at(const rigid_search *s, int side, uint32_t triangle) {
@@ -233,40 +240,40 @@ static rigid_triangle triangle_at(const rigid_search *s, int side, uint32_t tria
         radius = real_max(radius, v3_length_sq(t.corner[k]));
         found.at[k] = abuti_motion_apply(&s->middle[side], t.corner[k]);
     }
-    found.turns = s->body[side].path.angle * sqrt(radius);
+    found.rotation_speed = s->body[side].path.angle * sqrt(radius);
     found.sum = v3_add(v3_add(found.at[0], found.at[1]), found.at[2]);
     found.normal = v3_cross(v3_sub(found.at[1], found.at[0]), v3_sub(found.at[2], found.at[0]));
     return found;
 }
 
-/* Whether two triangles may touch in the piece: not if they are further apart in the middle of it,
- * along the line of their middles or along a normal n, than they come together by in half of it.
- * That is at most |v n| + w r |axis x n| a unit of time, for each body that turns. */
-static bool come_near(const rigid_search *s, const rigid_triangle *a, const rigid_triangle *b) {
+/* Whether two triangles may touch in the piece. They cannot if their gap in the middle of the
+ * piece, along the line of their centroids or along a normal n, exceeds the approach in half of it.
+ * That is at most |v n| + w r |axis x n| per unit of time, summed over the bodies. */
+static bool may_touch(const rigid_search *s, const rigid_triangle *a, const rigid_triangle *b) {
     double half = 0.5 * (s->to - s->from), more = s->margin + s->tolerance;
     const vec3 n[3] = {v3_sub(a->sum, b->sum), a->normal, b->normal};
     for (int k = 0; k < 3; k++) {
         vec3 along = v3_dot(n[k], n[0]) < 0 ? v3_scale(n[k], -1) : n[k];
         double moves = fabs(v3_dot(s->way, along)) +
-                       a->turns * v3_length(v3_cross(s->body[0].path.axis, along)) +
-                       b->turns * v3_length(v3_cross(s->body[1].path.axis, along));
-        if (apart_along(along, a->at, b->at) >
+                       a->rotation_speed * v3_length(v3_cross(s->body[0].path.axis, along)) +
+                       b->rotation_speed * v3_length(v3_cross(s->body[1].path.axis, along));
+        if (gap_along(along, a->at, b->at) >
             (half * moves + more * v3_length(along)) * (1 + 0x1p-40))
             return false;
     }
     return true;
 }
 
-/* Sweeps what has come, and keeps what hits. */
+/* Sweeps the pairs of a portion and keeps those with a hit. */
 static void sweep_portion(rigid_search *s) {
-    uint32_t kept = sweep_some(s, s->some, s->count, s->some);
-    if (s->left + kept <= LIST)
+    uint32_t kept = sweep_pairs(s, s->some, s->count, s->some);
+    if (s->left + kept <= LIST_MAX)
         memcpy(s->pair + s->left, s->some, kept * sizeof *s->some);
-    s->left = s->left + kept <= LIST ? s->left + kept : LIST + 1;
+    s->left = s->left + kept <= LIST_MAX ? s->left + kept : LIST_MAX + 1;
     s->count = 0;
 }
 
-static bool note_pair(rigid_search *s, uint32_t a, uint32_t b) {
+static bool add_pair(rigid_search *s, uint32_t a, uint32_t b) {
     uint32_t(*list)[2] = s->portions ? s->some : s->pair;
     if (s->count == s->limit) {
         s->count++;
@@ -274,19 +281,19 @@ static bool note_pair(rigid_search *s, uint32_t a, uint32_t b) {
     }
     list[s->count][0] = a;
     list[s->count++][1] = b;
-    if (s->portions && s->count == PAIRS)
+    if (s->portions && s->count == PORTION_PAIRS)
         sweep_portion(s);
     return false;
 }
 
-static bool note_leaves(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
+static bool add_leaf_pairs(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     rigid_search *s = data;
     const uint32_t *a = s->body[0].bvh->order + (size_t)leaf_a * BVH_WIDTH,
                    *b = s->body[1].bvh->order + (size_t)leaf_b * BVH_WIDTH;
     rigid_triangle of_b[BVH_WIDTH];
     unsigned placed = 0;
-    if (!s->limit) /* any is too many */
-        return note_pair(s, 0, 0);
+    if (!s->limit) /* a single pair exceeds the limit */
+        return add_pair(s, 0, 0);
     for (int i = 0; i < BVH_WIDTH; i++) {
         unsigned beside = near >> BVH_WIDTH * i & 15;
         if (!beside)
@@ -298,14 +305,14 @@ static bool note_leaves(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned n
             if (!(placed >> j & 1))
                 of_b[j] = triangle_at(s, 1, b[j]);
             placed |= 1u << j;
-            if (come_near(s, &of_a, &of_b[j]) && note_pair(s, a[i], b[j]))
+            if (may_touch(s, &of_a, &of_b[j]) && add_pair(s, a[i], b[j]))
                 return true;
         }
     }
     return false;
 }
 
-/* Collects the pairs that may touch in the piece, or sweeps them as they come. */
+/* Collects the pairs that may touch in the piece, or sweeps them in portions. */
 static void find_pairs(rigid_search *s) {
     double length = s->to - s->from;
     double moves = 0.5 * length * s->speed + s->margin + s->tolerance;
@@ -318,18 +325,18 @@ static void find_pairs(rigid_search *s) {
         s->middle[side] = abuti_motion_of(&posed[side].pose);
     }
     abuti_pair_frame_init(&posed[0], &posed[1], &frame);
-    if (moves * frame.scale > REACH) { /* too far for floats */
+    if (moves * frame.scale > MOVE_MAX) { /* too far for float boxes */
         s->count = s->limit + 1;
         return;
     }
     frame.pad += (float)(moves * frame.scale * 1.0001);
-    abuti_pair_candidates(&frame, note_leaves, s);
+    abuti_pair_candidates(&frame, add_leaf_pairs, s);
     if (s->portions && s->count)
         sweep_portion(s);
 }
 
-/* Until when balls around both bodies keep them free at least; more than 1: to the end. */
-static double skip(const rigid_search *s, double t) {
+/* The time until which balls around both bodies prove them free; more than 1: until the end. */
+static double skip_free_time(const rigid_search *s, double t) {
     double balls = s->body[0].radius + s->body[1].radius + s->margin + s->tolerance;
     double gap = v3_length(pose_at(s, 0, t).translation) * (1 - 0x1p-50) - balls;
     return gap > s->speed * (1 - t) ? 2 : gap > 0 ? t + gap / s->speed * (1 - 0x1p-50) : t;
@@ -337,46 +344,48 @@ static double skip(const rigid_search *s, double t) {
 
 /* ---- pieces ---- */
 
-/* When the first hit of the piece is, or 2. */
+/* Time of the first hit of the piece, or 2. */
 static double first_hit(const rigid_search *s) {
     return s->touch->hit ? s->from + s->touch->time * (s->to - s->from) : 2;
 }
 
 static bool is_exact(const rigid_search *s) {
     double length = s->to - s->from;
-    return bends(s, length) <= 0.5 * s->tolerance || length <= SHORTEST;
+    return deviation(s, length) <= 0.5 * s->tolerance || length <= SHORTEST_PIECE;
 }
 
-/* Sweeps a list; pairs that hit go to `left`, if not null. */
+/* Sweeps a list. Writes pairs with a hit to `left` if it is not null. */
 static uint32_t sweep_list(rigid_search *s, const rigid_piece *piece, uint32_t (*left)[2]) {
     uint32_t kept = 0;
     s->from = piece->from;
     s->to = piece->to;
     s->touch->hit = false;
-    for (uint32_t i = 0; i < piece->count; i += PAIRS) {
-        uint32_t some = piece->count - i < PAIRS ? piece->count - i : PAIRS;
-        kept += sweep_some(s, s->pair + piece->first + i, some, left ? left + kept : s->some);
+    for (uint32_t i = 0; i < piece->count; i += PORTION_PAIRS) {
+        uint32_t some = piece->count - i < PORTION_PAIRS ? piece->count - i : PORTION_PAIRS;
+        kept += sweep_pairs(s, s->pair + piece->first + i, some, left ? left + kept : s->some);
     }
     return kept;
 }
 
-/* Finds the first hit among the pairs of a piece; gives when it is, or 2. The stack has the
- * earliest piece on top, and the list of the topmost piece is the last in the room. */
+/* The time of the first hit among the pairs of a piece, or 2. The stack has the earliest piece on
+ * top; the list of the topmost piece is the last one in `pair`. */
 static double search_list(rigid_search *s, rigid_piece whole) {
-    rigid_piece stack[NESTED];
+    rigid_piece stack[STACK_MAX];
     uint32_t used = 0;
     stack[used++] = whole;
     while (used) {
         rigid_piece piece = stack[--used];
         uint32_t end = piece.first + piece.count;
-        bool room = end + piece.count <= ROOM; /* else all are kept, and swept again */
+        bool room =
+            end + piece.count <= PAIR_CAPACITY; /* otherwise all pairs are kept and swept again */
         uint32_t kept = sweep_list(s, &piece, room ? s->pair + end : NULL);
         double hit = first_hit(s);
         if (hit > 1)
             continue;
         if (is_exact(s))
             return hit;
-        double length = piece.to - hit, cut = hit + (kept <= FEW ? 0.25 : 0.5) * length;
+        double length = piece.to - hit, cut = hit + (kept <= CHEAP_PAIRS ? 0.25 : 0.5) * length;
+        assert(used + 2 <= STACK_MAX); /* pieces at least halve, and end at 2^-50: at most 52 */
         rigid_piece later = {cut, piece.to, room ? end : piece.first, room ? kept : piece.count};
         stack[used++] = later;
         later.from = hit;
@@ -386,18 +395,18 @@ static double search_list(rigid_search *s, rigid_piece whole) {
     return 2;
 }
 
-/* Forward in time; gives when they touch, or 2. Pieces become shorter where there are too many
- * pairs, and longer after one that is free. In pieces longer than the first any pair of boxes is
- * too many. */
-static double search(rigid_search *s) {
-    double longest = s->bend > 0 ? sqrt(BENT * s->grain / s->bend) : 1;
-    double first = real_min(longest, s->speed > 0 ? FIRST * s->grain / s->speed : 1);
+/* Advances in time; returns the time of impact, or 2. Pieces are shortened if they have too many
+ * pairs, and lengthened after a free one. In pieces longer than the first one, a single pair of
+ * leaves is too many. */
+static double advance(rigid_search *s) {
+    double longest = s->bend > 0 ? sqrt(MAX_DEVIATION * s->grain / s->bend) : 1;
+    double first = real_min(longest, s->speed > 0 ? FIRST_MOVE * s->grain / s->speed : 1);
     double length = 1, t = 0;
-    while ((t = skip(s, t)) < 1) {
+    while ((t = skip_free_time(s, t)) < 1) {
         s->from = t;
         s->to = real_min(t + length, 1);
-        s->portions = length <= real_max(SHORT * first, SHORTEST);
-        s->limit = length > first ? 0 : s->portions ? UINT32_MAX : LIST;
+        s->portions = length <= real_max(PORTION_LENGTH * first, SHORTEST_PIECE);
+        s->limit = length > first ? 0 : s->portions ? UINT32_MAX : LIST_MAX;
         find_pairs(s);
         if (s->count > s->limit) {
             length *= 0.5;
@@ -408,9 +417,9 @@ static double search(rigid_search *s) {
             piece.from = first_hit(s);
             if (is_exact(s))
                 return piece.from;
-            if (piece.count > LIST) {
+            if (piece.count > LIST_MAX) {
                 t = piece.from;
-                length = real_max(0.5 * (piece.to - t), SHORTEST);
+                length = real_max(0.5 * (piece.to - t), SHORTEST_PIECE);
                 continue;
             }
         }
@@ -418,15 +427,15 @@ static double search(rigid_search *s) {
         if (hit <= 1)
             return hit;
         t = piece.to;
-        if (piece.count < LIST / 4)
+        if (piece.count < LIST_MAX / 4)
             length *= 2;
     }
     return 2;
 }
 
-/* The normal of triangles that come flush: features that cross in their plane came together in it,
- * and give a direction of the plane. */
-static void straighten(const rigid_search *s, double time) {
+/* The normal of flush triangles. Features that cross in the common plane approach within it, and
+ * their normal would be a direction of the plane. */
+static void correct_flush_normal(const rigid_search *s, double time) {
     abut_sweep_rigid_result *touch = s->touch;
     abut_triangle t[2];
     vec3 n[2];
@@ -440,7 +449,7 @@ static void straighten(const rigid_search *s, double time) {
         n[side] = v3_normalise(v3_cross(v3_sub(c[1], c[0]), v3_sub(c[2], c[0])));
     }
     double gap = v3_dot(n[1], v3_sub(t[0].corner[0], t[1].corner[0]));
-    if (v3_dot(n[0], n[1]) < -1 + FLUSH && gap > s->margin - s->tolerance)
+    if (v3_dot(n[0], n[1]) < -1 + FLUSH_COSINE && gap > s->margin - s->tolerance)
         touch->normal = n[1];
 }
 
@@ -448,9 +457,8 @@ static bool is_edge(abut_feature feature) {
     return feature >= ABUT_FEATURE_EDGE_0 && feature <= ABUT_FEATURE_EDGE_2;
 }
 
-/* Where bodies touch that are further apart than large: their distance alone tells until when they
- * are free. */
-static abut_status search_far(rigid_search *s, double *time) {
+/* Search for margins larger than the bodies: conservative advancement by the distance alone. */
+static abut_status search_by_distance(rigid_search *s, double *time) {
     double wrong = DISTANCE_ERROR * real_max(s->body[0].size, s->body[1].size), t = 0;
     double enough = real_max(0.5 * s->tolerance, 2 * wrong);
     abut_pair_cache cache = {0};
@@ -483,7 +491,7 @@ static abut_status search_far(rigid_search *s, double *time) {
     return ABUT_OK;
 }
 
-/* ---- the public function ---- */
+/* ---- public function ---- */
 
 static abut_status check_path(const char *function, const char *first, const char *last,
                               const abut_bvh *bvh, const abut_path *path) {
@@ -491,8 +499,8 @@ static abut_status check_path(const char *function, const char *first, const cha
     return status ? status : abuti_pair_check_pose(function, last, bvh, &path->to);
 }
 
-/* Bodies that touch from the start, or of which one is inside the other. */
-static abut_status touch_at_start(rigid_search *s) {
+/* Sets the result for bodies that touch or contain each other at the start. */
+static abut_status test_start(rigid_search *s) {
     abut_posed posed[2] = {{s->body[0].bvh, pose_at(s, 0, 0)}, {s->body[1].bvh, pose_at(s, 1, 0)}};
     abut_separation separation;
     abut_pair_relation relation;
@@ -529,8 +537,9 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     const double lengths[2] = {ours.separation, ours.tolerance};
     for (int i = 0; i < 2; i++)
         if (!(lengths[i] >= 0 && lengths[i] <= ABUT_COORDINATE_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->%s is %g; it must be a length",
-                              name, i ? "tolerance" : "separation", lengths[i]);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: options->%s is %g; it must be from 0 to 1e90", name,
+                              i ? "tolerance" : "separation", lengths[i]);
     status = abuti_bvh_cpu_tree(a, &a);
     status = status ? status : abuti_bvh_cpu_tree(b, &b);
     if (status)
@@ -557,17 +566,17 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
         ours.tolerance > 0 ? ours.tolerance : TOLERANCE * real_min(s.body[0].size, s.body[1].size);
     s.tolerance = real_max(real_max(s.tolerance, ROUNDING * largest), TOLERANCE_MIN);
     s.grain = real_max(s.tolerance, real_max(grain_of(&s.body[0]), grain_of(&s.body[1])));
-    status = touch_at_start(&s);
+    status = test_start(&s);
     if (!status && !found.hit) {
         double time = 2;
         if ((s.margin + s.tolerance) * real_min(a->scale, b->scale) > MAX_SCALED_MARGIN)
-            status = search_far(&s, &time);
+            status = search_by_distance(&s, &time);
         else
-            time = search(&s);
+            time = advance(&s);
         const abuti_path *path = &s.body[1].path;
         found.time = time;
         if (time <= 1) {
-            straighten(&s, time);
+            correct_flush_normal(&s, time);
             found.point = v3_add(found.point, v3_along(path->start, time, path->shift));
         } else
             found = (abut_sweep_rigid_result){.time = 1,

@@ -1,8 +1,8 @@
-/* Boxes of features, their order along a curve, and the boxes of blocks and of blocks of blocks.
+/* Bounding boxes of features, their order along a curve, and the boxes of all levels of blocks.
  *
- * The curve is Hilbert's (coordinates transposed after Skilling 2004, "Programming the Hilbert
- * curve"): blocks along it have no far jumps as those in Morton order have, and a third fewer pairs
- * of blocks overlap. Ten bits an axis, with the kind above them.
+ * The curve is Hilbert's (transposed coordinates after Skilling 2004, "Programming the Hilbert
+ * curve"). Unlike Morton order it has no long jumps, and a third fewer pairs of blocks overlap.
+ * Keys have ten bits per axis, and the kind above them.
  */
 #include "base/math_shared.h"
 
@@ -40,8 +40,8 @@ static uint hilbert(uint x, uint y, uint z) {
     return spread(c[0] ^ turn) << 2 | spread(c[1] ^ turn) << 1 | spread(c[2] ^ turn);
 }
 
-/* The least of all items, or the largest; for one group. */
-static double join_one(double value, int largest, __local double *room) {
+/* Minimum or maximum over all work-items of one group. */
+static double reduce_group(double value, int largest, __local double *room) {
     uint item = (uint)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
     room[item] = value;
@@ -55,14 +55,15 @@ static double join_one(double value, int largest, __local double *room) {
     return room[0];
 }
 
-/* Copies positions, all groups together; each says what it saw in taken[first + group]. `last`: the
- * end of the last step. */
+/* Copies positions with all groups together. Each group writes its result to checks[first + group].
+ * `last`: end of the last step. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sweep_take(__global const double *from, __global const double *last, uint count,
-           __global double *to, uint first, __global sweep_taken *taken, __local double *room) {
+sweep_check_positions(__global const double *from, __global const double *last, uint count,
+                      __global double *to, uint first, __global sweep_position_check *checks,
+                      __local double *room) {
     uint bad = UINT_MAX, differs = 0;
     double lo[3], hi[3];
-    sweep_taken all;
+    sweep_position_check all;
     for (int axis = 0; axis < 3; axis++) {
         lo[axis] = REAL_MAX;
         hi[axis] = -REAL_MAX;
@@ -77,16 +78,16 @@ sweep_take(__global const double *from, __global const double *last, uint count,
             differs |= as_ulong(x) != as_ulong(last[3 * i + axis]);
         }
     for (int axis = 0; axis < 3; axis++) {
-        all.lo[axis] = join_one(lo[axis], 0, room);
-        all.hi[axis] = join_one(hi[axis], 1, room);
+        all.lo[axis] = reduce_group(lo[axis], 0, room);
+        all.hi[axis] = reduce_group(hi[axis], 1, room);
     }
-    all.bad = (uint)join_one((double)bad, 0, room);
-    all.differs = (uint)join_one((double)differs, 1, room);
+    all.bad = (uint)reduce_group((double)bad, 0, room);
+    all.differs = (uint)reduce_group((double)differs, 1, room);
     if (get_local_id(0) == 0)
-        taken[first + get_group_id(0)] = all;
+        checks[first + get_group_id(0)] = all;
 }
 
-/* An item a feature; `points` are the vertices that a face has. */
+/* One work-item per feature. `points` are the vertices that a face has. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
            __global const uint *faces, __global const double *start, __global const double *end,
@@ -108,8 +109,8 @@ sweep_keys(__global const sweep_layout *layout, sweep_scene scene, __global cons
     order[i] = feature;
 }
 
-/* The box of SWEEP_BLOCK boxes, in local memory of SWEEP_BOX_WORDS. Every item gets it. */
-static sweep_box join(sweep_box box, __local float *room) {
+/* The box of SWEEP_BLOCK boxes, for every work-item. `room` has SWEEP_BOX_WORDS words. */
+static sweep_box join_boxes(sweep_box box, __local float *room) {
     uint item = (uint)get_local_id(0);
     __local uint *sets = (__local uint *)(room + 6 * SWEEP_BLOCK);
     sweep_box all;
@@ -140,7 +141,7 @@ static sweep_box join(sweep_box box, __local float *room) {
     return all;
 }
 
-static sweep_box nothing(void) {
+static sweep_box empty_box(void) {
     sweep_box box;
     for (int axis = 0; axis < 3; axis++) {
         box.lo[axis] = INFINITY;
@@ -151,7 +152,7 @@ static sweep_box nothing(void) {
     return box;
 }
 
-/* A group a block: boxes in order, and that of the block. */
+/* One work-group per block: writes the boxes of its features, in order, and of the block. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_blocks(__global const sweep_layout *layout, sweep_scene scene, __global const uint *edges,
              __global const uint *faces, __global const double *start, __global const double *end,
@@ -161,7 +162,7 @@ sweep_blocks(__global const sweep_layout *layout, sweep_scene scene, __global co
     uint kind = (block >= layout->node_first[SWEEP_EDGES][0]) +
                 (block >= layout->node_first[SWEEP_FACES][0]);
     uint at = (block - layout->node_first[kind][0]) * SWEEP_BLOCK + item;
-    sweep_box box = nothing();
+    sweep_box box = empty_box();
     if (at < layout->count[kind]) {
         uint feature = order[layout->first[kind] + at];
         sweep_corners corners = corners_of(kind, feature, edges, faces);
@@ -171,12 +172,12 @@ sweep_blocks(__global const sweep_layout *layout, sweep_scene scene, __global co
             box.sets = sets[sets_at.first[kind] + feature];
     }
     boxes[(size_t)block * SWEEP_BLOCK + item] = box;
-    sweep_box all = join(box, room);
+    sweep_box all = join_boxes(box, room);
     if (item == 0)
         nodes[block] = all;
 }
 
-/* A group a node of this level, first those of edges, then those of faces. */
+/* One work-group per node of this level, first nodes of edges, then of faces. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
 sweep_level(__global const sweep_layout *layout, __global sweep_box *nodes, uint level,
             __local float *room) {
@@ -187,8 +188,8 @@ sweep_level(__global const sweep_layout *layout, __global sweep_box *nodes, uint
     uint child = node * SWEEP_BLOCK + item;
     sweep_box box = child < layout->nodes[kind][level - 1]
                         ? nodes[layout->node_first[kind][level - 1] + child]
-                        : nothing();
-    sweep_box all = join(box, room);
+                        : empty_box();
+    sweep_box all = join_boxes(box, room);
     if (item == 0)
         nodes[layout->node_first[kind][level] + node] = all;
 }

@@ -1,6 +1,6 @@
-/* The first look at candidates, which most do not outlive: the filter of the CPU, in floats, with
- * the same operations. Once by the direction halfway through the step, then, for what that leaves,
- * by one direction for each half.
+/* The filter of candidates, which removes most of them: the operations of the CPU, in floats. The
+ * first launch uses the direction of half the step, the second one direction per half step for the
+ * remaining candidates.
  */
 #include "base/math_shared.h"
 
@@ -10,7 +10,7 @@
 
 #include "sweep/filter_cl.h"
 
-/* From the list whose counts are the words `from` and from + 1 to the one of `to`. */
+/* From the list whose counters are the words `from` and from + 1 to the list of `to`. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_filter(__global const uint2 *candidates, uint candidates_room, uint from, uint to,
              uint halves, __global const uint *edges, __global const uint *faces,
@@ -19,7 +19,7 @@ sweep_filter(__global const uint2 *candidates, uint candidates_room, uint from, 
     uint of_edges = counts[from], others = counts[from + 1];
     if (!fits(of_edges, others, candidates_room))
         return;
-    uint tiles = tiles_of(of_edges, others);
+    uint tiles = count_tiles(of_edges, others);
     for (uint number = (uint)get_group_id(0); number < tiles; number += (uint)get_num_groups(0)) {
         tile t = tile_at(number, of_edges, others, candidates_room);
         bool stays = t.there;
@@ -35,7 +35,7 @@ sweep_filter(__global const uint2 *candidates, uint candidates_room, uint from, 
             }
             stays = survives(t.kind, begun, ended, reach, halves != 0);
         }
-        pass_on(stays, t.kind, pair, open, open_room, counts + to, room);
+        append_pairs(stays, t.kind, pair, open, open_room, counts + to, room);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Hits in order, as the caller wants them. */
+/* Sorting of hits, and conversion to impacts. */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
@@ -9,12 +9,12 @@
 #define GROUP SWEEP_ITEMS
 #define RANK_CHUNK SWEEP_RANK_CHUNK
 
-/* Kind, first and second as one number; `bits` are those that numbers of features have. */
-static inline ulong name_of(__global const sweep_hit *hit, uint bits) {
+/* Sort key of kind, first and second. Feature indices have `bits` bits. */
+static inline ulong feature_key(__global const sweep_hit *hit, uint bits) {
     return ((ulong)hit->kind << 2 * bits | (ulong)hit->first << bits) | hit->second;
 }
 
-/* Keys for the sort: of time, or (for ties) of kind, first and second. */
+/* Keys of the sort: time, or kind, first and second. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bits,
                __global ulong *keys, __global uint *order) {
@@ -22,31 +22,31 @@ sweep_hit_keys(__global const sweep_hit *hits, uint count, uint by_time, uint bi
     if (i >= count)
         return;
     uint at = by_time ? order[i] : i;
-    /* Times are from 0 to 1: their bits are in their order. */
-    keys[i] = by_time ? as_ulong(hits[at].time) : name_of(&hits[at], bits);
+    /* Times are from 0 to 1, so that their bits compare like their values. */
+    keys[i] = by_time ? as_ulong(hits[at].time) : feature_key(&hits[at], bits);
     order[i] = at;
 }
 
-/* The same for few hits: each counts those before it. A group takes GROUP hits and counts in
- * RANK_CHUNK of all; what it counts is added to `ranks`. */
+/* The same for few hits: each counts the hits before it. A group handles GROUP hits and compares
+ * them with RANK_CHUNK of all. Its counts are added to `ranks`. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_rank(__global const sweep_hit *hits, uint count, uint bits, __global uint *ranks,
            __local ulong *room) {
-    __local ulong *times = room, *names = room + GROUP;
+    __local ulong *times = room, *feature_keys = room + GROUP;
     uint chunks = (count + RANK_CHUNK - 1) / RANK_CHUNK, group = (uint)get_group_id(0);
     uint item = (uint)get_local_id(0), i = group / chunks * GROUP + item, before = 0;
     uint begin = group % chunks * RANK_CHUNK, end = min(begin + RANK_CHUNK, count);
     ulong time = i < count ? as_ulong(hits[i].time) : 0;
-    ulong name = i < count ? name_of(&hits[i], bits) : 0;
+    ulong key = i < count ? feature_key(&hits[i], bits) : 0;
     for (uint first = begin; first < end; first += GROUP) {
         uint here = min(end - first, (uint)GROUP);
         if (item < here) {
             times[item] = as_ulong(hits[first + item].time);
-            names[item] = name_of(&hits[first + item], bits);
+            feature_keys[item] = feature_key(&hits[first + item], bits);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint k = 0; k < here; k++)
-            before += times[k] < time || (times[k] == time && names[k] < name);
+            before += times[k] < time || (times[k] == time && feature_keys[k] < key);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (i < count && before > 0)
@@ -70,7 +70,7 @@ static inline bool is_before(double time, uint at, double other, uint other_at,
     return a.first != b.first ? a.first < b.first : a.second < b.second;
 }
 
-/* Makes the first in order of all hits the only one: one group. */
+/* Moves the first hit in order to index 0. Runs as one group. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_earliest(__global sweep_hit *hits, uint count, __global uint *order, __local double *times) {
     __local uint *places = (__local uint *)(times + GROUP);
@@ -100,13 +100,13 @@ sweep_earliest(__global sweep_hit *hits, uint count, __global uint *order, __loc
     }
 }
 
-static inline vec3 place_of(__global const double *at, uint vertex) {
+static inline vec3 position_of(__global const double *at, uint vertex) {
     __global const double *p = at + 3 * (size_t)vertex;
     return v3(p[0], p[1], p[2]);
 }
 
-/* The last mesh that begins at the element or before. */
-static inline uint mesh_with(__global const uint *begin, uint meshes, uint element) {
+/* The last mesh that begins at the element or before it. */
+static inline uint find_mesh(__global const uint *begin, uint meshes, uint element) {
     uint low = 0, high = meshes;
     while (high - low > 1) {
         uint middle = low + (high - low) / 2;
@@ -118,7 +118,8 @@ static inline uint mesh_with(__global const uint *begin, uint meshes, uint eleme
     return low;
 }
 
-/* `begin`: of vertices, edges and faces, meshes + 1 each. As impact_of() of motion.c. */
+/* `begin`: first vertices, edges and faces of meshes, meshes + 1 entries each. Same as impact_of()
+ * in motion.c. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint count,
               __global const uint *edges, __global const uint *faces, __global const double *start,
@@ -142,8 +143,8 @@ sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint c
         }
     }
     for (int k = 0; k < 4; k++) {
-        from[k] = place_of(start, corners[k]);
-        at[k] = place_of(end, corners[k]);
+        from[k] = position_of(start, corners[k]);
+        at[k] = position_of(end, corners[k]);
     }
     vec3 point = sweep_point(hit.kind != 0, from, at, hit.time, hit.weights);
     to.point[0] = point.x;
@@ -161,7 +162,7 @@ sweep_impacts(__global const sweep_hit *hits, __global const uint *order, uint c
                                                        : 0) *
                                                  ((size_t)meshes + 1);
         uint element = k ? hit.second : hit.first;
-        to.mesh[k] = mesh_with(first, meshes, element);
+        to.mesh[k] = find_mesh(first, meshes, element);
         to.element[k] = element - first[to.mesh[k]];
     }
     to.unused = 0;

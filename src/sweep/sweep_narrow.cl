@@ -1,6 +1,7 @@
-/* What the filter leaves to hits: the search of sweep_pair(), so that times, normals and weights
- * are those of the CPU, bit for bit. It gives up after some steps, so that a few long searches do
- * not hold up the others of their group, and is launched again for those.
+/* The narrow phase: from remaining candidates to hits. Uses the search of sweep_pair(), so that
+ * times, normals and weights equal those of the CPU bit for bit. A launch ends each search after a
+ * number of steps, so that a few long ones do not delay their work-group, and another launch
+ * repeats these.
  */
 #include "base/math_shared.h"
 
@@ -9,7 +10,7 @@
 #include "sweep/boxes_cl.h"
 #include "sweep/narrow_cl.h"
 
-static sweep_hit hit_of(int kind, uint2 pair, const sweep_answer *answer) {
+static sweep_hit make_hit(int kind, uint2 pair, const sweep_answer *answer) {
     sweep_hit hit;
     hit.time = answer->time;
     hit.kind = kind == SWEEP_EDGE_EDGE;
@@ -24,23 +25,24 @@ static sweep_hit hit_of(int kind, uint2 pair, const sweep_answer *answer) {
     return hit;
 }
 
-enum { IS_FREE, HITS, GOES_ON };
+enum { IS_FREE, IS_HIT, UNFINISHED };
 
-static int settle(int kind, const vec3 *start, const vec3 *end, const sweep_frame *frame,
-                  const sweep_limits *limits, int most, sweep_answer *answer) {
+static int march_pair(int kind, const vec3 *start, const vec3 *end, const sweep_frame *frame,
+                      const sweep_limits *limits, int max_steps, sweep_answer *answer) {
     sweep_limits now = *limits;
-    now.steps = min(most, limits->steps);
+    now.steps = min(max_steps, limits->steps);
     int hit = sweep_search(kind, frame, &now, answer);
     if (hit && answer->steps >= now.steps && now.steps < limits->steps)
-        return GOES_ON;
-    /* The first look of sweep_pair(), which few need any more. */
+        return UNFINISHED;
+    /* The first test of sweep_pair() comes last here: few pairs still need it. */
     return hit && !sweep_proven_by(kind, frame, 0.5) &&
                    !sweep_is_refuted(kind, start, end, frame, answer)
-               ? HITS
+               ? IS_HIT
                : IS_FREE;
 }
 
-/* Boxes of the begin of the step are larger, and may overlap where those of the step do not. */
+/* Boxes of the beginning of the step have a larger margin, and may overlap although those of the
+ * whole step do not. */
 static bool is_candidate(int kind, uint2 pair, __global const uint *edges,
                          __global const uint *faces, __global const double *start,
                          __global const double *end, const sweep_scene *scene) {
@@ -50,18 +52,19 @@ static bool is_candidate(int kind, uint2 pair, __global const uint *edges,
     return exact_overlap(&a, &b, start, end, scene);
 }
 
-/* Searches of at most `most` steps; longer ones are left for the next round. `earliest`: a hit says
- * that later ones are of no interest. `scene`: of the whole step. */
+/* Searches of at most `max_steps` steps; longer ones remain for the next round. `earliest`: a
+ * hit discards later ones. `scene`: the whole step. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, uint round, int most,
-             __global const uint *edges, __global const uint *faces, __global const double *start,
-             __global const double *end, sweep_limits limits, sweep_scene scene, uint earliest,
-             __global sweep_hit *hits, uint hits_room, __global uint *counts, __local uint *room) {
+sweep_march_pairs(__global const uint2 *open, __global uint2 *left, uint open_room, uint round,
+                  int max_steps, __global const uint *edges, __global const uint *faces,
+                  __global const double *start, __global const double *end, sweep_limits limits,
+                  sweep_scene scene, uint earliest, __global sweep_hit *hits, uint hits_room,
+                  __global uint *counts, __local uint *room) {
     __global uint *count = counts + SWEEP_COUNT_OPEN + 2 * round;
     uint of_edges = count[0], others = count[1];
     if (!fits(of_edges, others, open_room))
         return;
-    uint tiles = tiles_of(of_edges, others);
+    uint tiles = count_tiles(of_edges, others);
     for (uint number = (uint)get_group_id(0); number < tiles; number += (uint)get_num_groups(0)) {
         tile t = tile_at(number, of_edges, others, open_room);
         sweep_answer answer;
@@ -79,16 +82,16 @@ sweep_settle(__global const uint2 *open, __global uint2 *left, uint open_room, u
                 to[k] = position(end, at[k]);
             }
             sweep_frame_of(t.kind, from, to, &limits, &frame);
-            state = settle(t.kind, from, to, &frame, &limits, most, &answer);
-            if (state == HITS && earliest &&
+            state = march_pair(t.kind, from, to, &frame, &limits, max_steps, &answer);
+            if (state == IS_HIT && earliest &&
                 !is_candidate(t.kind, pair, edges, faces, start, end, &scene))
                 state = IS_FREE;
         }
-        pass_on(state == GOES_ON, t.kind, pair, left, open_room, count + 2, room);
-        uint to = reserve_places(state == HITS, &counts[SWEEP_COUNT_HITS], room);
-        if (state == HITS && to < hits_room)
-            hits[to] = hit_of(t.kind, pair, &answer);
-        if (state == HITS && earliest)
+        append_pairs(state == UNFINISHED, t.kind, pair, left, open_room, count + 2, room);
+        uint to = reserve_entries(state == IS_HIT, &counts[SWEEP_COUNT_HITS], room);
+        if (state == IS_HIT && to < hits_room)
+            hits[to] = make_hit(t.kind, pair, &answer);
+        if (state == IS_HIT && earliest)
             atomic_min(&counts[SWEEP_COUNT_LATEST], as_uint(convert_float_rtp(answer.time)));
     }
 }

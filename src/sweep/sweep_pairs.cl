@@ -1,10 +1,11 @@
-/* Which features' swept boxes overlap: pairs of blocks first, then pairs in them.
+/* Broad phase on a device: pairs of blocks whose boxes overlap, then pairs of features in them.
  *
- * A block of edges looks for blocks of edges from itself on, a block of vertices for blocks of
- * faces, from the top level down, SWEEP_BLOCK children at a time. It does so twice: to count, and
- * to list. A pair of blocks then keeps of both the features that meet the other's box, and tries
- * all pairs of those. Nothing is decided by floats but where they are sure; see boxes_cl.h.
- * What does not fit is counted, not written, and the host comes again.
+ * A block of edges searches blocks of edges from itself on, a block of vertices searches blocks of
+ * faces. The traversal runs from the top level down, SWEEP_BLOCK children at a time, twice: to
+ * count and to write. For a pair of blocks, the features of each that overlap the box of the other
+ * are kept, and all pairs of these are tested. Equal floats are compared in doubles; see
+ * boxes_cl.h. Entries beyond the capacity of a list are counted but not written, and the host
+ * repeats the stage.
  */
 #include "base/math_shared.h"
 
@@ -13,15 +14,17 @@
 #include "sweep/boxes_cl.h"
 
 #define LEVEL_SHIFT 28
-#define MIX 2654435761u     /* a prime beyond all totals */
-#define PART_MAX (1u << 21) /* pairs of blocks, with 1,024 candidates each */
+#define MIX \
+    2654435761u /* a prime larger than all totals, so that multiplication permutes the pairs */
+#define PART_MAX \
+    (1u << 21) /* pairs of blocks with 1,024 candidates each: more could not be counted */
 
 static inline bool overlap(const sweep_box *a, const sweep_box *b) {
     return a->lo[0] <= b->hi[0] && b->lo[0] <= a->hi[0] && a->lo[1] <= b->hi[1] &&
            b->lo[1] <= a->hi[1] && a->lo[2] <= b->hi[2] && b->lo[2] <= a->hi[2];
 }
 
-/* Which items of the group say yes, as bits. `mask` is free when it is called. */
+/* Bits of the work-items for which `yes` is set. `mask` must be unused on entry. */
 static inline uint ballot(bool yes, __local uint *mask) {
     uint item = (uint)get_local_id(0);
     if (item == 0)
@@ -39,13 +42,13 @@ static inline uint rank_in(uint bits) {
     return popcount(bits & ((1u << (uint)get_local_id(0)) - 1));
 }
 
-/* A group a block, first those of edges, then those of vertices. Without `fill`, begin[group] =
- * how many blocks it overlaps; with it, they go to `pairs` from begin[group] on, with the number
- * of the group. The order is the same every time. */
+/* One work-group per block, first blocks of edges, then of vertices. Without `fill`, begin[group] =
+ * number of blocks that it overlaps. With it, writes the pairs (group, block) from begin[group] on.
+ * The order is reproducible. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void
-sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
-           __global uint *begin, __global uint2 *pairs, uint room, uint fill, __global uint *counts,
-           __local uint *stack) {
+sweep_block_pairs(__global const sweep_layout *layout, __global const sweep_box *nodes,
+                  __global uint *begin, __global uint2 *pairs, uint room, uint fill,
+                  __global uint *counts, __local uint *stack) {
     __local uint *mask = stack + SWEEP_STACK;
     uint group = (uint)get_group_id(0), item = (uint)get_local_id(0);
     uint edge_blocks = layout->nodes[SWEEP_EDGES][0];
@@ -63,7 +66,7 @@ sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
         bool yes = child < layout->nodes[kind][level];
         if (yes) {
             sweep_box box = nodes[layout->node_first[kind][level] + child];
-            /* Of two blocks of edges the first looks for the second. */
+            /* A pair of blocks of edges is found from the first one. */
             ulong last = ((ulong)child + 1) << 5 * level;
             yes = overlap(&box, &mine) && sweep_sets_pair(box.sets, mine.sets) &&
                   !(of_edges && last <= block);
@@ -82,13 +85,13 @@ sweep_walk(__global const sweep_layout *layout, __global const sweep_box *nodes,
     }
     if (item == 0 && !fill) {
         begin[group] = found;
-        atomic_add(&counts[SWEEP_COUNT_MANY], (found + 255) / 256);
+        atomic_add(&counts[SWEEP_COUNT_BLOCKS_256], (found + 255) / 256);
     }
 }
 
 /* ---- pairs of features ---- */
 
-/* Features of a block that are still in, in local memory. */
+/* Features of a block that overlap the other block, in local memory. */
 typedef struct kept {
     __local float *box;   /* six rows */
     __local uint *corner; /* three rows; edges and vertices repeat theirs */
@@ -104,7 +107,8 @@ static inline kept kept_at(__local uint *room) {
     return k;
 }
 
-static inline void keep(kept k, uint at, const sweep_box *box, const sweep_corners *corners) {
+static inline void store_feature(kept k, uint at, const sweep_box *box,
+                                 const sweep_corners *corners) {
     for (int axis = 0; axis < 3; axis++) {
         k.box[axis * SWEEP_BLOCK + at] = box->lo[axis];
         k.box[(3 + axis) * SWEEP_BLOCK + at] = box->hi[axis];
@@ -114,18 +118,18 @@ static inline void keep(kept k, uint at, const sweep_box *box, const sweep_corne
     k.sets[at] = box->sets;
 }
 
-/* 0 = apart, 1 = overlap, 2 = the doubles decide. */
-static inline int compare(kept a, uint i, kept b, uint j) {
-    int told = 1;
+/* 0 = disjoint, 1 = overlap, 2 = some floats are equal: compare_boxes doubles. */
+static inline int compare_boxes(kept a, uint i, kept b, uint j) {
+    int state = 1;
     for (int axis = 0; axis < 3; axis++) {
         float a_lo = a.box[axis * SWEEP_BLOCK + i], a_hi = a.box[(3 + axis) * SWEEP_BLOCK + i];
         float b_lo = b.box[axis * SWEEP_BLOCK + j], b_hi = b.box[(3 + axis) * SWEEP_BLOCK + j];
         if (a_lo > b_hi || b_lo > a_hi)
             return 0;
         if (a_lo == b_hi || b_lo == a_hi)
-            told = 2;
+            state = 2;
     }
-    return told;
+    return state;
 }
 
 static inline sweep_corners kept_corners(kept k, uint i) {
@@ -135,7 +139,7 @@ static inline sweep_corners kept_corners(kept k, uint i) {
     return c;
 }
 
-static inline bool share(const sweep_corners *a, const sweep_corners *b) {
+static inline bool have_common_vertex(const sweep_corners *a, const sweep_corners *b) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             if (a->at[i] == b->at[j])
@@ -143,40 +147,41 @@ static inline bool share(const sweep_corners *a, const sweep_corners *b) {
     return false;
 }
 
-/* Keeps of a block what meets the box of the other; gives how many. All items call it. */
-static inline uint keep_block(kept k, uint kind, const sweep_box *box, const sweep_box *other,
-                              __global const uint *edges, __global const uint *faces,
-                              __local uint *mask) {
+/* Keeps the features of a block that overlap the box of the other block, and returns their number.
+ * All work-items must call it. */
+static inline uint keep_overlapping(kept k, uint kind, const sweep_box *box, const sweep_box *other,
+                                    __global const uint *edges, __global const uint *faces,
+                                    __local uint *mask) {
     bool in = overlap(box, other) && sweep_sets_pair(box->sets, other->sets);
     uint bits = ballot(in, mask);
     if (in) {
         sweep_corners corners = corners_of(kind, box->feature, edges, faces);
-        keep(k, rank_in(bits), box, &corners);
+        store_feature(k, rank_in(bits), box, &corners);
     }
     return popcount(bits);
 }
 
-/* Whether two that are kept are a candidate. */
+/* Whether two kept features are a candidate. */
 static inline bool is_candidate(kept a, uint i, kept b, uint j, __global const double *start,
                                 __global const double *end, const sweep_scene *scene,
                                 __global const uint *mesh_of, uint which) {
-    int told = compare(a, i, b, j);
-    if (told == 0 || !sweep_sets_pair(a.sets[i], b.sets[j]))
+    int state = compare_boxes(a, i, b, j);
+    if (state == 0 || !sweep_sets_pair(a.sets[i], b.sets[j]))
         return false;
     sweep_corners of_a = kept_corners(a, i), of_b = kept_corners(b, j);
-    if (share(&of_a, &of_b))
+    if (have_common_vertex(&of_a, &of_b))
         return false;
     if (which &&
         which & (mesh_of[of_a.at[0]] == mesh_of[of_b.at[0]] ? SWEEP_NO_SELF : SWEEP_NO_OTHERS))
         return false;
-    return told == 1 || exact_overlap(&of_a, &of_b, start, end, scene);
+    return state == 1 || exact_overlap(&of_a, &of_b, start, end, scene);
 }
 
-/* Writes the pairs that a group listed: those of edges to the front, others to the end. All items
- * call it. */
-static inline void hand_over(kept a, kept b, bool of_edges, __local const ushort *list, uint listed,
-                             __global uint2 *candidates, uint room, __global uint *counts,
-                             __local uint *place) {
+/* Writes the pairs that a group listed: pairs of edges to the front, others to the end. All
+ * work-items must call it. */
+static inline void write_candidates(kept a, kept b, bool of_edges, __local const ushort *list,
+                                    uint listed, __global uint2 *candidates, uint room,
+                                    __global uint *counts, __local uint *place) {
     uint item = (uint)get_local_id(0);
     if (item == 0 && listed > 0)
         *place =
@@ -193,8 +198,9 @@ static inline void hand_over(kept a, kept b, bool of_edges, __local const ushort
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* A group takes one of begin[walkers] pairs of blocks after the other, of a part of them. Where
- * they are so many that candidates could not be counted, it says that those are too many. */
+/* Each work-group processes pairs of blocks of a part of all begin[walkers] pairs. If there are so
+ * many that candidates could overflow their counter, the counter is set to its maximum and the host
+ * halves the part. */
 __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_candidates(
     __global const sweep_layout *layout, sweep_scene scene, __global const sweep_box *boxes,
     __global const sweep_box *nodes, __global const uint2 *pairs, __global const uint *begin,
@@ -218,7 +224,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
             counts[SWEEP_COUNT_EDGE_EDGE] = ABUT_NONE;
     }
     if (total > pairs_room || too_many)
-        return; /* the host comes again */
+        return; /* the host repeats the launch */
     for (uint p = first + (uint)get_group_id(0); p < last; p += (uint)get_num_groups(0)) {
         uint2 pair = pairs[part.mixed ? (ulong)p * MIX % total : p];
         bool of_edges = pair.x < edge_blocks;
@@ -229,8 +235,8 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
         sweep_box all_a = nodes[block_a], all_b = nodes[block_b];
         sweep_box box_a = boxes[(size_t)block_a * SWEEP_BLOCK + item];
         sweep_box box_b = boxes[(size_t)block_b * SWEEP_BLOCK + item];
-        uint count_a = keep_block(a, kind_a, &box_a, &all_b, edges, faces, mask);
-        uint count_b = keep_block(b, kind_b, &box_b, &all_a, edges, faces, mask);
+        uint count_a = keep_overlapping(a, kind_a, &box_a, &all_b, edges, faces, mask);
+        uint count_b = keep_overlapping(b, kind_b, &box_b, &all_a, edges, faces, mask);
         if (item == 0)
             *listed = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -242,7 +248,7 @@ __kernel __attribute__((reqd_work_group_size(SWEEP_BLOCK, 1, 1))) void sweep_can
                 list[atomic_inc(listed)] = (ushort)(i * SWEEP_BLOCK + j);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        hand_over(a, b, of_edges, list, *listed, candidates, room, counts, place);
+        write_candidates(a, b, of_edges, list, *listed, candidates, room, counts, place);
     }
 }
 

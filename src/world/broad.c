@@ -1,31 +1,41 @@
-/* The pairs of items whose boxes overlap.
+/* Broad phase: pairs of items whose bounding boxes overlap.
  *
- * Items are sorted along a curve that fills space (Morton 1966), and a tree of four children a node
- * stands over that order: node k of a level holds nodes 4k to 4k + 3 of the level below, so nothing
- * but boxes is stored, and making it anew costs one sort and one pass. Items ask the tree, four
- * together, for those behind them in the order. Time: n log n + pairs, as long as boxes are not
- * long and crossing. Boxes in nodes are floats, four at once, in a frame of 0 to 1, and larger by
- * more than rounding; those of items are compared in doubles. The frame is about where most items
- * are, by a sample of them, and what is beyond it is moved to its border, which takes no overlap
- * away: so a few that fell out of the world spoil nothing.
+ * Items are sorted along a Morton curve (Morton 1966), with an implicit tree of four children per
+ * node over that order: node k of a level has nodes 4k to 4k + 3 of the level below. Only boxes are
+ * stored, and a rebuild takes one sort and one pass. Groups of four items traverse the tree for the
+ * items after them in the order. Time: n log n + pairs, unless boxes are long and cross each other.
+ * Boxes of nodes are floats, tested four at once, in a frame from 0 to 1, and enlarged by more than
+ * the rounding error. Boxes of items are compared in doubles. The frame covers most items,
+ * estimated from a sample. Coordinates outside are clamped to it, which preserves all overlaps, so
+ * that a few items far away do not degrade the tree.
  *
- * What is never tried is not looked at: the order begins with dynamic items, then come kinematic
- * ones, then static ones. The first ask for all behind them; the second too where there are sensors
- * that are not dynamic; the last for nothing. Planes have no box and are tried with each item.
+ * Pairs that are never tested are skipped: dynamic items come first in the order, then kinematic,
+ * then static ones. Dynamic items search all items after them; kinematic ones only if there are
+ * sensors that are not dynamic; static ones never. Planes have no box and are tested with every
+ * item.
  */
 #include "world/world.h"
 
 #include "base/simd.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 
-enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 3, SAMPLED = 64 };
+enum {
+    CHILDREN = 4,
+    AXIS_BITS = 16,
+    QUERIES_PER_TASK = 32,
+    STACK_MAX = 64,
+    CLASSES = 3,
+    FRAME_SAMPLES = 64
+};
 
 /* Sorted by class, then along the curve. */
 #define CLASS_SHIFT (3 * AXIS_BITS)
+_Static_assert(CLASS_SHIFT + 2 <= 64, "a key has the class and a Morton code");
 
-/* The boxes of four children, larger by this. */
+/* The boxes of four children, enlarged by FRAME_SLACK. */
 typedef struct node {
     float lo[3][CHILDREN], hi[3][CHILDREN];
 } node;
@@ -38,7 +48,7 @@ typedef struct level {
 typedef struct broad {
     abut_world *world;
     double margin;
-    const world_sweep *sweeps; /* of each item: boxes are those of a step; null: of now */
+    const world_sweep *sweeps; /* by item: boxes of a step; null: boxes at the current poses */
     const uint32_t *order;
     const box3 *boxes;
     const node *nodes;
@@ -46,10 +56,10 @@ typedef struct broad {
     level levels[17];
     uint32_t level_count;
     size_t class_begin[CLASSES + 1];
-    atomic_uint_fast64_t total; /* of all chunks, item by item */
+    atomic_uint_fast64_t total; /* pairs of all chunks */
 } broad;
 
-static box3 box_of(const broad *b, uint32_t item) {
+static box3 item_box(const broad *b, uint32_t item) {
     return b->sweeps ? b->sweeps[item].box : world_items(b->world)[item].at.box;
 }
 
@@ -60,19 +70,19 @@ static double to_frame(const broad *b, vec3 at, int axis) {
     return place > 0 ? place < 1 ? place : 1 : 0;
 }
 
-static uint64_t along_curve(const broad *b, vec3 at) {
+static uint64_t morton_code_of(const broad *b, vec3 at) {
     const double most = (1 << AXIS_BITS) - 1;
     return morton_code((uint32_t)(to_frame(b, at, 0) * most), (uint32_t)(to_frame(b, at, 1) * most),
                        (uint32_t)(to_frame(b, at, 2) * most));
 }
 
-/* Three times as wide as where seven eighths of a sample of the items are. */
+/* The frame: three times as wide as the range of seven eighths of a sample of the items. */
 static void choose_frame(broad *b, const sort_key *keys, size_t count) {
-    size_t sampled = count < SAMPLED ? count : SAMPLED;
+    size_t sampled = count < FRAME_SAMPLES ? count : FRAME_SAMPLES;
     for (int axis = 0; axis < 3; axis++) {
-        double sorted[SAMPLED], largest = 0;
+        double sorted[FRAME_SAMPLES], largest = 0;
         for (size_t i = 0; i < sampled; i++) {
-            box3 box = box_of(b, keys[i * count / sampled].value);
+            box3 box = item_box(b, keys[i * count / sampled].value);
             double at = v3_get(box_centre(box), axis);
             size_t j = i;
             for (; j > 0 && sorted[j - 1] > at; j--)
@@ -86,7 +96,7 @@ static void choose_frame(broad *b, const sort_key *keys, size_t count) {
     }
 }
 
-static uint32_t class_of(const world_item *item) {
+static uint32_t motion_class(const world_item *item) {
     return item->filter.traits & WORLD_IS_DYNAMIC  ? 0
            : item->filter.traits & WORLD_IS_STATIC ? 2
                                                    : 1;
@@ -111,13 +121,13 @@ static void sort_items(broad *b, size_t count) {
     choose_frame(b, keys, count);
     for (size_t i = 0; i < count; i++) {
         const world_item *item = &items[keys[i].value];
-        keys[i].key = (uint64_t)class_of(item) << CLASS_SHIFT |
-                      along_curve(b, box_centre(box_of(b, keys[i].value)));
+        keys[i].key = (uint64_t)motion_class(item) << CLASS_SHIFT |
+                      morton_code_of(b, box_centre(item_box(b, keys[i].value)));
     }
     keys = abuti_sort_by_key(keys, world->spare.data, count);
     for (size_t i = 0; i < count; i++) {
         order[i] = keys[i].value;
-        boxes[i] = box_of(b, order[i]);
+        boxes[i] = item_box(b, order[i]);
         b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
     }
     for (uint32_t i = 0; i < CLASSES; i++)
@@ -126,7 +136,7 @@ static void sort_items(broad *b, size_t count) {
     b->boxes = boxes;
 }
 
-/* Sets a child of a node from a box in the frame; none: one that overlaps nothing. */
+/* Sets a child of a node to a box of the frame; null: a box that overlaps nothing. */
 static void set_child(node *n, uint32_t child, const float lo[3], const float hi[3]) {
     for (int axis = 0; axis < 3; axis++) {
         n->lo[axis][child] = lo ? lo[axis] : 4;
@@ -141,8 +151,8 @@ static void box_in_frame(const broad *b, box3 box, float lo[3], float hi[3]) {
     }
 }
 
-/* All four children of a node as one box. */
-static void box_of_node(const node *n, float lo[3], float hi[3]) {
+/* The bounding box of the four children of a node. */
+static void node_box(const node *n, float lo[3], float hi[3]) {
     for (int axis = 0; axis < 3; axis++) {
         lo[axis] = n->lo[axis][0];
         hi[axis] = n->hi[axis][0];
@@ -153,9 +163,9 @@ static void box_of_node(const node *n, float lo[3], float hi[3]) {
     }
 }
 
-static void fit(broad *b, size_t count) {
+static void fit_nodes(broad *b, size_t count) {
     node *nodes = b->world->nodes.data;
-    const node *below = NULL; /* items */
+    const node *below = NULL; /* null: items */
     size_t first = 0;
     b->level_count = 0;
     b->nodes = nodes;
@@ -165,11 +175,12 @@ static void fit(broad *b, size_t count) {
             node *n = &nodes[first + k / CHILDREN];
             float lo[3], hi[3];
             if (k < count && below)
-                box_of_node(&below[k], lo, hi);
+                node_box(&below[k], lo, hi);
             else if (k < count)
                 box_in_frame(b, b->boxes[k], lo, hi);
             set_child(n, k % CHILDREN, k < count ? lo : NULL, k < count ? hi : NULL);
         }
+        assert(b->level_count < sizeof b->levels / sizeof *b->levels); /* 4^16 items */
         b->levels[b->level_count++] = (level){first, parents};
         below = nodes + first;
         first += parents;
@@ -177,7 +188,7 @@ static void fit(broad *b, size_t count) {
     } while (count > 1);
 }
 
-static abut_status make_tree(broad *b) {
+static abut_status build_tree(broad *b) {
     abut_world *world = b->world;
     const world_item *items = world_items(world);
     size_t count = 0;
@@ -199,14 +210,14 @@ static abut_status make_tree(broad *b) {
         return status;
     if (count) {
         sort_items(b, count);
-        fit(b, count);
+        fit_nodes(b, count);
     }
     return ABUT_OK;
 }
 
-/* ---- asking it ---- */
+/* ---- traversal ---- */
 
-static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
+static void append_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
     abuti_vector *list = &chunk->list;
     if (!chunk->status && (list->count == list->room || !list->data))
         chunk->status = abuti_vector_reserve(b->world->context, list, list->count + 64,
@@ -217,8 +228,8 @@ static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
         (abut_world_pair){a < other ? a : other, a < other ? other : a};
 }
 
-/* Which children of a node overlap a box. */
-static unsigned overlaps(const node *n, const f4 lo[3], const f4 hi[3]) {
+/* Bits of the children of a node that overlap a box. */
+static unsigned overlap_bits(const node *n, const f4 lo[3], const f4 hi[3]) {
     m4 met = f4_less_equal(f4_load(n->lo[0]), hi[0]);
     met = m4_and(met, f4_less_equal(lo[0], f4_load(n->hi[0])));
     for (int axis = 1; axis < 3; axis++) {
@@ -228,12 +239,12 @@ static unsigned overlaps(const node *n, const f4 lo[3], const f4 hi[3]) {
     return m4_bits(met);
 }
 
-/* A box in the frame, four times. */
+/* One box of the frame, in every lane. */
 typedef struct wide_box {
     f4 lo[3], hi[3];
 } wide_box;
 
-static wide_box widen(const float lo[3], const float hi[3]) {
+static wide_box broadcast_box(const float lo[3], const float hi[3]) {
     wide_box box;
     for (int axis = 0; axis < 3; axis++) {
         box.lo[axis] = f4_all(lo[axis]);
@@ -242,44 +253,44 @@ static wide_box widen(const float lo[3], const float hi[3]) {
     return box;
 }
 
-/* Consecutive items that ask together, each for those behind it. */
-typedef struct block {
+/* Consecutive items that traverse together, each for the items after it. */
+typedef struct query_block {
     uint32_t count;
     size_t first_item;
     wide_box items[CHILDREN], all;
-} block;
+} query_block;
 
-static block make_block(const broad *b, size_t begin, size_t end) {
-    block k = {.count = (uint32_t)(end - begin), .first_item = begin};
+static query_block make_query_block(const broad *b, size_t begin, size_t end) {
+    query_block k = {.count = (uint32_t)(end - begin), .first_item = begin};
     float lo[3], hi[3], all_lo[3] = {4, 4, 4}, all_hi[3] = {-4, -4, -4};
     for (uint32_t i = 0; i < k.count; i++) {
         box_in_frame(b, b->boxes[begin + i], lo, hi);
-        k.items[i] = widen(lo, hi);
+        k.items[i] = broadcast_box(lo, hi);
         for (int axis = 0; axis < 3; axis++) {
             all_lo[axis] = lo[axis] < all_lo[axis] ? lo[axis] : all_lo[axis];
             all_hi[axis] = hi[axis] > all_hi[axis] ? hi[axis] : all_hi[axis];
         }
     }
-    k.all = widen(all_lo, all_hi);
+    k.all = broadcast_box(all_lo, all_hi);
     return k;
 }
 
-static void meet_leaf(broad *b, world_chunk *chunk, const block *k, const node *leaf,
+static void test_leaf(broad *b, world_chunk *chunk, const query_block *k, const node *leaf,
                       size_t first_child) {
     for (uint32_t i = 0; i < k->count; i++) {
-        unsigned met = overlaps(leaf, k->items[i].lo, k->items[i].hi);
+        unsigned met = overlap_bits(leaf, k->items[i].lo, k->items[i].hi);
         size_t item = k->first_item + i;
         for (size_t child = first_child; met; child++, met >>= 1)
             if ((met & 1) && child > item && box_overlaps(b->boxes[item], b->boxes[child]) &&
-                abuti_world_tries(b->world, b->order[item], b->order[child]))
-                put_pair(b, chunk, b->order[item], b->order[child]);
+                abuti_world_should_test(b->world, b->order[item], b->order[child]))
+                append_pair(b, chunk, b->order[item], b->order[child]);
     }
 }
 
-static void test_block(broad *b, world_chunk *chunk, const block *k) {
+static void traverse_block(broad *b, world_chunk *chunk, const query_block *k) {
     struct {
         uint32_t depth, node;
-    } stack[STACK]; /* three siblings a level, and at most 17 levels */
+    } stack[STACK_MAX]; /* three siblings per level, and at most 17 levels */
     uint32_t top = 0;
     stack[top].depth = b->level_count - 1;
     stack[top++].node = 0;
@@ -287,39 +298,40 @@ static void test_block(broad *b, world_chunk *chunk, const block *k) {
         uint32_t depth = stack[--top].depth, at = stack[top].node;
         const node *here = &b->nodes[b->levels[depth].first + at];
         if (!depth) {
-            meet_leaf(b, chunk, k, here, CHILDREN * (size_t)at);
+            test_leaf(b, chunk, k, here, CHILDREN * (size_t)at);
             continue;
         }
-        unsigned met = overlaps(here, k->all.lo, k->all.hi);
+        unsigned met = overlap_bits(here, k->all.lo, k->all.hi);
         for (uint32_t i = 0; i < CHILDREN; i++) {
             size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
             if (!(met >> i & 1) || (child + 1) << each <= k->first_item + 1)
                 continue;
+            assert(top < STACK_MAX);
             stack[top].depth = depth - 1;
             stack[top++].node = (uint32_t)child;
         }
     }
 }
 
-/* Then the rest does not matter, as all are refused. */
-static bool too_many(broad *b) {
+/* If the limit is exceeded, the call fails and the remaining pairs do not matter. */
+static bool exceeds_limit(broad *b) {
     return atomic_load_explicit(&b->total, memory_order_relaxed) > b->world->options.pair_limit;
 }
 
-static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
+static void find_box_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     broad *b = data;
     world_chunk *to = &b->world->pair_chunks[chunk];
     to->list.count = 0;
     to->status = ABUT_OK;
-    for (size_t i = begin; i < end && !to->status && !too_many(b); i += CHILDREN) {
+    for (size_t i = begin; i < end && !to->status && !exceeds_limit(b); i += CHILDREN) {
         size_t before = to->list.count;
-        block k = make_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
-        test_block(b, to, &k);
+        query_block k = make_query_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
+        traverse_block(b, to, &k);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }
 
-/* Whether a box comes down to a plane. It already has half the margin; so has the plane. */
+/* Whether a box reaches a plane. Both include half the margin. */
 static bool reaches_plane(box3 box, const abut_plane *plane, double margin) {
     vec3 centre = box_centre(box), half = v3_sub(box.hi, centre);
     double least = v3_dot(plane->normal, centre) - v3_dot(v3_abs(plane->normal), half);
@@ -327,23 +339,23 @@ static bool reaches_plane(box3 box, const abut_plane *plane, double margin) {
     return least <= plane->offset + 0.5 * margin + rounding;
 }
 
-static void ask_planes(broad *b, world_chunk *chunk) {
+static void find_plane_pairs(broad *b, world_chunk *chunk) {
     const world_item *items = world_items(b->world);
-    for (uint32_t p = 0; p < b->world->items.count && !too_many(b); p++) {
+    for (uint32_t p = 0; p < b->world->items.count && !exceeds_limit(b); p++) {
         size_t before = chunk->list.count;
         bool moves = b->sweeps && b->sweeps[p].moves;
         if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
             for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
-                if (items[i].used && abuti_world_tries(b->world, p, i) &&
-                    (moves || reaches_plane(box_of(b, i), &items[p].at.solid.plane, b->margin)))
-                    put_pair(b, chunk, p, i);
+                if (items[i].used && abuti_world_should_test(b->world, p, i) &&
+                    (moves || reaches_plane(item_box(b, i), &items[p].at.solid.plane, b->margin)))
+                    append_pair(b, chunk, p, i);
         atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
     }
 }
 
-/* ---- all ---- */
+/* ---- gathering ---- */
 
-/* Where the pairs of each b begin, or of each a, counted in all chunks. */
+/* Where the pairs of each b, or of each a, begin; counted over all chunks. */
 static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_t *begin) {
     memset(begin, 0, (world->items.count + 1) * sizeof *begin);
     for (size_t c = 0; c < chunks; c++) {
@@ -356,7 +368,7 @@ static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_
         begin[i + 1] += begin[i];
 }
 
-/* By b first, then by a, which leaves equal ones as they are. */
+/* Stable counting sorts by b, then by a. */
 static void sort_pairs(abut_world *world, size_t chunks, size_t total, abuti_vector *list) {
     size_t *begin = world->begin.data;
     abut_world_pair *spare = world->spare.data, *to = list->data;
@@ -373,23 +385,24 @@ static void sort_pairs(abut_world *world, size_t chunks, size_t total, abuti_vec
     list->count = total;
 }
 
-/* Brings the pairs of all chunks into order. */
-static abut_status gather(abut_world *world, size_t chunks, abuti_vector *list) {
+/* Sorts the pairs of all chunks. */
+static abut_status gather_pairs(abut_world *world, size_t chunks, abuti_vector *list) {
     uint64_t total = 0;
     for (size_t i = 0; i < chunks; i++) {
         total += world->pair_chunks[i].list.count;
         if (world->pair_chunks[i].status)
-            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world: no memory for pairs");
+            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world: out of memory for candidate pairs");
     }
     if (total > world->options.pair_limit)
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_world: there are more than %llu pairs whose boxes overlap; see "
+                          "abut_world: more than %llu pairs of bounding boxes overlap; raise "
                           "options->pair_limit",
                           (unsigned long long)world->options.pair_limit);
     const struct {
         abuti_vector *list;
         size_t count, bytes;
-    } needs[] = {{&world->spare, (size_t)total, sizeof(sort_key)}, /* as keys have it too */
+    } needs[] = {{&world->spare, (size_t)total,
+                  sizeof(sort_key)}, /* sort_key, because keys use it too */
                  {list, (size_t)total, sizeof(abut_world_pair)},
                  {&world->begin, world->items.count + 1, sizeof(size_t)}};
     abut_status status = ABUT_OK;
@@ -405,28 +418,28 @@ static abut_status gather(abut_world *world, size_t chunks, abuti_vector *list) 
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
                                  abuti_vector *pairs) {
     broad b = {.world = world, .sweeps = sweeps, .margin = margin};
-    abut_status status = make_tree(&b);
+    abut_status status = build_tree(&b);
     if (status)
         return status;
-    /* The last chunk is that of planes. */
+    /* The last chunk has the pairs with planes. */
     size_t queries = b.class_begin[world->resting_sensors ? 2 : 1];
     size_t grain = queries / (WORLD_CHUNKS - 1) + 1;
-    grain = grain < QUERIES_A_TASK ? QUERIES_A_TASK : grain;
+    grain = grain < QUERIES_PER_TASK ? QUERIES_PER_TASK : grain;
     size_t chunks = abuti_chunk_count(queries, grain);
     if (queries)
-        status = abuti_parallel_try(world->context, "world", queries, grain, ask_some, &b);
+        status = abuti_parallel_try(world->context, "world", queries, grain, find_box_pairs, &b);
     if (status)
         return status;
     world->pair_chunks[chunks].list.count = 0;
     world->pair_chunks[chunks].status = ABUT_OK;
-    ask_planes(&b, &world->pair_chunks[chunks]);
-    return gather(world, chunks + 1, pairs);
+    find_plane_pairs(&b, &world->pair_chunks[chunks]);
+    return gather_pairs(world, chunks + 1, pairs);
 }
 
 abut_status abuti_world_find_pairs(abut_world *world) {
     if (world->has_pairs)
         return ABUT_OK;
-    abut_status status = world->backend->bring(world);
+    abut_status status = world->backend->download_poses(world);
     if (status)
         return status;
     status = abuti_world_overlaps(world, NULL, world->options.margin, &world->pairs);

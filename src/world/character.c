@@ -1,13 +1,14 @@
-/* Characters: radial fields that the user updates, among the items of a world.
+/* Characters: radial fields that the caller updates, as items of a world.
  *
- * Pairs are tried both ways: vertices, samples and long edges of the other item against radial
- * fields, and samples of radial fields, which lie on the mesh, against the other item: in closed
- * form for solids, else by its field or, in a closed mesh, exactly. Round solids have one closest
- * place, and planes no features.
+ * Pairs are tested in both directions: vertices, samples and long edges of the other item against
+ * the radial fields, and samples of the radial fields, which lie on the mesh, against the other
+ * item. The latter is closed-form for primitives; otherwise it uses the field of the item or, for a
+ * closed mesh, exact distances. Spheres and capsules have one closest point, and planes have no
+ * features.
  *
- * All is asked on the host. Samples are brought there before tasks begin, so that these only read
- * the fields; and no task asks for more places than fit one of abut_radial_evaluate(), so that
- * tasks start no others.
+ * All computations run on the host. Samples are downloaded before the parallel tasks start, so that
+ * these only read the fields. No task evaluates more points than one task of
+ * abut_radial_evaluate(), so that tasks do not start other tasks.
  */
 #include "world/world.h"
 
@@ -16,12 +17,13 @@
 
 #include <math.h>
 
-enum { POINTS_AT_ONCE = 64 };
-#define FREE_SHARE 0.05 /* of the size of a mesh: how far a search looks for it at first */
+enum { BATCH_POINTS = 64 };
+#define FREE_FRACTION \
+    0.05 /* of the size of a mesh: initial radius of the search for the nearest point */
 
-static const char depths[] = "Depths are those of radial fields, to about a cell.";
+static const char depths[] = "Depths come from radial fields and are accurate to about a cell.";
 
-abut_status abuti_world_bring_characters(const abut_world *world) {
+abut_status abuti_world_download_characters(const abut_world *world) {
     abut_status status = ABUT_OK;
     for (size_t i = 0; world->characters && i < world->items.count && !status; i++) {
         const world_item *item = &world_items(world)[i];
@@ -35,9 +37,9 @@ size_t abuti_world_character_size(const world_item *item) {
     return (size_t)item->is.shape.character->info.sample_count;
 }
 
-/* ---- where it is ---- */
+/* ---- bounding box ---- */
 
-static box3 box_of_field(const abut_radial_view *view) {
+static box3 radial_field_box(const abut_radial_view *view) {
     const vec3 r = v3(view->reach, view->reach, view->reach);
     return (box3){v3_sub(v3_min(view->begin, view->end), r),
                   v3_add(v3_max(view->begin, view->end), r)};
@@ -52,7 +54,8 @@ abut_status abuti_world_place_character(const char *function, const world_item *
         off += v3_max_abs(v3_sub(m->turn.row[i], none.row[i]));
     if (off > 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: a character is where its fields are; its pose must be the identity",
+                          "%s: the pose of a character must be the identity, because its fields "
+                          "are in world coordinates",
                           function);
     abut_radial *radial = item->is.shape.character;
     box3 box = box_empty();
@@ -62,17 +65,18 @@ abut_status abuti_world_place_character(const char *function, const world_item *
         if (status)
             return status;
         if (view.step > 0)
-            box = box_join(box, box_of_field(&view));
+            box = box_join(box, radial_field_box(&view));
     }
-    /* Without a surface: a point. */
+    /* Without a surface, the box is a point. */
     to->box = world_box(box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}}, m, margin);
     return ABUT_OK;
 }
 
 /* ---- contacts ---- */
 
-/* Makes ready what a task of a character asks of another item: the core of a solid, edges. */
-static abut_status prepare_other(const abut_world *world, world_item *item) {
+/* Creates the data of another item that pairs with characters need: the core of a primitive,
+ * edges. */
+static abut_status prepare_partner(const abut_world *world, world_item *item) {
     const bool round = item->kind >= ABUT_WORLD_PLANE && item->kind <= ABUT_WORLD_CAPSULE;
     const bool has_own = item->body.samples || (item->asset && item->asset->topology);
     const bvh_interior *interior;
@@ -96,14 +100,14 @@ abut_status abuti_world_prepare_characters(const abut_world *world) {
     for (size_t i = 0; world->characters && i < world->pairs.count && !status; i++) {
         world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
         if (a->kind == ABUT_WORLD_CHARACTER)
-            status = prepare_other(world, b);
+            status = prepare_partner(world, b);
         if (!status && b->kind == ABUT_WORLD_CHARACTER)
-            status = prepare_other(world, a);
+            status = prepare_partner(world, a);
     }
     return status;
 }
 
-/* What does not fit is counted. */
+/* Contacts beyond the capacity are counted. */
 static void append_contact(abut_contacts *to, abut_contact contact) {
     contact.id = contact_id(contact.side, contact.kind, contact.element, contact.part);
     if (to->count < to->capacity)
@@ -111,40 +115,40 @@ static void append_contact(abut_contacts *to, abut_contact contact) {
     to->count++;
 }
 
-/* Features of one item that wait to be tried against the other: points, or edges as capsules
- * without a radius. */
-typedef struct features {
+/* Features of one item that are collected for a batch against the other item: points, or edges as
+ * capsules without radius. */
+typedef struct feature_batch {
     const abut_world *world;
     const world_item *against;
-    uint32_t side; /* whose they are: 0 of a */
-    box3 near;     /* what is beyond cannot touch */
-    vec3 free;     /* nor can what is nearer than this to it: distances change no faster than */
-    double around; /* places do. 0 = not known */
+    uint32_t side; /* the item with the features: 0 = a */
+    box3 near;     /* features outside cannot touch */
+    vec3 free;     /* nor can features within `around` of this point, */
+    double around; /* because distances are 1-Lipschitz; 0 = unknown */
     abut_contacts *to;
     abut_status status;
     size_t count;
-    abut_capsule places[POINTS_AT_ONCE];
-    abut_sample names[POINTS_AT_ONCE];
-} features;
+    abut_capsule places[BATCH_POINTS];
+    abut_sample samples[BATCH_POINTS];
+} feature_batch;
 
-/* The box of an item with all of the margin. */
-static box3 near_box(const abut_world *world, const world_item *item) {
+/* The bounding box of an item with the whole margin. */
+static box3 margin_box(const abut_world *world, const world_item *item) {
     const double more = 0.5 * world->options.margin * (1 + WORLD_FLOAT_SLACK);
     return (box3){v3_sub(item->at.box.lo, v3(more, more, more)),
                   v3_add(item->at.box.hi, v3(more, more, more))};
 }
 
-/* Against radial fields. */
-static void ask_fields(features *f) {
-    abut_contact list[3 * POINTS_AT_ONCE];
-    abut_contacts found = {.list = list, .capacity = 3 * POINTS_AT_ONCE};
+/* Tests the batch against radial fields. */
+static void test_radial_fields(feature_batch *f) {
+    abut_contact list[3 * BATCH_POINTS];
+    abut_contacts found = {.list = list, .capacity = 3 * BATCH_POINTS};
     f->status = abut_radial_contacts(f->against->is.shape.character, f->count, f->places,
                                      &f->world->contact, &found);
     for (uint64_t i = 0; i < found.count && !f->status; i++) {
         const uint32_t which = list[i].element;
-        const abut_sample *name = &f->names[which];
+        const abut_sample *name = &f->samples[which];
         const bool edge = name->kind == ABUT_SAMPLE_EDGE && name->part == ABUT_SAMPLE_DEEPEST;
-        if (edge && list[i].part != 2) /* its ends are told for themselves */
+        if (edge && list[i].part != 2) /* ends are separate features */
             continue;
         list[i].kind = (abut_contact_kind)name->kind;
         list[i].element = name->element;
@@ -155,8 +159,8 @@ static void ask_fields(features *f) {
     }
 }
 
-/* The depth of a point in a distance field, and which way is out. */
-static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec3 *out) {
+/* Depth of a point in a signed distance field, and the outward direction. */
+static abut_status evaluate_field(const world_item *b, vec3 point, double *depth, vec3 *out) {
     abut_field_value value;
     abut_status status = abut_field_evaluate(b->body.field, contact_to_local(&b->at.motion, point),
                                              ABUT_INTERPOLATION_LINEAR, &value);
@@ -167,13 +171,13 @@ static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec
     return ABUT_OK;
 }
 
-/* The same in the closed parts of a mesh, exactly. What is next to a point that is far outside is
- * not asked. */
-static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
+/* The same in the closed components of a mesh, exactly. Points far outside skip the search for the
+ * nearest point. */
+static abut_status evaluate_mesh(feature_batch *f, vec3 point, double *depth, vec3 *out) {
     const world_item *b = f->against;
     const double margin = f->world->options.margin;
     const vec3 at = contact_to_local(&b->at.motion, point);
-    const double reach = margin + FREE_SHARE * v3_length(v3_sub(b->local.hi, b->local.lo));
+    const double reach = margin + FREE_FRACTION * v3_length(v3_sub(b->local.hi, b->local.lo));
     const bvh_interior *interior;
     bool on_surface = false;
     abut_nearest nearest;
@@ -197,7 +201,7 @@ static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
     if (status)
         return status;
     vec3 way = v3_sub(nearest.point, at);
-    if (!(v3_max_abs(way) > 0)) { /* on it: as the triangle faces */
+    if (!(v3_max_abs(way) > 0)) { /* on the surface: the normal of the triangle */
         const abut_mesh *mesh = b->bvh->mesh;
         const uint32_t *corner = mesh->indices + 3 * (size_t)nearest.triangle;
         const vec3 p = mesh->positions[corner[0]];
@@ -211,9 +215,9 @@ static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
     return ABUT_OK;
 }
 
-/* The same in a solid. */
-static abut_status ask_solid(const world_item *b, vec3 point, double margin, double *depth,
-                             vec3 *out) {
+/* The same in a primitive. */
+static abut_status evaluate_primitive(const world_item *b, vec3 point, double margin, double *depth,
+                                      vec3 *out) {
     const abut_solid solid = abuti_world_solid(&b->is, &b->at.pose),
                      dot = {.kind = ABUT_SOLID_SPHERE, .shape.sphere = {point, 0}};
     abut_patch_options options = abut_patch_options_default();
@@ -232,8 +236,8 @@ static abut_status ask_solid(const world_item *b, vec3 point, double margin, dou
     return ABUT_OK;
 }
 
-/* A sample of a, against what is no character. */
-static void ask_other(features *f, vec3 point, uint32_t element) {
+/* Tests a sample of a against an item that is not a character. */
+static void test_other(feature_batch *f, vec3 point, uint32_t element) {
     const world_item *b = f->against;
     const double margin = f->world->options.margin,
                  more = margin + WORLD_FLOAT_SLACK * v3_length(v3_sub(b->local.hi, b->local.lo));
@@ -242,9 +246,9 @@ static void ask_other(features *f, vec3 point, uint32_t element) {
     vec3 out = {0, 0, 0};
     if (!box_contains((box3){v3_sub(b->local.lo, all), v3_add(b->local.hi, all)}, at))
         return;
-    f->status = b->kind != ABUT_WORLD_BODY ? ask_solid(b, point, margin, &depth, &out)
-                : b->body.field            ? ask_field(b, point, &depth, &out)
-                                           : ask_mesh(f, point, &depth, &out);
+    f->status = b->kind != ABUT_WORLD_BODY ? evaluate_primitive(b, point, margin, &depth, &out)
+                : b->body.field            ? evaluate_field(b, point, &depth, &out)
+                                           : evaluate_mesh(f, point, &depth, &out);
     if (!f->status && depth >= -margin && v3_max_abs(out) > 0)
         append_contact(f->to, (abut_contact){.point = point,
                                              .normal = out,
@@ -253,49 +257,49 @@ static void ask_other(features *f, vec3 point, uint32_t element) {
                                              .element = element});
 }
 
-static void flush(features *f) {
+static void flush_batch(feature_batch *f) {
     if (f->count && !f->status)
-        ask_fields(f);
+        test_radial_fields(f);
     f->count = 0;
 }
 
-static void add(features *f, abut_capsule place, abut_sample name) {
+static void add_feature(feature_batch *f, abut_capsule place, abut_sample name) {
     const box3 box = {v3_min(place.end[0], place.end[1]), v3_max(place.end[0], place.end[1])};
     if (!box_overlaps(f->near, box))
         return;
     if (f->against->kind != ABUT_WORLD_CHARACTER) {
-        ask_other(f, place.end[0], name.element);
+        test_other(f, place.end[0], name.element);
         return;
     }
     f->places[f->count] = place;
-    f->names[f->count++] = name;
-    if (f->count == POINTS_AT_ONCE)
-        flush(f);
+    f->samples[f->count++] = name;
+    if (f->count == BATCH_POINTS)
+        flush_batch(f);
 }
 
-/* ---- features of a body or solid ---- */
+/* ---- features of a body or primitive ---- */
 
-static void add_samples(features *f, const world_item *of) {
+static void add_samples(feature_batch *f, const world_item *of) {
     abut_samples_arrays view = abut_samples_arrays_default();
     abut_samples_get_arrays(of->body.samples, &view);
     for (uint32_t i = 0; i < view.count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, view.samples[i].point);
-        add(f, (abut_capsule){{at, at}, 0}, view.samples[i]);
+        add_feature(f, (abut_capsule){{at, at}, 0}, view.samples[i]);
     }
     for (uint32_t i = 0; i < view.edge_count && !f->status && !f->world->contact.skip_edges; i++) {
         const abut_sample_edge *e = &view.edges[i];
-        add(f,
-            (abut_capsule){{contact_to_world(&of->at.motion, e->end[0]),
-                            contact_to_world(&of->at.motion, e->end[1])},
-                           0},
-            (abut_sample){.kind = ABUT_SAMPLE_EDGE,
-                          .element = e->edge,
-                          .part = ABUT_SAMPLE_DEEPEST});
+        add_feature(f,
+                    (abut_capsule){{contact_to_world(&of->at.motion, e->end[0]),
+                                    contact_to_world(&of->at.motion, e->end[1])},
+                                   0},
+                    (abut_sample){.kind = ABUT_SAMPLE_EDGE,
+                                  .element = e->edge,
+                                  .part = ABUT_SAMPLE_DEEPEST});
     }
 }
 
-/* The vertices of a mesh, and edges longer than a cell of the character. */
-static void add_mesh(features *f, const world_item *of) {
+/* Adds the vertices of a mesh, and the edges longer than a cell of the character. */
+static void add_mesh(feature_batch *f, const world_item *of) {
     const abut_bvh *bvh = of->bvh ? of->bvh : of->core;
     const abut_mesh *mesh = bvh->mesh;
     const abut_topology *topology = of->topology ? of->topology : of->asset->topology;
@@ -304,24 +308,26 @@ static void add_mesh(features *f, const world_item *of) {
     const double cell = f->against->is.shape.character->info.cell;
     for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
         const vec3 at = contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
-        add(f, (abut_capsule){{at, at}, 0},
-            (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i});
+        add_feature(f, (abut_capsule){{at, at}, 0},
+                    (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i});
     }
     for (uint32_t i = 0; i < edges.edge_count && !f->status && !f->world->contact.skip_edges; i++) {
         const vec3 p = mesh->positions[edges.edges[2 * (size_t)i]],
                    q = mesh->positions[edges.edges[2 * (size_t)i + 1]];
         if (v3_length_sq(v3_sub(p, q)) > cell * cell)
-            add(f,
-                (abut_capsule){{contact_to_world(&of->at.motion, v3_add(mesh->origin, p)),
-                                contact_to_world(&of->at.motion, v3_add(mesh->origin, q))},
-                               0},
-                (abut_sample){.kind = ABUT_SAMPLE_EDGE, .element = i, .part = ABUT_SAMPLE_DEEPEST});
+            add_feature(f,
+                        (abut_capsule){{contact_to_world(&of->at.motion, v3_add(mesh->origin, p)),
+                                        contact_to_world(&of->at.motion, v3_add(mesh->origin, q))},
+                                       0},
+                        (abut_sample){.kind = ABUT_SAMPLE_EDGE,
+                                      .element = i,
+                                      .part = ABUT_SAMPLE_DEEPEST});
     }
 }
 
-/* Up to three places of a sphere or capsule, which are its elements. */
-static abut_status try_capsule(const abut_world *world, abut_radial *radial,
-                               const abut_capsule *capsule, abut_contacts *to) {
+/* Up to three contacts of a sphere or capsule, which are its elements. */
+static abut_status collide_capsule(const abut_world *world, abut_radial *radial,
+                                   const abut_capsule *capsule, abut_contacts *to) {
     abut_contact list[3];
     abut_contacts found = {.list = list, .capacity = 3};
     abut_status status = abut_radial_contacts(radial, 1, capsule, &world->contact, &found);
@@ -336,13 +342,14 @@ static abut_status try_capsule(const abut_world *world, abut_radial *radial,
 
 /* ---- features of a character ---- */
 
-/* A place of sample c of a field; false where there is none. */
-static bool sample_at(const radial_scene *s, uint32_t field, uint32_t c, vec3 *at) {
+/* The position of sample c of a field; false if there is none. */
+static bool sample_position(const radial_scene *s, uint32_t field, uint32_t c, vec3 *at) {
     const radial_field *f = &s->fields[field];
     const radial_frame *now = &s->now[field];
     const radial_turn turn = s->turns[f->first_turn + c % f->around];
     const double r = s->radii[f->first + c] * s->unit;
-    if (!(r < HUGE_VAL) || (r == 0 && c % f->around != 0)) /* where a row ends in one point */
+    if (!(r < HUGE_VAL) ||
+        (r == 0 && c % f->around != 0)) /* where a row degenerates to one point */
         return false;
     const double up = now->length * (c / f->around) / (f->along - 1);
     *at = v3_along(v3_along(v3_along(now->origin, up, now->axis[2]), r * turn.c, now->axis[0]),
@@ -350,8 +357,8 @@ static bool sample_at(const radial_scene *s, uint32_t field, uint32_t c, vec3 *a
     return true;
 }
 
-/* All samples of all fields that come near. */
-static void add_character(features *f, const world_item *of) {
+/* Adds all samples of the fields that are near. */
+static void add_character(feature_batch *f, const world_item *of) {
     abut_radial *radial = of->is.shape.character;
     const radial_scene s = abuti_radial_scene(radial);
     if (!radial->info.has_samples)
@@ -359,27 +366,27 @@ static void add_character(features *f, const world_item *of) {
     for (uint32_t i = 0; i < s.count && !f->status; i++) {
         abut_radial_view view = abut_radial_view_default();
         f->status = abut_radial_get_field(radial, i, &view);
-        if (f->status || s.now[i].collapsed || !box_overlaps(box_of_field(&view), f->near))
+        if (f->status || s.now[i].collapsed || !box_overlaps(radial_field_box(&view), f->near))
             continue;
         for (uint32_t c = 0; c < s.fields[i].around * s.fields[i].along && !f->status; c++) {
             vec3 at;
-            if (sample_at(&s, i, c, &at))
-                add(f, (abut_capsule){{at, at}, 0},
-                    (abut_sample){.kind = (abut_sample_kind)ABUT_CONTACT_POINT,
-                                  .element = s.fields[i].first + c});
+            if (sample_position(&s, i, c, &at))
+                add_feature(f, (abut_capsule){{at, at}, 0},
+                            (abut_sample){.kind = (abut_sample_kind)ABUT_CONTACT_POINT,
+                                          .element = s.fields[i].first + c});
         }
     }
 }
 
-static void try_plane(const abut_world *world, abut_radial *radial, const abut_plane *plane,
-                      abut_contacts *to) {
+static void collide_plane(const abut_world *world, abut_radial *radial, const abut_plane *plane,
+                          abut_contacts *to) {
     const radial_scene s = abuti_radial_scene(radial);
     const bool has_samples = radial->info.has_samples;
     for (uint32_t i = 0; i < s.count && has_samples; i++)
         for (uint32_t c = 0; !s.now[i].collapsed && c < s.fields[i].around * s.fields[i].along;
              c++) {
             vec3 at;
-            const bool is = sample_at(&s, i, c, &at);
+            const bool is = sample_position(&s, i, c, &at);
             const double depth = is ? plane->offset - v3_dot(plane->normal, at) : -HUGE_VAL;
             if (is && depth >= -world->options.margin)
                 append_contact(to, (abut_contact){.point = at,
@@ -391,19 +398,20 @@ static void try_plane(const abut_world *world, abut_radial *radial, const abut_p
 }
 
 /* Whether samples of a character can be inside an item. */
-static bool has_inside(const world_item *item) {
+static bool has_interior(const world_item *item) {
     const bvh_interior *interior;
     if (item->kind != ABUT_WORLD_BODY || item->body.field)
         return true;
-    /* it is known since tasks began */
+    /* it was computed before the tasks started */
     return item->bvh && !abuti_bvh_interior(item->bvh, &interior) && interior->has_solids &&
            !interior->border_count;
 }
 
-/* Both ways: samples of the character a against b, and features of b against the fields of a. */
-static abut_status try_both(const abut_world *world, const world_item *a, const world_item *b,
-                            abut_contacts *to) {
-    features f;
+/* Both directions: samples of the character a against b, and features of b against the fields
+ * of a. */
+static abut_status collide_both_ways(const abut_world *world, const world_item *a,
+                                     const world_item *b, abut_contacts *to) {
+    feature_batch f;
     f.world = world;
     f.to = to;
     f.status = ABUT_OK;
@@ -412,39 +420,40 @@ static abut_status try_both(const abut_world *world, const world_item *a, const 
     f.free = v3(0, 0, 0);
     f.against = b;
     f.side = 0;
-    f.near = near_box(world, b);
-    if (has_inside(b))
+    f.near = margin_box(world, b);
+    if (has_interior(b))
         add_character(&f, a);
-    flush(&f);
+    flush_batch(&f);
     f.against = a;
     f.side = 1;
-    f.near = near_box(world, a);
+    f.near = margin_box(world, a);
     if (b->kind == ABUT_WORLD_CHARACTER)
         add_character(&f, b);
     else if (b->body.samples)
         add_samples(&f, b);
     else if (b->bvh || b->core)
         add_mesh(&f, b);
-    flush(&f);
+    flush_batch(&f);
     return f.status;
 }
 
-abut_status abuti_world_try_character(const abut_world *world, size_t pair, const world_item *a,
-                                      const world_item *b, abut_contacts *to) {
+abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
+                                           const world_item *a, const world_item *b,
+                                           abut_contacts *to) {
     abut_radial *radial = a->is.shape.character;
     const abut_sphere *sphere = &b->at.solid.sphere;
     abut_status status = ABUT_OK;
     (void)pair;
     if (b->kind == ABUT_WORLD_PLANE) {
-        try_plane(world, radial, &b->at.solid.plane, to);
+        collide_plane(world, radial, &b->at.solid.plane, to);
     } else if (b->kind == ABUT_WORLD_SPHERE || b->kind == ABUT_WORLD_CAPSULE) {
         const abut_capsule capsule =
             b->kind == ABUT_WORLD_SPHERE
                 ? (abut_capsule){{sphere->centre, sphere->centre}, sphere->radius}
                 : b->at.solid.capsule;
-        status = try_capsule(world, radial, &capsule, to);
+        status = collide_capsule(world, radial, &capsule, to);
     } else {
-        status = try_both(world, a, b, to);
+        status = collide_both_ways(world, a, b, to);
     }
     to->reliability = abuti_limited(depths);
     return status ? status : to->count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;

@@ -1,12 +1,12 @@
-/* Contacts of all pairs: how each is tried, and lists chunk by chunk.
+/* Contacts of all pairs: the method of each pair, and lists by chunk.
  *
- * Chunks of consecutive pairs are processed in any order, each into lists of its own; these are
- * joined when all pairs have succeeded. Until then the contacts of the step before are only read. A
- * pair of which neither item has another pose (bit for bit) or shape than then keeps its contacts:
- * the bits that the same computation with the same hint gives. The pair's hint stays the same too,
- * so that a pair at rest does not change because time passes. Every change of an item gives it a
- * new number (world_item.state), so two numbers tell whether contacts are valid. The exception are
- * layers, whose images are fitted to all items: these pairs are computed in every step.
+ * Chunks of consecutive pairs are processed in any order, each into its own lists, which are joined
+ * when all pairs have succeeded. Until then the contacts of the previous step are only read. A pair
+ * whose items have the same pose (bit for bit) and shape as before keeps its contacts: the bits
+ * that the same computation with the same hint gives. Its hint is kept too, so that a pair at rest
+ * does not change over time. Every change of an item gives it a new number (world_item.state), so
+ * that two numbers determine whether contacts are valid. The exception are layers, whose images are
+ * fitted to all items: these pairs are computed in every step.
  */
 #include "world/world.h"
 
@@ -15,23 +15,23 @@
 #include <stddef.h>
 
 enum {
-    PAIRS_A_TASK = 2,
+    PAIRS_PER_TASK = 2,
     FEW_PAIRS = 64,
     SMALL_SIZE = 16384, /* triangles or samples of few pairs */
     MANY_CONTACTS = 16384,
     FIELD_ROOM = 256,
     EXACT_ROOM = 32,
     PATCH_ROOM = 8,
-    EXACT_KEEP = 8
+    EXACT_CONTACTS_MAX = 8
 };
 
-/* Tries a, a body, against b. What does not fit is counted. */
+/* Appends the contacts of a, a body, with b. Contacts beyond the capacity are counted. */
 typedef abut_status collider(const abut_world *world, size_t pair, const world_item *a,
                              const world_item *b, abut_contacts *to);
 
 /* ---- on the CPU ---- */
 
-static abut_status cpu_nothing(abut_world *world) {
+static abut_status cpu_do_nothing(abut_world *world) {
     (void)world;
     return ABUT_OK;
 }
@@ -55,9 +55,8 @@ static abut_status cpu_pair(const abut_world *world, size_t pair, contact_call *
 static abut_status cpu_records(abut_world *world, abut_world_device_contacts *records) {
     (void)world;
     (void)records;
-    return abuti_fail(
-        ABUT_ERROR_ARGUMENT,
-        "abut_world_get_device_contacts: the world has no device; see options->device");
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_get_device_contacts: the world has no "
+                                           "device; set options->device of abut_world_create()");
 }
 
 static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
@@ -66,24 +65,25 @@ static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_b
     (void)ids;
     (void)poses;
     (void)count;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_world_set_poses: the poses are in a buffer, and the "
-                      "world has no device; see options->device");
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        "abut_world_set_poses: poses is a device buffer, but the world has no device; "
+        "set options->device of abut_world_create(), or pass poses in host memory");
 }
 
-const world_backend abuti_world_on_cpu = {.create = cpu_nothing,
+const world_backend abuti_world_on_cpu = {.create = cpu_do_nothing,
                                           .destroy = cpu_destroy,
                                           .changed = cpu_changed,
-                                          .prepare = cpu_nothing,
+                                          .prepare = cpu_do_nothing,
                                           .pair = cpu_pair,
                                           .records = cpu_records,
                                           .move = cpu_move,
-                                          .bring = cpu_nothing};
+                                          .download_poses = cpu_do_nothing};
 
-/* ---- by fields ---- */
+/* ---- fields ---- */
 
-static abut_status try_bodies(const abut_world *world, size_t pair, const world_item *a,
-                              const world_item *b, abut_contacts *to) {
+static abut_status collide_bodies(const abut_world *world, size_t pair, const world_item *a,
+                                  const world_item *b, abut_contacts *to) {
     const contact_direction both[2] = {{&b->body, &a->body, &b->at.motion, &a->at.motion, 0},
                                        {&a->body, &b->body, &a->at.motion, &b->at.motion, 1}};
     contact_call call = {.function = "abut_world_contacts",
@@ -97,38 +97,39 @@ static abut_status try_bodies(const abut_world *world, size_t pair, const world_
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
 
-static abut_status try_plane(const abut_world *world, size_t pair, const world_item *a,
-                             const world_item *b, abut_contacts *to) {
+static abut_status collide_plane(const abut_world *world, size_t pair, const world_item *a,
+                                 const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
     (void)pair;
     return abut_contact_plane(&body, &b->at.solid.plane, &world->contact, to);
 }
 
-static abut_status try_sphere(const abut_world *world, size_t pair, const world_item *a,
-                              const world_item *b, abut_contacts *to) {
+static abut_status collide_sphere(const abut_world *world, size_t pair, const world_item *a,
+                                  const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
     (void)pair;
     return abut_contact_sphere(&body, &b->at.solid.sphere, &world->contact, to);
 }
 
-static abut_status try_capsule(const abut_world *world, size_t pair, const world_item *a,
-                               const world_item *b, abut_contacts *to) {
+static abut_status collide_capsule(const abut_world *world, size_t pair, const world_item *a,
+                                   const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
     (void)pair;
     return abut_contact_capsule(&body, &b->at.solid.capsule, &world->contact, to);
 }
 
-static abut_status try_box(const abut_world *world, size_t pair, const world_item *a,
-                           const world_item *b, abut_contacts *to) {
+static abut_status collide_box(const abut_world *world, size_t pair, const world_item *a,
+                               const world_item *b, abut_contacts *to) {
     const abut_body body = {a->body.field, a->body.samples, a->at.pose};
     (void)pair;
     return abut_contact_box(&body, &b->at.solid.box, &world->contact, to);
 }
 
-/* A body against something of each kind. */
-static collider *const by_field[] = {try_bodies, try_plane, try_sphere, try_capsule, try_box};
+/* A body with an item of each kind. */
+static collider *const field_colliders[] = {collide_bodies, collide_plane, collide_sphere,
+                                            collide_capsule, collide_box};
 
-static void reverse(abut_contact *list, size_t count) {
+static void reverse_contacts(abut_contact *list, size_t count) {
     for (size_t i = 0; i < count / 2; i++) {
         abut_contact other = list[i];
         list[i] = list[count - 1 - i];
@@ -136,25 +137,27 @@ static void reverse(abut_contact *list, size_t count) {
     }
 }
 
-/* All of them: features of a first again. */
+/* Swaps the sides of all contacts, so that features of the first item come first again. */
 static void swap_sides(abut_contact *list, size_t count) {
     size_t of_first = 0;
     for (size_t i = 0; i < count; i++) {
         of_first += !list[i].side;
         world_swap_contact(&list[i]);
     }
-    reverse(list, of_first);
-    reverse(list + of_first, count - of_first);
-    reverse(list, count);
+    reverse_contacts(list, of_first);
+    reverse_contacts(list + of_first, count - of_first);
+    reverse_contacts(list, count);
 }
 
-/* Adds the contacts of a pair behind those of the list, without counting them. */
-static abut_status try_fields(const abut_world *world, size_t pair, const world_item *a,
-                              const world_item *b, abuti_vector *list, abut_contacts *to) {
+/* Writes the contacts of a pair after those of the list, without changing its count. */
+static abut_status compute_field_contacts(const abut_world *world, size_t pair, const world_item *a,
+                                          const world_item *b, abuti_vector *list,
+                                          abut_contacts *to) {
     const bool character = ((a->filter.traits | b->filter.traits) & WORLD_IS_CHARACTER) != 0;
     const bool swapped = a->kind != (character ? ABUT_WORLD_CHARACTER : ABUT_WORLD_BODY);
     const world_item *first = swapped ? b : a, *second = swapped ? a : b;
-    collider *const try = character ? abuti_world_try_character : by_field[second->kind];
+    collider *const try =
+        character ? abuti_world_character_contacts : field_colliders[second->kind];
     abut_status status = ABUT_ERROR_BUFFER;
     size_t room = list->count + FIELD_ROOM;
     while (status == ABUT_ERROR_BUFFER) {
@@ -186,59 +189,60 @@ static int compare_pairs(const abut_world_pair *x, const abut_world_pair *y) {
     return x->b != y->b ? (x->b < y->b ? -1 : 1) : 0;
 }
 
-/* What is known of a pair from the last time; null: it was no candidate. Most candidates are those
- * of the last time, and in their old place. */
-static const world_tried *find_tried(const abut_world *world, size_t pair) {
+/* The record of a pair from the last step, or null. Most pairs have the same index as in the last
+ * step. */
+static const world_pair_record *find_record(const abut_world *world, size_t pair) {
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
-    const world_tried *tried = world->tried.data;
-    size_t begin = 0, end = world->tried.count;
-    if (pair < end && compare_pairs(&tried[pair].pair, which) == 0)
-        return &tried[pair];
+    const world_pair_record *record = world->pair_records.data;
+    size_t begin = 0, end = world->pair_records.count;
+    if (pair < end && compare_pairs(&record[pair].pair, which) == 0)
+        return &record[pair];
     while (begin < end) {
         size_t middle = begin + (end - begin) / 2;
-        if (compare_pairs(&tried[middle].pair, which) < 0)
+        if (compare_pairs(&record[middle].pair, which) < 0)
             begin = middle + 1;
         else
             end = middle;
     }
-    return begin < world->tried.count && compare_pairs(&tried[begin].pair, which) == 0
-               ? &tried[begin]
+    return begin < world->pair_records.count && compare_pairs(&record[begin].pair, which) == 0
+               ? &record[begin]
                : NULL;
 }
 
-const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
+const world_pair_record *abuti_world_valid_record(const abut_world *world, size_t pair) {
     const world_item *items = world_items(world);
-    const world_tried *tried = world->repeated ? NULL : find_tried(world, pair);
-    return tried && tried->state[0] == items[tried->pair.a].state &&
-                   tried->state[1] == items[tried->pair.b].state
-               ? tried
+    const world_pair_record *record = world->repeated ? NULL : find_record(world, pair);
+    return record && record->state[0] == items[record->pair.a].state &&
+                   record->state[1] == items[record->pair.b].state
+               ? record
                : NULL;
 }
 
-/* Where a pair touched the last time; null: it did not. */
-static const world_touch *touch_of(const abut_world *world, const world_tried *tried) {
-    return tried && tried->touch != SIZE_MAX
-               ? (const world_touch *)world->touches.data + tried->touch
+/* The touch of a pair in the last step, or null. */
+static const world_touch *last_touch(const abut_world *world, const world_pair_record *record) {
+    return record && record->touch != SIZE_MAX
+               ? (const world_touch *)world->touches.data + record->touch
                : NULL;
 }
 
-/* By how much an item has moved since contacts were last found. */
-static vec3 motion_of(const world_item *item) {
-    return item->was_seen ? v3_sub(box_centre(item->at.box), item->seen) : v3(0, 0, 0);
+/* The displacement of an item since the last search for contacts. */
+static vec3 displacement(const world_item *item) {
+    return item->has_last_centre ? v3_sub(box_centre(item->at.box), item->last_centre)
+                                 : v3(0, 0, 0);
 }
 
-static vec3 hint_of(const abut_world *world, size_t pair, const world_item *a,
-                    const world_item *b) {
+static vec3 choose_hint(const abut_world *world, size_t pair, const world_item *a,
+                        const world_item *b) {
     if (world->repeated)
         return world->repeated[pair];
-    const world_touch *last = touch_of(world, find_tried(world, pair));
-    const bool same = last && last->born[0] == a->born && last->born[1] == b->born;
-    return same ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
+    const world_touch *last = last_touch(world, find_record(world, pair));
+    const bool same = last && last->serial[0] == a->serial && last->serial[1] == b->serial;
+    return same ? last->event.deepest.normal : v3_sub(displacement(b), displacement(a));
 }
 
-/* A solid that is a, against a body: asked the other way round. */
-static abut_status ask_swapped(const world_item *a, const world_item *b,
-                               const abut_patch_options *options, abut_patches *found) {
+/* The contacts of a primitive a with a body b, computed with exchanged items. */
+static abut_status compute_swapped_patches(const world_item *a, const world_item *b,
+                                           const abut_patch_options *options, abut_patches *found) {
     const abut_posed body = {b->bvh, b->at.pose};
     const abut_solid solid = abuti_world_solid(&a->is, &a->at.pose);
     abut_patch_options ours = *options;
@@ -255,7 +259,7 @@ abut_status abuti_world_patches(const world_item *a, const world_item *b,
                                 const abut_patch_options *options, abut_patches *found) {
     const bool body_a = a->kind == ABUT_WORLD_BODY, body_b = b->kind == ABUT_WORLD_BODY;
     if (!body_a && body_b)
-        return ask_swapped(a, b, options, found);
+        return compute_swapped_patches(a, b, options, found);
     const abut_posed p = {a->bvh, a->at.pose}, q = {b->bvh, b->at.pose};
     if (body_a && body_b)
         return abut_contact_patches(&p, &q, options, found);
@@ -265,15 +269,16 @@ abut_status abuti_world_patches(const world_item *a, const world_item *b,
                   : abut_contact_solids(&x, &y, options, found);
 }
 
-/* As try_fields(), with patches for a moment. */
-static abut_status try_exact(const abut_world *world, vec3 hint, const world_item *a,
-                             const world_item *b, world_answers *answers, abut_contacts *to,
-                             bool *separates) {
+/* Like compute_field_contacts(), with scratch memory for patches. */
+static abut_status compute_exact_contacts(const abut_world *world, vec3 hint, const world_item *a,
+                                          const world_item *b, world_results *results,
+                                          abut_contacts *to, bool *verified) {
     const abut_world_options *o = &world->options;
-    abuti_vector *list = &answers->contacts, *patches = &answers->patches;
+    abuti_vector *list = &results->contacts, *patches = &results->patches;
     abut_patch_options options = abut_patch_options_default();
     options.margin = o->margin;
-    options.max_contacts = o->max_patch_contacts < EXACT_KEEP ? o->max_patch_contacts : EXACT_KEEP;
+    options.max_contacts =
+        o->max_patch_contacts < EXACT_CONTACTS_MAX ? o->max_patch_contacts : EXACT_CONTACTS_MAX;
     options.hint = hint;
     options.skip_verification = o->skip_verification;
     abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
@@ -295,13 +300,13 @@ static abut_status try_exact(const abut_world *world, vec3 hint, const world_ite
     }
     *to = (abut_contacts){found.contacts, found.contact_capacity, found.contact_count,
                           found.reliability};
-    *separates = found.is_verified;
+    *verified = found.is_verified;
     return status;
 }
 
-/* ---- a pair ---- */
+/* ---- one pair ---- */
 
-static const abut_contact *deepest_of(const abut_contacts *found) {
+static const abut_contact *find_deepest(const abut_contacts *found) {
     const abut_contact *deepest = found->list;
     for (uint64_t i = 1; i < found->count; i++)
         if (found->list[i].depth > deepest->depth)
@@ -311,42 +316,42 @@ static const abut_contact *deepest_of(const abut_contacts *found) {
 
 enum { CONTACT_BYTES = offsetof(abut_contact, part) + sizeof(uint32_t) }; /* without padding */
 
-/* Sets the number of the pair, and clears the padding, so that equal contacts are equal bytes. */
+/* Sets the index of the pair, and clears the padding, so that equal contacts have equal bytes. */
 static void set_pair(abut_contact *contact, size_t pair) {
     contact->pair = (uint32_t)pair;
     memset((unsigned char *)contact + CONTACT_BYTES, 0, sizeof *contact - CONTACT_BYTES);
 }
 
-/* Adds a pair, and a touch of it if that is not null. Contacts are behind those of the list; those
- * of a sensor are not kept. */
-static abut_status add_pair(const abut_world *world, const world_tried *tried,
-                            const world_touch *touch, world_answers *answers) {
-    abuti_vector *pairs = &answers->tried, *touches = &answers->touches;
+/* Adds the record of a pair, and its touch unless that is null. The contacts follow those of the
+ * list; those of a sensor are discarded. */
+static abut_status add_pair(const abut_world *world, const world_pair_record *record,
+                            const world_touch *touch, world_results *results) {
+    abuti_vector *pairs = &results->pair_records, *touches = &results->touches;
     abut_status status =
-        abuti_vector_reserve(world->context, pairs, pairs->count + 1, sizeof *tried);
+        abuti_vector_reserve(world->context, pairs, pairs->count + 1, sizeof *record);
     if (!status && touch)
         status = abuti_vector_reserve(world->context, touches, touches->count + 1, sizeof *touch);
     if (status)
         return status;
-    world_tried *added = (world_tried *)pairs->data + pairs->count++;
-    *added = *tried;
+    world_pair_record *added = (world_pair_record *)pairs->data + pairs->count++;
+    *added = *record;
     added->touch = touch ? touches->count : SIZE_MAX;
-    if (tried->reliability.level > answers->reliability.level)
-        answers->reliability = tried->reliability;
+    if (record->reliability.level > results->reliability.level)
+        results->reliability = record->reliability;
     if (touch) {
         ((world_touch *)touches->data)[touches->count++] = *touch;
-        answers->contacts.count += (size_t)touch->event.count;
+        results->contacts.count += (size_t)touch->event.count;
     }
     return ABUT_OK;
 }
 
-/* Adds the contacts of the step before. Only `pair` and `first` are others. */
-static abut_status keep_pair(const abut_world *world, size_t pair, const world_tried *kept,
-                             world_answers *answers) {
-    const world_touch *last = touch_of(world, kept);
+/* Copies the contacts of the previous step. Only `pair` and `first` differ. */
+static abut_status copy_last_contacts(const abut_world *world, size_t pair,
+                                      const world_pair_record *kept, world_results *results) {
+    const world_touch *last = last_touch(world, kept);
     if (!last)
-        return add_pair(world, kept, NULL, answers);
-    abuti_vector *list = &answers->contacts;
+        return add_pair(world, kept, NULL, results);
+    abuti_vector *list = &results->contacts;
     const size_t count = (size_t)last->event.count;
     abut_status status =
         abuti_vector_reserve(world->context, list, list->count + count, sizeof(abut_contact));
@@ -361,12 +366,12 @@ static abut_status keep_pair(const abut_world *world, size_t pair, const world_t
     world_touch touch = *last;
     touch.event.first = touch.event.is_sensor ? 0 : list->count;
     touch.event.deepest.pair = (uint32_t)pair;
-    return add_pair(world, kept, &touch, answers);
+    return add_pair(world, kept, &touch, results);
 }
 
-/* As try_fields(), of what is known already. */
-static abut_status copy_special(const abut_world *world, const world_special *from,
-                                abuti_vector *list, abut_contacts *to) {
+/* Like compute_field_contacts(), from a serial result. */
+static abut_status copy_serial_contacts(const abut_world *world, const world_serial_result *from,
+                                        abuti_vector *list, abut_contacts *to) {
     abut_status status =
         abuti_vector_reserve(world->context, list, list->count + from->count, sizeof(abut_contact));
     if (status)
@@ -375,79 +380,79 @@ static abut_status copy_special(const abut_world *world, const world_special *fr
     to->count = from->count;
     to->reliability = from->reliability;
     if (from->count)
-        memcpy(to->list, (const abut_contact *)world->special_contacts.data + from->first,
+        memcpy(to->list, (const abut_contact *)world->serial_contacts.data + from->first,
                from->count * sizeof *to->list);
     return ABUT_OK;
 }
 
-static abut_status try_pair(const abut_world *world, size_t pair, world_answers *answers) {
-    const world_tried *kept = abuti_world_kept(world, pair);
+static abut_status compute_pair(const abut_world *world, size_t pair, world_results *results) {
+    const world_pair_record *kept = abuti_world_valid_record(world, pair);
     if (kept)
-        return keep_pair(world, pair, kept, answers);
+        return copy_last_contacts(world, pair, kept, results);
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
-    const world_special *special = abuti_world_special(world, pair);
-    abut_world_pair_info manner;
+    const world_serial_result *serial_result = abuti_world_serial_result(world, pair);
+    abut_world_pair_info info;
     abut_contacts to = {.count = 0};
-    world_tried tried = {.pair = *which, .state = {a->state, b->state}};
-    bool separates = false;
-    abut_status status = abuti_world_manner(world, a, b, &manner);
+    world_pair_record record = {.pair = *which, .state = {a->state, b->state}};
+    bool verified = false;
+    abut_status status = abuti_world_describe_pair(world, a, b, &info);
     if (status)
         return status;
-    if (manner.method == ABUT_WORLD_LAYERS)
-        tried.state[0] = tried.state[1] = 0;
-    /* What maps and layers do not see is asked exactly. */
-    if (special && !special->count && manner.method != ABUT_WORLD_FIELD) {
-        manner.method = ABUT_WORLD_EXACT;
-        manner.error = manner.guarantee == ABUT_WORLD_GUARANTEE_LIMITED ? manner.error : 0;
+    if (info.method == ABUT_WORLD_LAYERS)
+        record.state[0] = record.state[1] = 0;
+    /* If maps or layers find nothing, the pair is computed exactly. */
+    if (serial_result && !serial_result->count && info.method != ABUT_WORLD_FIELD) {
+        info.method = ABUT_WORLD_EXACT;
+        info.error = info.guarantee == ABUT_WORLD_GUARANTEE_LIMITED ? info.error : 0;
     }
-    if (manner.method == ABUT_WORLD_EXACT) {
-        tried.hint = hint_of(world, pair, a, b);
-        status = try_exact(world, tried.hint, a, b, answers, &to, &separates);
-    } else if (special)
-        status = copy_special(world, special, &answers->contacts, &to);
+    if (info.method == ABUT_WORLD_EXACT) {
+        record.hint = choose_hint(world, pair, a, b);
+        status = compute_exact_contacts(world, record.hint, a, b, results, &to, &verified);
+    } else if (serial_result)
+        status = copy_serial_contacts(world, serial_result, &results->contacts, &to);
     else
-        status = try_fields(world, pair, a, b, &answers->contacts, &to);
+        status = compute_field_contacts(world, pair, a, b, &results->contacts, &to);
     if (status)
         return status;
-    tried.reliability = to.reliability;
+    record.reliability = to.reliability;
     if (!to.count)
-        return add_pair(world, &tried, NULL, answers);
+        return add_pair(world, &record, NULL, results);
     for (size_t i = 0; i < to.count; i++)
         set_pair(&to.list[i], pair);
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
-    const world_touch touch = {{a->born, b->born},
-                               {.method = manner.method,
-                                .guarantee = manner.guarantee,
-                                .error = manner.error,
+    const world_touch touch = {{a->serial, b->serial},
+                               {.method = info.method,
+                                .guarantee = info.guarantee,
+                                .error = info.error,
                                 .a = which->a,
                                 .b = which->b,
                                 .is_sensor = sensor,
-                                .is_verified = separates,
-                                .first = sensor ? 0 : answers->contacts.count,
+                                .is_verified = verified,
+                                .first = sensor ? 0 : results->contacts.count,
                                 .count = sensor ? 0 : to.count,
-                                .deepest = *deepest_of(&to),
+                                .deepest = *find_deepest(&to),
                                 .reliability = to.reliability}};
-    return add_pair(world, &tried, &touch, answers);
+    return add_pair(world, &record, &touch, results);
 }
 
-/* ---- all ---- */
+/* ---- all pairs ---- */
 
-static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
+static void compute_chunk(void *data, size_t chunk, size_t begin, size_t end) {
     abut_world *world = data;
-    world_answers *to = &world->answers[chunk];
-    to->contacts.count = to->touches.count = to->tried.count = 0;
+    world_results *to = &world->results[chunk];
+    to->contacts.count = to->touches.count = to->pair_records.count = 0;
     to->reliability = abuti_contact_reliability(NULL, NULL);
     to->status = ABUT_OK;
     for (size_t i = begin; i < end && !to->status; i++) {
         const double done = (double)i / (double)world->pairs.count;
-        abuti_set_fraction(world->special.count ? 0.5 + 0.5 * done : done);
-        to->status = try_pair(world, i, to);
+        abuti_set_fraction(world->serial_results.count ? 0.5 + 0.5 * done : done);
+        to->status = compute_pair(world, i, to);
     }
 }
 
-/* How much there is to try of an item, about. */
-static size_t size_of(const world_item *item) {
+/* An estimate of the work for an item. */
+static size_t estimate_work(const world_item *item) {
     if (item->kind == ABUT_WORLD_CHARACTER)
         return abuti_world_character_size(item);
     return item->bvh            ? item->bvh->triangle_count
@@ -455,48 +460,49 @@ static size_t size_of(const world_item *item) {
                                 : 1;
 }
 
-/* How many pairs make a task. Of a step that takes some 100 us all of them do: waking other threads
- * takes longer, above all where these have something else to do. */
+/* The number of pairs per task. A step that takes about 100 us is one task: waking other threads
+ * would take longer, especially if they are busy. */
 static size_t choose_grain(const abut_world *world) {
     const size_t count = world->pairs.count;
     const abut_world_pair *pairs = world->pairs.data;
     size_t size = 0;
     for (size_t i = 0; i < count && i < FEW_PAIRS; i++)
-        size += size_of(&world_items(world)[pairs[i].a]) + size_of(&world_items(world)[pairs[i].b]);
+        size += estimate_work(&world_items(world)[pairs[i].a]) +
+                estimate_work(&world_items(world)[pairs[i].b]);
     return count < FEW_PAIRS && size < SMALL_SIZE ? (count ? count : 1)
-                                                  : world_grain(count, PAIRS_A_TASK);
+                                                  : world_grain(count, PAIRS_PER_TASK);
 }
 
-static size_t chunks_of(const abut_world *world) {
+static size_t count_chunks(const abut_world *world) {
     return abuti_chunk_count(world->pairs.count, world->grain);
 }
 
-/* Copies the contacts of chunks to those of the world. */
-typedef struct joining {
+/* Copies the contacts of all chunks to the world. */
+typedef struct join_task {
     const abut_world *world;
     size_t begin[WORLD_CHUNKS];
-} joining;
+} join_task;
 
-static void join_some(void *data, size_t chunk, size_t begin, size_t end) {
-    const joining *j = data;
+static void join_contacts(void *data, size_t chunk, size_t begin, size_t end) {
+    const join_task *j = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        const abuti_vector *list = &j->world->answers[i].contacts;
+        const abuti_vector *list = &j->world->results[i].contacts;
         if (list->count)
             memcpy((abut_contact *)j->world->contacts.data + j->begin[i], list->data,
                    list->count * sizeof(abut_contact));
     }
 }
 
-/* Puts the answers of all chunks in place of those of the step before; on failure these stay. */
-static abut_status join_answers(abut_world *world) {
-    const size_t chunks = chunks_of(world);
+/* Replaces the results of the previous step by those of all chunks; on failure nothing changes. */
+static abut_status join_results(abut_world *world) {
+    const size_t chunks = count_chunks(world);
     size_t contacts = 0, touches = 0;
-    joining j = {.world = world};
+    join_task j = {.world = world};
     for (size_t i = 0; i < chunks; i++) {
         j.begin[i] = contacts;
-        contacts += world->answers[i].contacts.count;
-        touches += world->answers[i].touches.count;
+        contacts += world->results[i].contacts.count;
+        touches += world->results[i].touches.count;
     }
     abut_status status =
         abuti_vector_reserve(world->context, &world->contacts, contacts, sizeof(abut_contact));
@@ -504,24 +510,25 @@ static abut_status join_answers(abut_world *world) {
         status =
             abuti_vector_reserve(world->context, &world->touches, touches, sizeof(world_touch));
     if (!status)
-        status = abuti_vector_reserve(world->context, &world->tried, world->pairs.count,
-                                      sizeof(world_tried));
+        status = abuti_vector_reserve(world->context, &world->pair_records, world->pairs.count,
+                                      sizeof(world_pair_record));
     if (status)
         return status;
     if (chunks)
-        abuti_parallel_for(world->context, chunks, contacts < MANY_CONTACTS ? chunks : 1, join_some,
-                           &j);
+        abuti_parallel_for(world->context, chunks, contacts < MANY_CONTACTS ? chunks : 1,
+                           join_contacts, &j);
     world->contacts.count = contacts;
-    world->touches.count = world->tried.count = 0;
+    world->touches.count = world->pair_records.count = 0;
     world->reliability = abuti_contact_reliability(NULL, NULL);
     for (size_t i = 0; i < chunks; i++) {
-        const world_answers *from = &world->answers[i];
+        const world_results *from = &world->results[i];
         const world_touch *touch = from->touches.data;
-        const world_tried *tried = from->tried.data;
+        const world_pair_record *record = from->pair_records.data;
         world_touch *to = world->touches.data;
-        for (size_t k = 0; k < from->tried.count; k++) {
-            world_tried *pair = (world_tried *)world->tried.data + world->tried.count++;
-            *pair = tried[k];
+        for (size_t k = 0; k < from->pair_records.count; k++) {
+            world_pair_record *pair =
+                (world_pair_record *)world->pair_records.data + world->pair_records.count++;
+            *pair = record[k];
             pair->touch += pair->touch == SIZE_MAX ? 0 : world->touches.count;
         }
         for (size_t k = 0; k < from->touches.count; k++) {
@@ -534,18 +541,18 @@ static abut_status join_answers(abut_world *world) {
     return ABUT_OK;
 }
 
-/* Sets where items were when contacts were last found. */
-static void remember(abut_world *world) {
+/* Stores the centres of items for the next search. */
+static void store_centres(abut_world *world) {
     for (size_t i = 0; i < world->items.count; i++) {
         world_item *item = &world_items(world)[i];
-        item->seen = box_centre(item->at.box);
-        item->was_seen = item->used && item->kind != ABUT_WORLD_PLANE;
+        item->last_centre = box_centre(item->at.box);
+        item->has_last_centre = item->used && item->kind != ABUT_WORLD_PLANE;
     }
     world->has_contacts = true;
 }
 
-/* Contacts with fields that were updated are not valid any more. */
-static void check_updates(abut_world *world) {
+/* Invalidates contacts with fields that were updated. */
+static void invalidate_updated(abut_world *world) {
     for (size_t i = 0; i < world->items.count; i++) {
         world_item *item = &world_items(world)[i];
         if (item->used && world_is_updated(item))
@@ -553,39 +560,39 @@ static void check_updates(abut_world *world) {
     }
 }
 
-/* Computes the answers of all pairs, chunk by chunk. */
-static abut_status compute_answers(abut_world *world) {
+/* Computes the results of all pairs, by chunk. */
+static abut_status compute_results(abut_world *world) {
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
-    check_updates(world);
+    invalidate_updated(world);
     abut_status status = world->backend->prepare(world);
-    status = status ? status : abuti_world_bring_characters(world);
+    status = status ? status : abuti_world_download_characters(world);
     status = status ? status : abuti_world_prepare_characters(world);
-    status = status ? status : abuti_world_find_special(world);
+    status = status ? status : abuti_world_find_serial(world);
     if (status)
         return status;
     if (count)
-        status = abuti_parallel_try(world->context, "world", count, grain, try_some, world);
+        status = abuti_parallel_try(world->context, "world", count, grain, compute_chunk, world);
     if (status)
         return status;
-    for (size_t i = 0; i < chunks_of(world); i++) {
-        status = world->answers[i].status;
+    for (size_t i = 0; i < count_chunks(world); i++) {
+        status = world->results[i].status;
         if (status == ABUT_ERROR_MEMORY)
-            return abuti_fail(status, "abut_world_contacts: no memory for contacts");
-        if (status) { /* again, on this thread, for the sentence */
-            try_some(world, i, i * grain, (i + 1) * grain < count ? (i + 1) * grain : count);
-            if (world->answers[i].status)
-                return world->answers[i].status;
+            return abuti_fail(status, "abut_world_contacts: out of memory for contacts");
+        if (status) { /* repeated on this thread for the error message */
+            compute_chunk(world, i, i * grain, (i + 1) * grain < count ? (i + 1) * grain : count);
+            if (world->results[i].status)
+                return world->results[i].status;
         }
     }
     return ABUT_OK;
 }
 
 static abut_status finish_contacts(abut_world *world) {
-    abut_status status = join_answers(world);
+    abut_status status = join_results(world);
     if (status)
         return status;
-    remember(world);
-    world->has_told = false;
+    store_centres(world);
+    world->has_reported = false;
     return ABUT_OK;
 }
 
@@ -593,7 +600,7 @@ static abut_status find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
-    status = compute_answers(world);
+    status = compute_results(world);
     abuti_set_fraction(0);
     return status ? status : finish_contacts(world);
 }
@@ -608,14 +615,14 @@ abut_status abuti_world_find_contacts(const char *function, abut_world *world) {
     return status;
 }
 
-/* ---- again, from a saved state ---- */
+/* ---- recomputation from a saved state ---- */
 
 static uint64_t mix(uint64_t before, const void *data, size_t bytes) {
     const uint64_t both[2] = {before, abuti_checksum(data, bytes)};
     return abuti_checksum(both, sizeof both);
 }
 
-static void digest_answers(uint64_t to[2], const abuti_vector *contacts,
+static void digest_results(uint64_t to[2], const abuti_vector *contacts,
                            const abuti_vector *touches) {
     const abut_contact *contact = contacts->data;
     const world_touch *touch = touches->data;
@@ -633,20 +640,20 @@ static void digest_answers(uint64_t to[2], const abuti_vector *contacts,
 
 uint64_t abuti_world_contacts_digest(const abut_world *world) {
     uint64_t parts[2] = {0, 0};
-    digest_answers(parts, &world->contacts, &world->touches);
+    digest_results(parts, &world->contacts, &world->touches);
     return abuti_checksum(parts, sizeof parts);
 }
 
 abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, uint64_t digest) {
     uint64_t parts[2] = {0, 0};
     world->repeated = hints;
-    abut_status status = compute_answers(world);
+    abut_status status = compute_results(world);
     abuti_set_fraction(0);
     world->repeated = NULL;
     if (status)
         return status;
-    for (size_t i = 0; i < chunks_of(world); i++)
-        digest_answers(parts, &world->answers[i].contacts, &world->answers[i].touches);
+    for (size_t i = 0; i < count_chunks(world); i++)
+        digest_results(parts, &world->results[i].contacts, &world->results[i].touches);
     if (abuti_checksum(parts, sizeof parts) != digest)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_restore: the contacts of this world are not those that were "
@@ -663,9 +670,10 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
         return status;
     contacts->count = world->contacts.count;
     if (world->contacts.count > contacts->capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_contacts: there are %zu contacts, and room for %llu",
-                          world->contacts.count, (unsigned long long)contacts->capacity);
+        return abuti_fail(
+            ABUT_ERROR_BUFFER,
+            "abut_world_contacts: there are %zu contacts, but contacts->capacity is %llu",
+            world->contacts.count, (unsigned long long)contacts->capacity);
     contacts->reliability = world->reliability;
     if (world->contacts.count)
         memcpy(contacts->list, world->contacts.data,

@@ -1,9 +1,9 @@
-/* Pairs of bodies on a device: what is uploaded once, what each time, and a few launches.
+/* Pairs of bodies on a device: uploads and launches.
  *
- * Fields are there as they are here, with bricks and 16 bits, so that interpolation does the same.
- * One that was built on the device is copied there, and the host does not see it.
- * Items share fields and samples; each is there once, and stays when other items come and go. Each
- * time only poses go there; see device_pairs.c.
+ * Fields have the same representation as on the host, with bricks and 16-bit values, so that
+ * interpolation gives the same bits. A field that was built on the device is copied there without
+ * the host. Fields and samples that items share are uploaded once, and stay when items are added or
+ * removed. Each search uploads only poses; see device_pairs.c.
  */
 #include "world/device.h"
 
@@ -11,11 +11,11 @@
 
 #include <stdlib.h>
 
-enum { FRAMES_A_GROUP = 128, ENTRIES_A_PAIR = 8 /* that lists have room for at first */ };
+enum { FRAME_GROUP_ITEMS = 128, ENTRIES_PER_PAIR = 8 /* initial capacity of lists */ };
 
 static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_FRAMES] = {"world", "world_frames", NULL},
-    [WORLD_ONE_WAY] = {"world", "world_one_way", NULL},
+    [WORLD_RETRY_FRAMES] = {"world", "world_retry_frames", NULL},
     [WORLD_SEARCH_GROUPS] = {"world", "world_groups", NULL},
     [WORLD_SEARCH_BALLS] = {"world", "world_balls", NULL},
     [WORLD_SEARCH_FEATURES] = {"world", "world_features", NULL},
@@ -25,14 +25,14 @@ static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_REDUCE] = {"world", "world_reduce", NULL},
     [WORLD_GATHER] = {"world", "world_gather", NULL},
     [WORLD_CHECK] = {"world_pairs", "world_check", NULL},
-    [WORLD_TURN] = {"world_pairs", "world_turn", NULL},
+    [WORLD_UPDATE_POSES] = {"world_pairs", "world_update_poses", NULL},
     [WORLD_MAKE_BOXES] = {"world_pairs", "world_boxes", NULL},
     [WORLD_CURVES] = {"world_pairs", "world_curve", NULL},
     [WORLD_LEAVES] = {"world_pairs", "world_leaves", NULL},
     [WORLD_PARENTS] = {"world_pairs", "world_parents", NULL},
     [WORLD_VISIT] = {"world_pairs", "world_visits", NULL},
-    [WORLD_MEET] = {"world_pairs", "world_meet", NULL},
-    [WORLD_PLACE] = {"world_pairs", "world_place", NULL}};
+    [WORLD_FIND_PAIRS] = {"world_pairs", "world_find_pairs", NULL},
+    [WORLD_PLACE] = {"world_pairs", "world_place_pairs", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
 static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_field),
                                                   [WORLD_FLOATS] = sizeof(float),
@@ -49,8 +49,8 @@ static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_
 
 /* ---- create ---- */
 
-/* What is found becomes contacts, in another buffer. */
-static void name_lists(world_device *d) {
+/* Found features become contacts in another buffer. */
+static void initialise_lists(world_device *d) {
     const uint64_t contacts = d->queue.device->info.buffer_bytes / sizeof(abut_contact);
     for (uint32_t i = 0; i < WORLD_LISTS; i++)
         d->lists[i] = (abuti_kit_list){.buffer = WORLD_LIST + i,
@@ -66,13 +66,13 @@ static void name_lists(world_device *d) {
                                         .element_bytes = sizeof(world_visit),
                                         .limit = WORLD_LIST_LIMIT,
                                         .what = "pairs of boxes"};
-    d->met = (abuti_kit_list){.buffer = WORLD_MET_LIST,
-                              .element_bytes = sizeof(world_met),
+    d->met = (abuti_kit_list){.buffer = WORLD_PAIR_LIST,
+                              .element_bytes = sizeof(world_found_pair),
                               .limit = WORLD_LIST_LIMIT,
                               .what = "pairs"};
 }
 
-static abut_status create(abut_world *world) {
+static abut_status create_on_device(abut_world *world) {
     abut_device *device = world->options.device;
     abut_status status = abuti_device_check_bits("abut_world_create", device);
     if (status)
@@ -88,12 +88,12 @@ static abut_status create(abut_world *world) {
     status = status ? status : abut_buffer_create(device, 16, &d->contacts);
     if (status)
         return status;
-    name_lists(d);
+    initialise_lists(d);
     abuti_kit_build(&d->kit);
     return abuti_queue_report(&d->queue);
 }
 
-static void destroy(abut_world *world) {
+static void destroy_on_device(abut_world *world) {
     world_device *d = world->device;
     if (!d)
         return;
@@ -111,7 +111,7 @@ static void destroy(abut_world *world) {
     world->device = NULL;
 }
 
-static void changed(abut_world *world, bool items) {
+static void invalidate_on_device(abut_world *world, bool items) {
     world_device *d = world->device;
     d->has_contacts = d->has_poses = false;
     d->has_data = d->has_data && !items;
@@ -120,24 +120,24 @@ static void changed(abut_world *world, bool items) {
 
 /* ---- fields and samples ----
  *
- * An item that was there the last time proves that its field and its samples are still those that
- * were uploaded: only what no such item has is added behind the others. What nobody has any more
- * stays, until that is more than half; then all is made anew.
+ * If an item was on the device in the last search, its field and samples are still there. Only
+ * fields and samples that no such item has are appended. Unused ones stay until they are more than
+ * half of all; then everything is uploaded again.
  */
 
-/* One of those that items share. */
+/* A field or samples that items share. */
 typedef struct shared_part {
     const void *what; /* a field or samples */
     uint32_t item;
 } shared_part;
 
-static int by_address(const void *x, const void *y) {
+static int compare_addresses(const void *x, const void *y) {
     const shared_part *a = x, *b = y;
     uintptr_t p = (uintptr_t)a->what, q = (uintptr_t)b->what;
     return p < q ? -1 : p > q ? 1 : a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Room for `count` elements behind those of a buffer, from a multiple of eight on. */
+/* Reserves `count` elements at the end of a buffer, aligned to eight. */
 static size_t reserve_elements(size_t sizes[WORLD_SHARED], world_memory which, size_t count) {
     size_t at = sizes[which];
     sizes[which] += (count + 7) / 8 * 8;
@@ -149,13 +149,14 @@ static size_t corner_count(const abut_field *field) {
            ((size_t)field->bricks[2] + 1);
 }
 
-static void write(world_device *d, world_memory which, size_t at, const void *data, size_t count) {
+static void write_shared(world_device *d, world_memory which, size_t at, const void *data,
+                         size_t count) {
     abuti_kit_write(&d->kit, which, at, data, count, shared_bytes[which]);
 }
 
-/* Takes room for a field, or copies it there too. */
-static void put_field(world_device *d, const abut_field *field, size_t sizes[WORLD_SHARED],
-                      bool copy) {
+/* Reserves memory for a field; with `copy`, also uploads it. */
+static void upload_field(world_device *d, const abut_field *field, size_t sizes[WORLD_SHARED],
+                         bool copy) {
     const world_memory of_values = field->type == ABUT_FIELD_FLOAT ? WORLD_FLOATS : WORLD_SHORTS;
     size_t bricks = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2];
     size_t values = reserve_elements(sizes, of_values, field->value_count);
@@ -165,18 +166,18 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
     if (!copy)
         return;
     const field_view *view = &field->view;
-    const world_field told = {contact_grid_of(field),
-                              of_values == WORLD_FLOATS ? (uint32_t)(values / 8) : ABUT_NONE,
-                              of_values == WORLD_SHORTS ? (uint32_t)(values / 8) : ABUT_NONE,
-                              field->index ? (uint32_t)(index / 8) : ABUT_NONE,
-                              field->index ? (uint32_t)(coarse / 8) : ABUT_NONE,
-                              {view->count[0], view->count[1], view->count[2]},
-                              {view->bricks[0], view->bricks[1], view->bricks[2]},
-                              view->cell,
-                              view->scale,
-                              contact_band(field),
-                              field->closed};
-    write(d, WORLD_FIELDS, number, &told, 1);
+    const world_field record = {contact_grid_of(field),
+                                of_values == WORLD_FLOATS ? (uint32_t)(values / 8) : ABUT_NONE,
+                                of_values == WORLD_SHORTS ? (uint32_t)(values / 8) : ABUT_NONE,
+                                field->index ? (uint32_t)(index / 8) : ABUT_NONE,
+                                field->index ? (uint32_t)(coarse / 8) : ABUT_NONE,
+                                {view->count[0], view->count[1], view->count[2]},
+                                {view->bricks[0], view->bricks[1], view->bricks[2]},
+                                view->cell,
+                                view->scale,
+                                contact_band(field),
+                                field->closed};
+    write_shared(d, WORLD_FIELDS, number, &record, 1);
     const abuti_buffer *there = field_values_on(field, d->queue.device);
     if (there)
         abuti_kit_fail(&d->kit,
@@ -184,14 +185,14 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
                                               values * sizeof(float),
                                               field->value_count * sizeof(float)));
     else
-        write(d, of_values, values, field->values, field->value_count);
+        write_shared(d, of_values, values, field->values, field->value_count);
     if (field->index) {
-        write(d, WORLD_INDICES, index, field->index, bricks);
-        write(d, WORLD_FLOATS, coarse, field->coarse, corner_count(field));
+        write_shared(d, WORLD_INDICES, index, field->index, bricks);
+        write_shared(d, WORLD_FLOATS, coarse, field->coarse, corner_count(field));
     }
 }
 
-/* What kernels read of features, in the order of balls. */
+/* Features as kernels read them, in the order of balls. */
 typedef struct feature_arrays {
     contact_point *points;
     vec3 *ends;
@@ -220,8 +221,8 @@ static void sort_features(const abut_samples *s, const feature_arrays *to) {
     }
 }
 
-static void put_samples(abut_context *context, world_device *d, const abut_samples *s,
-                        size_t sizes[WORLD_SHARED], bool copy) {
+static void upload_samples(abut_context *context, world_device *d, const abut_samples *s,
+                           size_t sizes[WORLD_SHARED], bool copy) {
     const uint32_t features = s->view.count + s->view.edge_count;
     const uint32_t balls = s->parts[0].balls + s->parts[1].balls;
     const uint32_t groups = s->parts[0].groups + s->parts[1].groups;
@@ -236,94 +237,95 @@ static void put_samples(abut_context *context, world_device *d, const abut_sampl
     }
     if (!copy)
         return;
-    const world_samples told = {.centre = s->centre,
-                                .radius = s->radius,
-                                .parts = {s->parts[0], s->parts[1]},
-                                .first_point = (uint32_t)first[WORLD_POINTS],
-                                .first_feature = (uint32_t)first[WORLD_FEATURES],
-                                .first_ball = (uint32_t)first[WORLD_BALLS],
-                                .first_group = (uint32_t)first[WORLD_GROUPS],
-                                .count = s->view.count,
-                                .edges = s->view.edge_count,
-                                .edge_ends = !s->has_vertices};
+    const world_samples record = {.centre = s->centre,
+                                  .radius = s->radius,
+                                  .parts = {s->parts[0], s->parts[1]},
+                                  .first_point = (uint32_t)first[WORLD_POINTS],
+                                  .first_feature = (uint32_t)first[WORLD_FEATURES],
+                                  .first_ball = (uint32_t)first[WORLD_BALLS],
+                                  .first_group = (uint32_t)first[WORLD_GROUPS],
+                                  .count = s->view.count,
+                                  .edges = s->view.edge_count,
+                                  .edge_ends = !s->has_vertices};
     const feature_arrays to = {abuti_allocate(context, points, sizeof *to.points),
                                abuti_allocate(context, points, sizeof *to.ends),
                                abuti_allocate(context, features, sizeof *to.features)};
     if (to.points && to.ends && to.features) {
         sort_features(s, &to);
         const void *data[WORLD_SHARED] = {
-            [WORLD_SAMPLES] = &told,        [WORLD_POINTS] = to.points, [WORLD_ENDS] = to.ends,
+            [WORLD_SAMPLES] = &record,      [WORLD_POINTS] = to.points, [WORLD_ENDS] = to.ends,
             [WORLD_FEATURES] = to.features, [WORLD_BALLS] = s->balls,   [WORLD_GROUPS] = s->groups};
         for (world_memory i = WORLD_SAMPLES; i < WORLD_SHARED; i++)
-            write(d, i, first[i], data[i], counts[i]);
+            write_shared(d, i, first[i], data[i], counts[i]);
     } else {
         abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
     }
     ABUTI_RELEASE(context, to.points, to.ends, to.features);
 }
 
-/* Fields or samples of all items, each that items share once: those that are not there yet are
- * added. Tells items which are theirs where they are copied. Gives how many are in use. */
-static size_t put_shared(abut_world *world, const shared_part *parts, size_t count, bool samples,
-                         size_t sizes[WORLD_SHARED], bool copy) {
+/* Appends the fields or samples of all items that are not on the device yet, each once. With
+ * `copy`, uploads them and sets the indices of items. Returns how many are in use. */
+static size_t upload_shared(abut_world *world, const shared_part *parts, size_t count, bool samples,
+                            size_t sizes[WORLD_SHARED], bool copy) {
     world_item *items = world_items(world);
     size_t used = 0, end;
     for (size_t i = 0; i < count; i = end, used++) {
         uint32_t number = ABUT_NONE;
         for (end = i; end < count && parts[end].what == parts[i].what; end++) {
             const world_item *item = &items[parts[end].item];
-            if (item->is_there)
-                number = samples ? item->there.samples : item->there.field;
+            if (item->is_on_device)
+                number = samples ? item->device_parts.samples : item->device_parts.field;
         }
         if (number == ABUT_NONE) {
             number = (uint32_t)sizes[samples ? WORLD_SAMPLES : WORLD_FIELDS];
             if (samples)
-                put_samples(world->context, world->device, parts[i].what, sizes, copy);
+                upload_samples(world->context, world->device, parts[i].what, sizes, copy);
             else
-                put_field(world->device, parts[i].what, sizes, copy);
+                upload_field(world->device, parts[i].what, sizes, copy);
         }
         for (size_t k = i; k < end && copy; k++)
-            *(samples ? &items[parts[k].item].there.samples : &items[parts[k].item].there.field) =
-                number;
+            *(samples ? &items[parts[k].item].device_parts.samples
+                      : &items[parts[k].item].device_parts.field) = number;
     }
     return used;
 }
 
-/* Makes room for what is to be there, and copies it there. */
-static void put_all(abut_world *world, const shared_part *const parts[2], const size_t counts[2]) {
+/* Reserves memory and uploads all fields and samples. */
+static void upload_all(abut_world *world, const shared_part *const parts[2],
+                       const size_t counts[2]) {
     world_device *d = world->device;
     size_t sizes[WORLD_SHARED], used = 0;
     for (int again = 0; again < 2; again++) {
         memcpy(sizes, d->sizes, sizeof sizes);
-        used = put_shared(world, parts[0], counts[0], false, sizes, false);
-        used += put_shared(world, parts[1], counts[1], true, sizes, false);
+        used = upload_shared(world, parts[0], counts[0], false, sizes, false);
+        used += upload_shared(world, parts[1], counts[1], true, sizes, false);
         if (sizes[WORLD_FIELDS] + sizes[WORLD_SAMPLES] <= 2 * used)
             break;
         memset(d->sizes, 0, sizeof d->sizes);
         for (size_t i = 0; i < world->items.count; i++)
-            world_items(world)[i].is_there = false;
+            world_items(world)[i].is_on_device = false;
     }
     if (sizes[WORLD_FLOATS] / 8 >= UINT32_MAX || sizes[WORLD_SHORTS] / 8 >= UINT32_MAX ||
         sizes[WORLD_POINTS] >= UINT32_MAX)
-        abuti_kit_fail(&d->kit,
-                       abuti_fail(ABUT_ERROR_LIMIT, "abut_world: fields and samples of all "
-                                                    "items are too many for the device"));
+        abuti_kit_fail(&d->kit, abuti_fail(ABUT_ERROR_LIMIT,
+                                           "abut_world: the fields and samples of all items "
+                                           "exceed what the device can index"));
     for (uint32_t i = 0; i < WORLD_SHARED; i++)
         abuti_kit_enlarge(&d->kit, i, sizes[i] + 1, shared_bytes[i], d->sizes[i]);
     memcpy(sizes, d->sizes, sizeof sizes);
-    put_shared(world, parts[0], counts[0], false, sizes, true);
-    put_shared(world, parts[1], counts[1], true, sizes, true);
+    upload_shared(world, parts[0], counts[0], false, sizes, true);
+    upload_shared(world, parts[1], counts[1], true, sizes, true);
     memcpy(d->sizes, sizes, sizeof sizes);
 }
 
-/* Values that are on this device already stay there, others are copied from the CPU. */
-static abut_status field_ready(const world_device *d, const abut_field *field) {
+/* Values on this device are used there; others are uploaded from the host. */
+static abut_status prepare_field(const world_device *d, const abut_field *field) {
     return field_values_on(field, d->queue.device) ? abuti_field_check_valid(field)
                                                    : abuti_field_host(field);
 }
 
-/* What is known of items, and which pairs are ignored. */
-static void put_bodies(abut_world *world) {
+/* Uploads data of items, and the ignored pairs. */
+static void upload_bodies(abut_world *world) {
     world_device *d = world->device;
     const size_t count = world->items.count;
     abuti_kit_fail(&d->kit, abuti_vector_reserve(world->context, &d->host_bodies, count,
@@ -358,67 +360,69 @@ static abut_status upload_data(abut_world *world) {
     if (!status) {
         shared_part *lists[2] = {parts, parts + count};
         for (uint32_t i = 0; i < count; i++) {
-            if (!items[i].is_there)
-                items[i].there = (world_parts){ABUT_NONE, ABUT_NONE};
+            if (!items[i].is_on_device)
+                items[i].device_parts = (world_parts){ABUT_NONE, ABUT_NONE};
             if (items[i].used && items[i].body.field) {
                 lists[0][counts[0]++] = (shared_part){items[i].body.field, i};
-                abuti_kit_fail(&d->kit, field_ready(d, items[i].body.field));
+                abuti_kit_fail(&d->kit, prepare_field(d, items[i].body.field));
             }
             if (items[i].used && items[i].body.samples)
                 lists[1][counts[1]++] = (shared_part){items[i].body.samples, i};
         }
         for (int k = 0; k < 2; k++)
-            qsort(lists[k], counts[k], sizeof *parts, by_address);
+            qsort(lists[k], counts[k], sizeof *parts, compare_addresses);
         if (!abuti_kit_failed(&d->kit))
-            put_all(world, (const shared_part *const *)lists, counts);
+            upload_all(world, (const shared_part *const *)lists, counts);
         for (size_t i = 0; i < count; i++)
-            ((world_parts *)d->host_parts.data)[i] = items[i].there;
+            ((world_parts *)d->host_parts.data)[i] = items[i].device_parts;
         abuti_kit_put(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
-        put_bodies(world);
+        upload_bodies(world);
         status = abuti_queue_report(&d->queue);
     }
     abuti_release(world->context, parts);
     for (size_t i = 0; i < count; i++)
-        items[i].is_there = !status && items[i].used;
+        items[i].is_on_device = !status && items[i].used;
     if (status)
         memset(d->sizes, 0, sizeof d->sizes);
     d->has_data = !status;
     return status;
 }
 
-/* ---- each time: frames, and what they find ---- */
+/* ---- one search ---- */
 
-/* What kernels of a search begin with. */
+/* The first arguments of search kernels. */
 #define BODIES                                                                               \
     MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), \
         MEMORY(WORLD_SAMPLES), MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_TOTAL)
 #define LIST(which) MEMORY(WORLD_LIST + (which)), ABUTI_VALUE(d->lists[which].room)
 
-static void make_frames(const abut_world *world) {
+static void queue_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)d->pair_count;
     double margin = world->contact.margin;
     int32_t any_normal = world->contact.keep_backfacing;
     ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
-                  FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
-                  MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES), MEMORY(WORLD_PARTS),
-                  MEMORY(WORLD_MOTIONS), ABUTI_BUFFER(&d->pairs->memory), MEMORY(WORLD_DIRECTIONS),
-                  MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG), MEMORY(WORLD_TOTAL),
-                  ABUTI_VALUE(count), ABUTI_VALUE(margin), ABUTI_VALUE(any_normal));
+                  FRAME_GROUP_ITEMS, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS),
+                  MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES),
+                  MEMORY(WORLD_PARTS), MEMORY(WORLD_MOTIONS), ABUTI_BUFFER(&d->pairs->memory),
+                  MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_COUNTS), MEMORY(WORLD_BACKFACING),
+                  MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(margin),
+                  ABUTI_VALUE(any_normal));
 }
 
-/* Directions that are to be tried again. */
-static void turn_frames(const abut_world *world) {
+/* Prepares the directions that are searched again. */
+static void queue_retry_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)d->pair_count;
-    ABUTI_KIT_RUN(&d->kit, WORLD_ONE_WAY, count < WORLD_TOTALS ? WORLD_TOTALS : count,
-                  FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
-                  MEMORY(WORLD_INDICES), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
-                  MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_TOTAL), ABUTI_VALUE(count));
+    ABUTI_KIT_RUN(&d->kit, WORLD_RETRY_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
+                  FRAME_GROUP_ITEMS, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS),
+                  MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), MEMORY(WORLD_COUNTS),
+                  MEMORY(WORLD_BACKFACING), MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_TOTAL),
+                  ABUTI_VALUE(count));
 }
 
-/* Features of all pairs that touch, to their list. */
-static void search(const abut_world *world) {
+/* Finds the features of all pairs that touch. */
+static void queue_search(const abut_world *world) {
     world_device *d = world->device;
     const size_t groups = world_groups(d);
     int32_t only_samples = world->contact.skip_edges;
@@ -429,16 +433,16 @@ static void search(const abut_world *world) {
                      MEMORY(WORLD_BALLS), LIST(WORLD_NEAR_GROUPS), LIST(WORLD_NEAR_BALLS), PLACES);
     ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_FEATURES, groups, WORLD_ITEMS, BODIES,
                      MEMORY(WORLD_BALLS), MEMORY(WORLD_POINTS), LIST(WORLD_NEAR_BALLS),
-                     LIST(WORLD_NEAR_EDGES), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
+                     LIST(WORLD_NEAR_EDGES), MEMORY(WORLD_COUNTS), MEMORY(WORLD_BACKFACING),
                      LIST(WORLD_FOUND), PLACES);
     if (!only_samples)
         ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_EDGES, groups, WORLD_ITEMS, BODIES,
                          MEMORY(WORLD_POINTS), LIST(WORLD_NEAR_EDGES), MEMORY(WORLD_COUNTS),
-                         MEMORY(WORLD_WRONG), LIST(WORLD_FOUND), PLACES);
+                         MEMORY(WORLD_BACKFACING), LIST(WORLD_FOUND), PLACES);
 }
 
-/* Their contacts; and those that stay, in order. */
-static void write_contacts(const abut_world *world) {
+/* Writes contacts, then reduces or sorts them. */
+static void queue_contacts(const abut_world *world) {
     world_device *d = world->device;
     const size_t pairs = (size_t)d->pair_count;
     const size_t groups = world_groups(d);
@@ -468,25 +472,25 @@ static void write_contacts(const abut_world *world) {
     abuti_tools_scan(d->tools, keep ? begin : &d->kit.buffers[WORLD_COUNTS], begin, pairs, begin,
                      pairs);
     ABUTI_KIT_GROUPS(&d->kit, WORLD_GATHER, pairs, WORLD_ITEMS, MEMORY(WORLD_CONTACTS),
-                     MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
+                     MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_BACKFACING),
                      MEMORY(WORLD_KEYS), ABUTI_BUFFER(begin), MEMORY(WORLD_TOTAL),
                      ABUTI_BUFFER(&d->contacts->memory), ABUTI_VALUE(room));
 }
 
-/* Room for all that is found of pairs, as far as it is known. */
-static void reserve(const abut_world *world) {
+/* Reserves memory for the results of all pairs, as far as their number is known. */
+static void reserve_results(const abut_world *world) {
     world_device *d = world->device;
     abut_device *device = d->queue.device;
     const size_t pairs = (size_t)d->pair_count;
     for (int i = 0; i < WORLD_LISTS; i++) {
-        const uint64_t some = (uint64_t)pairs * ENTRIES_A_PAIR, half = d->lists[i].limit / 2;
+        const uint64_t some = (uint64_t)pairs * ENTRIES_PER_PAIR, half = d->lists[i].limit / 2;
         if (!d->lists[i].room)
             abuti_kit_grow(&d->kit, &d->lists[i], some < half ? some : half);
     }
     const size_t room = d->lists[WORLD_FOUND].room;
     abuti_kit_reserve(&d->kit, WORLD_DIRECTIONS, 2 * pairs, sizeof(world_direction));
     abuti_kit_reserve(&d->kit, WORLD_COUNTS, pairs, sizeof(uint32_t));
-    abuti_kit_reserve(&d->kit, WORLD_WRONG, pairs, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_BACKFACING, pairs, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_FIRST, pairs, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_TOTAL, WORLD_TOTALS, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_CONTACTS, room, sizeof(abut_contact));
@@ -499,7 +503,7 @@ static void reserve(const abut_world *world) {
                    abuti_buffer_reserve(device, room, sizeof(abut_contact), &d->contacts->memory));
 }
 
-/* Makes lists longer that were too short; whether there were any. */
+/* Grows the lists that were too small; returns whether there were any. */
 static bool grow_lists(world_device *d, const uint32_t totals[WORLD_TOTALS]) {
     bool grew = false;
     for (int i = 0; i < WORLD_LISTS; i++) {
@@ -509,7 +513,7 @@ static bool grow_lists(world_device *d, const uint32_t totals[WORLD_TOTALS]) {
     return grew;
 }
 
-/* Tries all pairs of bodies unless that is done; what is found stays on the device. */
+/* Tests all pairs of bodies, unless the contacts are valid; results stay on the device. */
 static abut_status find_device_contacts(abut_world *world) {
     world_device *d = world->device;
     uint32_t totals[WORLD_TOTALS];
@@ -521,16 +525,16 @@ static abut_status find_device_contacts(abut_world *world) {
     if (status)
         return status;
     while (again) {
-        reserve(world);
-        make_frames(world);
+        reserve_results(world);
+        queue_frames(world);
         again = false;
         for (int one_way = 0; one_way < 2 && !again; one_way++) {
             if (one_way && !totals[WORLD_AGAIN])
                 break;
             if (one_way)
-                turn_frames(world);
-            search(world);
-            write_contacts(world);
+                queue_retry_frames(world);
+            queue_search(world);
+            queue_contacts(world);
             status = abuti_kit_get(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
             if (status)
                 return status;
@@ -543,7 +547,7 @@ static abut_status find_device_contacts(abut_world *world) {
     return status;
 }
 
-static abut_status records(abut_world *world, abut_world_device_contacts *to) {
+static abut_status get_device_records(abut_world *world, abut_world_device_contacts *to) {
     abut_status status = find_device_contacts(world);
     const world_device *d = world->device;
     if (!status)
@@ -552,8 +556,8 @@ static abut_status records(abut_world *world, abut_world_device_contacts *to) {
     return status;
 }
 
-/* Finds all, and brings it to the host. */
-static abut_status prepare(abut_world *world) {
+/* Computes all contacts and downloads them. */
+static abut_status download_contacts(abut_world *world) {
     world_device *d = world->device;
     abut_status status = find_device_contacts(world);
     size_t pairs = (size_t)d->pair_count, count = (size_t)d->contact_count;
@@ -576,9 +580,9 @@ static abut_status prepare(abut_world *world) {
     return status;
 }
 
-/* Tells what the device has found for a pair. */
-static abut_status tell_contacts(const abut_world *world, size_t pair, contact_call *call,
-                                 const contact_direction both[2]) {
+/* Appends the contacts that the device found for a pair. */
+static abut_status append_pair_contacts(const abut_world *world, size_t pair, contact_call *call,
+                                        const contact_direction both[2]) {
     const world_device *d = world->device;
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const abut_world_pair *pairs = d->host_pairs.data;
@@ -600,12 +604,12 @@ static abut_status tell_contacts(const abut_world *world, size_t pair, contact_c
     return ABUT_OK;
 }
 
-const world_backend abuti_world_on_device = {.create = create,
-                                             .destroy = destroy,
-                                             .changed = changed,
-                                             .prepare = prepare,
-                                             .pair = tell_contacts,
-                                             .records = records,
+const world_backend abuti_world_on_device = {.create = create_on_device,
+                                             .destroy = destroy_on_device,
+                                             .changed = invalidate_on_device,
+                                             .prepare = download_contacts,
+                                             .pair = append_pair_contacts,
+                                             .records = get_device_records,
                                              .move = abuti_world_device_move,
-                                             .bring = abuti_world_device_bring,
+                                             .download_poses = abuti_world_device_download_poses,
                                              .reduces = true};

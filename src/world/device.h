@@ -1,4 +1,4 @@
-/* Pairs of bodies on a device, among the files of a world. */
+/* Pairs of bodies on a device: types that the device files of the module share. */
 #ifndef ABUTI_WORLD_DEVICE_H
 #define ABUTI_WORLD_DEVICE_H
 
@@ -14,7 +14,7 @@ _Static_assert(sizeof(world_samples) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_pose) == 56, "the layout that world_pairs.cl reads");
 _Static_assert(sizeof(world_body) == 64, "the layout that world_pairs.cl reads");
-_Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "the same thing");
+_Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "same layout");
 _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
                    offsetof(abut_contact, part) == 4 * (WORLD_CONTACT_WORDS - 2),
@@ -22,7 +22,7 @@ _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
 
 enum {
     WORLD_FRAMES,
-    WORLD_ONE_WAY,
+    WORLD_RETRY_FRAMES,
     WORLD_SEARCH_GROUPS,
     WORLD_SEARCH_BALLS,
     WORLD_SEARCH_FEATURES,
@@ -31,21 +31,21 @@ enum {
     WORLD_SORT,
     WORLD_REDUCE,
     WORLD_GATHER,
-    /* of world_pairs.cl */
+    /* world_pairs.cl */
     WORLD_CHECK,
-    WORLD_TURN,
+    WORLD_UPDATE_POSES,
     WORLD_MAKE_BOXES,
     WORLD_CURVES,
     WORLD_LEAVES,
     WORLD_PARENTS,
     WORLD_VISIT,
-    WORLD_MEET,
+    WORLD_FIND_PAIRS,
     WORLD_PLACE,
     WORLD_KERNELS
 };
 
 typedef enum world_memory {
-    /* of all fields and samples that items have */
+    /* fields and samples of all items */
     WORLD_FIELDS,
     WORLD_FLOATS,
     WORLD_SHORTS,
@@ -56,12 +56,12 @@ typedef enum world_memory {
     WORLD_FEATURES,
     WORLD_BALLS,
     WORLD_GROUPS,
-    WORLD_SHARED, /* the number of those above */
-    /* of each item: which of them it has, and what else is known of it; pairs to ignore */
+    WORLD_SHARED, /* number of the buffers above */
+    /* by item: indices of its field and samples, and other data; ignored pairs */
     WORLD_PARTS = WORLD_SHARED,
     WORLD_BODIES,
     WORLD_IGNORED,
-    /* of each item, each time; pairs that are found, and counters */
+    /* by item, for each search; pairs, and counters */
     WORLD_POSES,
     WORLD_POSES_NEXT,
     WORLD_LAST,
@@ -73,13 +73,13 @@ typedef enum world_memory {
     WORLD_NODES,
     WORLD_PARTNERS,
     WORLD_PARTNERS_FIRST,
-    WORLD_MEETS,
-    WORLD_MET_LIST,
+    WORLD_PAIR_COUNTERS,
+    WORLD_PAIR_LIST,
     WORLD_VISIT_LIST, /* two of them */
-    /* of pairs, each time; lists of a search, and contacts in the order of these */
+    /* by pair, for each search; lists of a search, and contacts in their order */
     WORLD_DIRECTIONS = WORLD_VISIT_LIST + 2,
     WORLD_COUNTS,
-    WORLD_WRONG,
+    WORLD_BACKFACING,
     WORLD_FIRST,
     WORLD_TOTAL,
     WORLD_LIST, /* the first of WORLD_LISTS */
@@ -93,28 +93,28 @@ struct world_device {
     abuti_queue queue;
     abuti_tools *tools;
     abuti_kit kit;
-    size_t sizes[WORLD_SHARED]; /* elements that are there */
-    bool has_data;              /* fields and samples of all items are there */
-    bool only_bodies;           /* are among all items then, and none is free */
-    bool has_poses;             /* those of all items are there */
+    size_t sizes[WORLD_SHARED]; /* elements in use */
+    bool has_data;              /* fields and samples of all items are on the device */
+    bool only_bodies;           /* all items are bodies, and no id is free */
+    bool has_poses;             /* poses of all items are on the device */
     bool is_ahead;              /* and the host has older ones */
     bool has_order;             /* of bodies along a curve */
-    uint64_t visit_count;       /* nodes that were looked at when it was new */
+    uint64_t visit_count;       /* nodes that were visited when the order was new */
     bool has_contacts;
-    abuti_vector host_parts, host_bodies; /* world_parts, world_body: of each item */
-    abuti_vector host_poses, last;        /* abut_pose, uint32_t: of each item */
-    abuti_kit_list met, visits[2];        /* world_met, world_visit */
+    abuti_vector host_parts, host_bodies; /* world_parts, world_body: by item */
+    abuti_vector host_poses, last;        /* abut_pose, uint32_t: by item */
+    abuti_kit_list met, visits[2];        /* world_found_pair, world_visit */
     uint64_t pair_count;
     abuti_kit_list lists[WORLD_LISTS];
-    /* abut_world_pair; of contacts that are left: uint32_t, one more than pairs; abut_contact */
+    /* abut_world_pair; first contact of each pair, uint32_t, one more than pairs; abut_contact */
     abut_buffer *pairs, *begin, *contacts;
     uint64_t contact_count;
-    abuti_vector host_pairs, host_begin, host_contacts; /* the same */
+    abuti_vector host_pairs, host_begin, host_contacts; /* copies on the host */
 };
 
-/* Elements of a list, so that their children can be counted. */
+/* Limit of the length of lists, so that children of their elements can be counted. */
 #define WORLD_LIST_LIMIT ((uint64_t)1 << 27)
-/* Groups of kernels that go through lists. */
+/* Work-groups of kernels that process lists. */
 static inline size_t world_groups(const world_device *d) {
     return (size_t)d->queue.device->info.compute_units * 32;
 }
@@ -123,11 +123,11 @@ static inline size_t world_groups(const world_device *d) {
 
 /* ---- device_pairs.c ---- */
 
-/* Brings poses to the host, if it has older ones. */
-abut_status abuti_world_device_bring(abut_world *world);
+/* Downloads poses if the host has older ones. */
+abut_status abuti_world_device_download_poses(abut_world *world);
 abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
                                     const abut_buffer *poses, size_t count);
-/* Finds pairs, motions of items, and the number of pairs. What is known of items is there. */
+/* Finds pairs, motions of items, and the number of pairs. The data of items must be uploaded. */
 abut_status abuti_world_device_pairs(abut_world *world);
 
 #endif

@@ -1,18 +1,18 @@
-/* Poses and pairs of a world on a device: poses that are given there, boxes of bodies, and a tree
- * of these that finds the pairs which are tried there; see world_pairs.cl.
+/* Poses and pairs of a world on a device: poses that are passed in buffers, bounding boxes of
+ * bodies, and a tree that finds the pairs that are tested there; see world_pairs.cl.
  *
- * The order of bodies along a curve is kept from step to step, and made anew when items come or go,
- * or when the tree has become twice as slow.
+ * The order of bodies along a curve is kept from step to step. It is rebuilt when items are added
+ * or removed, or when the traversal has become twice as slow.
  */
 #include "world/device.h"
 
 #include "device/tools_shared.h"
 
 enum {
-    POSES_A_TASK = 1024,
-    SLOWER = 2,
-    PAIRS_AN_ITEM = 4,  /* that lists have room for at first; */
-    VISITS_AN_ITEM = 32 /* and visits */
+    POSES_PER_TASK = 1024,
+    REORDER_FACTOR = 2,  /* factor of visits that triggers a new order */
+    PAIRS_PER_ITEM = 4,  /* initial capacity of lists; */
+    VISITS_PER_ITEM = 32 /* and of visits */
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -27,7 +27,7 @@ static void copy_poses(void *data, size_t chunk, size_t begin, size_t end) {
         to[i] = world_items(world)[i].at.pose;
 }
 
-/* Those that the host has, to the device. */
+/* Uploads the poses of the host. */
 static void upload_poses(abut_world *world) {
     world_device *d = world->device;
     size_t count = world->items.count;
@@ -36,12 +36,12 @@ static void upload_poses(abut_world *world) {
     abuti_kit_fail(&d->kit,
                    abuti_vector_reserve(world->context, &d->host_poses, count, sizeof(abut_pose)));
     if (!abuti_kit_failed(&d->kit))
-        abuti_parallel_for(world->context, count, POSES_A_TASK, copy_poses, world);
+        abuti_parallel_for(world->context, count, POSES_PER_TASK, copy_poses, world);
     abuti_kit_put(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
     d->has_poses = !abuti_kit_failed(&d->kit);
 }
 
-abut_status abuti_world_device_bring(abut_world *world) {
+abut_status abuti_world_device_download_poses(abut_world *world) {
     world_device *d = world->device;
     const size_t count = world->items.count;
     if (!d->is_ahead)
@@ -65,8 +65,9 @@ abut_status abuti_world_device_bring(abut_world *world) {
     return status;
 }
 
-/* Whether all items that are moved are bodies; of each item the last pose that is for it. */
-static abut_status read_ids(abut_world *world, const uint32_t *ids, size_t count, bool *bodies) {
+/* Whether all moved items are bodies; stores the last pose for each item. */
+static abut_status find_last_poses(abut_world *world, const uint32_t *ids, size_t count,
+                                   bool *bodies) {
     world_device *d = world->device;
     const size_t items = world->items.count;
     *bodies = true;
@@ -87,7 +88,7 @@ static abut_status read_ids(abut_world *world, const uint32_t *ids, size_t count
     return status;
 }
 
-/* By way of the host, since solids are there. */
+/* Moves items on the host, because primitives are only there. */
 static abut_status move_on_host(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
                                 size_t count) {
     abut_pose *list = abuti_allocate(world->context, count, sizeof *list);
@@ -111,25 +112,26 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
                                             count, sizeof(abut_pose));
     if (!status && count > INT32_MAX)
         status =
-            abuti_fail(ABUT_ERROR_LIMIT, "abut_world_set_poses: %zu poses are too many", count);
-    status = status ? status : read_ids(world, ids, count, &bodies);
+            abuti_fail(ABUT_ERROR_LIMIT,
+                       "abut_world_set_poses: count is %zu; it must be at most 2^31 - 1", count);
+    status = status ? status : find_last_poses(world, ids, count, &bodies);
     if (status || !count)
         return status;
     if (!bodies)
         return move_on_host(world, ids, poses, count);
-    upload_poses(world); /* of those that stay where they are */
+    upload_poses(world); /* for items that are not moved */
     abuti_kit_reserve(&d->kit, WORLD_BAD, 1, sizeof bad);
     abuti_kit_fill(&d->kit, WORLD_BAD, bad, sizeof bad);
     ABUTI_KIT_RUN(&d->kit, WORLD_CHECK, count, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
                   MEMORY(WORLD_BAD), ABUTI_VALUE(poses_count), ABUTI_VALUE(most));
-    /* To another buffer, so that those before stay where something is wrong. */
+    /* To a second buffer, so that the old poses remain if one is invalid. */
     abuti_kit_reserve(&d->kit, WORLD_POSES_NEXT, items, sizeof(abut_pose));
     if (ids || count < items)
         abuti_kit_copy(&d->kit, &d->kit.buffers[WORLD_POSES], &d->kit.buffers[WORLD_POSES_NEXT],
                        items * sizeof(abut_pose));
     if (ids) {
         abuti_kit_put(&d->kit, WORLD_LAST, d->last.data, items, sizeof(uint32_t));
-        ABUTI_KIT_RUN(&d->kit, WORLD_TURN, items, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
+        ABUTI_KIT_RUN(&d->kit, WORLD_UPDATE_POSES, items, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
                       MEMORY(WORLD_LAST), MEMORY(WORLD_POSES_NEXT), ABUTI_VALUE(items));
     } else {
         abuti_kit_copy(&d->kit, &poses->memory, &d->kit.buffers[WORLD_POSES_NEXT],
@@ -137,11 +139,10 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
     }
     status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
     if (!status && bad != ABUT_NONE)
-        status =
-            abuti_fail(ABUT_ERROR_ARGUMENT,
-                       "abut_world_set_poses: pose %u of the buffer is not finite, or moves by "
-                       "more than %g",
-                       bad, most);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_world_set_poses: pose %u of the buffer is not finite, or its "
+                            "translation exceeds %g",
+                            bad, most);
     if (status)
         return status;
     abuti_kit_swap(&d->kit, WORLD_POSES, WORLD_POSES_NEXT);
@@ -152,7 +153,7 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
 
 /* ---- pairs ---- */
 
-/* Bodies by their order along a curve. */
+/* Sorts bodies along a curve. */
 static void sort_bodies(abut_world *world) {
     world_device *d = world->device;
     const uint32_t count = (uint32_t)world->items.count;
@@ -165,7 +166,7 @@ static void sort_bodies(abut_world *world) {
                      count, 0, 32);
 }
 
-static void make_boxes(abut_world *world) {
+static void queue_boxes(abut_world *world) {
     world_device *d = world->device;
     const uint32_t count = (uint32_t)world->items.count;
     double margin = world->options.margin;
@@ -173,20 +174,21 @@ static void make_boxes(abut_world *world) {
     abuti_kit_reserve(&d->kit, WORLD_BOXES, count, sizeof(box3));
     abuti_kit_reserve(&d->kit, WORLD_PARTNERS, count, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_PARTNERS_FIRST, count, sizeof(uint32_t));
-    abuti_kit_reserve(&d->kit, WORLD_MEETS, WORLD_MEET_TOTALS, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_PAIR_COUNTERS, WORLD_PAIR_TOTALS, sizeof(uint32_t));
     ABUTI_KIT_RUN(&d->kit, WORLD_MAKE_BOXES, count < WORLD_ITEMS ? WORLD_ITEMS : count, WORLD_ITEMS,
                   MEMORY(WORLD_BODIES), MEMORY(WORLD_POSES), MEMORY(WORLD_MOTIONS),
-                  MEMORY(WORLD_BOXES), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MEETS),
+                  MEMORY(WORLD_BOXES), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_PAIR_COUNTERS),
                   ABUTI_VALUE(count), ABUTI_VALUE(margin));
 }
 
-/* Levels of the tree in one buffer, items first; the last has at most WORLD_CHILDREN nodes. */
+/* Levels of the tree in one buffer, items first; the last level has at most WORLD_CHILDREN
+ * nodes. */
 typedef struct levels {
-    uint32_t top; /* 0: items alone */
+    uint32_t top; /* 0: only items */
     uint32_t first[WORLD_LEVELS], count[WORLD_LEVELS];
 } levels;
 
-static levels make_tree(abut_world *world) {
+static levels queue_tree(abut_world *world) {
     world_device *d = world->device;
     levels l = {.count = {(uint32_t)world->items.count}};
     abuti_kit_reserve(&d->kit, WORLD_NODES, l.count[0] + l.count[0] / 8 + WORLD_LEVELS,
@@ -203,8 +205,9 @@ static levels make_tree(abut_world *world) {
     return l;
 }
 
-/* Level by level from the top: visits of a level are in one of two lists. */
-static void ask_tree(abut_world *world, const levels *l) {
+/* Traverses the tree level by level from the top; the visits of consecutive levels alternate
+ * between two lists. */
+static void queue_traversal(abut_world *world, const levels *l) {
     world_device *d = world->device;
     const size_t groups = world_groups(d);
     const uint32_t slots = world->ignored.count ? (uint32_t)world->ignored.room : 0;
@@ -212,48 +215,48 @@ static void ask_tree(abut_world *world, const levels *l) {
     for (uint32_t level = l->top; level > 0; level--, at_top = 0) {
         const abuti_kit_list *from = &d->visits[(level + 1) % 2], *to = &d->visits[level % 2];
         ABUTI_KIT_GROUPS(&d->kit, WORLD_VISIT, groups, WORLD_ITEMS, MEMORY(WORLD_NODES),
-                         MEMORY(from->buffer), ABUTI_VALUE(from->room), MEMORY(WORLD_MEETS),
+                         MEMORY(from->buffer), ABUTI_VALUE(from->room), MEMORY(WORLD_PAIR_COUNTERS),
                          ABUTI_VALUE(level), ABUTI_VALUE(l->first[level]),
                          ABUTI_VALUE(l->count[level]), ABUTI_VALUE(l->count[0]),
                          ABUTI_VALUE(at_top), MEMORY(to->buffer), ABUTI_VALUE(to->room), PLACES);
     }
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_MEET, groups, WORLD_ITEMS, MEMORY(WORLD_BODIES),
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_FIND_PAIRS, groups, WORLD_ITEMS, MEMORY(WORLD_BODIES),
                      MEMORY(WORLD_BOXES), MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES),
                      MEMORY(WORLD_IGNORED), ABUTI_VALUE(slots), MEMORY(d->visits[1].buffer),
-                     ABUTI_VALUE(d->visits[1].room), MEMORY(WORLD_MEETS), ABUTI_VALUE(l->count[0]),
-                     ABUTI_VALUE(at_top), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MET_LIST),
-                     ABUTI_VALUE(d->met.room), PLACES);
+                     ABUTI_VALUE(d->visits[1].room), MEMORY(WORLD_PAIR_COUNTERS),
+                     ABUTI_VALUE(l->count[0]), ABUTI_VALUE(at_top), MEMORY(WORLD_PARTNERS),
+                     MEMORY(WORLD_PAIR_LIST), ABUTI_VALUE(d->met.room), PLACES);
 }
 
-/* Pairs by a, then b. */
+/* Sorts pairs by a, then b. */
 static void sort_pairs(abut_world *world) {
     world_device *d = world->device;
     const uint32_t count = (uint32_t)d->pair_count, list = 0;
     abuti_buffer *first = &d->kit.buffers[WORLD_PARTNERS_FIRST], *pairs = &d->pairs->memory;
     abuti_kit_fail(&d->kit, abuti_buffer_reserve(d->queue.device, count, sizeof(world_two), pairs));
     abuti_tools_scan(d->tools, &d->kit.buffers[WORLD_PARTNERS], first, world->items.count, NULL, 0);
-    ABUTI_KIT_RUN(&d->kit, WORLD_PLACE, count, WORLD_ITEMS, MEMORY(WORLD_MET_LIST),
+    ABUTI_KIT_RUN(&d->kit, WORLD_PLACE, count, WORLD_ITEMS, MEMORY(WORLD_PAIR_LIST),
                   ABUTI_BUFFER(first), ABUTI_BUFFER(pairs), ABUTI_VALUE(count));
     ABUTI_KIT_GROUPS(&d->kit, WORLD_SORT, world->items.count, WORLD_ITEMS, ABUTI_BUFFER(first),
-                     MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MEETS), ABUTI_VALUE(list),
+                     MEMORY(WORLD_PARTNERS), MEMORY(WORLD_PAIR_COUNTERS), ABUTI_VALUE(list),
                      ABUTI_BUFFER(pairs), ABUTI_VALUE(d->met.room));
 }
 
-static uint64_t counted(const uint32_t totals[WORLD_MEET_TOTALS], uint32_t which) {
+static uint64_t read_count(const uint32_t totals[WORLD_PAIR_TOTALS], uint32_t which) {
     return (uint64_t)totals[2 * which + 1] << 32 | totals[2 * which];
 }
 
-/* Makes lists longer that were too short; whether there were any. */
-static bool grow_lists(world_device *d, const uint32_t totals[WORLD_MEET_TOTALS]) {
-    bool grew = abuti_kit_grow(&d->kit, &d->met, counted(totals, WORLD_MET));
+/* Grows the lists that were too small; returns whether there were any. */
+static bool grow_lists(world_device *d, const uint32_t totals[WORLD_PAIR_TOTALS]) {
+    bool grew = abuti_kit_grow(&d->kit, &d->met, read_count(totals, WORLD_PAIR_COUNT));
     for (uint32_t level = 1; level < WORLD_LEVELS; level++)
-        grew = abuti_kit_grow(&d->kit, &d->visits[level % 2], counted(totals, level)) || grew;
+        grew = abuti_kit_grow(&d->kit, &d->visits[level % 2], read_count(totals, level)) || grew;
     return grew;
 }
 
 abut_status abuti_world_device_pairs(abut_world *world) {
     world_device *d = world->device;
-    uint32_t totals[WORLD_MEET_TOTALS] = {0};
+    uint32_t totals[WORLD_PAIR_TOTALS] = {0};
     const uint64_t items = world->items.count;
     uint64_t visits = 0;
     bool sorted;
@@ -261,40 +264,40 @@ abut_status abuti_world_device_pairs(abut_world *world) {
     if (!items)
         return ABUT_OK;
     if (items > WORLD_LIST_LIMIT)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu items are too many for the device",
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu items exceed the limit of the device",
                           (unsigned long long)items);
     upload_poses(world);
-    const uint64_t least[] = {items * PAIRS_AN_ITEM, items * VISITS_AN_ITEM,
-                              items * VISITS_AN_ITEM};
+    const uint64_t least[] = {items * PAIRS_PER_ITEM, items * VISITS_PER_ITEM,
+                              items * VISITS_PER_ITEM};
     abuti_kit_list *const lists[] = {&d->met, &d->visits[0], &d->visits[1]};
     for (int i = 0; i < 3; i++)
         if (!lists[i]->room)
             abuti_kit_grow(&d->kit, lists[i],
                            least[i] < WORLD_LIST_LIMIT / 2 ? least[i] : WORLD_LIST_LIMIT / 2);
     do {
-        make_boxes(world);
+        queue_boxes(world);
         sorted = !d->has_order;
         if (sorted)
             sort_bodies(world);
-        const levels l = make_tree(world);
-        ask_tree(world, &l);
+        const levels l = queue_tree(world);
+        queue_traversal(world, &l);
         abut_status status =
-            abuti_kit_get(&d->kit, WORLD_MEETS, totals, WORLD_MEET_TOTALS, sizeof *totals);
+            abuti_kit_get(&d->kit, WORLD_PAIR_COUNTERS, totals, WORLD_PAIR_TOTALS, sizeof *totals);
         if (status)
             return status;
         d->has_order = true;
-        if (counted(totals, WORLD_MET) > world->options.pair_limit)
+        if (read_count(totals, WORLD_PAIR_COUNT) > world->options.pair_limit)
             return abuti_fail(ABUT_ERROR_LIMIT,
-                              "abut_world: there are more than %llu pairs whose boxes overlap; see "
+                              "abut_world: more than %llu pairs of bounding boxes overlap; raise "
                               "options->pair_limit",
                               (unsigned long long)world->options.pair_limit);
     } while (grow_lists(d, totals));
-    d->pair_count = counted(totals, WORLD_MET);
+    d->pair_count = read_count(totals, WORLD_PAIR_COUNT);
     for (uint32_t level = 1; level < WORLD_LEVELS; level++)
-        visits += counted(totals, level);
+        visits += read_count(totals, level);
     if (sorted)
         d->visit_count = visits;
-    else if (visits / SLOWER > d->visit_count)
+    else if (visits / REORDER_FACTOR > d->visit_count)
         d->has_order = false;
     if (d->pair_count)
         sort_pairs(world);

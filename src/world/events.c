@@ -1,34 +1,36 @@
-/* What has become of pairs: those that touch now against those that did when events were last told,
- * two lists in one order. An item that took the id of another is another item: it was born later.
+/* Events: compares the pairs that touch now with those that touched when events were last reported,
+ * by merging two sorted lists. An item that has the id of a removed one has a different serial
+ * number.
  */
 #include "world/world.h"
 
-static int compare(const world_touch *x, const world_touch *y) {
+static int compare_touches(const world_touch *x, const world_touch *y) {
     if (x->event.a != y->event.a)
         return x->event.a < y->event.a ? -1 : 1;
     return x->event.b != y->event.b ? (x->event.b < y->event.b ? -1 : 1) : 0;
 }
 
-static abut_world_event ended(const world_touch *touch) {
+static abut_world_event make_end_event(const world_touch *touch) {
     abut_world_event event = touch->event;
     event.kind = ABUT_WORLD_EVENT_END;
     event.first = event.count = 0;
     return event;
 }
 
-/* Merges both lists; writes where there is somewhere to write to, and gives how many events. */
-static uint64_t merge(const abuti_vector *before, const abuti_vector *after, abut_world_event *to) {
+/* Merges both lists and returns the number of events; writes them if `to` is not null. */
+static uint64_t merge_touches(const abuti_vector *before, const abuti_vector *after,
+                              abut_world_event *to) {
     const world_touch *x = before->data, *y = after->data;
     uint64_t count = 0;
     for (size_t i = 0, k = 0; i < before->count || k < after->count; count++) {
-        int order = i == before->count ? 1 : k == after->count ? -1 : compare(&x[i], &y[k]);
-        bool same = !order && x[i].born[0] == y[k].born[0] && x[i].born[1] == y[k].born[1];
+        int order = i == before->count ? 1 : k == after->count ? -1 : compare_touches(&x[i], &y[k]);
+        bool same = !order && x[i].serial[0] == y[k].serial[0] && x[i].serial[1] == y[k].serial[1];
         abut_world_event event;
         if (same || order > 0) {
             event = y[k++].event;
             event.kind = same ? ABUT_WORLD_EVENT_PERSIST : ABUT_WORLD_EVENT_BEGIN;
         } else {
-            event = ended(&x[i]);
+            event = make_end_event(&x[i]);
         }
         i += same || order <= 0;
         if (to)
@@ -37,11 +39,12 @@ static uint64_t merge(const abuti_vector *before, const abuti_vector *after, abu
     return count;
 }
 
-void abuti_world_set_told(abut_world *world) {
+void abuti_world_set_reported(abut_world *world) {
     if (world->touches.count)
-        memcpy(world->told.data, world->touches.data, world->touches.count * sizeof(world_touch));
-    world->told.count = world->touches.count;
-    world->has_told = true;
+        memcpy(world->reported.data, world->touches.data,
+               world->touches.count * sizeof(world_touch));
+    world->reported.count = world->touches.count;
+    world->has_reported = true;
 }
 
 abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_event *events,
@@ -50,17 +53,17 @@ abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_e
         return abuti_null(__func__, !world ? "world" : !count ? "count" : "events");
     abut_status status = abuti_world_find_contacts("abut_world_events", world);
     if (!status)
-        status = abuti_vector_reserve(world->context, &world->told, world->touches.count,
+        status = abuti_vector_reserve(world->context, &world->reported, world->touches.count,
                                       sizeof(world_touch));
     if (status)
         return status;
-    uint64_t found = merge(&world->told, &world->touches, NULL);
+    uint64_t found = merge_touches(&world->reported, &world->touches, NULL);
     *count = found;
     if (found > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_events: there are %llu events, and room for %llu",
+                          "abut_world_events: there are %llu events, but capacity is %llu",
                           (unsigned long long)found, (unsigned long long)capacity);
-    merge(&world->told, &world->touches, events);
-    abuti_world_set_told(world);
+    merge_touches(&world->reported, &world->touches, events);
+    abuti_world_set_reported(world);
     return ABUT_OK;
 }

@@ -1,40 +1,40 @@
-/* Meshes among the items of a world: which method suits one, and what the world makes for it.
+/* Meshes as items of a world: the choice of the method, and the data that the world creates.
  *
- * The rule, from the top; docs/choosing.md has it as a picture, with what was measured.
- *   forced                     what the item says, or else the world, if it says exact or field
- *   a sheet                    map: it has no inside, and a field would make one up
- *   deforms                    exact: a refit is a tenth of a build, and a field none at all
- *   sheets and solids          exact: each part counts by itself, and a field has one sign for all
- *   neighbours face opposite   exact: surfaces that cross are found, whatever their sides
- *   holes, but a solid         field: winding numbers see across holes
+ * The first row that applies decides. docs/choosing.md shows the same as a picture, with figures.
+ *   forced                     the method of the item, or of the world if it is exact or field
+ *   a sheet                    map: it has no interior, and a field would invent one
+ *   deforms                    exact: a refit takes a tenth of a build; a field cannot be refitted
+ *   sheets and solids          exact: components count separately; a field has one sign for all
+ *   flipped neighbours         exact: intersecting surfaces are found whatever side they face
+ *   holes, but a solid         field: winding numbers are robust against holes
  *   no device                  exact: nothing is missed, and nothing has to be prepared
- *   few triangles, or thin     exact, also beside a device: a field loses what is below two cells
- *   else                       field, all pairs at once on the device
+ *   few triangles, or thin     exact, also with a device: a field loses walls below two cells
+ *   otherwise                  field, all pairs at once on the device
  *
- * A sheet is a surface each of whose parts has holes above ABUT_SHEET_HOLE_FRACTION of its area:
- * mesh/holes.c.
+ * A sheet is a surface each of whose components has holes above ABUT_SHEET_HOLE_FRACTION of its
+ * area: mesh/holes.c.
  */
 #include "world/world.h"
 
 #include <math.h>
 
-#define THIN 0.01 /* of the area */
+#define THIN_FRACTION_MAX 0.01 /* of the area: more thin walls exclude a field */
 
 enum { FIELD_CELLS = 64, MAP_TEXELS = 128, THIN_TEXELS = 64, FEW_TRIANGLES = 64 };
 
 static const char function[] = "abut_world_add";
 
-/* ---- looking at it ---- */
+/* ---- examination ---- */
 
-/* The share of the surface that has less wall than this behind it. */
-static abut_status measure_thin(abut_mesh *mesh, double wall, double *share) {
+/* The fraction of the surface with less than `wall` of material behind it. */
+static abut_status measure_thin_fraction(abut_mesh *mesh, double wall, double *share) {
     abut_map_options options = abut_map_options_default();
     abut_map_query query = abut_map_query_default();
     abut_map_measures measures;
     abut_map *map = NULL;
     const double texels = ceil(sqrt(2.0 * mesh->triangle_count));
     *share = 0;
-    if (!(wall > 0) || texels > 4096) /* then cells are no larger than triangles */
+    if (!(wall > 0) || texels > 4096) /* cells are not larger than triangles then */
         return ABUT_OK;
     options.resolution = texels > THIN_TEXELS ? (uint32_t)texels : THIN_TEXELS;
     query.limit = wall;
@@ -58,59 +58,65 @@ static double find_longest_edge(const abut_mesh *mesh) {
     return sqrt(longest_sq);
 }
 
-static double longest_side(const abut_mesh *mesh) {
+static double longest_extent(const abut_mesh *mesh) {
     return v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
 }
 
-static void choose(world_asset *a, abut_world_method method, bool forced, const char *reason) {
+static void set_choice(world_asset *a, abut_world_method method, bool forced, const char *reason) {
     a->choice.method = method;
     a->choice.is_forced = forced;
     a->choice.reason = reason;
 }
 
-/* What is known of the mesh is in the choice already. */
+/* Facts about the mesh are in the choice already. */
 static void choose_by_rule(const abut_world *world, world_asset *a, const abut_mesh_report *r) {
     const abut_world_method wanted = world->options.method;
     if (a->asked != ABUT_WORLD_AUTO)
-        choose(a, a->asked, true, "The item says so.");
+        set_choice(a, a->asked, true, "The method is set by the item.");
     else if (wanted == ABUT_WORLD_FIELD && !a->deforms && !a->has_sheets)
-        choose(a, ABUT_WORLD_FIELD, true, "The world tries pairs by fields alone.");
+        set_choice(a, ABUT_WORLD_FIELD, true, "The world uses only fields.");
     else if (wanted != ABUT_WORLD_AUTO)
-        choose(a, ABUT_WORLD_EXACT, true,
-               wanted == ABUT_WORLD_EXACT ? "The world tries pairs exactly alone."
-                                          : "It has no field of its own: its vertices and edges "
-                                            "are tried against fields of others.");
+        set_choice(a, ABUT_WORLD_EXACT, true,
+                   wanted == ABUT_WORLD_EXACT
+                       ? "The world uses only exact contacts."
+                       : "It has no field: its vertices and edges are tested "
+                         "against the fields of other items.");
     else if (a->sheet)
-        choose(a, ABUT_WORLD_MAP, false,
-               "It is a sheet, without an inside: samples all over it are asked how far they are "
-               "from others.");
+        set_choice(
+            a, ABUT_WORLD_MAP, false,
+            "It is a sheet without an interior: distances are measured at samples all over its "
+            "surface.");
     else if (a->deforms)
-        choose(a, ABUT_WORLD_EXACT, false,
-               "It deforms: its hierarchy is refitted in each step, where a field would have to be "
-               "made anew.");
+        set_choice(a, ABUT_WORLD_EXACT, false,
+                   "It deforms: its BVH is refitted in each step, while a field would have to be "
+                   "rebuilt.");
     else if (a->has_sheets)
-        choose(a, ABUT_WORLD_EXACT, false,
-               "Some of its parts are sheets, without an inside, and others are solids: exact "
-               "patches treat each part by itself.");
+        set_choice(
+            a, ABUT_WORLD_EXACT, false,
+            "Some of its components are sheets and others are solids: exact contact patches treat "
+            "each component separately.");
     else if (r->has_opposite_boundary)
-        choose(a, ABUT_WORLD_EXACT, false,
-               "Neighbouring triangles face opposite ways, so that nothing tells in from out; "
-               "where surfaces meet is known all the same. See abut_mesh_orient().");
+        set_choice(
+            a, ABUT_WORLD_EXACT, false,
+            "Neighbouring triangles face opposite ways, so that no side is inside; exact contacts "
+            "still find intersecting surfaces. See abut_mesh_orient().");
     else if (r->has_boundary)
-        choose(a, ABUT_WORLD_FIELD, false,
-               "It has holes, but is a solid: winding numbers tell in from out, and fields keep "
-               "them.");
+        set_choice(
+            a, ABUT_WORLD_FIELD, false,
+            "It has holes but encloses a volume: winding numbers define its interior, and a field "
+            "stores their sign.");
     else if (!world->options.device)
-        choose(a, ABUT_WORLD_EXACT, false, "It is closed and rigid: exact patches miss nothing.");
+        set_choice(a, ABUT_WORLD_EXACT, false,
+                   "It is closed and rigid: exact contact patches miss nothing.");
     else if (r->triangle_count < FEW_TRIANGLES)
-        choose(a, ABUT_WORLD_EXACT, false,
-               "It has so few triangles that exact patches take some microseconds.");
-    else if (a->choice.thin_fraction > THIN)
-        choose(a, ABUT_WORLD_EXACT, false,
-               "Parts of it are thinner than two cells, which a field would lose.");
+        set_choice(a, ABUT_WORLD_EXACT, false,
+                   "It has so few triangles that exact contact patches take only microseconds.");
+    else if (a->choice.thin_fraction > THIN_FRACTION_MAX)
+        set_choice(a, ABUT_WORLD_EXACT, false,
+                   "Parts of it are thinner than two cells, which a field cannot represent.");
     else
-        choose(a, ABUT_WORLD_FIELD, false,
-               "It is closed, rigid and thick: the device tries all such pairs at once.");
+        set_choice(a, ABUT_WORLD_FIELD, false,
+                   "It is closed, rigid and thick: the device tests all such pairs at once.");
 }
 
 static void set_health(world_asset *a, const abut_mesh_report *report) {
@@ -132,7 +138,8 @@ abut_status abuti_world_asset_examine(world_asset *a) {
     return status;
 }
 
-static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_report *report) {
+static abut_status examine_asset(const abut_world *world, world_asset *a,
+                                 abut_mesh_report *report) {
     abut_status status = abut_topology_create(a->mesh, &a->topology);
     status = status ? status : abut_mesh_examine(a->topology, report);
     if (status)
@@ -145,12 +152,13 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
         (!world->options.device && a->asked != ABUT_WORLD_FIELD))
         return ABUT_OK;
     const uint32_t cells = a->resolution ? a->resolution : FIELD_CELLS;
-    return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin_fraction);
+    return measure_thin_fraction(a->mesh, 2 * longest_extent(a->mesh) / cells,
+                                 &a->choice.thin_fraction);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
-static abut_status make_field(const abut_world *world, world_asset *a) {
+static abut_status create_field(const abut_world *world, world_asset *a) {
     abut_field_options field = abut_field_options_default();
     abut_samples_options samples = abut_samples_options_default();
     field.cells = a->resolution ? a->resolution : FIELD_CELLS;
@@ -162,14 +170,14 @@ static abut_status make_field(const abut_world *world, world_asset *a) {
     return abut_samples_create(a->mesh, &samples, &a->samples);
 }
 
-/* Distances of a map are off by no more than its reach. */
+/* The reach of a map bounds the error of its distances. */
 static void set_reach(world_asset *a) {
     abut_map_info info = abut_map_info_default();
     abut_map_get_info(a->map, &info);
     a->choice.cell = info.reach;
 }
 
-static abut_status make_map(world_asset *a) {
+static abut_status create_map(world_asset *a) {
     abut_map_options options = abut_map_options_default();
     const double texels = ceil(sqrt(2.0 * a->mesh->triangle_count));
     options.resolution = a->resolution         ? a->resolution
@@ -189,23 +197,24 @@ abut_status abuti_world_asset_sign(world_asset *a) {
     return status || sign.method != ABUT_SIGN_AUTO ? status : abut_sign_prepare(a->bvh, NULL);
 }
 
-/* Rays need to know where a solid begins and ends. */
+/* Rays must enter and leave a solid at definite points. */
 static abut_status check_layers(const abut_mesh_report *r) {
     if (!r->has_opposite_boundary && !r->has_boundary)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      r->has_opposite_boundary
-                          ? "%s: method layers needs a mesh whose triangles face one way, and "
-                            "neighbours of this one face opposite ways; orient it first, or "
-                            "choose another method: exact or map"
-                          : "%s: method layers needs a closed mesh, and this one is open; "
-                            "close it, or choose another method: exact or map",
-                      function);
+    return abuti_fail(
+        ABUT_ERROR_ARGUMENT,
+        r->has_opposite_boundary
+            ? "%s: the method layers requires that all triangles of a mesh face the "
+              "same way, but this one has flipped neighbours; orient it first, or use "
+              "the method exact or map"
+            : "%s: the method layers requires a closed mesh, but this one is open; "
+              "close it, or use the method exact or map",
+        function);
 }
 
-static abut_status make(const abut_world *world, world_asset *a) {
+static abut_status create_asset(const abut_world *world, world_asset *a) {
     abut_mesh_report report;
-    abut_status status = examine(world, a, &report);
+    abut_status status = examine_asset(world, a, &report);
     if (!status && a->asked == ABUT_WORLD_LAYERS)
         status = check_layers(&report);
     if (status)
@@ -213,13 +222,13 @@ static abut_status make(const abut_world *world, world_asset *a) {
     choose_by_rule(world, a, &report);
     status = abut_bvh_create(a->mesh, NULL, &a->bvh);
     if (!status && a->choice.method == ABUT_WORLD_FIELD)
-        status = make_field(world, a);
+        status = create_field(world, a);
     if (!status && a->choice.method == ABUT_WORLD_MAP)
-        status = make_map(a);
+        status = create_map(a);
     return status;
 }
 
-static void destroy(abut_context *context, world_asset *a) {
+static void destroy_asset(abut_context *context, world_asset *a) {
     abut_map_destroy(a->map);
     abut_samples_destroy(a->samples);
     abut_field_destroy(a->field);
@@ -230,28 +239,29 @@ static void destroy(abut_context *context, world_asset *a) {
     abuti_release(context, a);
 }
 
-static abut_status check(const abut_world_item *item) {
+static abut_status check_mesh_item(const abut_world_item *item) {
     const abut_world_method m = item->method;
     if (!item->shape.mesh.mesh)
         return abuti_null(function, "item->shape.mesh.mesh");
     if (m == ABUT_WORLD_RADIAL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: a mesh has no bones for radial fields; make these by "
-                          "abut_radial_create_mesh() and add a character",
-                          function);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: a mesh has no bones for the method radial; create radial fields with "
+            "abut_radial_create_mesh() and add a character",
+            function);
     if (m == ABUT_WORLD_FIELD && item->shape.mesh.deforms)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: a mesh that deforms would need another field in each step; take "
-                          "exact or map",
+                          "%s: a mesh that deforms would need a new field in each step; use the "
+                          "method exact or map",
                           function);
     return ABUT_OK;
 }
 
-abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item, world_asset *mine,
-                                  world_asset **asset) {
+abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item,
+                                      world_asset *mine, world_asset **asset) {
     world_asset **list = world->assets.data;
     const uint32_t resolution = item->shape.mesh.resolution;
-    abut_status status = check(item);
+    abut_status status = check_mesh_item(item);
     if (status)
         return status;
     for (size_t i = 0; i < world->assets.count; i++)
@@ -273,8 +283,8 @@ abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item
     made->asked = item->method;
     made->resolution = resolution;
     made->deforms = item->shape.mesh.deforms;
-    if ((status = make(world, made))) {
-        destroy(world->context, made);
+    if ((status = create_asset(world, made))) {
+        destroy_asset(world->context, made);
         return status;
     }
     ((world_asset **)world->assets.data)[world->assets.count++] = made;
@@ -282,7 +292,7 @@ abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item
     return ABUT_OK;
 }
 
-void abuti_world_asset_drop(abut_world *world, world_asset *asset) {
+void abuti_world_asset_release(abut_world *world, world_asset *asset) {
     world_asset **list = world->assets.data;
     if (!asset || --asset->uses)
         return;
@@ -290,10 +300,10 @@ void abuti_world_asset_drop(abut_world *world, world_asset *asset) {
     while (list[i] != asset)
         i++;
     list[i] = list[--world->assets.count];
-    destroy(world->context, asset);
+    destroy_asset(world->context, asset);
 }
 
-/* ---- other positions ---- */
+/* ---- new positions ---- */
 
 abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions) {
     abut_mesh *old = a->mesh, *mesh = NULL;
@@ -301,8 +311,7 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
         abut_mesh_input_doubles(positions, old->vertex_count, old->indices, old->triangle_count);
     abut_status status = abut_mesh_create(old->context, &input, &mesh);
     if (!status && (status = abut_bvh_set_mesh(a->bvh, mesh)))
-        (void)abut_bvh_set_mesh(a->bvh,
-                                old); /* boxes never fail; the rest is made when asked for */
+        (void)abut_bvh_set_mesh(a->bvh, old); /* boxes never fail; the rest is created on demand */
     if (!status && a->map)
         status = abut_map_set_mesh(a->map, mesh);
     if (status) {
@@ -317,7 +326,7 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
         set_reach(a);
     abut_bvh_info info = abut_bvh_info_default();
     abut_bvh_get_info(a->bvh, &info);
-    if (info.should_rebuild) { /* if there is memory */
+    if (info.should_rebuild) { /* if memory suffices */
         abut_bvh *made = NULL;
         if (!abut_bvh_create(mesh, NULL, &made)) {
             abut_bvh_destroy(a->bvh);

@@ -1,34 +1,36 @@
-/* What is told of items and pairs: which method, why, what it cannot miss, and how far depths may
- * be off. Every sentence is one of these. */
+/* Information on items and pairs: method, reason, guarantee and error bound. All reasons are
+ * defined here and in mesh.c. */
 #include "world/world.h"
 
 #include "radial/radial.h"
 
 #include <math.h>
 
-#define CAPSULE_ERROR 0.003  /* of the radius, against a mesh: abut_contact_solid() */
-#define CYLINDER_ERROR 0.001 /* the same */
+#define CAPSULE_ERROR 0.003  /* of the radius, with a mesh: abut_contact_solid() */
+#define CYLINDER_ERROR 0.001 /* likewise */
 
-static const char exact_misses[] =
-    "Nothing is missed: every overlap has a contact, however thin the bodies are.";
-static const char holes_limit[] =
-    "No intersection of surfaces is missed. A mesh has small holes, or neighbouring triangles that "
-    "face opposite ways, so what lies wholly inside it is a guess, and its depth has no bound.";
-static const char field_misses[] =
-    "What lies between samples and long edges may be missed, and plates thinner than a cell.";
-static const char vertices_miss[] =
-    "Vertices and edges of the mesh are tried: what comes through a triangle without meeting one "
-    "may be missed.";
-static const char map_misses[] =
-    "Nothing is missed: where no sample of a surface touches, exact patches are asked.";
-static const char layers_miss[] = "Nothing is missed: where no ray is in both, exact patches are "
-                                  "asked. The depth is that of rays "
-                                  "along three axes.";
-static const char radial_misses[] =
-    "What radial fields do not see may be missed: folds, and what is finer than their cells, about "
-    "which depths are good to.";
+static const char exact_reason[] =
+    "Complete: every overlap has a contact, no matter how thin the bodies are.";
+static const char holes_reason[] =
+    "Every intersection of surfaces has a contact. A mesh has small holes or flipped neighbours, "
+    "so "
+    "that containment in it is approximate, and the depth of a contained item has no bound.";
+static const char field_reason[] =
+    "Overlaps that contain no sample and no long edge may be missed, and so may plates thinner "
+    "than a cell.";
+static const char vertices_reason[] =
+    "Vertices and edges of the mesh are tested against the field. Overlaps that contain none of "
+    "them may be missed.";
+static const char map_reason[] =
+    "Complete: if no sample of a surface touches, exact contact patches are computed.";
+static const char layers_reason[] =
+    "Complete: if no ray is inside both items, exact contact patches are computed. The depth is "
+    "measured along three axes.";
+static const char radial_reason[] =
+    "Folds and details finer than the cells of radial fields may be missed. Depths are accurate to "
+    "about a cell.";
 
-/* How far interpolated distances may be off: half the diagonal of a cell. */
+/* Error bound of interpolated distances: half the diagonal of a cell. */
 static double field_error(const abut_field *field) {
     return field ? 0.5 * sqrt(3) * field->grid.cell : 0;
 }
@@ -41,7 +43,7 @@ static double exact_error(const world_item *solid, const world_item *other) {
                                                 : 0;
 }
 
-/* The greatest of the maps that are asked. */
+/* The larger error of the maps of both items. */
 static double map_error(const world_item *a, const world_item *b) {
     double reach = 0;
     const world_item *both[2] = {a, b};
@@ -51,8 +53,8 @@ static double map_error(const world_item *a, const world_item *b) {
     return reach;
 }
 
-/* Whether what is inside a mesh is a guess. */
-static abut_status find_guess(const world_item *item, bool *guess) {
+/* Sets `guess` if containment in a mesh is approximate. */
+static abut_status test_interior(const world_item *item, bool *guess) {
     const abut_bvh *tree;
     const bvh_interior *interior;
     if (item->kind != ABUT_WORLD_BODY || !item->bvh)
@@ -64,69 +66,70 @@ static abut_status find_guess(const world_item *item, bool *guess) {
     return status;
 }
 
-/* Of methods that find every intersection of surfaces: limited where an item may be inside a mesh
- * with holes. A plane is inside nothing. */
-static abut_status limit(const world_item *a, const world_item *b, abut_world_pair_info *manner) {
+/* Reduces the guarantee of methods that find every intersection of surfaces to LIMITED if an item
+ * may be inside a mesh with holes. A plane is inside nothing. */
+static abut_status reduce_guarantee(const world_item *a, const world_item *b,
+                                    abut_world_pair_info *info) {
     bool guess = false;
-    abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : find_guess(a, &guess);
+    abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : test_interior(a, &guess);
     if (!status && a->kind != ABUT_WORLD_PLANE)
-        status = find_guess(b, &guess);
+        status = test_interior(b, &guess);
     if (!status && guess) {
-        manner->guarantee = ABUT_WORLD_GUARANTEE_LIMITED;
-        manner->error = HUGE_VAL;
-        manner->reason = holes_limit;
+        info->guarantee = ABUT_WORLD_GUARANTEE_LIMITED;
+        info->error = HUGE_VAL;
+        info->reason = holes_reason;
     }
     return status;
 }
 
-abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
-                               abut_world_pair_info *manner) {
+abut_status abuti_world_describe_pair(const abut_world *world, const world_item *a,
+                                      const world_item *b, abut_world_pair_info *info) {
     const abut_world_method method = abuti_world_method(world, a, b);
     switch (method) {
     case ABUT_WORLD_EXACT:
-        *manner = (abut_world_pair_info){.method = method,
+        *info = (abut_world_pair_info){.method = method,
                                          ABUT_WORLD_GUARANTEE_COMPLETE,
                                          exact_error(a, b) + exact_error(b, a),
-                                         exact_misses};
-        return limit(a, b, manner);
+                                         exact_reason};
+        return reduce_guarantee(a, b, info);
     case ABUT_WORLD_FIELD:
-        *manner =
+        *info =
             (abut_world_pair_info){.method = method,
                                    ABUT_WORLD_GUARANTEE_SAMPLED,
                                    fmax(field_error(a->body.field), field_error(b->body.field)),
-                                   abuti_world_by_vertices(world, a, b) ? vertices_miss
-                                                                        : field_misses};
+                                   abuti_world_by_vertices(world, a, b) ? vertices_reason
+                                                                        : field_reason};
         return ABUT_OK;
     case ABUT_WORLD_MAP:
-        *manner = (abut_world_pair_info){.method = method,
+        *info = (abut_world_pair_info){.method = method,
                                          ABUT_WORLD_GUARANTEE_COMPLETE,
                                          map_error(a, b),
-                                         map_misses};
-        return limit(a, b, manner);
+                                         map_reason};
+        return reduce_guarantee(a, b, info);
     case ABUT_WORLD_RADIAL:
-        *manner = (abut_world_pair_info){.method = method,
+        *info = (abut_world_pair_info){.method = method,
                                          ABUT_WORLD_GUARANTEE_SAMPLED,
                                          HUGE_VAL,
-                                         radial_misses};
+                                         radial_reason};
         return ABUT_OK;
     case ABUT_WORLD_LAYERS:
-        *manner = (abut_world_pair_info){.method = method,
+        *info = (abut_world_pair_info){.method = method,
                                          ABUT_WORLD_GUARANTEE_COMPLETE,
                                          HUGE_VAL,
-                                         layers_miss};
+                                         layers_reason};
         return ABUT_OK;
     default:
-        *manner = (abut_world_pair_info){
+        *info = (abut_world_pair_info){
             .method = ABUT_WORLD_AUTO,
             ABUT_WORLD_GUARANTEE_NONE,
             HUGE_VAL,
             a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE
-                ? "Two planes are never tried: they overlap without end."
+                ? "Two planes are not tested: their overlap is unbounded."
             : world->options.method == ABUT_WORLD_AUTO
-                ? "Never tried: one of them lacks the field, samples or hierarchy that it would "
-                  "take."
-                : "Never tried: the world has one method alone, and one of them lacks what it "
-                  "takes."};
+                ? "Not tested: one of the items lacks the field, samples or BVH that a method "
+                  "requires."
+                : "Not tested: the world uses a single method, and one of the items lacks the data "
+                  "that it requires."};
         return ABUT_OK;
     }
 }
@@ -140,39 +143,39 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     status = status ? status : abuti_world_check_id(function, world, a);
     status = status ? status : abuti_world_check_id(function, world, b);
     if (!status && a == b)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: a and b are both %u; an item never meets itself", function, a);
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a and b are both %u; they must be two items",
+                            function, a);
     if (status)
         return status;
     const world_item *p = &world_items(world)[a < b ? a : b],
                      *q = &world_items(world)[a < b ? b : a];
     abut_world_pair_info found;
-    status = abuti_world_manner(world, p, q, &found);
+    status = abuti_world_describe_pair(world, p, q, &found);
     if (status)
         return status;
-    if (found.method != ABUT_WORLD_AUTO && !abuti_world_tries(world, a, b))
+    if (found.method != ABUT_WORLD_AUTO && !abuti_world_should_test(world, a, b))
         found = (abut_world_pair_info){.method = ABUT_WORLD_AUTO,
                                        ABUT_WORLD_GUARANTEE_NONE,
                                        HUGE_VAL,
-                                       world_may_meet(&p->filter, &q->filter)
-                                           ? "Never tried: abut_world_ignore() says so."
-                                           : "Never tried: neither is dynamic, or groups and masks "
-                                             "keep them apart."};
+                                       world_may_collide(&p->filter, &q->filter)
+                                           ? "Not tested: the pair is excluded by abut_world_ignore()."
+                                           : "Not tested: neither item is dynamic, or their groups and "
+                                             "masks exclude the pair."};
     return abuti_info_write(info, &found, sizeof found, function);
 }
 
 /* ---- items ---- */
 
-/* Of an item that the user made what it is. */
-static abut_world_item_info choice_of(const world_item *item) {
+/* Information on an item that is not a mesh. */
+static abut_world_item_info compute_item_info(const world_item *item) {
     const uint32_t has =
         item->filter.traits & (WORLD_HAS_BVH | WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
     abut_world_item_info c = {.method = item->is.method,
                               .is_forced = item->is.method != ABUT_WORLD_AUTO,
-                              .reason = "The item says so."};
+                              .reason = "The method is set by the item."};
     if (item->kind == ABUT_WORLD_CHARACTER) {
         c.method = ABUT_WORLD_RADIAL;
-        c.reason = "It is a character: its radial fields follow every pose.";
+        c.reason = "It is a character, whose radial fields follow every pose.";
         c.cell = item->is.shape.character->info.cell;
         return c;
     }
@@ -181,15 +184,15 @@ static abut_world_item_info choice_of(const world_item *item) {
         return c;
     if (item->kind != ABUT_WORLD_BODY) {
         c.method = ABUT_WORLD_EXACT;
-        c.reason = "It is a simple solid, of closed form.";
+        c.reason = "It is a primitive with closed-form distances.";
     } else if (has == WORLD_HAS_BVH) {
         c.method = ABUT_WORLD_EXACT;
-        c.reason = "A hierarchy is all it has.";
+        c.reason = "It has only a BVH.";
     } else if (!(has & WORLD_HAS_BVH)) {
         c.method = ABUT_WORLD_FIELD;
-        c.reason = "It has a field or samples, and no hierarchy.";
+        c.reason = "It has a field or samples, but no BVH.";
     } else {
-        c.reason = "It has a hierarchy, and a field or samples: each pair by what the other has.";
+        c.reason = "It has a BVH, and a field or samples: the other item of a pair decides.";
     }
     return c;
 }
@@ -205,6 +208,6 @@ abut_status abut_world_get_item_info(const abut_world *world, uint32_t id,
     const world_item *item = &world_items(world)[id];
     if (item->asset && (status = abuti_world_asset_examine(item->asset)))
         return status;
-    const abut_world_item_info found = item->asset ? item->asset->choice : choice_of(item);
+    const abut_world_item_info found = item->asset ? item->asset->choice : compute_item_info(item);
     return abuti_info_write(info, &found, sizeof found, __func__);
 }

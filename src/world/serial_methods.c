@@ -1,14 +1,15 @@
-/* Pairs that are tried one after the other, each on all threads, before the tasks of all others:
- * by surface distance maps, by layers, and by vertices of meshes against fields. Objects behind
- * them are for one user at a time, and start tasks themselves. */
+/* Pairs that are tested one after the other, each on all threads, before the parallel tasks of all
+ * other pairs: by surface distance maps, by layers, and by vertices of meshes against fields. The
+ * objects that compute them are not thread-safe, and start tasks themselves.
+ */
 #include "map/map.h"
 #include "world/world.h"
 
-enum { CONTACT_ROOM = 256, PATCH_ROOM = 16, MAP_KEEP = 8 };
+enum { CONTACT_ROOM = 256, PATCH_ROOM = 16, MAP_CONTACTS_MAX = 8 };
 
-const world_special *abuti_world_special(const abut_world *world, size_t pair) {
-    const world_special *list = world->special.data;
-    size_t begin = 0, end = world->special.count;
+const world_serial_result *abuti_world_serial_result(const abut_world *world, size_t pair) {
+    const world_serial_result *list = world->serial_results.data;
+    size_t begin = 0, end = world->serial_results.count;
     while (begin < end) {
         size_t middle = begin + (end - begin) / 2;
         if (list[middle].pair < pair)
@@ -16,42 +17,42 @@ const world_special *abuti_world_special(const abut_world *world, size_t pair) {
         else
             end = middle;
     }
-    return begin < world->special.count && list[begin].pair == pair ? &list[begin] : NULL;
+    return begin < world->serial_results.count && list[begin].pair == pair ? &list[begin] : NULL;
 }
 
-static void worsen(abut_reliability *reliability, abut_reliability by) {
+static void merge_reliability(abut_reliability *reliability, abut_reliability by) {
     if (by.level > reliability->level)
         *reliability = by;
 }
 
-/* Room for contacts behind those that are there. */
-static abut_status reserve(abut_world *world, uint64_t count) {
-    abuti_vector *list = &world->special_contacts;
+/* Reserves memory for contacts after the existing ones. */
+static abut_status reserve_contacts(abut_world *world, uint64_t count) {
+    abuti_vector *list = &world->serial_contacts;
     return abuti_vector_reserve(world->context, list, list->count + (size_t)count,
                                 sizeof(abut_contact));
 }
-static abut_contact *room(abut_world *world) {
-    return (abut_contact *)world->special_contacts.data + world->special_contacts.count;
+static abut_contact *contact_end(abut_world *world) {
+    return (abut_contact *)world->serial_contacts.data + world->serial_contacts.count;
 }
-static uint64_t room_count(const abut_world *world) {
-    return world->special_contacts.room - world->special_contacts.count;
+static uint64_t contact_capacity(const abut_world *world) {
+    return world->serial_contacts.room - world->serial_contacts.count;
 }
 
 /* ---- vertices ---- */
 
-/* Of one of both, against the field of the other. */
-static abut_status try_vertices(abut_world *world, const world_item *a, const world_item *b,
-                                world_special *to) {
-    const bool swapped = !(a->filter.traits & WORLD_HAS_FIELD); /* then b has the field */
+/* The vertices of one item against the field of the other. */
+static abut_status collide_vertices(abut_world *world, const world_item *a, const world_item *b,
+                                    world_serial_result *to) {
+    const bool swapped = !(a->filter.traits & WORLD_HAS_FIELD); /* b has the field then */
     const world_item *with = swapped ? b : a, *mesh = swapped ? a : b;
     const abut_body body = {with->body.field, NULL, with->at.pose};
     abut_contacts found = {.count = CONTACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
-        if ((status = reserve(world, found.count)))
+        if ((status = reserve_contacts(world, found.count)))
             return status;
-        found.list = room(world);
-        found.capacity = room_count(world);
+        found.list = contact_end(world);
+        found.capacity = contact_capacity(world);
         status = abut_contact_mesh(&body, mesh->asset->mesh, mesh->asset->topology, &mesh->at.pose,
                                    &world->contact, &found);
     }
@@ -63,22 +64,22 @@ static abut_status try_vertices(abut_world *world, const world_item *a, const wo
         found.count =
             abut_contact_reduce(found.list, found.count, world->options.max_patch_contacts,
                                 world->options.patch_angle);
-    world->special_contacts.count += (size_t)found.count;
+    world->serial_contacts.count += (size_t)found.count;
     to->reliability = found.reliability;
     return ABUT_OK;
 }
 
 /* ---- maps ---- */
 
-/* No place of an item is deeper in it than this. */
+/* Upper bound of the depth of points in an item. */
 static double half_width(const world_item *item) {
     const vec3 size = v3_sub(item->local.hi, item->local.lo);
     return 0.5 * real_min(size.x, real_min(size.y, size.z));
 }
 
-/* Samples all over x, which is a unless it is the second, against y. */
-static abut_status try_map(abut_world *world, const world_item *x, const world_item *y, bool second,
-                           world_special *to) {
+/* Samples all over x against y; `second`: x is b. */
+static abut_status collide_map(abut_world *world, const world_item *x, const world_item *y,
+                               bool second, world_serial_result *to) {
     abut_map *map = x->asset->map;
     const abut_pose back = pose_inverse(&x->at.pose);
     const abut_posed other = {y->bvh, pose_multiply(&back, &y->at.pose)};
@@ -87,7 +88,7 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
     const uint32_t keep = world->options.max_patch_contacts;
     query.limit = real_max(world->options.margin, half_width(y)) * (1 + 1e-6) + 1e-300;
     options.margin = world->options.margin;
-    options.max_contacts = keep < MAP_KEEP ? keep : MAP_KEEP;
+    options.max_contacts = keep < MAP_CONTACTS_MAX ? keep : MAP_CONTACTS_MAX;
     abut_status status = y->asset ? abuti_world_asset_sign(y->asset) : ABUT_OK;
     status = status ? status : abut_map_compute_distance(map, &other, 1, &query);
     if (status)
@@ -95,15 +96,15 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
     abut_patches found = {.count = PATCH_ROOM, .contact_count = CONTACT_ROOM};
     status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_vector_reserve(world->context, &world->special_patches, (size_t)found.count,
+        status = abuti_vector_reserve(world->context, &world->serial_patches, (size_t)found.count,
                                       sizeof(abut_patch));
-        status = status ? status : reserve(world, found.contact_count);
+        status = status ? status : reserve_contacts(world, found.contact_count);
         if (status)
             return status;
-        found.list = world->special_patches.data;
-        found.capacity = world->special_patches.room;
-        found.contacts = room(world);
-        found.contact_capacity = room_count(world);
+        found.list = world->serial_patches.data;
+        found.capacity = world->serial_patches.room;
+        found.contacts = contact_end(world);
+        found.contact_capacity = contact_capacity(world);
         status = abuti_map_contacts(map, &options, false, &found);
     }
     if (status)
@@ -115,20 +116,20 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
         if (second)
             world_swap_contact(c);
     }
-    world->special_contacts.count += (size_t)found.contact_count;
-    worsen(&to->reliability, found.reliability);
-    worsen(&to->reliability, map->reliability);
+    world->serial_contacts.count += (size_t)found.contact_count;
+    merge_reliability(&to->reliability, found.reliability);
+    merge_reliability(&to->reliability, map->reliability);
     return ABUT_OK;
 }
 
-static abut_status try_maps(abut_world *world, const world_item *a, const world_item *b,
-                            world_special *to) {
+static abut_status collide_maps(abut_world *world, const world_item *a, const world_item *b,
+                                world_serial_result *to) {
     abut_status status = ABUT_OK;
     to->reliability = abuti_contact_reliability(NULL, NULL);
     if (a->filter.traits & WORLD_HAS_MAP)
-        status = try_map(world, a, b, false, to);
+        status = collide_map(world, a, b, false, to);
     if (!status && (b->filter.traits & WORLD_HAS_MAP))
-        status = try_map(world, b, a, true, to);
+        status = collide_map(world, b, a, true, to);
     return status;
 }
 
@@ -143,8 +144,8 @@ abut_status abuti_world_add_layer(abut_world *world, world_item *item) {
     return status ? status : abut_layers_add(world->layers, &solid, &item->layer);
 }
 
-/* Where all are, and which shape they have. */
-static abut_status move_layers(abut_world *world) {
+/* Sets poses and positions of all items in the layers. */
+static abut_status update_layers(abut_world *world) {
     world_item *items = world_items(world);
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < world->items.count && !status; i++) {
@@ -176,7 +177,7 @@ static abut_status find_layers(abut_world *world) {
         if (items[i].used && items[i].layer != ABUT_NONE &&
             items[i].asset->resolution > query.resolution)
             query.resolution = items[i].asset->resolution;
-    abut_status status = move_layers(world);
+    abut_status status = update_layers(world);
     if (status)
         return status;
     status = ABUT_ERROR_BUFFER;
@@ -193,7 +194,7 @@ static abut_status find_layers(abut_world *world) {
     return status;
 }
 
-static const abut_layers_pair *layers_of(const abut_world *world, uint32_t a, uint32_t b) {
+static const abut_layers_pair *find_layers_pair(const abut_world *world, uint32_t a, uint32_t b) {
     const abut_layers_pair *list = world->layer_pairs.data;
     size_t begin = 0, end = world->layer_pairs.count;
     while (begin < end) {
@@ -208,68 +209,70 @@ static const abut_layers_pair *layers_of(const abut_world *world, uint32_t a, ui
                : NULL;
 }
 
-static abut_status try_layers(abut_world *world, const world_item *a, const world_item *b,
-                              world_special *to) {
+static abut_status collide_layers(abut_world *world, const world_item *a, const world_item *b,
+                                  world_serial_result *to) {
     const bool swapped = a->layer > b->layer;
     const abut_layers_pair *found =
-        layers_of(world, swapped ? b->layer : a->layer, swapped ? a->layer : b->layer);
-    abut_status status = reserve(world, 1);
-    to->reliability = abuti_limited("The depth is that of rays along three axes.");
+        find_layers_pair(world, swapped ? b->layer : a->layer, swapped ? a->layer : b->layer);
+    abut_status status = reserve_contacts(world, 1);
+    to->reliability = abuti_limited("The depth is measured by rays along three axes.");
     if (status || !found || !(found->depth > 0))
         return status;
     vec3 normal = swapped ? contact_back(found->normal) : found->normal;
-    if (!(v3_max_abs(normal) > 0)) /* images do not tell: from middle to middle */
+    if (!(v3_max_abs(normal) > 0)) /* undefined in the images: along the centres */
         normal = v3_normalise(v3_sub(box_centre(a->at.box), box_centre(b->at.box)));
     if (!(v3_max_abs(normal) > 0))
         normal = v3(0, 0, 1);
-    *room(world) = (abut_contact){.point = found->centre,
-                                  .normal = normal,
-                                  .depth = found->depth,
-                                  .id = contact_id(0, ABUT_CONTACT_OVERLAP, 0, 0),
-                                  .kind = ABUT_CONTACT_OVERLAP};
-    world->special_contacts.count++;
+    *contact_end(world) = (abut_contact){.point = found->centre,
+                                         .normal = normal,
+                                         .depth = found->depth,
+                                         .id = contact_id(0, ABUT_CONTACT_OVERLAP, 0, 0),
+                                         .kind = ABUT_CONTACT_OVERLAP};
+    world->serial_contacts.count++;
     return ABUT_OK;
 }
 
-/* ---- all ---- */
+/* ---- all methods ---- */
 
-typedef abut_status special_try(abut_world *world, const world_item *a, const world_item *b,
-                                world_special *to);
+typedef abut_status serial_collider(abut_world *world, const world_item *a, const world_item *b,
+                                    world_serial_result *to);
 
-/* Null: the pair is tried by the tasks. */
-static special_try *way_of(const abut_world *world, const world_item *a, const world_item *b) {
+/* Null: the parallel tasks test the pair. */
+static serial_collider *choose_collider(const abut_world *world, const world_item *a,
+                                        const world_item *b) {
     const abut_world_method method = abuti_world_method(world, a, b);
-    return method == ABUT_WORLD_MAP                                             ? try_maps
-           : method == ABUT_WORLD_LAYERS                                        ? try_layers
-           : method == ABUT_WORLD_FIELD && abuti_world_by_vertices(world, a, b) ? try_vertices
+    return method == ABUT_WORLD_MAP                                             ? collide_maps
+           : method == ABUT_WORLD_LAYERS                                        ? collide_layers
+           : method == ABUT_WORLD_FIELD && abuti_world_by_vertices(world, a, b) ? collide_vertices
                                                                                 : NULL;
 }
 
-abut_status abuti_world_find_special(abut_world *world) {
+abut_status abuti_world_find_serial(abut_world *world) {
     const abut_world_pair *pairs = world->pairs.data;
     const world_item *items = world_items(world);
     bool has_layers = false;
     abut_status status = ABUT_OK;
-    world->special.count = world->special_contacts.count = 0;
+    world->serial_results.count = world->serial_contacts.count = 0;
     for (size_t i = 0; i < world->pairs.count && world->assets.count && !status; i++) {
         const world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
-        special_try *const try = abuti_world_kept(world, i) ? NULL : way_of(world, a, b);
+        serial_collider *const try =
+            abuti_world_valid_record(world, i) ? NULL : choose_collider(world, a, b);
         if (!try)
             continue;
-        if (try == try_layers && !has_layers) {
+        if (try == collide_layers && !has_layers) {
             status = find_layers(world);
             has_layers = true;
         }
         abuti_set_fraction(0.5 * (double)i / (double)world->pairs.count);
-        world_special to = {.pair = i, .first = world->special_contacts.count};
+        world_serial_result to = {.pair = i, .first = world->serial_contacts.count};
         if (!status)
-            status = abuti_vector_reserve(world->context, &world->special, world->special.count + 1,
-                                          sizeof to);
+            status = abuti_vector_reserve(world->context, &world->serial_results,
+                                          world->serial_results.count + 1, sizeof to);
         status = status ? status : try(world, a, b, &to);
         if (status)
             break;
-        to.count = world->special_contacts.count - to.first;
-        ((world_special *)world->special.data)[world->special.count++] = to;
+        to.count = world->serial_contacts.count - to.first;
+        ((world_serial_result *)world->serial_results.data)[world->serial_results.count++] = to;
     }
     return status;
 }

@@ -1,4 +1,5 @@
-/* Items of a world: checked at the door, so that nothing fails later but for memory. */
+/* Items of a world. They are validated when they are added or moved, so that later calls can only
+ * run out of memory. */
 #include "world/world.h"
 
 #include "pair/pair.h"
@@ -6,7 +7,7 @@
 
 #include <math.h>
 
-enum { MOVES_A_TASK = 256 };
+enum { MOVES_PER_TASK = 256 };
 
 /* ---- create ---- */
 
@@ -14,20 +15,22 @@ static abut_status check_options(const abut_world_options *o) {
     if (!(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX))
         return abuti_fail(
             ABUT_ERROR_ARGUMENT,
-            "abut_world_create: options->margin is %g; it must be a length, 0 or more", o->margin);
+            "abut_world_create: options->margin is %g; it must be finite and not negative",
+            o->margin);
     if (!(o->patch_angle >= 0 && o->patch_angle <= 3))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_create: options->angle is %g; it must be from 0 to 3 radians",
-                          o->patch_angle);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_world_create: options->patch_angle is %g; it must be from 0 to 3 radians",
+            o->patch_angle);
     if ((uint32_t)o->method > ABUT_WORLD_FIELD)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_create: options->method is %u; a world is auto, exact or "
-                          "field, and the rest is for items",
+                          "abut_world_create: options->method is %u; it must be ABUT_WORLD_AUTO, "
+                          "EXACT or FIELD, because the other methods are for items",
                           (uint32_t)o->method);
     if (o->device && o->method == ABUT_WORLD_EXACT)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_create: exact contacts are found on the CPU; leave out "
-                          "options->device or options->method");
+                          "abut_world_create: exact contacts are computed on the CPU; do not set "
+                          "both options->device and the method exact");
     return ABUT_OK;
 }
 
@@ -62,8 +65,7 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     return ABUT_OK;
 }
 
-/* Adds references to the objects that the user brings with an item. A mesh is referenced by its
- * asset. */
+/* Adds references to the objects that an item refers to. A mesh is referenced by its asset. */
 static void retain_shape(const abut_world_item *is) {
     if (is->kind == ABUT_WORLD_BODY) {
         abuti_bvh_retain(is->shape.body.bvh);
@@ -88,15 +90,15 @@ static void release_shape(const abut_world_item *is) {
     }
 }
 
-/* Releases what the world has of an item. */
-static void drop_item(abut_world *world, world_item *item) {
+/* Releases all data of an item. */
+static void release_item(abut_world *world, world_item *item) {
     if (item->used && !item->asset)
         release_shape(&item->is);
     abut_bvh_destroy(item->core);
     abut_topology_destroy(item->topology);
     if (item->used && item->layer != ABUT_NONE)
         (void)abut_layers_remove(world->layers, item->layer);
-    abuti_world_asset_drop(world, item->asset);
+    abuti_world_asset_release(world, item->asset);
     item->core = NULL;
     item->topology = NULL;
     item->asset = NULL;
@@ -109,21 +111,26 @@ void abut_world_destroy(abut_world *world) {
     abut_context *context = world->context;
     world->backend->destroy(world);
     for (size_t i = 0; i < world->items.count; i++)
-        drop_item(world, &world_items(world)[i]);
+        release_item(world, &world_items(world)[i]);
     abut_layers_destroy(world->layers);
-    abuti_vector *lists[] = {
-        &world->items,           &world->places,      &world->keys,     &world->spare,
-        &world->order,           &world->boxes,       &world->nodes,    &world->pairs,
-        &world->begin,           &world->ignored,     &world->contacts, &world->touches,
-        &world->tried,           &world->told,        &world->sweeps,   &world->sweep_pairs,
-        &world->swept,           &world->assets,      &world->special,  &world->special_contacts,
-        &world->special_patches, &world->layer_pairs, &world->hints};
+    abuti_vector *lists[] = {&world->items,          &world->places,
+                             &world->keys,           &world->spare,
+                             &world->order,          &world->boxes,
+                             &world->nodes,          &world->pairs,
+                             &world->begin,          &world->ignored,
+                             &world->contacts,       &world->touches,
+                             &world->pair_records,   &world->reported,
+                             &world->sweeps,         &world->sweep_pairs,
+                             &world->swept,          &world->assets,
+                             &world->serial_results, &world->serial_contacts,
+                             &world->serial_patches, &world->layer_pairs,
+                             &world->hints};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
-        const world_answers *answers = &world->answers[i];
-        ABUTI_RELEASE(context, world->pair_chunks[i].list.data, answers->contacts.data,
-                      answers->touches.data, answers->tried.data, answers->patches.data);
+        const world_results *results = &world->results[i];
+        ABUTI_RELEASE(context, world->pair_chunks[i].list.data, results->contacts.data,
+                      results->touches.data, results->pair_records.data, results->patches.data);
     }
     abuti_release(context, world);
     abut_context_destroy(context);
@@ -132,8 +139,8 @@ void abut_world_destroy(abut_world *world) {
 abut_status abuti_world_check_idle(const char *function, const abut_world *world) {
     return world->is_in_call
                ? abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: the world is in another call; a progress callback must not call "
-                            "the world whose progress it is told",
+                            "%s: another call of this world is in progress; a progress callback "
+                            "must not call the world that it reports on",
                             function)
                : ABUT_OK;
 }
@@ -152,7 +159,7 @@ void abuti_world_leave(abut_world *world, abut_context *before) {
     world->is_in_call = false;
 }
 
-/* ---- where items are ---- */
+/* ---- places ---- */
 
 static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
     box3 box = bvh ? bvh->mesh->bounds : box_empty();
@@ -163,7 +170,7 @@ static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
     }
     if (body->samples)
         box = box_join(box, body->samples->bounds);
-    /* With neither: a point. */
+    /* Without both, the box is a point. */
     return box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
 }
 
@@ -181,7 +188,7 @@ static box3 local_box(const abut_world_item *item, const abut_body *body, const 
                       v3_add(v3_max(c->end[0], c->end[1]), r)};
     case ABUT_WORLD_BOX:
         return (box3){v3_scale(item->shape.half, -1), item->shape.half};
-    case ABUT_WORLD_CYLINDER: /* as far as a disc goes along each axis */
+    case ABUT_WORLD_CYLINDER: /* extent of a disc along each axis */
         r = v3_normalise(v3_sub(y->end[1], y->end[0]));
         r = v3_scale(v3(sqrt(real_max(1 - r.x * r.x, 0)), sqrt(real_max(1 - r.y * r.y, 0)),
                         sqrt(real_max(1 - r.z * r.z, 0))),
@@ -202,11 +209,11 @@ static abut_status place_plane(const char *function, const abut_plane *plane, wo
         return status;
     double length = v3_length(plane->normal);
     if (!(length > 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is 0", function);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the normal of the plane is zero", function);
     abut_plane *p = &to->solid.plane;
     p->normal = m3_apply(&to->motion.turn, v3_scale(plane->normal, 1 / length));
     p->offset = plane->offset / length + v3_dot(p->normal, to->motion.shift);
-    return abuti_contact_check(function, "the plane where it is", (const double *)p, 4);
+    return abuti_contact_check(function, "the plane at its pose", (const double *)p, 4);
 }
 
 static abut_status check_solid(const char *function, const double *numbers, size_t count,
@@ -215,8 +222,8 @@ static abut_status check_solid(const char *function, const double *numbers, size
     for (size_t i = 0; i < size_count && !status; i++)
         if (!(sizes[i] >= 0))
             status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: the solid has a size of %g; it must be 0 or more", function,
-                                sizes[i]);
+                                "%s: the primitive has a size of %g; it must not be negative",
+                                function, sizes[i]);
     return status;
 }
 
@@ -260,9 +267,9 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
     return status;
 }
 
-/* Whether an item is at a pose already, bit for bit, and has the shape that it had there.
- * Characters do not count the updates of their radial fields. */
-static bool is_still(const world_item *item, const abut_pose *there) {
+/* Whether an item already is at a pose, bit for bit, with the shape that it had there. Characters
+ * do not count updates of their radial fields, so that they never are. */
+static bool is_at_rest(const world_item *item, const abut_pose *there) {
     return item->kind != ABUT_WORLD_CHARACTER && !world_is_updated(item) &&
            memcmp(&item->at.pose, there, sizeof *there) == 0;
 }
@@ -275,7 +282,7 @@ void abuti_world_new_state(abut_world *world, world_item *item) {
 }
 
 bool abuti_world_set_place(abut_world *world, world_item *item, const world_place *to) {
-    if (is_still(item, &to->pose))
+    if (is_at_rest(item, &to->pose))
         return false;
     item->at = *to;
     abuti_world_new_state(world, item);
@@ -290,7 +297,7 @@ void abuti_world_changed(abut_world *world, bool items) {
 abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at) {
     abut_solid solid = {.kind = (abut_solid_kind)(is->kind - ABUT_WORLD_PLANE), .pose = *at};
     switch (is->kind) {
-    case ABUT_WORLD_BODY: /* is none */
+    case ABUT_WORLD_BODY: /* not primitives */
     case ABUT_WORLD_CHARACTER:
         break;
     case ABUT_WORLD_PLANE:
@@ -314,8 +321,9 @@ abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at) {
     return solid;
 }
 
-/* Of a hull that is not convex, or a cylinder without an axis, its collider knows what to say. */
-static abut_status check_by_asking(const abut_world_item *item) {
+/* Hulls and cylinders are validated by the contact function: hulls must be convex, cylinders need
+ * an axis. */
+static abut_status check_by_contact(const abut_world_item *item) {
     const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
     abut_solid solid = abuti_world_solid(item, &here), point = {.kind = ABUT_SOLID_SPHERE};
     abut_patch patch;
@@ -337,55 +345,61 @@ static abut_status check_method(const abut_world_item *item) {
          : m == ABUT_WORLD_FIELD ? is_body && (item->shape.body.field || item->shape.body.samples)
                                  : false);
     if ((uint32_t)m > ABUT_WORLD_LAYERS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_add: there is no method %u",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_add: item->method is %u; it must be a value of "
+                          "abut_world_method",
                           (uint32_t)m);
     if (!can)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_add: a %s cannot be tried by method %s: bodies need a "
-                          "hierarchy for exact, a field or samples for field; maps and layers are "
-                          "made of meshes",
-                          abut_world_kind_name(item->kind), abut_world_method_name(m));
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_world_add: a %s does not support the method %s: bodies need a BVH for "
+            "exact, and a field or samples for field; maps and layers are made of "
+            "meshes",
+            abut_world_kind_name(item->kind), abut_world_method_name(m));
     return ABUT_OK;
 }
 
 static abut_status check_item(const abut_world_item *item) {
     static const char function[] = "abut_world_add";
     if ((uint32_t)item->kind > ABUT_WORLD_MESH)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: item->kind is %u; it must be a value of abut_world_kind", function,
                           (uint32_t)item->kind);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no motion %u", function,
-                          (uint32_t)item->motion);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: item->motion is %u; it must be a value of abut_world_motion",
+                          function, (uint32_t)item->motion);
     abut_status status = check_method(item);
     if (status)
         return status;
     if (item->kind == ABUT_WORLD_BODY && !item->shape.body.field && !item->shape.body.samples &&
         !item->shape.body.bvh)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the body has neither a hierarchy nor a field nor samples", function);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: the body has neither a BVH nor a field nor samples; set at least one", function);
     if (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)
         return abuti_bvh_check(function, item->shape.body.bvh, item, "item");
     if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
-        return check_by_asking(item);
+        return check_by_contact(item);
     if (item->kind == ABUT_WORLD_CHARACTER)
         return item->shape.character ? abuti_radial_download(item->shape.character)
                                      : abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
 
-static bool rests_and_senses(const world_item *item) {
+static bool is_resting_sensor(const world_item *item) {
     return (item->filter.traits & (WORLD_IS_SENSOR | WORLD_IS_DYNAMIC)) == WORLD_IS_SENSOR;
 }
 
-/* Counts an item, or no longer. */
+/* Updates the counts of sensors and characters; `by` is 1 or -1. */
 static void count_item(abut_world *world, const world_item *item, uint32_t by) {
-    world->resting_sensors += rests_and_senses(item) ? by : 0;
+    world->resting_sensors += is_resting_sensor(item) ? by : 0;
     world->characters += item->kind == ABUT_WORLD_CHARACTER ? by : 0;
 }
 
-/* A mesh is the body that is made of it. */
-static abut_status make_body(abut_world *world, world_asset *mine, world_item *made) {
-    abut_status status = abuti_world_asset_get(world, &made->is, mine, &made->asset);
+/* Converts a mesh to the body that is made from it. */
+static abut_status make_mesh_body(abut_world *world, world_asset *mine, world_item *made) {
+    abut_status status = abuti_world_asset_acquire(world, &made->is, mine, &made->asset);
     if (status)
         return status;
     const world_asset *a = made->asset;
@@ -396,7 +410,7 @@ static abut_status make_body(abut_world *world, world_asset *mine, world_item *m
     return a->choice.method == ABUT_WORLD_LAYERS ? abuti_world_add_layer(world, made) : ABUT_OK;
 }
 
-/* Makes an item that is checked, in the context of the world. */
+/* Fills a validated item, in the context of the world. */
 static abut_status fill_item(abut_world *world, const abut_world_item *item, world_asset *mine,
                              world_item *made) {
     abut_status status = ABUT_OK;
@@ -404,7 +418,7 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
     made->is = *item;
     retain_shape(item);
     if (item->kind == ABUT_WORLD_MESH)
-        status = make_body(world, mine, made);
+        status = make_mesh_body(world, mine, made);
     if (!status) {
         const abut_world_item *is = &made->is;
         made->kind = is->kind;
@@ -421,11 +435,11 @@ static abut_status fill_item(abut_world *world, const abut_world_item *item, wor
                                    &made->at);
     }
     if (status)
-        drop_item(world, made);
+        release_item(world, made);
     return status;
 }
 
-/* Makes an item of what the user says, which had `mine`; on failure there is nothing left of it. */
+/* Creates an item, which had the asset `mine`; on failure nothing remains of it. */
 static abut_status make_item(const char *function, abut_world *world, const abut_world_item *item,
                              world_asset *mine, world_item *made) {
     abut_context *before;
@@ -435,7 +449,7 @@ static abut_status make_item(const char *function, abut_world *world, const abut
     if (status)
         return status;
     status = check_item(item);
-    status = status ? status : world->backend->bring(world);
+    status = status ? status : world->backend->download_poses(world);
     status = status ? status : fill_item(world, item, mine, made);
     abuti_world_leave(world, before);
     return status;
@@ -450,19 +464,20 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
         return status;
     uint32_t at = world->first_free;
     if (at == ABUT_NONE && world->items.count >= INT32_MAX)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world_add: there are 2^31 items already");
+        status = abuti_fail(ABUT_ERROR_LIMIT,
+                            "abut_world_add: the world has 2^31 - 1 items, which is the limit");
     else if (at == ABUT_NONE)
         status = abuti_vector_reserve(world->context, &world->items, world->items.count + 1,
                                       sizeof(world_item));
     if (status) {
-        drop_item(world, &made);
+        release_item(world, &made);
         return status;
     }
     if (at == ABUT_NONE)
         at = (uint32_t)world->items.count++;
     else
         world->first_free = world_items(world)[at].next;
-    made.born = world->births++;
+    made.serial = world->serial_count++;
     abuti_world_new_state(world, &made);
     world_items(world)[at] = made;
     count_item(world, &made, 1);
@@ -471,7 +486,7 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     return ABUT_OK;
 }
 
-/* Whether two items have the same shape, in their own coordinates. */
+/* Whether two items have the same shape, in local coordinates. */
 static bool same_shape(const world_item *a, const world_item *b) {
     const size_t bytes[] = {sizeof a->is.shape.body, sizeof(abut_plane),
                             sizeof(abut_sphere),     sizeof(abut_capsule),
@@ -492,15 +507,15 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     world_item *old = &world_items(world)[id];
     made.ignored = old->ignored;
     if (same_shape(old, &made)) {
-        made.born = old->born;
-        made.was_seen = old->was_seen;
-        made.seen = old->seen;
+        made.serial = old->serial;
+        made.has_last_centre = old->has_last_centre;
+        made.last_centre = old->last_centre;
     } else {
-        made.born = world->births++;
+        made.serial = world->serial_count++;
     }
     abuti_world_new_state(world, &made);
     count_item(world, old, UINT32_MAX);
-    drop_item(world, old);
+    release_item(world, old);
     *old = made;
     count_item(world, old, 1);
     abuti_world_changed(world, true);
@@ -510,7 +525,7 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id) {
     if (id < world->items.count && world_items(world)[id].used)
         return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u", function, id);
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u in the world", function, id);
 }
 
 abut_status abut_world_remove(abut_world *world, uint32_t id) {
@@ -518,12 +533,12 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
         return abuti_null(__func__, "world");
     abut_status status = abuti_world_check_idle("abut_world_remove", world);
     status = status ? status : abuti_world_check_id("abut_world_remove", world, id);
-    status = status ? status : world->backend->bring(world);
+    status = status ? status : world->backend->download_poses(world);
     if (status)
         return status;
-    abuti_world_forget(world, id);
+    abuti_world_clear_ignored(world, id);
     count_item(world, &world_items(world)[id], UINT32_MAX);
-    drop_item(world, &world_items(world)[id]);
+    release_item(world, &world_items(world)[id]);
     world_items(world)[id].used = false;
     world_items(world)[id].next = world->first_free;
     world->first_free = id;
@@ -533,53 +548,53 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
 
 /* ---- move ---- */
 
-typedef struct moves {
+typedef struct move_task {
     const abut_world *world;
     const uint32_t *ids;
     const abut_pose *poses;
     abut_status chunks[WORLD_CHUNKS];
-} moves;
+} move_task;
 
-static uint32_t move_id(const moves *m, size_t i) {
+static uint32_t move_id(const move_task *m, size_t i) {
     return m->ids ? m->ids[i] : (uint32_t)i;
 }
 
-static abut_status move_one(const moves *m, size_t i) {
+static abut_status place_moved_item(const move_task *m, size_t i) {
     world_place *to = (world_place *)m->world->places.data + i;
     uint32_t id = move_id(m, i);
     abut_status status = abuti_world_check_id("abut_world_set_poses", m->world, id);
     if (status)
         return status;
     const world_item *item = &world_items(m->world)[id];
-    if (!is_still(item, &m->poses[i]))
+    if (!is_at_rest(item, &m->poses[i]))
         return abuti_world_place("abut_world_set_poses", item, &m->poses[i],
                                  m->world->options.margin, to);
     *to = item->at;
     return ABUT_OK;
 }
 
-static void move_some(void *data, size_t chunk, size_t begin, size_t end) {
-    moves *m = data;
+static void place_moved_items(void *data, size_t chunk, size_t begin, size_t end) {
+    move_task *m = data;
     m->chunks[chunk] = ABUT_OK;
     for (size_t i = begin; i < end && !m->chunks[chunk]; i++)
-        m->chunks[chunk] = move_one(m, i);
+        m->chunks[chunk] = place_moved_item(m, i);
 }
 
 abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
                              size_t count) {
-    moves m = {.world = world, .ids = ids, .poses = poses};
-    size_t grain = world_grain(count, MOVES_A_TASK);
-    abut_status status = world->backend->bring(world);
+    move_task m = {.world = world, .ids = ids, .poses = poses};
+    size_t grain = world_grain(count, MOVES_PER_TASK);
+    abut_status status = world->backend->download_poses(world);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->places, count, sizeof(world_place));
-    status = status ? status : abuti_world_bring_characters(world);
+    status = status ? status : abuti_world_download_characters(world);
     if (status || !count)
         return status;
-    abuti_parallel_for(world->context, count, grain, move_some, &m);
+    abuti_parallel_for(world->context, count, grain, place_moved_items, &m);
     for (size_t chunk = 0; chunk < abuti_chunk_count(count, grain); chunk++)
-        if (m.chunks[chunk]) /* again, on this thread, for the sentence */
+        if (m.chunks[chunk]) /* repeated on this thread for the error message */
             for (size_t i = chunk * grain; !status; i++)
-                status = move_one(&m, i);
+                status = place_moved_item(&m, i);
     if (status)
         return status;
     bool moved = false;
@@ -596,8 +611,10 @@ abut_status abut_world_set_poses(abut_world *world, const uint32_t *ids, abut_ar
     if (!world || (!poses.host && !poses.buffer && count))
         return abuti_null(__func__, world ? "poses" : "world");
     if (!ids && count > world->items.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_set_poses: %zu poses for %zu items",
-                          count, world->items.count);
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_world_set_poses: there are %zu poses, but the world has only %zu items", count,
+            world->items.count);
     abut_context *before;
     abut_status status = abuti_world_enter("abut_world_set_poses", world, &before);
     if (status)
@@ -614,19 +631,20 @@ static abut_status deform_mesh(abut_world *world, world_item *item, abut_array p
     world_item next = *item;
     if (!positions.host)
         return positions.buffer
-                   ? abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "abut_world_set_positions: positions of a mesh must be on the host")
+                   ? abuti_fail(
+                         ABUT_ERROR_ARGUMENT,
+                         "abut_world_set_positions: positions of a mesh must be in host memory")
                    : abuti_null("abut_world_set_positions", "positions");
     const uint32_t count = item->asset->mesh->vertex_count;
     box3 box = box_empty();
     for (uint32_t i = 0; i < count; i++)
         box = box_grow(box, ((const vec3 *)positions.host)[i]);
     next.local = box;
-    next.bvh = NULL; /* is checked with its new vertices: */
+    next.bvh = NULL; /* it is checked below, with its new vertices */
     abut_status status = abuti_world_place("abut_world_set_positions", &next, &item->at.pose,
                                            world->options.margin, &next.at);
     if (!status)
-        status = abuti_contact_check("abut_world_set_positions", "the mesh where it is",
+        status = abuti_contact_check("abut_world_set_positions", "the mesh at its pose",
                                      (const double *)&next.at.box, 6);
     status = status ? status : abuti_world_asset_deform(item->asset, positions.host);
     if (status)
@@ -645,20 +663,21 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
         return abuti_null(function, "world");
     abut_status status = abuti_world_check_idle(function, world);
     status = status ? status : abuti_world_check_id(function, world, id);
-    status = status ? status : world->backend->bring(world);
+    status = status ? status : world->backend->download_poses(world);
     if (status)
         return status;
     world_item *item = &world_items(world)[id];
     const bool character = item->kind == ABUT_WORLD_CHARACTER;
     if (!character && !(item->asset && item->asset->deforms))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: item %u is rigid; only characters and meshes of shape.mesh.deforms "
-                          "change their shape",
+                          "%s: item %u is rigid; only characters, and meshes with "
+                          "shape.mesh.deforms, change their shape",
                           function, id);
     if (character && !bones)
         return abuti_null(function, "bones");
     if (!character && bones)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: item %u is a mesh, which has no bones",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: item %u is a mesh, which has no bones; pass null for bones",
                           function, id);
     abut_context *before;
     status = abuti_world_enter(function, world, &before);
@@ -680,7 +699,7 @@ abut_status abut_world_set_positions(abut_world *world, uint32_t id,
     return status;
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
                              uint64_t *count) {
@@ -697,7 +716,7 @@ abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pa
     *count = world->pairs.count;
     if (world->pairs.count > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_world_pairs: there are %zu pairs, and room for %llu",
+                          "abut_world_pairs: there are %zu pairs, but capacity is %llu",
                           world->pairs.count, (unsigned long long)capacity);
     if (world->pairs.count)
         memcpy(pairs, world->pairs.data, world->pairs.count * sizeof *pairs);
@@ -733,11 +752,11 @@ const char *abut_world_method_name(abut_world_method method) {
 }
 
 const char *abut_world_guarantee_name(abut_world_guarantee guarantee) {
-    static const char *const names[] = {"never", "sampled", "every", "limited"};
+    static const char *const names[] = {"none", "sampled", "complete", "limited"};
     return ABUTI_NAME(names, guarantee);
 }
 
 const char *abut_world_event_kind_name(abut_world_event_kind change) {
-    static const char *const names[] = {"begin", "stay", "end"};
+    static const char *const names[] = {"begin", "persist", "end"};
     return ABUTI_NAME(names, change);
 }

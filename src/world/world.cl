@@ -1,22 +1,22 @@
-/* All pairs of a world at once.
+/* All pairs of bodies of a world at once.
  *
- * world_frames    the frames of both directions of each pair, and which are far apart: an item each
- * world_groups    which groups of balls are near: a work-group a pair
- * world_balls     which balls of them are near: an item a ball
- * world_features  which samples of these touch, and which edges are near: an item a feature
- * world_edges     which edges touch: an item an edge
- * world_write     the contacts, each to the place of its pair in a list: an item a contact
- * world_sort      brings the contacts of each pair into the order of features; or
- * world_reduce    chooses some of each patch, by the rule of reduce.c: a work-group a pair
- * world_gather    copies what is left to its place, pair by pair
+ * world_frames    frames of both directions of a pair, and which are far apart: one work-item each
+ * world_groups    groups of balls that are near: one work-group per pair
+ * world_balls     balls of these that are near: one work-item per ball
+ * world_features  samples of these that touch, edges that are near: one work-item per feature
+ * world_edges     edges that touch: one work-item per edge
+ * world_write     writes contacts to the range of their pair: one work-item per contact
+ * world_sort      sorts the contacts of each pair by feature; or
+ * world_reduce    selects contacts of each patch, like reduce.c: one work-group per pair
+ * world_gather    copies the remaining contacts to their final place, pair by pair
  *
- * Where nothing but wrong ways was found of a pair (see abuti_contact_pair()), world_one_way makes
- * ready for another search of just these. Questions are answered by the functions of contact.c, so
- * contacts are the same; sums in between are those of scan.cl.
+ * If all contacts of a pair are backfacing (see abuti_contact_pair()), world_retry_frames prepares
+ * a second search of these pairs. Geometry is computed by the functions of contact.c, so that
+ * contacts are the same; prefix sums are those of scan.cl.
  *
- * From world_groups to world_edges each kernel appends to a list that the next one goes through, in
- * no order: what is found is sorted in the end. Lists that are too short are counted all the same,
- * and the host makes them longer and does it all again.
+ * From world_groups to world_edges, each kernel appends to a list that the next one processes. The
+ * order of these lists is not defined: results are sorted in the end. Entries beyond the capacity
+ * of a list are counted, and the host enlarges it and repeats the search.
  */
 #include "world/world_cl.h"
 
@@ -24,8 +24,8 @@
 
 /* ---- frames ---- */
 
-static field_view view_of(__global const world_field *at, __global const float *floats,
-                          __global const short *shorts, __global const uint *indices) {
+static field_view make_view(__global const world_field *at, __global const float *floats,
+                            __global const short *shorts, __global const uint *indices) {
     field_view view;
     view.floats = at->floats == ABUT_NONE ? 0 : floats + 8 * (size_t)at->floats;
     view.shorts = at->shorts == ABUT_NONE ? 0 : shorts + 8 * (size_t)at->shorts;
@@ -40,8 +40,8 @@ static field_view view_of(__global const world_field *at, __global const float *
     return view;
 }
 
-/* As is_far() of contact.c: one value in the middle tells that all samples are too far away. This
- * one is a float, and off by far less than the thousandth. */
+/* Like is_far() in contact.c: one value in the middle shows that all samples are too far away. It
+ * is a float, with an error far below the factor 1.001. */
 static bool is_far(const field_view *view, const contact_frame *frame, real reach, real cell) {
     const float at[3] = {frame->shift[0], frame->shift[1], frame->shift[2]};
     float value = contact_value(view, at).distance;
@@ -55,8 +55,8 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
                            __global const world_samples *samples, __global const world_parts *parts,
                            __global const contact_motion *motions, __global const world_two *pairs,
                            __global world_direction *directions, __global uint *counts,
-                           __global uint *wrong, __global uint *totals, uint count, real margin,
-                           int any_normal) {
+                           __global uint *backfacing, __global uint *totals, uint count,
+                           real margin, int any_normal) {
     size_t i = get_global_id(0);
     if (i < WORLD_TOTALS)
         totals[i] = 0;
@@ -65,56 +65,56 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
     uint side = (uint)(i & 1);
     world_two pair = pairs[i / 2];
     uint at = side ? pair.a : pair.b, of = side ? pair.b : pair.a;
-    world_direction told;
-    told.field = parts[at].field;
-    told.samples = parts[of].samples;
-    told.tried = 0;
-    if (told.field != ABUT_NONE && told.samples != ABUT_NONE) {
-        __global const world_samples *s = samples + told.samples;
+    world_direction entry;
+    entry.field = parts[at].field;
+    entry.samples = parts[of].samples;
+    entry.is_active = 0;
+    if (entry.field != ABUT_NONE && entry.samples != ABUT_NONE) {
+        __global const world_samples *s = samples + entry.samples;
         contact_motion motion_at = motions[at], motion_of = motions[of];
-        contact_grid grid = fields[told.field].grid;
-        field_view view = view_of(fields + told.field, floats, shorts, indices);
+        contact_grid grid = fields[entry.field].grid;
+        field_view view = make_view(fields + entry.field, floats, shorts, indices);
         vec3 centre = s->centre;
         vec3 middle = contact_to_local(&motion_at, contact_to_world(&motion_of, centre));
         real reach = (s->radius + margin) * (1 + 1e-6);
-        told.frame = contact_frame_make(&grid, &motion_at, &motion_of, centre,
-                                        fields[told.field].band, (float)margin);
-        told.frame.any_normal = any_normal;
-        told.frame.edge_ends = (int)s->edge_ends;
-        told.frame.culls = (int)fields[told.field].culls;
-        told.tried = !contact_ball_is_far(&grid, middle, reach) &&
-                     !is_far(&view, &told.frame, reach, grid.cell);
+        entry.frame = contact_frame_make(&grid, &motion_at, &motion_of, centre,
+                                         fields[entry.field].band, (float)margin);
+        entry.frame.any_normal = any_normal;
+        entry.frame.edge_ends = (int)s->edge_ends;
+        entry.frame.culls = (int)fields[entry.field].culls;
+        entry.is_active = !contact_ball_is_far(&grid, middle, reach) &&
+                          !is_far(&view, &entry.frame, reach, grid.cell);
     }
-    directions[i] = told;
+    directions[i] = entry;
     if (!side)
-        counts[i / 2] = wrong[i / 2] = 0;
+        counts[i / 2] = backfacing[i / 2] = 0;
 }
 
-/* A direction is tried again, with all normals alike, where its pair has only wrong ways. Lists but
- * that of what was found become empty. */
-__kernel void world_one_way(__global const world_field *fields, __global const float *floats,
-                            __global const short *shorts, __global const uint *indices,
-                            __global const uint *counts, __global const uint *wrong,
-                            __global world_direction *directions, __global uint *totals,
-                            uint count) {
+/* A direction is searched again, with a common normal, if all contacts of its pair are backfacing.
+ * Empties all lists except that of found features. */
+__kernel void world_retry_frames(__global const world_field *fields, __global const float *floats,
+                                 __global const short *shorts, __global const uint *indices,
+                                 __global const uint *counts, __global const uint *backfacing,
+                                 __global world_direction *directions, __global uint *totals,
+                                 uint count) {
     size_t i = get_global_id(0);
     if (i < 2 * WORLD_FOUND)
         totals[i] = 0;
-    if (i >= count || !directions[i].tried)
+    if (i >= count || !directions[i].is_active)
         return;
-    if (counts[i / 2] || !wrong[i / 2]) {
-        directions[i].tried = 0;
+    if (counts[i / 2] || !backfacing[i / 2]) {
+        directions[i].is_active = 0;
         return;
     }
     contact_frame frame = directions[i].frame;
-    field_view view = view_of(fields + directions[i].field, floats, shorts, indices);
+    field_view view = make_view(fields + directions[i].field, floats, shorts, indices);
     contact_go_one_way(&view, &frame);
     directions[i].frame = frame;
 }
 
-/* ---- what touches ---- */
+/* ---- features that touch ---- */
 
-/* Where everything is. */
+/* Data of all bodies. */
 typedef struct bodies {
     __global const world_field *fields;
     __global const float *floats;
@@ -123,7 +123,7 @@ typedef struct bodies {
     __global const world_samples *samples;
 } bodies;
 
-/* One direction, ready for use. */
+/* One direction, with its field and samples. */
 typedef struct direction {
     field_view view;
     contact_frame frame;
@@ -132,13 +132,13 @@ typedef struct direction {
 
 static direction direction_of(__global const world_direction *from, const bodies *b) {
     direction d;
-    d.view = view_of(b->fields + from->field, b->floats, b->shorts, b->indices);
+    d.view = make_view(b->fields + from->field, b->floats, b->shorts, b->indices);
     d.frame = from->frame;
     d.samples = b->samples + from->samples;
     return d;
 }
 
-/* The first point of a feature. */
+/* The index of the first point of a feature. */
 static size_t point_of(__global const world_samples *s, uint feature) {
     return s->first_point +
            (feature < s->count ? feature : s->count + 2 * (size_t)(feature - s->count));
@@ -150,7 +150,7 @@ static size_t point_of(__global const world_samples *s, uint feature) {
         __global const world_samples *samples, __global const world_direction *directions, \
         __global uint *totals
 
-/* Half of the items take the groups of a, the others those of b. */
+/* Half of the work-items process the groups of a, the others those of b. */
 GROUP_OF_ITEMS world_groups(BODIES, __global const contact_ball *groups, __global world_near *near,
                             uint near_room, int only_samples, __local uint *room) {
     const bodies b = {fields, floats, shorts, indices, samples};
@@ -158,8 +158,8 @@ GROUP_OF_ITEMS world_groups(BODIES, __global const contact_ball *groups, __globa
     uint number = 2 * (uint)get_group_id(0), counts[2], rounds = 0;
     for (uint side = 0; side < 2; side++) {
         __global const world_direction *d = directions + number + side;
-        counts[side] = d->tried ? samples[d->samples].parts[0].groups : 0;
-        if (d->tried && !only_samples)
+        counts[side] = d->is_active ? samples[d->samples].parts[0].groups : 0;
+        if (d->is_active && !only_samples)
             counts[side] += samples[d->samples].parts[1].groups;
         rounds = max(rounds, (counts[side] + half_items - 1) / half_items);
     }
@@ -173,7 +173,7 @@ GROUP_OF_ITEMS world_groups(BODIES, __global const contact_ball *groups, __globa
             which = d.samples->first_group + i;
             wants = !contact_is_far(&d.view, &d.frame, groups[which]);
         }
-        uint place = take_place(wants, totals, WORLD_NEAR_GROUPS, near_room, room);
+        uint place = reserve_entry(wants, totals, WORLD_NEAR_GROUPS, near_room, room);
         if (place != ABUT_NONE) {
             near[place].direction = number;
             near[place].which = which;
@@ -202,7 +202,7 @@ GROUP_OF_ITEMS world_balls(BODIES, __global const contact_ball *groups,
                 wants = !contact_is_far(&d.view, &d.frame, balls[which]);
             }
         }
-        uint place = take_place(wants, totals, WORLD_NEAR_BALLS, to_room, room);
+        uint place = reserve_entry(wants, totals, WORLD_NEAR_BALLS, to_room, room);
         if (place != ABUT_NONE) {
             to[place].direction = from.direction;
             to[place].which = which;
@@ -210,15 +210,16 @@ GROUP_OF_ITEMS world_balls(BODIES, __global const contact_ball *groups,
     }
 }
 
-/* Notes what was found for a feature, or that there was nothing to try. For all items of the group.
+/* Records what was found for a feature, if anything was tested. All work-items of the group must
+ * call it.
  */
-static void note(const contact_found *found, uint direction_number, uint feature,
-                 __global uint *counts, __global uint *wrong, __global uint *totals,
-                 __global world_found *to, uint to_room, __local uint *room) {
+static void record_found(const contact_found *found, uint direction_number, uint feature,
+                         __global uint *counts, __global uint *backfacing, __global uint *totals,
+                         __global world_found *to, uint to_room, __local uint *room) {
     bool touches = found->depth > CONTACT_WRONG;
-    uint place = take_place(touches, totals, WORLD_FOUND, to_room, room);
+    uint place = reserve_entry(touches, totals, WORLD_FOUND, to_room, room);
     if (found->depth == CONTACT_WRONG)
-        wrong[direction_number / 2] = 1;
+        backfacing[direction_number / 2] = 1;
     if (touches) {
         uint rank = atomic_inc(&counts[direction_number / 2]);
         if (place != ABUT_NONE) {
@@ -233,8 +234,8 @@ static void note(const contact_found *found, uint direction_number, uint feature
 GROUP_OF_ITEMS world_features(BODIES, __global const contact_ball *balls,
                               __global const contact_point *points, __global const world_near *near,
                               uint near_room, __global world_near *edges, uint edges_room,
-                              __global uint *counts, __global uint *wrong, __global world_found *to,
-                              uint to_room, __local uint *room) {
+                              __global uint *counts, __global uint *backfacing,
+                              __global world_found *to, uint to_room, __local uint *room) {
     const bodies b = {fields, floats, shorts, indices, samples};
     uint all = list_length(totals, WORLD_NEAR_BALLS, near_room) * CONTACT_BALL;
     uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
@@ -258,18 +259,19 @@ GROUP_OF_ITEMS world_features(BODIES, __global const contact_ball *balls,
                     is_near = !contact_edge_is_far(&d.view, &d.frame, point[0], point[1]);
             }
         }
-        uint place = take_place(is_near, totals, WORLD_NEAR_EDGES, edges_room, room);
+        uint place = reserve_entry(is_near, totals, WORLD_NEAR_EDGES, edges_room, room);
         if (place != ABUT_NONE) {
             edges[place].direction = from.direction;
             edges[place].which = feature;
         }
-        note(&found, from.direction, feature, counts, wrong, totals, to, to_room, room);
+        record_found(&found, from.direction, feature, counts, backfacing, totals, to, to_room,
+                     room);
     }
 }
 
 GROUP_OF_ITEMS world_edges(BODIES, __global const contact_point *points,
                            __global const world_near *near, uint near_room, __global uint *counts,
-                           __global uint *wrong, __global world_found *to, uint to_room,
+                           __global uint *backfacing, __global world_found *to, uint to_room,
                            __local uint *room) {
     const bodies b = {fields, floats, shorts, indices, samples};
     uint all = list_length(totals, WORLD_NEAR_EDGES, near_room);
@@ -286,14 +288,15 @@ GROUP_OF_ITEMS world_edges(BODIES, __global const contact_point *points,
             __global const contact_point *end = points + point_of(d.samples, from.which);
             found = contact_find_edge(&d.view, &d.frame, end[0], end[1]);
         }
-        note(&found, from.direction, from.which, counts, wrong, totals, to, to_room, room);
+        record_found(&found, from.direction, from.which, counts, backfacing, totals, to, to_room,
+                     room);
     }
 }
 
 /* ---- contacts ---- */
 
-/* Writes contacts as feature_contact() of contact.c makes them. first[pair] is where those of a
- * pair begin. */
+/* Writes contacts like feature_contact() in contact.c. first[pair] is the first contact of a
+ * pair. */
 GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __global const vec3 *ends,
                            __global const world_feature *features,
                            __global const contact_motion *motions, __global const world_two *pairs,
@@ -328,25 +331,25 @@ GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __globa
         to.element = name.element;
         to.part = name.part;
         to.unused = 0;
-        if (place < list_room) { /* not so where the list is too short */
+        if (place < list_room) { /* false if the list is too small */
             contacts[place] = to;
             keys[place] = (ulong)(name.number | side << WORLD_SIDE_SHIFT) << 32 | place;
         }
     }
 }
 
-/* Whether a list had room for all. */
-static bool is_whole(__global const uint *totals, uint list, uint list_room) {
+/* Whether a list could hold all entries. */
+static bool is_complete(__global const uint *totals, uint list, uint list_room) {
     return !totals[2 * list + 1] && totals[2 * list] <= list_room;
 }
 
-/* Batcher's bitonic sort, with all comparisons one way, so that any number will do. */
+/* Batcher's bitonic sort with all comparisons in one direction, so that any count is valid. */
 GROUP_OF_ITEMS world_sort(__global const uint *first, __global const uint *counts,
                           __global const uint *totals, uint list, __global ulong *keys,
                           uint list_room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     __global ulong *own = keys + first[pair];
-    if (!is_whole(totals, list, list_room) || count < 2)
+    if (!is_complete(totals, list, list_room) || count < 2)
         return;
     for (uint width = 2; width / 2 < count && width; width *= 2)
         for (uint step = width / 2; step > 0; step /= 2) {
@@ -364,7 +367,7 @@ GROUP_OF_ITEMS world_sort(__global const uint *first, __global const uint *count
         }
 }
 
-/* One of a list: the best so far by a number, then by the lower id; ABUT_NONE: none. */
+/* The best entry so far by a number, then by the lower id; ABUT_NONE: none. */
 typedef struct best {
     real number;
     ulong id;
@@ -391,8 +394,8 @@ static void store_best(__local ulong *room, uint i, best b) {
     room[2 * WORLD_REDUCE_ITEMS + i] = b.which;
 }
 
-/* The best of all items of the group. */
-static best best_of_group(best own, __local ulong *room) {
+/* The best entry of all work-items of the group. */
+static best reduce_best(best own, __local ulong *room) {
     const uint row = 8, item = (uint)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
     store_best(room, item, own);
@@ -410,12 +413,12 @@ static best best_of_group(best own, __local ulong *room) {
     return all;
 }
 
-/* How far a contact is from those that were chosen of its patch, squared; or: */
+/* Squared distance of a contact from the selected ones of its patch; or: */
 #define IN_NO_PATCH (-2.0)
 #define IS_DONE (-1.0)
 
-/* As abut_contact_reduce(). Places of those that stay become the first keys of the pair; left[pair]
- * is their number. `far` has room for a number a contact. */
+/* Like abut_contact_reduce(). Indices of the remaining contacts become the first keys of the pair;
+ * left[pair] is their number. `far` has one number per contact. */
 __kernel __attribute__((reqd_work_group_size(WORLD_REDUCE_ITEMS, 1, 1))) void
 world_reduce(__global const world_contact *contacts, __global const uint *first,
              __global const uint *counts, __global const uint *totals, __global ulong *keys,
@@ -423,7 +426,7 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
              __local ulong *room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     uint begin = first[pair], end = begin + count, kept = 0;
-    if (!is_whole(totals, WORLD_FOUND, list_room))
+    if (!is_complete(totals, WORLD_FOUND, list_room))
         return;
     for (uint i = begin + item; i < end; i += WORLD_REDUCE_ITEMS)
         far[i] = IN_NO_PATCH;
@@ -434,7 +437,7 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
                 best b = {contacts[i].depth, contacts[i].id, i};
                 own = better(own, b);
             }
-        best last = best_of_group(own, room); /* which leads a patch */
+        best last = reduce_best(own, room); /* the first contact of a patch */
         if (last.which == ABUT_NONE)
             break;
         vec3 middle = contacts[last.which].point, normal = contacts[last.which].normal;
@@ -449,12 +452,13 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
                 if (b.number > 0 && keep > 1)
                     level = better(level, b);
             }
-        level = best_of_group(level, room);
+        level = reduce_best(level, room);
         if (level.which != ABUT_NONE)
             last = level;
         vec3 corner[CONTACT_SUPPORT_CORNERS];
         for (uint taken = 1;; taken++) {
-            /* What is as it was measured from the last one; and who adds most. */
+            /* Updates the distances from the last selected contact; finds the one that adds
+             * most. */
             vec3 from = contacts[last.which].point;
             if (taken <= CONTACT_SUPPORT_CORNERS)
                 corner[taken - 1] = from;
@@ -477,7 +481,7 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
             }
             if (taken >= keep)
                 break;
-            last = best_of_group(own, room);
+            last = reduce_best(own, room);
             if (last.which == ABUT_NONE)
                 break;
         }
@@ -486,13 +490,13 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
         left[pair] = kept;
 }
 
-/* Copies what is left of each pair to where it begins. */
+/* Copies the remaining contacts of each pair to their final place. */
 GROUP_OF_ITEMS world_gather(__global const uint *contacts, __global const uint *first,
-                            __global const uint *counts, __global const uint *wrong,
+                            __global const uint *counts, __global const uint *backfacing,
                             __global const ulong *keys, __global const uint *begin,
                             __global uint *totals, __global uint *to, uint list_room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0);
-    if (!is_whole(totals, WORLD_FOUND, list_room))
+    if (!is_complete(totals, WORLD_FOUND, list_room))
         return;
     uint words = (begin[pair + 1] - begin[pair]) * WORLD_CONTACT_WORDS;
     __global uint *own = to + (size_t)begin[pair] * WORLD_CONTACT_WORDS;
@@ -502,7 +506,7 @@ GROUP_OF_ITEMS world_gather(__global const uint *contacts, __global const uint *
     }
     if (item == 0 && pair + 1 == get_num_groups(0))
         totals[WORLD_LEFT] = begin[pair + 1];
-    if (item == 0 && !counts[pair] && wrong[pair])
+    if (item == 0 && !counts[pair] && backfacing[pair])
         totals[WORLD_AGAIN] = 1;
 }
 

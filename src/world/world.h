@@ -1,4 +1,4 @@
-/* What the files of a world share. */
+/* Private types and functions of the world module. */
 #ifndef ABUTI_WORLD_H
 #define ABUTI_WORLD_H
 
@@ -9,72 +9,72 @@
 #include <abut/map.h>
 #include <abut/world.h>
 
-/* Where an item is, ready for use. */
+/* The pose of an item, and data that follow from it. */
 typedef struct world_place {
     abut_pose pose;
     contact_motion motion;
-    box3 box;             /* with half the margin, rounded outwards; not of planes */
-    union {               /* in the world, by kind */
-        abut_plane plane; /* of unit normal */
+    box3 box;             /* bounding box with half the margin, rounded outwards; not for planes */
+    union {               /* in world coordinates, by kind */
+        abut_plane plane; /* with unit normal */
         abut_sphere sphere;
         abut_capsule capsule;
         abut_oriented_box box;
     } solid;
 } world_place;
 
-/* What the world made of a mesh, for all items that share it; mesh.c. */
+/* Data that the world creates for a mesh, shared by all items with this mesh; mesh.c. */
 typedef struct world_asset {
     uint32_t uses;
-    abut_mesh *given, *mesh; /* held; the second is as it is now */
+    abut_mesh *given, *mesh; /* references: as passed to abut_world_add(), and as it is now */
     abut_world_method asked;
     uint32_t resolution;
     bool deforms;
-    bool sheet;          /* it has no inside */
-    bool has_sheets;     /* some of its parts have none */
+    bool sheet;          /* it has no interior */
+    bool has_sheets;     /* some of its components have no interior */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_item_info choice;
-    bool has_health; /* reliability and holes of the choice are those of the mesh as it is now */
+    bool has_health; /* reliability and holes of `choice` are those of `mesh` */
     abut_topology *topology;
     abut_bvh *bvh;
-    abut_field *field; /* those that follow may be null */
+    abut_field *field; /* this and the following may be null */
     abut_samples *samples;
     abut_map *map;
 } world_asset;
 
 typedef struct world_item {
     bool used;
-    uint32_t next; /* free one, where not used */
+    uint32_t next; /* next free item, if not used */
     abut_world_kind kind;
     world_filter filter;
-    uint32_t ignored;        /* pairs of it that are ignored */
-    uint64_t born;           /* which of all that were ever added */
-    abut_world_item is;      /* of a mesh: the body that was made of it */
-    world_asset *asset;      /* of a mesh; else null */
-    uint32_t layer;          /* its number in the layers; ABUT_NONE: it is not there */
-    bool layer_is_old;       /* its positions are others by now */
-    abut_topology *topology; /* of `bvh` or `core`, for characters; owned, or null */
+    uint32_t ignored;        /* number of ignored pairs with it */
+    uint64_t serial;         /* unique among all items ever added */
+    abut_world_item is;      /* of a mesh: the body that was made from it */
+    world_asset *asset;      /* of a mesh; otherwise null */
+    uint32_t layer;          /* its index in the layers; ABUT_NONE: it is not in them */
+    bool layer_is_old;       /* the layers have older positions */
+    abut_topology *topology; /* of `bvh` or `core`, for pairs with characters; owned, or null */
     abut_body body;          /* of bodies; without the pose */
     const abut_bvh *bvh;     /* of a body or hull; may be null */
-    abut_bvh *core;          /* of a solid that was swept or met a character, sweep.c; owned */
+    abut_bvh *core; /* of a primitive that was swept or tested with a character, sweep.c; owned */
     double core_radius;
-    box3 local; /* what there is of it in its own coordinates; not of planes and characters */
+    box3 local; /* bounding box in local coordinates; not for planes and characters */
     world_place at;
-    uint64_t state; /* the number of the change that gave it its shape and pose; 1 or more */
-    uint64_t field_updates; /* of its field, in that state */
-    bool was_seen;          /* when contacts were last found, with its middle there */
-    vec3 seen;
-    bool is_there; /* its field and samples are on the device, under these numbers */
-    world_parts there;
+    uint64_t state;         /* number of the change that set its shape and pose; at least 1 */
+    uint64_t field_updates; /* update count of its field in that state */
+    bool has_last_centre;   /* there is a previous search for contacts */
+    vec3 last_centre;       /* centre of its box at that search */
+    bool is_on_device;      /* its field and samples are on the device, with these indices */
+    world_parts device_parts;
 } world_item;
 
 /* An item over a step. */
 typedef struct world_sweep {
     bool moves;
     world_place end;
-    box3 box; /* of all of the way */
+    box3 box; /* of the whole path */
 } world_sweep;
 
-/* Work is cut into at most so many chunks, each with a list of its own. */
+/* Work is divided into at most so many chunks, each with its own lists. */
 enum { WORLD_CHUNKS = 256 };
 static inline size_t world_grain(size_t count, size_t least) {
     size_t grain = count / WORLD_CHUNKS + (count % WORLD_CHUNKS != 0);
@@ -88,82 +88,84 @@ typedef struct world_chunk {
 
 /* A pair that has contacts. */
 typedef struct world_touch {
-    uint64_t born[2]; /* of a and b */
+    uint64_t serial[2]; /* serials of a and b */
     abut_world_event event;
 } world_touch;
 
-/* What the contacts of a pair were computed from. They are valid as long as this is. */
-typedef struct world_tried {
+/* The inputs from which the contacts of a pair were computed. The contacts are valid as long as
+ * these are unchanged. */
+typedef struct world_pair_record {
     abut_world_pair pair;
-    uint64_t state[2]; /* of a and b; zeros: the contacts depend on other items too */
-    size_t touch;      /* its place in the touches; SIZE_MAX: it has no contacts */
-    vec3 hint;         /* of exact patches: with it the same contacts come again, state.c */
+    uint64_t state[2]; /* of a and b; zeros: the contacts also depend on other items */
+    size_t touch;      /* index of its touch; SIZE_MAX: it has no contacts */
+    vec3 hint;         /* for exact patches: reproduces the contacts, state.c */
     abut_reliability reliability;
-} world_tried;
+} world_pair_record;
 
-/* The answers for consecutive pairs. */
-typedef struct world_answers {
-    abuti_vector contacts; /* abut_contact */
-    abuti_vector touches;  /* world_touch; `first` counts within these contacts */
-    abuti_vector tried;    /* world_tried: of each pair */
-    abuti_vector patches;  /* abut_patch: of one pair, for a moment */
+/* Results of consecutive pairs. */
+typedef struct world_results {
+    abuti_vector contacts;     /* abut_contact */
+    abuti_vector touches;      /* world_touch; `first` counts within these contacts */
+    abuti_vector pair_records; /* world_pair_record: one per pair */
+    abuti_vector patches;      /* abut_patch: scratch for one pair */
     abut_reliability reliability;
     abut_status status;
-} world_answers;
+} world_results;
 
-/* A pair that was tried before the tasks began, serial_methods.c. */
-typedef struct world_special {
+/* The result of a pair that is tested before the parallel tasks start, serial_methods.c. */
+typedef struct world_serial_result {
     size_t pair;
-    size_t first, count; /* of its contacts */
+    size_t first, count; /* range of its contacts */
     abut_reliability reliability;
-} world_special;
+} world_serial_result;
 
 typedef struct world_device world_device;
 typedef struct world_backend world_backend;
 
 struct abut_world {
-    abut_context *context; /* held */
+    abut_context *context; /* reference */
     abut_world_options options;
-    abut_contact_options contact; /* what of them is for colliders */
+    abut_contact_options contact; /* options of the contact functions */
     abuti_vector items;           /* world_item */
     uint32_t first_free;          /* ABUT_NONE: none */
-    uint64_t births;              /* items that were ever added */
-    uint64_t changes;             /* of shapes and poses of items so far */
-    uint32_t resting_sensors;     /* that are not dynamic */
+    uint64_t serial_count;        /* items that were ever added */
+    uint64_t changes;             /* number of changes of shapes and poses so far */
+    uint32_t resting_sensors;     /* sensors that are not dynamic */
     uint32_t characters;
     abuti_vector assets;  /* world_asset *: of all meshes; owned */
-    abut_layers *layers;  /* of all meshes that go by them; null: none yet */
+    abut_layers *layers;  /* of all meshes with the method layers; null: none yet */
     abuti_vector ignored; /* uint64_t: a hash table of pairs, filter.c */
-    abuti_vector places;  /* world_place: of a move, before it is known to be sound */
+    abuti_vector places;  /* world_place: new poses, before all of them are validated */
     const world_backend *backend;
     world_device *device; /* null: the CPU */
-    bool is_in_call;      /* from abuti_world_enter() to abuti_world_leave() */
+    bool is_in_call;      /* between abuti_world_enter() and abuti_world_leave() */
 
-    /* Of the broad phase. */
+    /* Broad phase. */
     abuti_vector keys, spare, order, boxes, nodes, begin;
     world_chunk pair_chunks[WORLD_CHUNKS];
     abuti_vector pairs; /* abut_world_pair */
-    bool has_pairs;     /* they are those of the items as they are now */
+    bool has_pairs;     /* the list is valid for the current items and poses */
 
-    /* Of contacts. */
-    world_answers answers[WORLD_CHUNKS]; /* chunk by chunk of pairs */
-    size_t grain;                        /* pairs a chunk */
-    /* When contacts were last found: abut_contact; world_touch and world_tried, by a and b. */
-    abuti_vector contacts, touches, tried;
-    abuti_vector special;                           /* world_special, by pair */
-    abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
-    abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
-    abuti_vector told;                              /* world_touch: when events were last told */
-    bool has_told;                                  /* these are the touches as they are now */
+    /* Contacts. */
+    world_results results[WORLD_CHUNKS]; /* by chunk of pairs */
+    size_t grain;                        /* pairs per chunk */
+    /* Results of the last search: abut_contact; world_touch and world_pair_record, sorted by a and
+     * b. */
+    abuti_vector contacts, touches, pair_records;
+    abuti_vector serial_results;                  /* world_serial_result, by pair */
+    abuti_vector serial_contacts, serial_patches; /* abut_contact; abut_patch, scratch */
+    abuti_vector layer_pairs;                     /* abut_layers_pair, of a step */
+    abuti_vector reported;                        /* world_touch: when events were last reported */
+    bool has_reported;                            /* `reported` equals `touches` */
     abut_reliability reliability;
     bool has_contacts;
-    abuti_vector hints;   /* vec3: of each pair, from a saved state */
-    const vec3 *repeated; /* the same while contacts are computed with them; else null */
+    abuti_vector hints;   /* vec3: by pair, from a saved state */
+    const vec3 *repeated; /* the same while contacts are recomputed with them; otherwise null */
 
-    /* Of a step. */
-    abuti_vector sweeps;      /* world_sweep: of each item */
+    /* Steps. */
+    abuti_vector sweeps;      /* world_sweep: by item */
     abuti_vector sweep_pairs; /* abut_world_pair */
-    abuti_vector swept;       /* world_swept: of each of these, sweep.c */
+    abuti_vector swept;       /* world_swept: by sweep pair, sweep.c */
 };
 
 /* Whether the field of an item was updated after the item got its state. */
@@ -175,83 +177,83 @@ static inline world_item *world_items(const abut_world *world) {
     return world->items.data;
 }
 
-/* Where pairs of bodies are tried: on the CPU (collide.c) or on a device (device.c). */
+/* Where pairs of bodies are tested: on the CPU (collide.c) or on a device (device.c). */
 struct world_backend {
     abut_status (*create)(abut_world *world);
-    void (*destroy)(abut_world *world); /* also where creating failed */
-    /* Items came or went, or they moved only. */
+    void (*destroy)(abut_world *world); /* also if creation failed */
+    /* Called after items were added, changed or removed (`items`), or only moved. */
     void (*changed)(abut_world *world, bool items);
-    /* Before pairs are tried. */
+    /* Called before pairs are tested. */
     abut_status (*prepare)(abut_world *world);
-    /* Tells the contacts of a pair. On any thread. */
+    /* Appends the contacts of a pair. Called on any thread. */
     abut_status (*pair)(const abut_world *world, size_t pair, contact_call *call,
                         const contact_direction both[2]);
     abut_status (*records)(abut_world *world, abut_world_device_contacts *records);
-    /* Moves items to poses in a buffer. */
+    /* Moves items to the poses in a buffer. */
     abut_status (*move)(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
                         size_t count);
-    /* Brings poses to the host that were given in a buffer: before they are read, or items
+    /* Downloads poses that were passed in a buffer. Called before poses are read or items
      * change. */
-    abut_status (*bring)(abut_world *world);
-    bool reduces; /* `pair` tells only the contacts that stay of a patch */
+    abut_status (*download_poses)(abut_world *world);
+    bool reduces; /* `pair` returns reduced patches */
 };
 extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 
 /* ---- broad.c ---- */
 
-/* Finds the candidates unless they are known. */
+/* Finds the candidate pairs, unless they are valid. */
 abut_status abuti_world_find_pairs(abut_world *world);
-/* Finds the pairs whose boxes overlap: of now, or with `sweeps`, of a step. Boxes have half the
- * margin already. */
+/* Finds the pairs whose bounding boxes overlap: at the current poses, or with `sweeps` during a
+ * step. Boxes include half the margin. */
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
                                  abuti_vector *pairs);
 
 /* ---- events.c ---- */
 
-/* Events were told of the touches as they are; there is room for these. */
-void abuti_world_set_told(abut_world *world);
+/* Marks the current touches as reported. `reported` must have the capacity. */
+void abuti_world_set_reported(abut_world *world);
 
 /* ---- filter.c ---- */
 
 world_filter abuti_world_filter(const abut_world *world, const world_item *item);
-/* Whether two items, neither of them ABUT_NONE, are tried where their boxes overlap. */
-bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b);
-/* How; AUTO where there is no way. */
+/* Whether two items, neither of them ABUT_NONE, are tested if their boxes overlap. */
+bool abuti_world_should_test(const abut_world *world, uint32_t a, uint32_t b);
+/* The method of a pair; AUTO if there is none. */
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b);
-/* The same with its guarantee; of exact pairs that depends on the holes of their meshes, which the
- * first call finds. Thread-safe. */
-abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
-                               abut_world_pair_info *manner);
-/* Whether a pair by fields is one of vertices of a mesh against a field. */
+/* The same with its guarantee. For exact pairs this depends on the holes of the meshes, which the
+ * first call determines. Thread-safe. */
+abut_status abuti_world_describe_pair(const abut_world *world, const world_item *a,
+                                      const world_item *b, abut_world_pair_info *info);
+/* Whether a pair with the method field tests the vertices of a mesh against a field. */
 bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b);
-/* Forgets that pairs of an item are ignored. */
-void abuti_world_forget(abut_world *world, uint32_t id);
+/* Removes the ignored pairs of an item. */
+void abuti_world_clear_ignored(abut_world *world, uint32_t id);
 
 /* ---- mesh.c ---- */
 
-/* Gives what the world makes of a mesh: what is there, or something new. What deforms is shared
- * with no other item than that which had `mine`, which may be null. */
-abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item, world_asset *mine,
-                                  world_asset **asset);
-/* Null is allowed. */
-void abuti_world_asset_drop(abut_world *world, world_asset *asset);
-/* Gives a mesh that deforms other positions; on failure all is as before. */
+/* Returns the asset of a mesh: an existing one, or a new one. Assets of meshes that deform are
+ * shared only with the item that had `mine`, which may be null. */
+abut_status abuti_world_asset_acquire(abut_world *world, const abut_world_item *item,
+                                      world_asset *mine, world_asset **asset);
+/* Accepts null. */
+void abuti_world_asset_release(abut_world *world, world_asset *asset);
+/* Sets new positions of a mesh that deforms; on failure nothing changes. */
 abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positions);
-/* Examines a mesh that was deformed, unless that is done: for the choice. */
+/* Examines a deformed mesh for its report, unless this is done. */
 abut_status abuti_world_asset_examine(world_asset *asset);
-/* Makes its hierarchy ready for signs, unless it is or has none. */
+/* Prepares the BVH for signs, unless this is done or it has no interior. */
 abut_status abuti_world_asset_sign(world_asset *asset);
 
 /* ---- serial_methods.c ---- */
 
-/* Tries pairs by maps, layers, and vertices of meshes, each on all threads. */
-abut_status abuti_world_find_special(abut_world *world);
-/* Adds a mesh to the layers of the world, and sets its number there. */
+/* Tests the pairs with maps, with layers, and with vertices of meshes, each on all threads. */
+abut_status abuti_world_find_serial(abut_world *world);
+/* Adds a mesh to the layers of the world, and sets its index there. */
 abut_status abuti_world_add_layer(abut_world *world, world_item *item);
-/* What was found of a pair; null: it was not tried. */
-const world_special *abuti_world_special(const abut_world *world, size_t pair);
-/* A contact of b with a as one of a with b. */
+/* The serial result of a pair; null if it was not tested there. */
+const world_serial_result *abuti_world_serial_result(const abut_world *world, size_t pair);
+/* Converts a contact of b with a to one of a with b. */
 static inline void world_swap_contact(abut_contact *c) {
     c->side = !c->side;
     c->normal = contact_back(c->normal);
@@ -260,64 +262,67 @@ static inline void world_swap_contact(abut_contact *c) {
 
 /* ---- sweep.c ---- */
 
-/* Makes the core of a solid unless it has one. */
+/* Creates the core of a primitive, unless it has one. */
 abut_status abuti_world_core(abut_context *context, world_item *item);
 
 /* ---- character.c ---- */
 
-/* Makes what pairs with characters need of others, before tasks begin. */
+/* Creates the data of other items that pairs with characters need, before the parallel tasks
+ * start. */
 abut_status abuti_world_prepare_characters(const abut_world *world);
-/* Brings the samples of all characters to the host, before tasks read them. */
-abut_status abuti_world_bring_characters(const abut_world *world);
-/* Sets the box of a character from its fields; the motion is known. */
+/* Downloads the samples of all characters, before the parallel tasks read them. */
+abut_status abuti_world_download_characters(const abut_world *world);
+/* Sets the bounding box of a character from its fields; the motion is set. */
 abut_status abuti_world_place_character(const char *function, const world_item *item, double margin,
                                         world_place *to);
-/* Tries a, a character, against b. What does not fit is counted. */
-abut_status abuti_world_try_character(const abut_world *world, size_t pair, const world_item *a,
-                                      const world_item *b, abut_contacts *to);
-/* How much there is to try of it, about. */
+/* Appends the contacts of a, a character, with b. Contacts beyond the capacity are counted. */
+abut_status abuti_world_character_contacts(const abut_world *world, size_t pair,
+                                           const world_item *a, const world_item *b,
+                                           abut_contacts *to);
+/* An estimate of the work for a character. */
 size_t abuti_world_character_size(const world_item *item);
 
 /* ---- collide.c ---- */
 
-/* Finds the contacts of all pairs unless they are known, between abuti_world_enter() for a public
+/* Computes the contacts of all pairs, unless they are valid. Calls abuti_world_enter() for a public
  * function and abuti_world_leave(). */
 abut_status abuti_world_find_contacts(const char *function, abut_world *world);
-/* Computes the contacts of all pairs anew, each with its hint. Fails, and leaves the world as it
- * was, if they are not those of the digest. The pairs must be known. */
+/* Computes the contacts of all pairs again, each with its hint. Fails, and leaves the world
+ * unchanged, if their digest differs. The candidate pairs must be valid. */
 abut_status abuti_world_repeat_contacts(abut_world *world, const vec3 *hints, uint64_t digest);
-/* A digest of the contacts and touches as they are known. */
+/* A digest of the current contacts and touches. */
 uint64_t abuti_world_contacts_digest(const abut_world *world);
-/* What the last contacts of a pair were computed from, if they are still valid; else null. */
-const world_tried *abuti_world_kept(const abut_world *world, size_t pair);
+/* The record of a pair if its last contacts are still valid, otherwise null. */
+const world_pair_record *abuti_world_valid_record(const abut_world *world, size_t pair);
 
-/* Finds the exact contact patches of two items where they are, neither of them a character and
- * every body with a hierarchy. */
+/* Computes the exact contact patches of two items at their poses. Neither is a character, and every
+ * body has a BVH. */
 abut_status abuti_world_patches(const world_item *a, const world_item *b,
                                 const abut_patch_options *options, abut_patches *found);
 
 /* ---- world.c ---- */
 
-/* Fails if the world is in a call of its own, whose progress callback calls it again. */
+/* Fails if a call of the world is in progress, because a progress callback calls the world
+ * again. */
 abut_status abuti_world_check_idle(const char *function, const abut_world *world);
-/* The same; from here on work uses the context of the world, and the world refuses other calls. */
+/* The same. From here on, work uses the context of the world, and other calls fail. */
 abut_status abuti_world_enter(const char *function, abut_world *world, abut_context **before);
 void abuti_world_leave(abut_world *world, abut_context *before);
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
-/* An item that is no body, at a pose. */
+/* An item that is a primitive, at a pose. */
 abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at);
-/* Checks what an item would be at a pose, and makes it ready. */
+/* Validates an item at a pose and computes its place. */
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
                               double margin, world_place *to);
 /* Moves items to poses on the host. */
 abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
                              size_t count);
-/* Sets the place of an item. Its contacts stay valid if the pose has the same bits. Returns whether
- * they do not. */
+/* Sets the place of an item. Contacts stay valid if the pose has the same bits; returns whether it
+ * differs. */
 bool abuti_world_set_place(abut_world *world, world_item *item, const world_place *to);
-/* Contacts of an item are not valid any more. */
+/* Invalidates the contacts of an item. */
 void abuti_world_new_state(abut_world *world, world_item *item);
-/* After something changed: items came or went, or they moved only. */
+/* Called after a change: items were added, changed or removed (`items`), or only moved. */
 void abuti_world_changed(abut_world *world, bool items);
 
 #endif

@@ -1,5 +1,5 @@
-/* Lists that kernels of a world append to, in no order; their counters are pairs of words, the
- * second for the carry. */
+/* Lists that kernels of a world append to, in undefined order. Their counters are pairs of words,
+ * the second one for the carry. */
 #ifndef ABUTI_WORLD_WORLD_CL_H
 #define ABUTI_WORLD_WORLD_CL_H
 
@@ -7,15 +7,15 @@
 
 #define GROUP_OF_ITEMS __kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
 
-/* The length of a list, as far as it has room. */
+/* The length of a list, limited by its capacity. */
 static inline uint list_length(__global const uint *totals, uint list, uint list_room) {
     return totals[2 * list + 1] ? list_room : min(totals[2 * list], list_room);
 }
 
-/* A place in a list for every item of the group that wants one, as far as there is room; else
- * ABUT_NONE. For all items of the group; `room` are two words of local memory. */
-static inline uint take_place(bool wants, __global uint *totals, uint list, uint list_room,
-                              __local uint *room) {
+/* Reserves a list entry for every work-item for which `wants` is set; ABUT_NONE beyond the
+ * capacity. All work-items of the group must call it. `room` has two words of local memory. */
+static inline uint reserve_entry(bool wants, __global uint *totals, uint list, uint list_room,
+                                 __local uint *room) {
     uint rank = 0, item = (uint)get_local_id(0);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == 0)

@@ -1,18 +1,19 @@
-/* Pairs of bodies of a world whose boxes overlap: what broad.c finds of them on the host.
+/* Broad phase of bodies on a device: the pairs that broad.c finds on the host.
  *
- * world_check     whether poses are sound
- * world_turn      poses that have changed, to those of all items
- * world_boxes     motions and boxes of items
- * world_curve     where items are along a Morton curve, by which they are sorted
- * world_leaves    a tree of WORLD_CHILDREN children a node over that order: items, and
- * world_parents   nodes above, level by level
- * world_visits    which nodes of a level an item has to look into: an item a child
- * world_meet      which items of those nodes it meets
- * world_place     pairs, each to the place of its lower item; then they are sorted
+ * world_check         validates poses
+ * world_update_poses  copies changed poses to those of all items
+ * world_boxes         motions and bounding boxes of items
+ * world_curve         positions of items along a Morton curve, by which they are sorted
+ * world_leaves        a tree of WORLD_CHILDREN children per node over that order: items, and
+ * world_parents       nodes above, level by level
+ * world_visits        nodes of a level that an item has to visit: one work-item per child
+ * world_find_pairs    items of those nodes that it overlaps
+ * world_place_pairs   moves pairs to the range of their lower item, where they are sorted
  *
- * Any order of items gives the same pairs; one that was good a while ago is good still. Of two
- * items the smaller asks, so that a large one with many others on it keeps no one waiting. Boxes of
- * nodes are floats, rounded outwards; those of items are the doubles that the host has.
+ * Any order of items gives the same pairs; an order of an earlier step is still good. The smaller
+ * of two items searches for the larger, so that a large item with many partners causes no long
+ * list for one work-item. Boxes of nodes are floats, rounded outwards; those of items are the
+ * doubles of the host.
  */
 #include "world/world_cl.h"
 
@@ -23,28 +24,28 @@ __kernel void world_check(__global const pose *poses, __global uint *bad, uint c
     if (i >= count)
         return;
     pose p = poses[i];
-    bool sound = fabs(p.rotation.x) <= DBL_MAX && fabs(p.rotation.y) <= DBL_MAX &&
-                 fabs(p.rotation.z) <= DBL_MAX && fabs(p.rotation.w) <= DBL_MAX &&
-                 fabs(p.translation.x) <= most && fabs(p.translation.y) <= most &&
-                 fabs(p.translation.z) <= most;
-    if (!sound)
+    bool is_valid = fabs(p.rotation.x) <= DBL_MAX && fabs(p.rotation.y) <= DBL_MAX &&
+                    fabs(p.rotation.z) <= DBL_MAX && fabs(p.rotation.w) <= DBL_MAX &&
+                    fabs(p.translation.x) <= most && fabs(p.translation.y) <= most &&
+                    fabs(p.translation.z) <= most;
+    if (!is_valid)
         atomic_min(bad, i);
 }
 
 /* last[item]: its new pose, or ABUT_NONE. */
-__kernel void world_turn(__global const pose *poses, __global const uint *last, __global pose *to,
-                         uint count) {
+__kernel void world_update_poses(__global const pose *poses, __global const uint *last,
+                                 __global pose *to, uint count) {
     uint i = (uint)get_global_id(0);
     if (i < count && last[i] != ABUT_NONE)
         to[i] = poses[last[i]];
 }
 
-/* Also begins to count: partners[item], and totals. */
+/* Also resets the counters partners[item] and totals. */
 __kernel void world_boxes(__global const world_body *bodies, __global const pose *poses,
                           __global contact_motion *motions, __global box3 *boxes,
                           __global uint *partners, __global uint *totals, uint count, real margin) {
     uint i = (uint)get_global_id(0);
-    if (i < WORLD_MEET_TOTALS)
+    if (i < WORLD_PAIR_TOTALS)
         totals[i] = 0;
     if (i >= count)
         return;
@@ -64,7 +65,7 @@ static bool is_empty(box3 box) {
     return box.lo.x > box.hi.x;
 }
 
-/* Ten bits to every third. */
+/* Spreads ten bits to every third position. */
 static uint spread_bits(uint x) {
     x = (x | x << 16) & 0x030000ffu;
     x = (x | x << 8) & 0x0300f00fu;
@@ -72,8 +73,9 @@ static uint spread_bits(uint x) {
     return (x | x << 2) & 0x09249249u;
 }
 
-/* As choose_frame() of broad.c: three times as wide as where seven eighths of a sample of the items
- * are. Each group finds it for itself: an item takes one of the sample, and counts those below. */
+/* Like choose_frame() in broad.c: three times as wide as the range of seven eighths of a sample of
+ * the items. Each group computes it: a work-item has one element of the sample and counts those
+ * below. */
 __kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
 world_curve(__global const box3 *boxes, __global uint *keys, __global uint *order, uint count,
             __local real *room) {
@@ -113,8 +115,8 @@ world_curve(__global const box3 *boxes, __global uint *keys, __global uint *orde
 
 /* ---- the tree ---- */
 
-/* The longest side: of two items the one with less of it asks. */
-static float size_of(box3 box) {
+/* The longest side. The smaller of two items searches for the larger. */
+static float longest_side(box3 box) {
     vec3 size = v3_sub(box.hi, box.lo);
     return is_empty(box) ? -1.0f : convert_float_rtz(real_max(size.x, real_max(size.y, size.z)));
 }
@@ -138,11 +140,11 @@ static world_node node_of(box3 box) {
         n.lo[axis] = convert_float_rtn(v3_get(box.lo, axis));
         n.hi[axis] = convert_float_rtp(v3_get(box.hi, axis));
     }
-    n.size = size_of(box);
+    n.size = longest_side(box);
     return n;
 }
 
-static world_node join(world_node a, world_node b) {
+static world_node join_nodes(world_node a, world_node b) {
     for (int axis = 0; axis < 3; axis++) {
         a.lo[axis] = fmin(a.lo[axis], b.lo[axis]);
         a.hi[axis] = fmax(a.hi[axis], b.hi[axis]);
@@ -165,11 +167,11 @@ __kernel void world_parents(__global world_node *nodes, uint from, uint to, uint
         return;
     world_node all = empty_node();
     for (uint k = begin; k < min(begin + WORLD_CHILDREN, count); k++)
-        all = join(all, nodes[from + k]);
+        all = join_nodes(all, nodes[from + k]);
     nodes[to + i] = all;
 }
 
-/* ---- who meets whom ---- */
+/* ---- traversal ---- */
 
 static bool node_overlaps(world_node a, world_node b) {
     return a.lo[0] <= b.hi[0] && b.lo[0] <= a.hi[0] && a.lo[1] <= b.hi[1] && b.lo[1] <= a.hi[1] &&
@@ -178,14 +180,14 @@ static bool node_overlaps(world_node a, world_node b) {
 
 static bool is_ignored(__global const ulong *ignored, uint slots, uint a, uint b) {
     ulong key = world_ignored_key(a, b);
-    uint slot = slots ? (uint)world_ignored_home(key, slots) : 0;
+    uint slot = slots ? (uint)world_ignored_slot(key, slots) : 0;
     while (slots && ignored[slot] && ignored[slot] != key)
         slot = (slot + 1) & (slots - 1);
     return slots && ignored[slot] == key;
 }
 
-/* Which nodes of a level, from `first_node` on, an item has to look into: children of those of the
- * level above that are in a list, or, at the top, all. */
+/* The nodes of a level, from `first_node` on, that an item has to visit: children of the listed
+ * nodes of the level above, or, at the top, all. */
 GROUP_OF_ITEMS world_visits(__global const world_node *nodes, __global const world_visit *from,
                             uint from_room, __global uint *totals, uint level, uint first_node,
                             uint node_count, uint items, int at_top, __global world_visit *to,
@@ -208,7 +210,7 @@ GROUP_OF_ITEMS world_visits(__global const world_node *nodes, __global const wor
             world_node own = nodes[at], other = nodes[first_node + node];
             wants = other.size >= own.size && node_overlaps(own, other);
         }
-        uint place = take_place(wants, totals, level, to_room, room);
+        uint place = reserve_entry(wants, totals, level, to_room, room);
         if (place != ABUT_NONE) {
             to[place].at = at;
             to[place].node = node;
@@ -216,28 +218,29 @@ GROUP_OF_ITEMS world_visits(__global const world_node *nodes, __global const wor
     }
 }
 
-/* Whether an item asks another, by their places in the order, and meets it. */
-static bool meets(uint at, uint other, __global const world_node *nodes, __global const uint *order,
-                  __global const world_body *bodies, __global const box3 *boxes,
-                  __global const ulong *ignored, uint slots) {
+/* Whether an item searches for another, given by their positions in the order, and overlaps it. */
+static bool is_pair(uint at, uint other, __global const world_node *nodes,
+                    __global const uint *order, __global const world_body *bodies,
+                    __global const box3 *boxes, __global const ulong *ignored, uint slots) {
     world_node own = nodes[at], node = nodes[other];
     if (own.size < 0 || node.size < own.size || (node.size == own.size && other <= at) ||
         !node_overlaps(own, node))
         return false;
     uint p = order[at], q = order[other];
     world_body a = bodies[p], b = bodies[q];
-    return box_overlaps(boxes[p], boxes[q]) && world_may_meet(&a.filter, &b.filter) &&
+    return box_overlaps(boxes[p], boxes[q]) && world_may_collide(&a.filter, &b.filter) &&
            world_has_fields(a.filter.traits, b.filter.traits) &&
            !(a.ignored && b.ignored && is_ignored(ignored, slots, p, q));
 }
 
-/* The same with items instead of nodes. */
-GROUP_OF_ITEMS world_meet(__global const world_body *bodies, __global const box3 *boxes,
-                          __global const uint *order, __global const world_node *nodes,
-                          __global const ulong *ignored, uint slots,
-                          __global const world_visit *from, uint from_room, __global uint *totals,
-                          uint items, int at_top, __global uint *partners, __global world_met *met,
-                          uint met_room, __local uint *room) {
+/* The same for items instead of nodes. */
+GROUP_OF_ITEMS world_find_pairs(__global const world_body *bodies, __global const box3 *boxes,
+                                __global const uint *order, __global const world_node *nodes,
+                                __global const ulong *ignored, uint slots,
+                                __global const world_visit *from, uint from_room,
+                                __global uint *totals, uint items, int at_top,
+                                __global uint *partners, __global world_found_pair *met,
+                                uint met_room, __local uint *room) {
     uint all = at_top ? items * items : list_length(totals, 1, from_room) * WORLD_CHILDREN;
     uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
     for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
@@ -249,8 +252,9 @@ GROUP_OF_ITEMS world_meet(__global const world_body *bodies, __global const box3
             at = from[i / WORLD_CHILDREN].at;
             other = from[i / WORLD_CHILDREN].node * WORLD_CHILDREN + i % WORLD_CHILDREN;
         }
-        bool wants = other < items && meets(at, other, nodes, order, bodies, boxes, ignored, slots);
-        uint place = take_place(wants, totals, WORLD_MET, met_room, room);
+        bool wants =
+            other < items && is_pair(at, other, nodes, order, bodies, boxes, ignored, slots);
+        uint place = reserve_entry(wants, totals, WORLD_PAIR_COUNT, met_room, room);
         if (wants) {
             uint p = order[at], q = order[other], a = min(p, q);
             uint rank = atomic_inc(&partners[a]);
@@ -263,13 +267,13 @@ GROUP_OF_ITEMS world_meet(__global const world_body *bodies, __global const box3
     }
 }
 
-/* first[item] is where its pairs begin. */
-__kernel void world_place(__global const world_met *met, __global const uint *first,
-                          __global world_two *pairs, uint count) {
+/* first[item] is the first pair of the item. */
+__kernel void world_place_pairs(__global const world_found_pair *met, __global const uint *first,
+                                __global world_two *pairs, uint count) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    world_met m = met[i];
+    world_found_pair m = met[i];
     pairs[first[m.a] + m.rank].a = m.a;
     pairs[first[m.a] + m.rank].b = m.b;
 }

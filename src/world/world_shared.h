@@ -1,5 +1,5 @@
-/* What the host tells world.cl: fields, samples, and which items have them; and what is tried of a
- * pair. The same layout on both sides. On a device ABUTI_REAL_BITS is 64. */
+/* Data that the host and world.cl share, with the same layout on both sides: fields, samples,
+ * items, and the filter of pairs. On a device ABUTI_REAL_BITS is 64. */
 #ifndef ABUTI_WORLD_WORLD_SHARED_H
 #define ABUTI_WORLD_WORLD_SHARED_H
 
@@ -12,16 +12,16 @@ typedef uint64_t word64;
 #endif
 
 #define WORLD_ITEMS 64        /* of most work-groups */
-#define WORLD_REDUCE_ITEMS 32 /* of world_reduce, whose items wait for each other often */
-/* Its local memory, in words of 64 bits. */
+#define WORLD_REDUCE_ITEMS 32 /* of world_reduce, which has many barriers */
+/* Its local memory, in 64-bit words. */
 #define WORLD_REDUCE_ROOM (3 * WORLD_REDUCE_ITEMS)
 
-/* The bit of a feature that says which side it is of. */
+/* The bit of a feature index that is the side. */
 #define WORLD_SIDE_SHIFT 31
 
-/* ---- which items are tried with each other ---- */
+/* ---- filter of pairs ---- */
 
-/* What decides whether two items are tried, and how. */
+/* Determines whether two items are tested, and how. */
 typedef struct world_filter {
     word32 group, mask; /* neither is 0 */
     word32 traits;      /* a sum of WORLD_IS_... and WORLD_HAS_... */
@@ -31,50 +31,50 @@ enum {
     WORLD_IS_DYNAMIC = 1,
     WORLD_IS_STATIC = 2,
     WORLD_IS_SENSOR = 4,
-    WORLD_IS_SOLID = 8, /* planes too */
+    WORLD_IS_SOLID = 8, /* a primitive, including planes */
     WORLD_IS_PLANE = 16,
     WORLD_HAS_BVH = 32,
     WORLD_HAS_FIELD = 64,
     WORLD_HAS_SAMPLES = 128,
-    WORLD_KNOWS_FIELDS = 256, /* a solid that has contacts with fields */
+    WORLD_SUPPORTS_FIELDS = 256, /* a primitive that has contacts with fields */
     WORLD_IS_CHARACTER = 512,
     WORLD_HAS_MAP = 1024,
     WORLD_HAS_LAYERS = 2048,
-    WORLD_WANTS_FIELD = 4096,
-    WORLD_HAS_VERTICES = 8192 /* a mesh whose vertices and edges are tried against fields */
+    WORLD_PREFERS_FIELD = 4096,
+    WORLD_HAS_VERTICES = 8192 /* a mesh whose vertices and edges are tested against fields */
 };
 
 /* By motion, groups and masks. */
-static inline bool world_may_meet(const world_filter *f, const world_filter *g) {
+static inline bool world_may_collide(const world_filter *f, const world_filter *g) {
     const word32 either = f->traits | g->traits, both = f->traits & g->traits;
     if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
         return false;
     return (f->group & g->mask) && (g->group & f->mask);
 }
 
-/* Whether two bodies can be tried by fields. */
+/* Whether two bodies can be tested by fields. */
 static inline bool world_has_fields(word32 a, word32 b) {
     return ((a & WORLD_HAS_FIELD) && (b & WORLD_HAS_SAMPLES)) ||
            ((b & WORLD_HAS_FIELD) && (a & WORLD_HAS_SAMPLES));
 }
 
-/* Pairs to ignore stand in a hash table, see filter.c. */
+/* Ignored pairs are in a hash table, see filter.c. */
 static inline word64 world_ignored_key(word32 a, word32 b) {
     return a < b ? (word64)a << 32 | b : (word64)b << 32 | a;
 }
-/* Where a key belongs among `slots`, a power of two. */
-static inline size_t world_ignored_home(word64 key, size_t slots) {
+/* The first slot of a key among `slots`, a power of two. */
+static inline size_t world_ignored_slot(word64 key, size_t slots) {
     return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
 }
 
 /* ---- boxes ---- */
 
-/* What is known in floats relative to the sizes of two bodies (contact_shared.h), rounded up well;
- * and in doubles relative to where they are. */
+/* Error bound of floats relative to the sizes of two bodies (contact_shared.h), with a safety
+ * factor; and of doubles relative to coordinates. */
 #define WORLD_FLOAT_SLACK 1e-6
 #define WORLD_REAL_SLACK 1e-14
 
-/* The box of a turned box, with half the margin and all that rounding may add. */
+/* The bounding box of a rotated box, with half the margin and the rounding error. */
 static inline box3 world_box(box3 local_box, const contact_motion *m, real margin) {
     vec3 centre = box_centre(local_box), half_size = v3_sub(local_box.hi, centre);
     vec3 middle = contact_to_world(m, centre);
@@ -92,34 +92,34 @@ static inline box3 world_box(box3 local_box, const contact_motion *m, real margi
 /* ---- pairs on a device ---- */
 
 #define WORLD_CHILDREN 16
-#define WORLD_LEVELS 8 /* of the tree, items too: for 2^31 of them */
+#define WORLD_LEVELS 8 /* of the tree including items: enough for 2^31 */
 
-/* What a device knows of an item. Without a group it is none for the device. */
+/* Data of an item on a device. Items with group 0 are not tested there. */
 typedef struct world_body {
-    box3 box; /* in its own coordinates */
+    box3 box; /* in local coordinates */
     world_filter filter;
-    word32 ignored; /* pairs of it that are ignored */
+    word32 ignored; /* number of ignored pairs with it */
 } world_body;
 
 typedef struct world_node {
     float lo[3], hi[3];
-    float size; /* the longest side of an item within */
+    float size; /* longest side of an item below it */
     word32 unused;
 } world_node;
 
-/* Two items that meet, and which of the pairs of a it is. */
-typedef struct world_met {
+/* Two items that overlap, and the index among the pairs of a. */
+typedef struct world_found_pair {
     word32 a, b, rank;
-} world_met;
+} world_found_pair;
 
-/* A node of a level that an item may find someone in; of both the place in the order. */
+/* A node of a level that an item has to visit; both are positions in the order. */
 typedef struct world_visit {
     word32 at, node;
 } world_visit;
 
-/* What is counted, with the carry: pairs, and then visits of each level above items. */
-#define WORLD_MET 0
-#define WORLD_MEET_TOTALS (2 * WORLD_LEVELS)
+/* Counters with carry: pairs, then visits of each level above items. */
+#define WORLD_PAIR_COUNT 0
+#define WORLD_PAIR_TOTALS (2 * WORLD_LEVELS)
 
 /* ---- fields and samples ---- */
 
@@ -130,11 +130,11 @@ typedef struct world_field {
     word32 floats, shorts, index, coarse;
     word32 count[3], bricks[3];
     float cell, scale, band;
-    word32 culls; /* as in a frame */
+    word32 culls; /* as in contact_frame */
 } world_field;
 
-/* Where the parts of samples begin in the buffers of all. Features stand in the order of balls:
- * first samples, then edges, which have two points each. */
+/* Where the parts of samples begin in the buffers of all samples. Features are in the order of
+ * balls: first samples, then edges, which have two points each. */
 typedef struct world_samples {
     vec3 centre;
     real radius;
@@ -143,12 +143,12 @@ typedef struct world_samples {
     word32 count, edges, edge_ends, unused;
 } world_samples;
 
-/* What a contact tells of a feature, and its number in the order of samples. */
+/* The data of a feature in a contact, and its index in the order of samples. */
 typedef struct world_feature {
     word32 kind, element, part, number;
 } world_feature;
 
-/* Of an item: which field and which samples; or ABUT_NONE. */
+/* Of an item: its field and samples, or ABUT_NONE. */
 typedef struct world_parts {
     word32 field, samples;
 } world_parts;
@@ -162,11 +162,11 @@ typedef struct world_two {
 typedef struct world_direction {
     contact_frame frame;
     word32 field, samples;
-    word32 tried; /* else they are far apart, or done */
+    word32 is_active; /* otherwise they are far apart, or done */
 } world_direction;
 
-/* Lists that kernels append to. In the buffer of totals each has a counter and its carry; then
- * comes whether a pair is to be tried again, and how many contacts are left. */
+/* Lists that kernels append to. In the buffer of totals each has a counter with carry. Then follow
+ * whether a pair has to be tested again, and the number of remaining contacts. */
 #define WORLD_NEAR_GROUPS 0 /* world_near */
 #define WORLD_NEAR_BALLS 1  /* world_near */
 #define WORLD_NEAR_EDGES 2  /* world_near */
@@ -176,18 +176,18 @@ typedef struct world_direction {
 #define WORLD_LEFT (WORLD_AGAIN + 1)
 #define WORLD_TOTALS (WORLD_AGAIN + 2)
 
-/* What of a direction is to be looked at: a group, a ball, or a feature. */
+/* An element of a direction: a group, a ball, or a feature. */
 typedef struct world_near {
     word32 direction, which;
 } world_near;
 
-/* A feature that touches, and which contact of its pair it is. */
+/* A feature that touches, and its index among the contacts of its pair. */
 typedef struct world_found {
     word32 direction, feature, rank;
     float along;
 } world_found;
 
-/* A contact; on the host abut_contact. */
+/* A contact; abut_contact on the host. */
 #ifdef __OPENCL_C_VERSION__
 typedef struct world_contact {
     vec3 point, normal;

@@ -374,22 +374,22 @@ TEST(refusals) {
     arm a;
     abut_character_matrix binds[2] = {{{{1, 0, 0, 0}}}, {{{(double)NAN}}}};
     REFUSED("no bones", a.input.bone_count = 0);
-    REFUSED("circle", a.bones[0].parent = 1);
-    REFUSED("circle", a.bones[1].parent = 1);
+    REFUSED("cycle", a.bones[0].parent = 1);
+    REFUSED("cycle", a.bones[1].parent = 1);
     REFUSED("parent of bone 1 is 2", a.bones[1].parent = 2);
     REFUSED("rest pose of bone 1", a.bones[1].rotation.x = (double)NAN);
     REFUSED("rest pose of bone 0", a.bones[0].scale.y = 1e91);
-    REFUSED("bone 1 has no inverse", a.bones[1].scale.x = 0);
+    REFUSED("bone 1 is singular", a.bones[1].scale.x = 0);
     REFUSED("in the rest pose", a.bones[0].scale.x = a.bones[1].scale.x = 1e80);
     REFUSED("bind matrix of bone 1", a.input.binds = binds);
     REFUSED("weight_count is 0", a.input.weight_count = 0);
     REFUSED("vertex 2", a.weights[2][0] = (double)INFINITY);
-    REFUSED("for bone 2 of 2", a.weight_bones[4][1] = 2);
+    REFUSED("for bone 2; there are 2", a.weight_bones[4][1] = 2);
     REFUSED("input.weights is null", a.input.weights = NULL);
     REFUSED("input.clips is null", a.input.clips = NULL);
     REFUSED("channels of clip 0 are null", a.clip.channels = NULL);
-    REFUSED("clip 0 lasts", a.clip.duration = -1);
-    REFUSED("channel 0 moves a bone that is not", a.channel.bone = 2);
+    REFUSED("clip 0 has the duration", a.clip.duration = -1);
+    REFUSED("channel 0 refers to a bone that", a.channel.bone = 2);
     REFUSED("rest pose is a matrix", a.bones[1].has_matrix = true;
             a.bones[1].matrix.m[0][0] = a.bones[1].matrix.m[1][1] = a.bones[1].matrix.m[2][2] = 1);
     REFUSED("has no keys", a.channel.key_count = 0);
@@ -397,7 +397,7 @@ TEST(refusals) {
     REFUSED("do not ascend", a.times[1] = (double)NAN);
     REFUSED("values that are not finite", a.values[1][2] = (double)INFINITY);
     REFUSED("unknown target", a.channel.target = (abut_character_target)4);
-    REFUSED("moves a morph target that is not", a.channel.target = ABUT_CHARACTER_TARGET_MORPH);
+    REFUSED("refers to a morph target that", a.channel.target = ABUT_CHARACTER_TARGET_MORPH);
 
     abut_character_matrix bones[2];
     abut_vec3 positions[VERTICES];
@@ -409,12 +409,12 @@ TEST(refusals) {
     assert_refused("no clip 1", abut_character_pose(character, &options, bones));
     options.clip = 0;
     options.time = (double)NAN;
-    assert_refused("not finite", abut_character_pose(character, &options, bones));
+    assert_refused("must be finite", abut_character_pose(character, &options, bones));
     options.time = 0;
     options.blend = 1.5;
     assert_refused("blend is 1.5", abut_character_pose(character, &options, bones));
     assert_ok(abut_character_pose(character, NULL, bones));
-    assert_refused("no skinning 2",
+    assert_refused("skinning is 2",
                    abut_character_skin(character, bones, (abut_character_skinning)2, positions));
     bones[1].m[2][1] = (double)NAN;
     positions[0].x = 42;

@@ -170,7 +170,7 @@ TEST(bad_options_are_refused) {
                    abut_character_create_figure(NULL, &options, &character));
     options.triangles = 0;
     options.figure = ABUT_CHARACTER_FIGURE_COUNT;
-    assert_refused("there is no figure 3",
+    assert_refused("figure is 3",
                    abut_character_create_figure(NULL, &options, &character));
     options.size = 0;
     assert_int_equal(ABUT_ERROR_ARGUMENT, abut_character_create_figure(NULL, &options, &character));

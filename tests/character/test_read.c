@@ -236,10 +236,10 @@ TEST(refusals) {
                       "reached twice");
     character_refused(WITH(NODES, "\"skins\":[{\"joints\":[0]}]", CLIPS), "refers to joint 1 of 1");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("1", "1", "rotation"), SAMPLER("5", "6"))),
-                      "names no sampler");
-    character_refused(WITH(NODES, SKIN, CLIP("7", SAMPLER("5", "6"))), "names no sampler");
+                      "sampler of a channel");
+    character_refused(WITH(NODES, SKIN, CLIP("7", SAMPLER("5", "6"))), "sampler of a channel");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "rotation"), "8")),
-                      "names no sampler");
+                      "sampler of a channel");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "9", "rotation"), SAMPLER("5", "6"))),
                       "'node' is 9");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "scale"), SAMPLER("5", "6"))),
@@ -247,7 +247,7 @@ TEST(refusals) {
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "scale"), SAMPLER("5", "0"))),
                       "4 values for 2 keys");
     character_refused(WITH(NODES, SKIN, CLIP(CHANNEL("0", "1", "rotation"), "{\"input\":5}")),
-                      "a sampler needs input");
+                      "a sampler must have input");
     character_refused(WITH(NODES, SKIN,
                            CLIP(CHANNEL("0", "1", "rotation"),
                                 "{\"input\":5,\"output\":6,\"interpolation\":\"FAST\"}")),

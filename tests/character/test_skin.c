@@ -188,9 +188,9 @@ TEST(morphs_of_clips) {
 
 TEST(refusals) {
     REFUSED("input.morphs is null", r->input.morphs = NULL);
-    REFUSED("morph target 1 moves a vertex that is not", r->moved[1][3] = r->vertices);
+    REFUSED("morph target 1 refers to a vertex that", r->moved[1][3] = r->vertices);
     REFUSED("morph target 2 has shifts that", r->shifts[2][0].y = (double)NAN);
-    REFUSED("morph target 0 has no shifts", r->morphs[0].shifts = NULL);
+    REFUSED("morph target 0 has shift_count > 0", r->morphs[0].shifts = NULL);
     REFUSED("morph target 0 has a weight", r->morphs[0].weight = (double)INFINITY);
     REFUSED("more shifts than", r->morphs[0].vertices = NULL;
             r->morphs[0].shift_count = r->vertices + 1);
@@ -207,7 +207,7 @@ TEST(refusals) {
     found[0].x = 42;
     assert_ok(abut_character_create(NULL, &r->input, &character));
     options.skinning = (abut_character_skinning)7;
-    assert_refused("no skinning 7", abut_character_skinner_create(character, &options, &skinner));
+    assert_refused("skinning is 7", abut_character_skinner_create(character, &options, &skinner));
     assert_refused("character is null", abut_character_skinner_create(NULL, NULL, &skinner));
     assert_null(skinner);
     assert_ok(abut_character_skinner_create(character, NULL, &skinner));

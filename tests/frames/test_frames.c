@@ -125,21 +125,21 @@ TEST(refusals) {
     const char *path = test_path("none.abutm");
     make_recording(NULL, false, &r);
     abut_mesh *none[1] = {NULL};
-    assert_refused("no meshes", abut_frames_writer_create(r.meshes, 0, path, NULL, &writer));
-    assert_refused("mesh 0 is null", abut_frames_writer_create(none, 1, path, NULL, &writer));
+    assert_refused("count is 0", abut_frames_writer_create(r.meshes, 0, path, NULL, &writer));
+    assert_refused("meshes[0] is null", abut_frames_writer_create(none, 1, path, NULL, &writer));
     assert_refused("path is empty", abut_frames_writer_create(r.meshes, 1, "", NULL, &writer));
     assert_refused("path is null", abut_frames_writer_create(r.meshes, 1, NULL, NULL, &writer));
     options.seconds = -1;
-    assert_refused("-1 seconds", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
+    assert_refused("seconds is -1", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
     options.seconds = (double)NAN;
     assert_refused("seconds", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
     options = abut_frames_options_default();
     options.type = (abut_scalar_type)5;
-    assert_refused("type 5", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
+    assert_refused("type is 5", abut_frames_writer_create(r.meshes, 1, path, &options, &writer));
     assert_fails(ABUT_ERROR_FILE, "no/such",
                  abut_frames_writer_create(r.meshes, 1, "/no/such/folder", NULL, &writer));
     assert_null(writer);
-    assert_refused("no float", record(&r, path, ABUT_SCALAR_FLOAT32, false));
+    assert_refused("not a float", record(&r, path, ABUT_SCALAR_FLOAT32, false));
     r.positions[1][2].y = (double)INFINITY;
     assert_refused("vertex 2", record(&r, path, ABUT_SCALAR_FLOAT64, false));
     r.positions[1][2].y = 0;
@@ -154,7 +154,7 @@ TEST(refusals) {
     assert_refused("data is null", abut_frames_open_memory(NULL, NULL, 0, NULL, &frames));
     assert_fails(ABUT_ERROR_FORMAT, "memory: is empty",
                  abut_frames_open_memory(NULL, "", 0, NULL, &frames));
-    assert_fails(ABUT_ERROR_FORMAT, "no recording",
+    assert_fails(ABUT_ERROR_FORMAT, "not a recording",
                  abut_frames_open(NULL, test_file("text", "v 0 0 0\n", 8), &frames));
     abut_frames_close(NULL);
     abut_frames_writer_discard(NULL);

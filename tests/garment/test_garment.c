@@ -122,13 +122,13 @@ TEST(bad_options_are_refused) {
     options.ease = -1;
     assert_refused("ease is -1", abut_garment_create(human(), &options, &garment));
     options.ease = NAN;
-    assert_refused("must be a distance", abut_garment_create(human(), &options, &garment));
+    assert_refused("must be finite", abut_garment_create(human(), &options, &garment));
     options.ease = 3;
     assert_refused("ease is 3; it must be at most",
                    abut_garment_create(human(), &options, &garment));
     options.ease = 0;
     options.kind = ABUT_GARMENT_COUNT;
-    assert_refused("there is no kind 4", abut_garment_create(human(), &options, &garment));
+    assert_refused("kind is 4", abut_garment_create(human(), &options, &garment));
     assert_null(garment);
     assert_null(abut_garment_character(NULL));
     assert_null(abut_garment_pins(NULL, &count));

@@ -228,9 +228,9 @@ TEST(marks_are_checked) {
     abut_colour red = {1, 0, 0, 1}, wrong = {0, 0, 2, 1};
     assert_refused("picture is null", abut_picture_add_line(NULL, good, good, 1, red));
     assert_refused("picture is null", abut_picture_add_point(NULL, good, 1, red));
-    assert_refused("place", abut_picture_add_line(picture, nan, good, 1, red));
-    assert_refused("place", abut_picture_add_line(picture, good, inf, 1, red));
-    assert_refused("place", abut_picture_add_point(picture, huge, 1, red));
+    assert_refused("point is", abut_picture_add_line(picture, nan, good, 1, red));
+    assert_refused("point is", abut_picture_add_line(picture, good, inf, 1, red));
+    assert_refused("point is", abut_picture_add_point(picture, huge, 1, red));
     assert_refused("width", abut_picture_add_point(picture, good, -1, red));
     assert_refused("width", abut_picture_add_line(picture, good, good, NAN, red));
     assert_refused("width", abut_picture_add_line(picture, good, good, 1e9, red));

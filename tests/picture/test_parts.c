@@ -47,7 +47,7 @@ TEST(bins_hold_what_touches_them) {
             memset(found, 0, sizeof found);
             uint32_t last = 0;
             bool first = true;
-            for (bin_walk walk = abuti_bins_walk(&b, tile); bin_more(&walk);) {
+            for (bin_iterator walk = abuti_bins_begin(&b, tile); bin_has_next(&walk);) {
                 uint32_t i = bin_next(&walk);
                 assert_true(first || i > last);
                 first = false;

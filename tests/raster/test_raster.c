@@ -29,7 +29,7 @@ static void count_cover(const raster_camera *camera, const abut_mesh *mesh, cons
             p[k] = raster_apply(&frame, mesh->positions[mesh->indices[3 * t + (uint32_t)k]]);
         int made = raster_shapes(&camera->lens, p, 0, t, false, shapes);
         for (int i = 0; i < made; i++) {
-            raster_rect r = raster_rect_cut(raster_rect_of(&camera->lens, &shapes[i], 0), image);
+            raster_rect r = raster_rect_clip(raster_rect_of(&camera->lens, &shapes[i], 0), image);
             raster_side side[3];
             for (int k = 0; k < 3; k++)
                 side[k] = raster_side_of(&camera->lens, &shapes[i], k);
@@ -116,7 +116,7 @@ TEST(many_at_once_as_one_by_one) {
                 raster_shape s;
                 raster_corners_of(start.x[0][i], start.y[0][i], start.x[1][i], start.y[1][i],
                                   start.x[2][i], start.y[2][i], 0, 0, &s);
-                raster_rect r = raster_rect_cut(raster_rect_of(&lens, &s, 0), within);
+                raster_rect r = raster_rect_clip(raster_rect_of(&lens, &s, 0), within);
                 uint32_t kind = s.owner & 3;
                 bool wanted = !raster_rect_empty(r) && kind != RASTER_THIN;
                 seen[kind] += !raster_rect_empty(r);

@@ -117,7 +117,7 @@ TEST(meshes_in_files) {
                  abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
     assert_fails(ABUT_ERROR_FILE, "nothing.obj: cannot be opened",
                  abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
-    assert_fails(ABUT_ERROR_FORMAT, "'.' is no regular file",
+    assert_fails(ABUT_ERROR_FORMAT, "'.' is not a regular file",
                  abut_scene_read_memory(NULL, folder, sizeof folder - 1, path, &scene));
     assert_fails(ABUT_ERROR_FORMAT, "scene.json",
                  abut_scene_read_memory(NULL, broken, sizeof broken - 1, path, &scene));
@@ -215,8 +215,8 @@ TEST(what_is_refused) {
     refused("is not JSON", "{");
     refused("must be an object", "[]");
     refused("needs 'bodies'", "{}");
-    refused("no member 'boddies'; it may have about, meshes, bodies, ignore", "{'boddies': []}");
-    refused("'bodies' is there twice", "{'bodies': [], 'bodies': []}");
+    refused("no member 'boddies'; allowed are about, meshes, bodies, ignore", "{'boddies': []}");
+    refused("'bodies' occurs twice", "{'bodies': [], 'bodies': []}");
     refused("'bodies' is an object; it must be a list", "{'bodies': {}}");
     refused("bodies[0]: it must be an object", "{'bodies': [1]}");
     refused("bodies[0]: it has no 'mesh'", "{'bodies': [{}]}");
@@ -226,46 +226,46 @@ TEST(what_is_refused) {
 
     refused("meshes.y: it needs one of 'file', 'shape' and 'figure'", MESH(""));
     refused("meshes.y: it must be an object", "{'meshes': {'y': []}, 'bodies': []}");
-    refused("two of the name 'y'",
+    refused("two meshes with the name 'y'",
             "{'meshes': {'y': {'shape': 'box'}, 'y': {'shape': 'box'}}, 'bodies': []}");
     refused("no shape 'sphear'", MESH("'shape': 'sphear'"));
     refused("a box has no 'radius'", MESH("'shape': 'box', 'radius': 1"));
-    refused("'radius' is -1; it must be above 0", MESH("'shape': 'torus', 'radius': -1"));
+    refused("'radius' is -1; it must be greater than 0", MESH("'shape': 'torus', 'radius': -1"));
     refused("meshes.y: abut_shape_create", MESH("'shape': 'torus', 'radius': 1, 'radius2': 2"));
-    refused("'size' must be above 0 along y", MESH("'shape': 'box', 'size': [1, 0, 1]"));
+    refused("'size' must be greater than 0 along y", MESH("'shape': 'box', 'size': [1, 0, 1]"));
     refused("'size' must be a list of 3 numbers", MESH("'shape': 'box', 'size': [1, [], 1]"));
     refused("'segments' is 129", MESH("'shape': 'box', 'segments': 129"));
     refused("'segments' is 1.5", MESH("'shape': 'box', 'segments': 1.5"));
-    refused("'radius' belongs to 'shape'", MESH("'file': 'a.obj', 'radius': 1"));
+    refused("'radius' is only allowed with 'shape'", MESH("'file': 'a.obj', 'radius': 1"));
     refused("has no folder", MESH("'file': 'a.obj'"));
-    refused("'file' is no path", MESH("'file': ''"));
+    refused("'file' must be a path", MESH("'file': ''"));
     refused("too large", MESH("'shape': 'box', 'scale': 1e300"));
     refused("one of 'file', 'shape' and 'figure'", MESH("'shape': 'box', 'figure': 'ogre'"));
     refused("meshes.y: there is no figure 'orge'", MESH("'figure': 'orge'"));
     refused("meshes.y: there is no clip 'wlak' among the 3",
             MESH("'figure': 'mannequin', 'clip': 'wlak'"));
-    refused("'clip' belongs to 'figure'", MESH("'shape': 'box', 'clip': 'walk'"));
-    refused("'scale' is not for characters", MESH("'figure': 'ogre', 'scale': 2"));
-    refused("'rings' belongs to 'shape'", MESH("'figure': 'ogre', 'rings': 2"));
+    refused("'clip' is only allowed with 'figure'", MESH("'shape': 'box', 'clip': 'walk'"));
+    refused("'scale' is not allowed for characters", MESH("'figure': 'ogre', 'scale': 2"));
+    refused("'rings' is only allowed with 'shape'", MESH("'figure': 'ogre', 'rings': 2"));
 
     refused("bodies[0]: 'position' must be a list of 3 numbers", BODY("'position': [1, 2]"));
     refused("'position' must be a list of 3 numbers", BODY("'position': [1, 2, '3']"));
-    refused("'position' is too far away", BODY("'position': [1e300, 0, 0]"));
+    refused("'position' is too far from", BODY("'position': [1e300, 0, 0]"));
     refused("beyond the range of double", BODY("'position': [1e999, 0, 0]"));
     refused("'rotation' must not be all 0", BODY("'rotation': [0, 0, 0, 0]"));
     refused("'axis' must not be all 0", BODY("'axis': [0, 0, 0], 'degrees': 3"));
-    refused("go together", BODY("'axis': [0, 0, 1]"));
-    refused("does not go with", BODY("'rotation': [0, 0, 0, 1], 'axis': [0, 0, 1], 'degrees': 3"));
+    refused("must be given together", BODY("'axis': [0, 0, 1]"));
+    refused("not both", BODY("'rotation': [0, 0, 0, 1], 'axis': [0, 0, 1], 'degrees': 3"));
     refused("'name' must have 1 to 200 bytes", BODY("'name': ''"));
     refused("control character", BODY("'name': 'a\\u0000b'"));
     refused("begins with #", BODY("'name': '#0'"));
     refused("no member 'naem'", BODY("'naem': 'x'"));
     refused("'method' is 'fast'; it must be", BODY("'method': 'fast'"));
     refused("'solid' is a number; it must be true or false", BODY("'solid': 1"));
-    refused("'method' is not for a 'solid'", BODY("'solid': true, 'method': 'exact'"));
+    refused("'method' is not allowed for a 'solid'", BODY("'solid': true, 'method': 'exact'"));
 
-    refused("two bodies of the name 'a'", TWO("'a'}]"));
-    refused("'g', and a group of that name", TWO("'g'}]"));
+    refused("two bodies with the name 'a'", TWO("'a'}]"));
+    refused("'g', which is also the name of a group", TWO("'g'}]"));
     refused("ignore[0]: there is no body or group 'x'", TWO("'b'}], 'ignore': [['a', 'x']]"));
     refused("ignore[1]: it must be a list of two names",
             TWO("'b'}], 'ignore': [['a', 'b'], ['a']]"));
@@ -288,7 +288,7 @@ TEST(limits) {
         used += snprintf(text + used, (size_t)(BYTES - used),
                          "%s{'mesh':{'shape':'box','segments':128}}", i ? "," : "");
     snprintf(text + used, (size_t)(BYTES - used), "]}");
-    assert_fails(ABUT_ERROR_LIMIT, "triangles together", read_scene(NULL, text, &scene));
+    assert_fails(ABUT_ERROR_LIMIT, "triangles in all", read_scene(NULL, text, &scene));
     /* 2,000 bodies in a group that one of them ignores, and all names in the opposite order */
     used = snprintf(text, BYTES, "{'meshes':{'m':{'shape':'box','segments':1}},'bodies':[");
     for (int i = 2000; i > 0; i--)

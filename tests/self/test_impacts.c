@@ -254,9 +254,9 @@ TEST(test_room) {
         abut_impacts none = {NULL, 0, 0}, some = {s.seen, 1, 0}, enough = {s.seen, ROOM, 0};
         abut_self_result result = {.node_pairs = 99};
         step.end = abut_array_host(end);
-        assert_fails(ABUT_ERROR_BUFFER, "impacts, and room for 0",
+        assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 0",
                      abut_self_find_all(s.views[k], &step, NULL, &none, &result));
-        assert_fails(ABUT_ERROR_BUFFER, "impacts, and room for 1",
+        assert_fails(ABUT_ERROR_BUFFER, "impacts, but impacts->capacity is 1",
                      abut_self_find_all(s.views[k], &step, NULL, &some, &result));
         assert_int_equal(99, result.node_pairs);
         assert_ok(abut_self_find_all(s.views[k], &step, NULL, &enough, &result));

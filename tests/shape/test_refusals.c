@@ -38,8 +38,8 @@ TEST(null_and_unknown) {
     assert_refused("null", abut_shape_distance(NULL, v3(0, 0, 0), &d));
     assert_refused("null", abut_shape_distance(&shape, v3(0, 0, 0), NULL));
     shape.kind = (abut_shape_kind)77;
-    check_refused(ABUT_ERROR_ARGUMENT, "kind 77", &shape);
-    assert_refused("kind 77", abut_shape_distance(&shape, v3(0, 0, 0), &d));
+    check_refused(ABUT_ERROR_ARGUMENT, "kind is 77", &shape);
+    assert_refused("kind is 77", abut_shape_distance(&shape, v3(0, 0, 0), &d));
     shape = abut_shape_default(ABUT_SHAPE_BOX);
     shape.size = 0;
     check_refused(ABUT_ERROR_ARGUMENT, "size", &shape);

@@ -328,7 +328,7 @@ TEST(bad_searches_are_refused) {
     found.capacity = 0;
     assert_refused("motion is null", abut_sweep_find(NULL, ABUT_SWEEP_ANY, NULL, &found, NULL));
     assert_refused("impacts is null", abut_sweep_find(motion, ABUT_SWEEP_ANY, NULL, NULL, NULL));
-    assert_refused("no mode 3", abut_sweep_find(motion, (abut_sweep_mode)3, NULL, &found, NULL));
+    assert_refused("mode is 3", abut_sweep_find(motion, (abut_sweep_mode)3, NULL, &found, NULL));
     const double bad[] = {-1, NAN, INFINITY};
     for (int k = 0; k < 6; k++) {
         *(k < 3 ? &s.sweep.separation : &s.sweep.tolerance) = bad[k % 3];

@@ -11,7 +11,7 @@ is "it['samples']" 56
 try 0 "$tool" samples box.obj --cells 80 --json --features edges
 is "it['samples']" 536
 try 0 "$tool" samples box.obj --cells 80 --json --features middles
-is "[it[k] for k in ('samples', 'vertices', 'edges', 'faces', 'even')]" "[542, 56, 480, 6, 0]"
+is "[it[k] for k in ('samples', 'vertices', 'edges', 'faces', 'surface')]" "[542, 56, 480, 6, 0]"
 try 0 "$tool" samples box.obj --cells 80
 mute err
 says "x,y,z,nx,ny,nz,kind,element,part"
@@ -234,11 +234,11 @@ EOF
         "[('ground', 'ball', 1, 0.01), ('ground', 'cube', 4, 0.02), ('ground', 'cone', 4, 0.1), ('ball', 'cube', 1, 0.05)]"
     is "[m['forced'] for m in it['methods']]" "[False, False, True, False]"
     try 3 "$tool" contacts solids.json --explain
-    says "ball: exact. It is a simple solid, of closed form."
-    says "cube: exact. The scene says so."
-    says "ground, ball: exact, 1 contact, 0.01 deep within 0. Nothing is missed"
+    says "ball: exact. It is a primitive with closed-form distances."
+    says "cube: exact. The method is set by the scene."
+    says "ground, ball: exact, 1 contact, 0.01 deep within 0. Complete: every overlap has a contact"
     try 3 "$tool" contacts scene.json --method map --explain
-    says "high: map. --method says so."
+    says "high: map. The method is set by --method."
     says "low, wide, high: map, "
     try 2 "$tool" contacts scene.json --method fast
     complains "auto, exact, field, map or layers, not 'fast'"
@@ -265,6 +265,6 @@ complains " That is: twice.obj"
 # What is forced is told by who did, and a depth of nothing has no sign.
 printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
 try 3 "$tool" contacts forced.json --explain
-says "a: exact. The scene says so."
+says "a: exact. The method is set by the scene."
 says "a, b: exact, 4 contacts, 0 deep"
 finish

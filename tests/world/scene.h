@@ -143,7 +143,7 @@ static inline abut_world_item varied_item(test_random *random, double reach) {
 
 /* ---- the obvious way ---- */
 
-/* The rules of <abut/world.h>, one by one: whether two items are tried at all ... */
+/* The rules of <abut/world.h>, one by one: whether two items are tested at all ... */
 static inline bool may_meet(const abut_world_item *a, const abut_world_item *b) {
     const uint32_t group_a = a->group ? a->group : 1, group_b = b->group ? b->group : 1;
     if (a->mask && !(a->mask & group_b))
@@ -187,20 +187,21 @@ static inline abut_world_method method_of(const abut_world_item *a, const abut_w
 static inline abut_vec3 expected_hint(const abut_world *world, uint32_t a, uint32_t b) {
     const world_item *p = &world_items(world)[a], *q = &world_items(world)[b];
     const world_touch *touches = world->touches.data;
-    const world_tried *tried = world->tried.data;
+    const world_pair_record *records = world->pair_records.data;
     abut_vec3 hint = {0, 0, 0};
-    for (size_t i = 0; i < world->tried.count; i++) /* at rest: the hint of the step before */
-        if (tried[i].pair.a == a && tried[i].pair.b == b && tried[i].state[0] == p->state &&
-            tried[i].state[1] == q->state)
-            return tried[i].hint;
+    for (size_t i = 0; i < world->pair_records.count;
+         i++) /* at rest: the hint of the step before */
+        if (records[i].pair.a == a && records[i].pair.b == b && records[i].state[0] == p->state &&
+            records[i].state[1] == q->state)
+            return records[i].hint;
     for (size_t i = 0; i < world->touches.count; i++)
-        if (touches[i].event.a == a && touches[i].event.b == b && touches[i].born[0] == p->born &&
-            touches[i].born[1] == q->born)
+        if (touches[i].event.a == a && touches[i].event.b == b &&
+            touches[i].serial[0] == p->serial && touches[i].serial[1] == q->serial)
             return touches[i].event.deepest.normal;
-    if (q->was_seen)
-        hint = v3_sub(box_centre(q->at.box), q->seen);
-    if (p->was_seen)
-        hint = v3_sub(hint, v3_sub(box_centre(p->at.box), p->seen));
+    if (q->has_last_centre)
+        hint = v3_sub(box_centre(q->at.box), q->last_centre);
+    if (p->has_last_centre)
+        hint = v3_sub(hint, v3_sub(box_centre(p->at.box), p->last_centre));
     return hint;
 }
 

@@ -576,7 +576,7 @@ TEST(what_is_refused_and_never_tried) {
         item.shape.character = NULL;
         assert_refused("null", abut_world_add(world, &item, &id));
         item.kind = (abut_world_kind)(ABUT_WORLD_MESH + 1);
-        assert_refused("no kind", abut_world_add(world, &item, &id));
+        assert_refused("kind is", abut_world_add(world, &item, &id));
         item = character_item();
         assert_ok(abut_world_add(world, &item, &id)); /* the same once more */
         item = mesh_item(&things[HULL], here);

@@ -75,7 +75,7 @@ static uint32_t count_kept(steps *s) {
     uint32_t kept = 0;
     assert_ok(abut_world_pairs(s->world, ROOM, s->pairs, &pairs));
     for (size_t i = 0; i < pairs; i++)
-        kept += abuti_world_kept(s->world, i) != NULL;
+        kept += abuti_world_valid_record(s->world, i) != NULL;
     return kept;
 }
 

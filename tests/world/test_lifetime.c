@@ -493,7 +493,7 @@ static void enter(watch *w) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         w->refused += all[i] == ABUT_ERROR_ARGUMENT;
     assert_int_equal(w->refused, sizeof all / sizeof *all);
-    assert_refused("in another call", abut_world_remove(w->world, 0));
+    assert_refused("another call", abut_world_remove(w->world, 0));
     w->enters = false;
 }
 

@@ -214,7 +214,7 @@ TEST(layers_of_open_meshes_are_refused) {
     assert_ok(abut_world_create(NULL, NULL, &world));
     item.shape.mesh.mesh = sheet;
     item.pose.rotation.w = 1;
-    assert_refused("abut_world_add: method layers needs a closed mesh",
+    assert_refused("abut_world_add: the method layers requires a closed mesh",
                    abut_world_add(world, &item, &id));
     assert_null(strstr(abut_last_error(), "options"));
     abut_world_destroy(world);
@@ -233,7 +233,7 @@ TEST(wrong_calls_are_refused) {
     item = of_mesh(sheet, ABUT_WORLD_LAYERS, v3(0, 0, 0));
     assert_refused("", abut_world_add(world, &item, &id));
     item = of_mesh(ball, (abut_world_method)6, v3(0, 0, 0));
-    assert_refused("no method 6", abut_world_add(world, &item, &id));
+    assert_refused("method is 6", abut_world_add(world, &item, &id));
     item = of_mesh(ball, ABUT_WORLD_AUTO, v3(NAN, 0, 0));
     assert_refused("finite", abut_world_add(world, &item, &id));
     item = of_mesh(ball, ABUT_WORLD_LAYERS, v3(1e300, 0, 0));
@@ -244,7 +244,7 @@ TEST(wrong_calls_are_refused) {
     item.method = ABUT_WORLD_MAP;
     assert_refused("made of meshes", abut_world_add(world, &item, &id));
     item = (abut_world_item){.kind = ABUT_WORLD_SPHERE, .method = ABUT_WORLD_FIELD};
-    assert_refused("a sphere cannot", abut_world_add(world, &item, &id));
+    assert_refused("a sphere does not support", abut_world_add(world, &item, &id));
 
     item = of_mesh(ball, ABUT_WORLD_AUTO, v3(0, 0, 0));
     id = add(world, &item);
@@ -260,7 +260,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
     assert_refused("info is null", abut_world_get_item_info(world, id, NULL));
     assert_refused("no item 9", abut_world_get_item_info(world, 9, &choice));
-    assert_refused("never meets itself", abut_world_get_pair_info(world, id, id, &manner));
+    assert_refused("must be two items", abut_world_get_pair_info(world, id, id, &manner));
     assert_refused("no item 9", abut_world_get_pair_info(world, id, 9, &manner));
     assert_refused("info is null", abut_world_get_pair_info(world, 0, id, NULL));
     assert_refused("no item 9", abut_world_replace(world, 9, &item));
@@ -268,7 +268,7 @@ TEST(wrong_calls_are_refused) {
     assert_null(abut_world_method_name((abut_world_method)6));
     assert_string_equal(abut_world_method_name(ABUT_WORLD_LAYERS), "layers");
     assert_string_equal(abut_world_kind_name(ABUT_WORLD_MESH), "mesh");
-    assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_GUARANTEE_COMPLETE), "every");
+    assert_string_equal(abut_world_guarantee_name(ABUT_WORLD_GUARANTEE_COMPLETE), "complete");
     abut_world_destroy(world);
 }
 

@@ -327,7 +327,8 @@ TEST(fast_balls_meet_thin_plates) {
     assert_refused("world is null", abut_world_sweep(NULL, ids, &end, 1, NULL, &to));
     assert_refused("impacts is null", abut_world_sweep(world, ids, &end, 1, NULL, NULL));
     assert_refused("ends is null", abut_world_sweep(world, ids, NULL, 1, NULL, &to));
-    assert_refused("3 poses for 2", abut_world_sweep(world, NULL, &end, 3, NULL, &to));
+    assert_refused("3 poses, but the world has only 2",
+                   abut_world_sweep(world, NULL, &end, 3, NULL, &to));
     to.list = NULL;
     to.capacity = 1;
     assert_refused("list is null", abut_world_sweep(world, ids, &end, 1, NULL, &to));

@@ -340,7 +340,7 @@ TEST(pairs_to_ignore) {
         uint32_t a = test_random_below(&random, ITEMS), b = test_random_below(&random, ITEMS);
         bool ignore = test_random_below(&random, 3) > 0;
         if (a == b || !used[a] || !used[b]) {
-            assert_refused(!used[a] || !used[b] ? "no item" : "never meets itself",
+            assert_refused(!used[a] || !used[b] ? "no item" : "must be two items",
                            abut_world_ignore(world, a, b, ignore));
             if (!used[a]) {
                 assert_ok(abut_world_add(world, &item, &id));
@@ -387,7 +387,7 @@ static void check_events(abut_world *world, const char *expected) {
     abut_status status = abut_world_events(world, 0, NULL, &short_count);
     assert_int_equal(status, short_count ? ABUT_ERROR_BUFFER : ABUT_OK);
     if (short_count) { /* nothing is forgotten by that */
-        assert_fails(ABUT_ERROR_BUFFER, "room for",
+        assert_fails(ABUT_ERROR_BUFFER, "capacity is",
                      abut_world_events(world, short_count - 1, events, &count));
         assert_int_equal(count, short_count);
         assert_memory_equal(events, untouched, sizeof events);
@@ -635,10 +635,10 @@ TEST(wrong_calls_are_refused) {
     assert_refused("id is null", abut_world_add(world, &item, NULL));
     assert_refused("world is null", abut_world_add(NULL, &item, &id));
     item.kind = (abut_world_kind)9;
-    assert_refused("no kind 9", abut_world_add(world, &item, &id));
+    assert_refused("kind is 9", abut_world_add(world, &item, &id));
     item = mesh_item(&things[1], identity);
     item.motion = (abut_world_motion)3;
-    assert_refused("no motion 3", abut_world_add(world, &item, &id));
+    assert_refused("motion is 3", abut_world_add(world, &item, &id));
     item = body_item(&things[1], identity);
     item.pose.translation.y = NAN;
     assert_refused("finite", abut_world_add(world, &item, &id));
@@ -677,7 +677,8 @@ TEST(wrong_calls_are_refused) {
     abut_pose poses[3] = {{{0, 0, 0, 0}, {9, 0, 0}}, {{0, 0, 0, 0}, {19, 0, 0}}, bad};
     poses[2].translation.z = INFINITY;
     assert_refused("finite", abut_world_set_poses(world, NULL, abut_array_host(poses), 3));
-    assert_refused("4 poses for 3", abut_world_set_poses(world, NULL, abut_array_host(poses), 4));
+    assert_refused("4 poses, but the world has only 3",
+                   abut_world_set_poses(world, NULL, abut_array_host(poses), 4));
     assert_refused("poses is null", abut_world_set_poses(world, NULL, abut_array_host(NULL), 1));
     assert_refused("world is null", abut_world_set_poses(NULL, NULL, abut_array_host(poses), 1));
     assert_fails(ABUT_ERROR_BUFFER, "3 pairs", abut_world_pairs(world, 0, NULL, &count));
@@ -692,7 +693,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("world is null", abut_world_ignore(NULL, 0, 1, true));
     assert_refused("no item 7", abut_world_ignore(world, 0, 7, true));
     assert_refused("no item 7", abut_world_ignore(world, 7, 0, false));
-    assert_refused("never meets itself", abut_world_ignore(world, 1, 1, true));
+    assert_refused("must be two items", abut_world_ignore(world, 1, 1, true));
     assert_refused("world is null", abut_world_events(NULL, 0, NULL, &count));
     assert_refused("count is null", abut_world_events(world, 0, NULL, NULL));
     assert_refused("events is null", abut_world_events(world, 1, NULL, &count));
@@ -713,7 +714,7 @@ TEST(short_lists_get_nothing) {
     memcpy(untouched, list, all * sizeof *list);
     for (size_t room = 0; room < all; room += 7) {
         abut_contacts to = {.list = list, .capacity = room};
-        assert_fails(ABUT_ERROR_BUFFER, "room for", abut_world_contacts(s.world, &to));
+        assert_fails(ABUT_ERROR_BUFFER, "capacity is", abut_world_contacts(s.world, &to));
         assert_int_equal(to.count, all);
         assert_memory_equal(untouched, list, all * sizeof *list);
     }

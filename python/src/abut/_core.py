@@ -162,7 +162,7 @@ _IN_PYTHON = tuple(
     for pattern, text in (
         (r"\bset options->cap\b", "set cap=True"),
         (r"\b(?:options|query|step|item|impacts|contacts|points|group|input)->", ""),
-        (r"\bof shape\.mesh\.deforms\b", "added with deforms=True"),
+        (r"\b(?:of|with) shape\.mesh\.deforms\b", "added with deforms=True"),
         (r"\bHUGE_VAL\b", "infinity"),
         (r"\bdevice null\b", "device None"),
         (r"\babut_sweep_set_positions\(\)", "step()"),

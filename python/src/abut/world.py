@@ -104,10 +104,10 @@ class Manner(NamedTuple):
     """The method of a pair, with its guarantee."""
 
     method: str
-    """The method; "auto" if the pair is never tested."""
+    """ "auto" if it is not tested."""
     guarantee: str
-    """ "every": no overlap is missed; "limited": the same, but containment in a mesh with holes is an estimate;
-    "sampled": overlaps between samples may be missed; "never": the pair is not tested."""
+    """ "complete": no overlap is missed; "limited": the same, except that containment in a mesh with holes is
+    approximate; "sampled": overlaps between samples may be missed; "none": the pair is not tested."""
     error: float
     """The error bound of the deepest contact; 0 = rounding errors only."""
     reason: str
@@ -119,7 +119,7 @@ class Pair(NamedTuple):
     a: int
     b: int
     change: str
-    """ "begin" or "stay"."""
+    """ "begin" or "persist"."""
     method: str
     guarantee: str
     error: float
@@ -226,7 +226,7 @@ class World(Owner):
     'exact'
     >>> for pair in world.step():
     ...     print(pair.a, pair.b, pair.method, pair.guarantee, pair.error, round(pair.depth, 2))
-    0 1 exact every 0.0 0.1
+    0 1 exact complete 0.0 0.1
     >>> len(world.step({ball: [0, 0, 2, 0, 0, 0, 1]}))
     0
     """

@@ -334,7 +334,7 @@ class OpenSurfaces(unittest.TestCase):
         walls, robot, closed = world.add(self.holed), world.add(self.robot), world.add(abut.shape("box"))
         self.assertEqual(world.how(walls, robot)[:3], ("exact", "limited", np.inf))
         self.assertIn("holes", world.how(walls, robot).reason)
-        self.assertEqual(world.how(closed, robot)[:3], ("exact", "every", 0))
+        self.assertEqual(world.how(closed, robot)[:3], ("exact", "complete", 0))
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))

@@ -26,7 +26,7 @@ import abut
 ball, ring = abut.shape("icosphere", segments=8), abut.shape("torus", segments=24, rings=12)
 p = np.random.default_rng(1).uniform(-1, 1, (200, 3))
 sheet = abut.shape("sheet", segments=8, rings=8)
-warnings.filterwarnings("ignore", "limited: Depths are those of radial fields", abut.ReliabilityWarning)
+warnings.filterwarnings("ignore", "limited: Depths (are those of|come from) radial fields", abut.ReliabilityWarning)
 
 
 def refit():

@@ -31,7 +31,7 @@ class Worlds(unittest.TestCase):
         self.assertLessEqual(set(map(tuple, expected)), set(map(tuple, world.pairs().tolist())))
         place = 0
         for pair in step:
-            self.assertEqual((pair.change, pair.method, pair.guarantee, pair.error), ("begin", "exact", "every", 0))
+            self.assertEqual((pair.change, pair.method, pair.guarantee, pair.error), ("begin", "exact", "complete", 0))
             self.assertEqual(pair.depth, pair.contacts["depth"].max())
             one = slice(place, place + len(pair.contacts))
             self.assertTrue((step.a[one] == pair.a).all() and (step.b[one] == pair.b).all())
@@ -41,14 +41,14 @@ class Worlds(unittest.TestCase):
         # A second step stays, and matrices, dicts and lists of numbers mean the same.
         for poses, which in ((matrices, None), (dict(enumerate(places)), None), (places[::-1], numbers[::-1])):
             again = world.step(poses, which)
-            self.assertEqual({pair.change for pair in again}, {"stay"})
+            self.assertEqual({pair.change for pair in again}, {"persist"})
             self.assertEqual(again.pairs.tolist(), expected)
         apart = world.step(places + [(5 * i, 0, 0, 0, 0, 0, 0) for i in range(16)])
         self.assertEqual((len(apart), apart.ended.tolist(), list(apart)), (0, expected, []))
 
     def test_methods(self):
         ball, box = abut.shape("icosphere", radius=1, segments=8), abut.shape("box", segments=4)
-        for method, guarantee in (("exact", "every"), ("field", "sampled"), ("map", "every"), ("layers", "every")):
+        for method, guarantee in (("exact", "complete"), ("field", "sampled"), ("map", "complete"), ("layers", "complete")):
             world = abut.World()
             a = world.add(ball, method=method, resolution=64 if method == "map" else 0)
             b = world.add(box, [0, 0, 1.4, 0, 0, 0, 1], method=method)
@@ -104,7 +104,7 @@ class Worlds(unittest.TestCase):
             body = world.add(mesh)
             gc.collect()
             (pair,) = world.step()
-            self.assertEqual((pair.a, pair.b, pair.guarantee), (other, body, "every"))
+            self.assertEqual((pair.a, pair.b, pair.guarantee), (other, body, "complete"))
             self.assertAlmostEqual(pair.depth, 0.1, places=9, msg=repr(solid))
             self.assertAlmostEqual(abs(pair.contacts["normal"][0, 2]), 1)
 
@@ -115,7 +115,7 @@ class Worlds(unittest.TestCase):
         who, ground = world.add(fields), world.add(abut.Plane((0, 1, 0), 0.1), motion="static")
         del fields
         gc.collect()
-        with self.assertWarnsRegex(abut.ReliabilityWarning, "limited: Depths are those of radial fields"):
+        with self.assertWarnsRegex(abut.ReliabilityWarning, "limited: Depths come from radial fields"):
             (pair,) = world.step()
         self.assertEqual((pair.method, pair.guarantee), ("radial", "sampled"))
         self.assertGreater(pair.depth, 0.02)
@@ -135,12 +135,12 @@ class Worlds(unittest.TestCase):
         np.testing.assert_allclose(step.depth, -0.05, atol=1e-12)
         world.ignore(a, b)
         self.assertEqual(world.step().ended.tolist(), [[a, b]])
-        self.assertEqual(world.how(a, b).guarantee, "never")
+        self.assertEqual(world.how(a, b).guarantee, "none")
         world.ignore(a, b, False)
         self.assertEqual(world.step().pairs.tolist(), [[a, b]])
         world.replace(b, box, [1, 0, 0, 0, 0, 0, 1], sensor=True)
         (pair,) = world.step()
-        self.assertEqual((pair.sensor, len(pair.contacts), pair.change), (True, 0, "stay"))
+        self.assertEqual((pair.sensor, len(pair.contacts), pair.change), (True, 0, "persist"))
         world.replace(b, box, mask=4)
         self.assertEqual(len(world.step().pairs), 0)
         world.replace(b, box, motion="static")

@@ -84,7 +84,7 @@ static void add_input(tool_text *to, const char *folder, const batch_job *jobs, 
             text_add(to, ": <span class=\"bad\">");
             add_name(to, jobs[i].error                 ? jobs[i].error
                          : jobs[i].state == JOB_FAILED ? "failed"
-                                                       : "not yet done");
+                                                       : "not finished");
             text_add(to, "</span>");
         }
         text_add(to, "</li>\n");
@@ -98,10 +98,10 @@ abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jo
     for (size_t i = 0; i < jobs->count; i++)
         made += is_there(folder, &jobs->list[i]);
     text_add(&page, head);
-    text_print(&page,
-               "<h1>abut batch</h1>\n<p>%zu of %zu outputs are there. Written by abut %s.</p>\n"
-               "<main>\n",
-               made, jobs->count, abut_version());
+    text_print(
+        &page,
+        "<h1>abut batch</h1>\n<p>%zu of %zu outputs exist. Written by abut %s.</p>\n<main>\n", made,
+        jobs->count, abut_version());
     for (size_t i = 0, end; i < jobs->count; i = end) {
         for (end = i + 1; end < jobs->count; end++)
             if (strcmp(jobs->list[i].input, jobs->list[end].input) != 0)
@@ -115,7 +115,8 @@ abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jo
     if (page.failed || path.failed)
         status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the index");
     else if (lstat(path.data, &about) == 0 && S_ISLNK(about.st_mode))
-        status = abut_set_error(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could lead out "
+        status =
+            abut_set_error(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could lead out "
                                             "of the folder of --out; remove it");
     else
         status = abut_context_write_file(tool->context, path.data, page.data, page.used);

@@ -203,7 +203,8 @@ static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char 
     free(job.words);
     free(job.input);
     free(job.output);
-    return tool_fail(tool, abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the list of jobs"));
+    return tool_fail(tool,
+                     abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the list of jobs"));
 }
 
 /* ---- files, and what to do with each ---- */
@@ -353,7 +354,8 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
     const batch_job **sorted = malloc((jobs->count + 1) * sizeof *sorted);
     int code = 0;
     if (!sorted)
-        return tool_fail(tool, abut_set_error(ABUT_ERROR_MEMORY, "there is no memory to sort the jobs"));
+        return tool_fail(tool,
+                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory to sort the jobs"));
     for (size_t i = 0; i < jobs->count; i++)
         sorted[i] = &jobs->list[i];
     qsort(sorted, jobs->count, sizeof *sorted, compare);

@@ -6,24 +6,25 @@
 
 /* The options that say which character it is, and how it is posed: a list for tables. */
 #define CHARACTER_OPTIONS                                                                           \
-    {"triangles", "N",  OPTION_COUNT, "of a built-in character (default: 10828, ogre 17212)",       \
-     NULL,        false},                                                                           \
-        {"clip", "CLIP", OPTION_TEXT, "pose by this clip: its name or number (default: rest pose)", \
+    {"triangles",                                                                                   \
+     "N",                                                                                           \
+     OPTION_COUNT,                                                                                  \
+     "approximate number of triangles of a built-in character (default: 10828, ogre 17212)",        \
+     NULL,                                                                                          \
+     false},                                                                                        \
+        {"clip", "CLIP", OPTION_TEXT, "pose of this clip: its name or number (default: rest pose)", \
          NULL,   false},                                                                            \
-        {"time", "SECONDS", OPTION_NUMBER, "where in the clip, which is repeated (default: 0)",     \
+        {"time", "SECONDS", OPTION_NUMBER, "time in the clip, which repeats (default: 0)",          \
          NULL,   false},                                                                            \
-        {"skinning",                                                                                \
-         "HOW",                                                                                     \
-         OPTION_CHOICE,                                                                             \
-         "how vertices follow: mean of matrices, or dual quaternions (default: linear)",            \
-         "linear|dual",                                                                             \
-         false},                                                                                    \
-        {"weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one",             \
+        {"skinning",    "HOW",                                                                      \
+         OPTION_CHOICE, "skinning method: linear blend, or dual quaternions (default: linear)",     \
+         "linear|dual", false},                                                                     \
+        {"weld", NULL, OPTION_FLAG, "close seams: merge vertices with equal positions and weights", \
          NULL,   false},                                                                            \
     {                                                                                               \
         "without", "LIST", OPTION_TEXT,                                                             \
-            "leave out what these bones move, such as a sword or a hat: names or numbers, with "    \
-            "commas between",                                                                       \
+            "remove the triangles that these bones move, such as a sword or a hat: names or "       \
+            "numbers, separated by commas",                                                         \
             NULL, false                                                                             \
     }
 

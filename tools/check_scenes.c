@@ -197,7 +197,7 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
     for (int i = 0; i < REPEATS; i++) {
         double began = now_ms();
         abut_status status = abut_sweep_set_positions(s->motion, abut_array_host(s->position[0]),
-                                             abut_array_host(s->position[1]));
+                                                      abut_array_host(s->position[1]));
         status =
             status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;

@@ -24,7 +24,8 @@ static double random_unit(uint64_t *state) {
 
 static abut_vec3 corner(const abut_mesh *mesh, uint32_t triangle, uint32_t k) {
     abut_vec3 o = abut_mesh_local_origin(mesh);
-    abut_vec3 p = abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * (size_t)triangle + k]];
+    abut_vec3 p =
+        abut_mesh_local_positions(mesh)[abut_mesh_indices(mesh)[3 * (size_t)triangle + k]];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 

@@ -57,7 +57,8 @@ void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_o
     uint32_t open = 0;
     bool last = false; /* of the body before, whose mesh may be the same */
     tool_advise(tool, &clashes->reliability);
-    if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED || tool->out.json)
+    if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED ||
+        tool->out.json)
         return;
     for (uint32_t i = 0; i < assembly->count; i++) {
         bool same = i && assembly->bodies[i].mesh == assembly->bodies[i - 1].mesh;
@@ -68,7 +69,7 @@ void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_o
         }
     }
     if (open > 8)
-        text_print(&names, " and %u more", open - 8);
+        text_print(&names, " and %u others", open - 8);
     if (names.used && !names.failed)
         tool_log(tool, ABUT_LOG_INFO, names.data);
     text_free(&names);

@@ -30,10 +30,10 @@ static const struct {
     const char *words;
 } looks[CLASH_KINDS] = {
     [CLASH_OVERLAP] = {{0.85f, 0.10f, 0.10f, 1}, "overlap"},
-    [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "cut each other"},
+    [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "intersect"},
     [CLASH_A_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_B_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
-    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "the same twice"},
+    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "duplicates"},
     [CLASH_FLUSH] = {{0.95f, 0.65f, 0.05f, 1}, "flush contact"},
     [CLASH_TOUCH] = {{0.00f, 0.60f, 0.60f, 1}, "touch"},
     [CLASH_NEAR] = {{0.05f, 0.35f, 0.90f, 1}, "near"},
@@ -321,10 +321,10 @@ static void label_clash(tool_run *tool, const abut_picture *picture, const tool_
     else if (clash->kind != CLASH_TOUCH)
         snprintf(amount, sizeof amount, "vol %.4g", pair->volume);
     if (isfinite(thickness))
-        snprintf(note, sizeof note, "volume %.4g, surface %.4g, mean thickness %.4g", pair->volume,
-                 pair->surface, thickness);
+        snprintf(note, sizeof note, "volume %.4g, surface area %.4g, mean thickness %.4g",
+                 pair->volume, pair->surface, thickness);
     else if (clash->kind == CLASH_FLUSH)
-        snprintf(note, sizeof note, "faces in contact, area %.4g", pair->area);
+        snprintf(note, sizeof note, "flush faces, area %.4g", pair->area);
     else if (pair->pixels)
         snprintf(note, sizeof note, "volume %.4g, depth %.4g", pair->volume, pair->depth);
     view_label label = {

@@ -15,9 +15,9 @@ static const struct {
     {ABUT_LAYERS_COUNT, "surfaces: up to %.0f"},
     {ABUT_LAYERS_NEAREST, "first surface: up to %.3g away"},
     {ABUT_LAYERS_EDGES, "nearest edge: up to %.3g away"},
-    {ABUT_LAYERS_INSIDE, "solids around it: up to %.0f"},
-    {ABUT_LAYERS_LENGTH, "overlap: up to %.3g long"},
-    {ABUT_LAYERS_PAIRS, "pairs that overlap: up to %.0f"},
+    {ABUT_LAYERS_INSIDE, "solids that contain it: up to %.0f"},
+    {ABUT_LAYERS_LENGTH, "overlap: up to %.3g deep"},
+    {ABUT_LAYERS_PAIRS, "overlapping pairs: up to %.0f"},
     {ABUT_LAYERS_FIRST, "one of the nearest pair"},
     {ABUT_LAYERS_SECOND, "the other"},
 };

@@ -343,7 +343,7 @@ static void tell_done(batch *b, const attempt *a) {
     if (a->known)
         say(&b->tool->out, "done  %s  (%.2f s)", a->job->output, a->seconds);
     else
-        say(&b->tool->out, "done  %s  (finished by a run that was interrupted)", a->job->output);
+        say(&b->tool->out, "done  %s  (completed by an interrupted run)", a->job->output);
     output_flush(&b->tool->out);
 }
 
@@ -608,43 +608,41 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"do", "'COMMAND OPTION...'", OPTION_TEXT,
-     "what to do with each file: field, info (or report), samples, convert, offset, picture, "
-     "slice or view with options of their own; field.vti names another ending than the default",
+     "command to run on each file: field, info (or report), samples, convert, offset, picture, "
+     "slice or view with its options; field.vti selects another extension than the default; "
+     "repeatable",
      NULL, true},
-    {"out", "FOLDER", OPTION_TEXT, "where outputs go; made where it is missing", NULL, false},
+    {"out", "FOLDER", OPTION_TEXT, "output folder; created if it does not exist", NULL, false},
     {"jobs", "FILE", OPTION_TEXT,
-     "a list of jobs: command lines without 'abut', or JSON objects with do, input and output; - "
-     "is "
+     "list of jobs: command lines without 'abut', or JSON objects with do, input and output; - is "
      "standard input",
      NULL, false},
     {"base", "FOLDER", OPTION_TEXT,
-     "name outputs by where their inputs are in this folder, such as one with a long path", NULL,
-     false},
-    {"shard", "I/N", OPTION_TEXT, "do only part I of N, for N machines; each job is in one part",
+     "name outputs by the path of their inputs relative to this folder", NULL, false},
+    {"shard", "I/N", OPTION_TEXT, "run only part I of N, for N machines; each job is in one part",
      NULL, false},
     {"manifest", "FILE", OPTION_TEXT,
-     "the list of what was done (default: manifest.jsonl in the folder)", NULL, false},
+     "list of finished jobs (default: manifest.jsonl in the output folder)", NULL, false},
     {"index", NULL, OPTION_FLAG,
-     "also write index.html into the folder: pictures of all inputs, and links to their outputs",
+     "also write index.html into the output folder: pictures of all inputs, with links to their "
+     "outputs",
      NULL, false},
-    {"again", NULL, OPTION_FLAG, "also do what was done before", NULL, false},
-    {"dry-run", NULL, OPTION_FLAG, "only list the jobs, and which of them are done", NULL, false},
+    {"again", NULL, OPTION_FLAG, "also run finished jobs", NULL, false},
+    {"dry-run", NULL, OPTION_FLAG, "only list the jobs and which of them are finished", NULL,
+     false},
     {0}};
 
 const tool_command command_batch = {
     .name = "batch",
     .operands = "[FILE... | -]",
-    .summary = "fields, reports, samples of many files; can be killed and resumed",
-    .about =
-        "Does the same with many files: each --do for each FILE, where - reads names from standard "
-        "input. The output of models/part.obj is models/part.obj.abutf in the folder, with the "
-        "ending of what was asked for. Jobs that fail do not stop the others.\n"
-        "\n"
-        "What was done is in the manifest. Run the same line again after an interruption, even by "
-        "kill -9: what is done stays, what is missing or failed is done, and so is what has "
-        "another "
-        "input or other options now. Any number of processes may work on one folder; each job is "
-        "done by one of them.",
+    .summary = "run commands on many files, resumable after interruption",
+    .about = "Runs each --do on each FILE; - reads file names from standard input. The output of "
+             "models/part.obj is models/part.obj.abutf in the output folder, with the extension of "
+             "the command. A job that fails does not stop the others.\n\n"
+             "The manifest lists the finished jobs. Run the same line again after an interruption, "
+             "even by kill -9: finished jobs are skipped; jobs that are missing, failed, or have "
+             "changed inputs or options are run. Several processes can work on one folder; each "
+             "job is run by one of them.",
     .examples = "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
                 "  find . -name '*.stl' | abut batch - --do 'samples.npy --count 99' --out points\n"
                 "  abut batch --jobs jobs.txt --out results --shard 1/3\n"

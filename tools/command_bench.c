@@ -95,7 +95,7 @@ static void list_cases(tool_output *out, const char *part) {
         fact_text(out, "case", which->name);
         fact_text(out, "unit", which->unit);
         json_boolean(out, "brief", bench_case_is_brief(which));
-        say_fact(out, "by itself", bench_case_is_brief(which) ? "yes" : "");
+        say_fact(out, "by default", bench_case_is_brief(which) ? "yes" : "");
         out_end(out);
     }
     out_end(out);
@@ -166,25 +166,24 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"list", NULL, OPTION_FLAG, "print the names of the cases and end", NULL, false},
-    {"repeat", "N", OPTION_COUNT, "N timed runs of each (default: as many as fit into 0.1 s)", NULL,
-     false},
-    {"quick", NULL, OPTION_FLAG, "small inputs, one run: the answers matter, the times do not",
+    {"list", NULL, OPTION_FLAG, "print the names of the cases and exit", NULL, false},
+    {"repeat", "N", OPTION_COUNT, "N timed runs of each case (default: as many as take 0.1 s)",
      NULL, false},
+    {"quick", NULL, OPTION_FLAG, "small inputs, one run: for checking results, not times", NULL,
+     false},
     DEVICE_OPTION,
     {0}};
 
 const tool_command command_bench = {
     .name = "bench",
     .operands = "[CASE]",
-    .summary = "measure how fast the library is on this machine",
-    .about =
-        "Runs benchmark cases on built-in models: a few that tell most, in some seconds, or all "
-        "that have CASE in their names. Each runs with one thread, and with two where that "
-        "matters; --threads N takes N instead. The hash is that of the answers: it must not depend "
-        "on threads, repeats, compiler or processor, and a case that gives two answers fails. "
-        "Cases of devices take a GPU where there is one and no other is named; with --device cpu "
-        "they are left out.",
+    .summary = "measure the speed of the library on this machine",
+    .about = "Runs benchmark cases on built-in models: a representative selection, which takes "
+             "some seconds, or all cases with CASE in their names. Each case runs with one thread, "
+             "and with two if that matters; --threads N runs it with N instead. The hash is that "
+             "of the results: it does not depend on threads, repetitions, compiler or processor, "
+             "and a case with two different hashes fails. Device cases use a GPU if there is one "
+             "and --device does not select another; --device cpu skips them.",
     .examples = "  abut bench\n"
                 "  abut bench bvh/nearest\n"
                 "  abut bench --list\n"

@@ -155,7 +155,7 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
         say(out, "%" PRIu64 " field%s, %.2f MB", view.fields, plural(view.fields),
             (double)view.bytes / 1e6);
     else if (!tool->quiet && !status)
-        say(out, "no fields are kept");
+        say(out, "the cache is empty");
     if (view.problems.data) {
         view.problems.data[view.problems.used - 1] = 0; /* the last line end */
         say(out, "%s", view.problems.data);
@@ -204,19 +204,19 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {{"older", "DAYS", OPTION_POSITIVE,
-                                       "clear: only files that were not used for so long", NULL,
-                                       false},
+                                       "clear: only files that were not used for this many days",
+                                       NULL, false},
                                       {0}};
 
 const tool_command command_cache = {
     .name = "cache",
     .operands = "ls|verify|clear [FOLDER]",
-    .summary = "list, check or remove the fields and samples that are kept on disk",
-    .about = "Looks after the fields that '--cache' keeps, one file for each mesh, and the "
-             "samples, one for each mesh and options: 'ls' lists them, 'verify' also reads them "
-             "all to find damage, and 'clear' removes them. The "
-             "folder is that of the user, ~/.cache/abut/fields, or 'fields' in ABUT_CACHE_DIR. "
-             "Damaged files do no harm: they are replaced when they are next asked for.",
+    .summary = "list, verify or remove the fields and samples cached on disk",
+    .about =
+        "Manages the signed distance fields that '--cache' stores, one file for each mesh, and the "
+        "samples, one file for each mesh and options: 'ls' lists them, 'verify' also reads them to "
+        "find damage, and 'clear' removes them. The default folder is ~/.cache/abut/fields, or "
+        "'fields' in ABUT_CACHE_DIR. Damaged files are replaced at their next use.",
     .examples = "  abut field bunny.obj --cells 256 --cache\n"
                 "  abut cache ls\n"
                 "  abut cache verify --json\n"

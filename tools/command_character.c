@@ -138,7 +138,7 @@ static int print_character(tool_run *tool, const char *path, const subject *s) {
     json_count(out, "triangles", s->info.triangle_count);
     json_count(out, "weights", s->info.weight_count);
     say_of(out, path,
-           "%u triangles on %u bone%s, up to %u weight%s a vertex, %u clip%s; %d kind%s of problem",
+           "%u triangles, %u bone%s, up to %u weight%s per vertex, %u clip%s; %d kind%s of problem",
            s->info.triangle_count, s->info.bone_count, s->info.bone_count == 1 ? "" : "s",
            s->info.weight_count, s->info.weight_count == 1 ? "" : "s", s->info.clip_count,
            s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
@@ -294,8 +294,8 @@ static void tell_garment(tool_run *tool, const tool_given *kind, const subject *
     abut_garment_pins(s->garment, &pins);
     if (!tool->quiet)
         say_of(&tool->out, kind->words,
-               "%u particles, %u triangles, %u pins; touches nothing at rest", info.vertex_count,
-               info.triangle_count, pins);
+               "%u particles, %u triangles, %u pins; no contact in the rest pose",
+               info.vertex_count, info.triangle_count, pins);
     out_object(&tool->out, "garment");
     json_text(&tool->out, "kind", kind->words);
     json_count(&tool->out, "particles", info.vertex_count);
@@ -390,40 +390,38 @@ static const tool_option options[] = {
     {"garment", "KIND", OPTION_CHOICE,
      "dress the character: --out writes the garment, --png and --film show both",
      "trousers-and-top|overcoat|cape|dress", false},
-    {"particles", "N", OPTION_COUNT, "vertices of the garment (default: 4825 to 8700)", NULL,
-     false},
+    {"particles", "N", OPTION_COUNT, "number of vertices of the garment (default: 4825 to 8700)",
+     NULL, false},
     {"ease", "D", OPTION_POSITIVE,
-     "distance from the body to the garment, about; more helps where the garment would touch "
-     "(default: a hundredth of the height)",
+     "approximate distance of the garment from the body; increase it if the garment touches itself "
+     "or the body (default: 1/100 of the height)",
      NULL, false},
     {"joints", "LIST", OPTION_TEXT,
-     "bones that the garment is cut by, such as neck=head,left-hand=wrist.l (default: by usual "
-     "names, or by the shape of the skeleton)",
+     "bones that determine the cut of the garment, such as neck=head,left-hand=wrist.l (default: "
+     "by common names, or by the shape of the skeleton)",
      NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
+    {"out", "FILE", OPTION_TEXT, "write the posed mesh (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
-    {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones", NULL, false},
     PAGE_OPTION,
-    {"film", "FILE", OPTION_TEXT, "draw eight frames of the clip side by side into FILE", NULL,
-     false},
+    {"film", "FILE", OPTION_TEXT, "draw eight frames of the clip side by side", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
+    {"up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
      "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
-     false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
+     NULL, false},
     {0}};
 
 const tool_command command_character = {
     .name = "character",
     .operands = "FILE",
-    .summary = "show bones, clips and health of a skinned mesh, and pose it",
-    .about =
-        "Reads a skinned and animated mesh from glTF or GLB, or takes a built-in one: mannequin, "
-        "mannequin-female, ogre. Lists its bones with how many vertices each moves, its clips and "
-        "morph targets, and what is wrong with its weights. With --out, --png or --film it is "
-        "posed, at rest or by a clip.",
+    .summary = "list bones, clips and defects of a skinned mesh, and pose it",
+    .about = "Reads a skinned, animated mesh from glTF or GLB, or uses a built-in one: mannequin, "
+             "mannequin-female, ogre. Lists its bones with the number of vertices that each one "
+             "moves, its clips, its morph targets, and the defects of its weights. --out, --png "
+             "and --film write the mesh in its rest pose or in a pose of a clip.",
     .examples = "  abut character human.glb\n"
                 "  abut character human.glb --clip walk --time 0.5 --out step.ply\n"
                 "  abut character human.glb --clip dance --skinning dual --film dance.png\n"

@@ -142,7 +142,7 @@ static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
     }
     out_end(out);
     if (c->patch_count > first)
-        say(out, "... and %llu smaller ones; --first N shows so many",
+        say(out, "... and %llu smaller ones; --first N shows N",
             (unsigned long long)(c->patch_count - first));
 }
 
@@ -200,10 +200,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"below", "D", OPTION_POSITIVE, "the distance that they should keep", NULL, false},
-    {"surfaces", NULL, OPTION_FLAG, "only surfaces count: a body inside another may be clear", NULL,
+    {"below", "D", OPTION_POSITIVE, "the required clearance", NULL, false},
+    {"surfaces", NULL, OPTION_FLAG, "surfaces only: a body inside another one can be clear", NULL,
      false},
-    {"first", "N", OPTION_COUNT, "list so many patches, the largest first (default: 10)", NULL,
+    {"first", "N", OPTION_COUNT, "number of patches to list, the largest first (default: 10)", NULL,
      false},
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
@@ -211,12 +211,12 @@ static const tool_option options[] = {
 const tool_command command_clearance = {
     .name = "clearance",
     .operands = "A B --below D",
-    .summary = "where two bodies are nearer to each other than they should be",
-    .about = "Tells whether two bodies are nearer to each other than D, decided by their "
-             "triangles, and over which area of each: samples that are spread evenly over both "
-             "surfaces. Those of A that hang together are a patch. The picture has A in colours "
-             "beside B in colours, each with the other as glass; grey is farther than 2 D.",
-    .found = "they are nearer than D",
+    .summary = "where two bodies are nearer than a required clearance",
+    .about = "Tests whether the distance of two bodies is less than D, by their triangles. "
+             "Measures the area of each surface that is too near, with samples placed evenly on "
+             "both surfaces; connected samples of A are a patch. The picture shows A in colours "
+             "beside B in colours, each with the other one translucent; grey is farther than 2 D.",
+    .found = "the bodies are nearer than D",
     .examples = "  abut clearance pipe.obj wall.obj --below 5\n"
                 "  abut clearance a.obj b.obj --below 0.2 --pose 0,0,2 --png near.png\n",
     .options = options,

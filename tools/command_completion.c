@@ -282,8 +282,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 const tool_command command_completion = {
     .name = "completion",
     .operands = "[bash | zsh | fish]",
-    .about = "Prints the completion for a shell, bash by default. To use it at once: source <(abut "
-             "completion), or abut completion fish | source",
+    .about = "Prints the completion script for a shell, bash by default. To use it at once: source "
+             "<(abut completion), or abut completion fish | source",
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 1,

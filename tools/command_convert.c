@@ -116,7 +116,7 @@ static abut_status orient(tool_output *out, abut_mesh **mesh) {
     replace_mesh(mesh, oriented);
     tool_text words = {0};
     text_grouped(&words, flipped);
-    say_fact(out, "orient", "turned %s triangle%s", words.data ? words.data : "",
+    say_fact(out, "orient", "flipped %s triangle%s", words.data ? words.data : "",
              flipped == 1 ? "" : "s");
     text_free(&words);
     json_count(out, "flipped", flipped);
@@ -233,30 +233,35 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"weld", "T", OPTION_TOLERANCE,
-     "merge vertices at the same place, or closer than T, and drop what collapses", NULL, false},
+     "merge vertices with equal coordinates, or nearer than T; remove triangles that become "
+     "degenerate",
+     NULL, false},
     {"orient", NULL, OPTION_FLAG,
-     "turn triangles so that neighbours agree and solids face outwards", NULL, false},
-    {"scale", "S", OPTION_NUMBER, "multiply all coordinates by S; negative mirrors", NULL, false},
+     "flip triangles so that neighbours agree and solids face outwards", NULL, false},
+    {"scale", "S", OPTION_NUMBER, "multiply all coordinates by S; a negative S mirrors the mesh",
+     NULL, false},
     {"rotate", "AXIS,DEG", OPTION_TEXT,
-     "turn about x, y, z or an axis X,Y,Z through the origin; may be repeated", NULL, true},
-    {"translate", "X,Y,Z", OPTION_VECTOR, "move by this much", NULL, false},
-    {"fan", NULL, OPTION_FLAG, "cut every polygon as a fan from its first corner", NULL, false},
+     "rotate about x, y, z or an axis X,Y,Z through the origin; repeatable", NULL, true},
+    {"translate", "X,Y,Z", OPTION_VECTOR, "translate by this vector", NULL, false},
+    {"fan", NULL, OPTION_FLAG, "triangulate every polygon as a fan from its first corner", NULL,
+     false},
     {"ascii", NULL, OPTION_FLAG, "write PLY, STL and glTF as text", NULL, false},
     {"from", "FORMAT", OPTION_CHOICE,
-     "read as obj, ply, stl, off, gltf or other, whatever the name says",
+     "read as obj, ply, stl, off, gltf or other, regardless of the file extension",
      "obj|ply|stl|off|gltf|other", false},
-    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply, stl, off or gltf, whatever the name says",
+    {"to", "FORMAT", OPTION_CHOICE,
+     "write as obj, ply, stl, off or gltf, regardless of the file extension",
      "obj|ply|stl|off|gltf", false},
     {0}};
 
 const tool_command command_convert = {
     .name = "convert",
     .operands = "IN... OUT",
-    .summary = "read meshes, join, repair or move them, and write any format",
-    .about = "Reads IN, does what the options ask, in the order weld, orient, scale, rotate, "
-             "translate, and writes OUT. Several meshes become one, their triangles one after the "
-             "other. IN and OUT may be the same file: the old one stays until the new one is "
-             "complete.",
+    .summary = "read meshes, merge, repair or transform them, write any format",
+    .about = "Reads IN, applies the options in the order weld, orient, scale, rotate, translate, "
+             "and writes OUT. Several input meshes are merged into one, with their triangles in "
+             "the order of the files. IN and OUT may be the same file: it is replaced only when "
+             "the new one is complete.",
     .examples = "  abut convert scan.stl scan.ply --weld --orient\n"
                 "  abut convert bunny.obj turned.obj --rotate x,90 --scale 10\n"
                 "  abut convert part.ply part.stl --ascii\n"

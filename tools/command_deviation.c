@@ -99,8 +99,7 @@ static void say_samples(tool_output *out, const deviation *d) {
         text_add(&words, k ? " and " : "");
         text_grouped(&words, d->answers[k].info.sample_count);
     }
-    say_fact(out, "samples", "%s; no point is farther than %.2g from one",
-             words.data ? words.data : "",
+    say_fact(out, "samples", "%s; reach %.2g", words.data ? words.data : "",
              fmax(d->answers[0].info.reach, d->answers[1].info.reach));
     text_free(&words);
 }
@@ -209,28 +208,27 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"signed", NULL, OPTION_FLAG,
-     "deviations of the scan are negative inside the model, which should have no border", NULL,
-     false},
+     "deviations of the scan are negative inside the model, which should have no boundary edges",
+     NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "tell the area within it; the exit code is 3 where any point is beyond", NULL, false},
-    {"samples", "N", OPTION_COUNT, "about so many on each surface, instead of --resolution", NULL,
-     false},
+     "print the area within T; the exit code is 3 if any point is farther", NULL, false},
+    {"samples", "N", OPTION_COUNT,
+     "approximate number of samples on each surface, instead of --resolution", NULL, false},
     {"one-sided", NULL, OPTION_FLAG,
-     "only from the scan to the model: what of the model was not scanned does not count", NULL,
-     false},
+     "only from the scan to the model: parts of the model without scan do not count", NULL, false},
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
 
 const tool_command command_deviation = {
     .name = "deviation",
     .operands = "SCAN MODEL",
-    .summary = "how far a scan is from its model, all over both",
-    .about =
-        "Spreads samples evenly over both surfaces and finds the distance of each to the other "
-        "surface: mean, rms and quantiles by area, and a histogram. The farthest point of each, "
-        "and with it the Hausdorff distance, is found among all points, not only samples, between "
-        "two bounds. The picture has the scan in colours beside the model in colours.",
-    .found = "some point is farther than --tolerance",
+    .summary = "deviation of a scan from its model, Hausdorff distance",
+    .about = "Places samples evenly on both surfaces and computes the distance from each to the "
+             "other surface. Prints mean, RMS and quantiles by area, and a histogram. The farthest "
+             "point of each surface, and with it the Hausdorff distance, is searched among all "
+             "points, not only samples, and printed with a lower and an upper bound. The picture "
+             "shows the scan in colours beside the model in colours.",
+    .found = "a point is farther than --tolerance",
     .examples = "  abut deviation scan.ply model.obj --signed --png deviation.png\n"
                 "  abut deviation scan.ply model.obj --tolerance 0.1 --samples 1000000 --json\n",
     .options = options,

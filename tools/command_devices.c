@@ -6,7 +6,7 @@
 #define MOST_DEVICES 64
 
 static const tool_option options[] = {
-    {.name = "check", .kind = OPTION_FLAG, .help = "open each and check that it computes right"},
+    {.name = "check", .kind = OPTION_FLAG, .help = "open each device and run its self-test"},
     {.name = NULL},
 };
 
@@ -34,7 +34,7 @@ static bool tell_check(tool_run *tool, uint32_t index) {
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);
     out_shade(out, info.same_bits ? SHADE_GOOD : SHADE_WARN);
-    say_fact(out, "check", info.same_bits ? "fine" : "fine, but rounds otherwise than the CPU");
+    say_fact(out, "check", info.same_bits ? "fine" : "passed, but rounds differently from the CPU");
     return true;
 }
 
@@ -75,7 +75,7 @@ static void tell_absence(tool_run *tool) {
     const char *words = strstr(reason, ": ");
     words = words ? words + 2 : reason;
     json_text(out, "reason", words);
-    say(out, "%s; the CPU path is used", words);
+    say(out, "%s; queries run on the CPU", words);
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
@@ -99,10 +99,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!count)
         tell_absence(tool);
     else if (chosen < count)
-        say(out, "By default work goes to device %u.", chosen);
+        say(out, "The default device is %u.", chosen);
     else
-        say(out, "No GPU: by default work runs on the CPU path, which needs no device. A device of "
-                 "the list can be chosen by its number or name.");
+        say(out, "No GPU: queries run on the CPU by default. --device selects a device by its "
+                 "number or name.");
     out_end(out);
     answer(tool, "%s", chosen < count ? infos[chosen].name : "cpu");
     return fine ? CODE_FINE : CODE_WORK;
@@ -111,10 +111,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 const tool_command command_devices = {
     .name = "devices",
     .operands = "",
-    .summary = "list the devices that OpenCL offers on this machine",
-    .about = "Lists the devices that OpenCL offers on this machine, with the numbers and names by "
-             "which they can be chosen, and says which would be taken by default: the fastest GPU. "
-             "Where there is none, everything runs on the CPU path, and that is no error.",
+    .summary = "list the OpenCL devices of this machine",
+    .about = "Lists the OpenCL devices of this machine with the numbers and names by which "
+             "--device selects them, and the default device: the fastest GPU. Without a device "
+             "everything runs on the CPU; this is not an error.",
     .examples =
         "  abut devices\n  abut devices --check\n  abut devices --json | jq .devices[0].name\n",
     .options = options,

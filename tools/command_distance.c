@@ -253,7 +253,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"margin", "M", OPTION_NUMBER, "only tell whether they are at most M apart, which is faster",
+    {"margin", "M", OPTION_NUMBER, "only test whether the distance is at most M, which is faster",
      NULL, false},
     PAIR_OPTIONS,
     DEVICE_OPTION,
@@ -262,11 +262,11 @@ static const tool_option options[] = {
 const tool_command command_distance = {
     .name = "distance",
     .operands = "A B",
-    .summary = "how far two meshes are apart, and where they are closest",
+    .summary = "distance and closest points of two meshes",
     .about = "Prints the distance between two meshes, their closest points, and the triangles that "
-             "hold these. Where the meshes touch, or one of them is inside the other, the distance "
-             "is 0. With --png both are drawn with the line between the closest points.",
-    .found = "within --margin, at any pose",
+             "contain these points. If the meshes touch, or one is inside the other, the distance "
+             "is 0. With --png both meshes are drawn with the segment between the closest points.",
+    .found = "the distance is at most --margin, at any pose",
     .examples = "  abut distance a.obj b.obj --pose 0,0,2 --png apart.png\n"
                 "  abut distance a.obj b.obj --margin 0.01 --json\n"
                 "  abut distance a.obj b.obj --poses poses.csv --out distances.csv\n",

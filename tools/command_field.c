@@ -44,12 +44,12 @@ static void print_field(tool_output *out, const char *path, const abut_field_inf
         say_fact(out, "band", "%.4g", info->band);
     say_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
     say_fact(out, "inside by", "%s%s", sign_words[info->sign],
-             info->closed ? "" : " (the mesh has a border)");
+             info->closed ? "" : " (the mesh has boundary edges)");
     if (sparse)
         say_fact(out, "bricks", "%" PRIu64 " of %u", info->bricks,
                  ((n[0] + 6) / 8) * ((n[1] + 6) / 8) * ((n[2] + 6) / 8));
     say_fact(out, "memory", "%.2f MB as %s%s", (double)info->bytes / 1e6,
-             info->type == ABUT_FIELD_INT16 ? "16-bit numbers" : "floats",
+             info->type == ABUT_FIELD_INT16 ? "16-bit integers" : "floats",
              sparse ? ", sparse" : "");
 }
 
@@ -269,7 +269,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         if (option_given(arguments, "time") && !tool->quiet) {
             say_fact(out, "time", "%.1f ms", times.ms);
             if (times.first_ms > 0)
-                say_fact(out, "first time", "%.1f ms, with opening the device and compiling for it",
+                say_fact(out, "first build",
+                         "%.1f ms, including opening the device and compiling its kernels",
                          times.first_ms);
         }
         out_end(out);
@@ -280,26 +281,26 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options_of_field[] = {
-    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)",
+    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by the file extension)",
      "abutf|vti|npy|raw|dcache", false},
-    {"sparse", NULL, OPTION_FLAG, "store cells near the surface only", NULL, false},
-    {"int16", NULL, OPTION_FLAG, "store 16 bits a value", NULL, false},
+    {"sparse", NULL, OPTION_FLAG, "store only cells near the surface", NULL, false},
+    {"int16", NULL, OPTION_FLAG, "store 16 bits for each value", NULL, false},
     {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
     {"time", NULL, OPTION_FLAG,
-     "print how long building took; on a device, the second of two builds", NULL, false},
+     "print the build time; on a device, the time of the second of two builds", NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh and a dot for each cell, coloured by its distance",
      NULL, false},
     PAGE_OPTION,
-    {"inside", NULL, OPTION_FLAG, "picture: only the cells inside, and of the mesh its edges", NULL,
-     false},
+    {"inside", NULL, OPTION_FLAG,
+     "picture: draw only the cells inside, and only the edges of the mesh", NULL, false},
     {"palette", "NAME", OPTION_CHOICE,
      "picture: thesis (default): red-green-blue outside, pink-yellow-cyan inside; diverging; grey",
      "thesis|diverging|grey", false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the file, otherwise z)",
      "x|y|z|-x|-y|-z", false},
     FIELD_OPTIONS,
     {0}};
@@ -307,11 +308,11 @@ static const tool_option options_of_field[] = {
 const tool_command command_field = {
     .name = "field",
     .operands = "MESH [OUT]",
-    .summary = "compute the distance to a mesh at every cell of a grid",
-    .about = "Computes the distance to the mesh at the centre of every cell of a grid, negative "
-             "inside, and writes it to OUT: .abutf (all of it), .vti, .npy, .raw (and .json) or "
-             ".dcache. Each value is exact, not spread from neighbours. Look at it with 'abut "
-             "slice'.",
+    .summary = "compute a signed distance field (SDF) of a mesh on a grid",
+    .about = "Computes the signed distance to the mesh, negative inside, at the centre of every "
+             "cell of a grid, and writes it to OUT: .abutf (complete), .vti, .npy, .raw (and "
+             ".json) or .dcache. Each value is computed exactly, not propagated from neighbours. "
+             "'abut slice' draws the result.",
     .examples = "  abut field bunny.obj bunny.abutf --cells 128\n"
                 "  abut field bunny.obj bunny.vti --cell 0.001 --band 0.01\n"
                 "  abut field bunny.obj bunny.abutf --sparse --int16 --cells 512\n"

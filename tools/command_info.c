@@ -15,7 +15,7 @@ static const struct {
     [ABUT_PROBLEM_NONMANIFOLD_EDGE] = {"non-manifold edge", "non-manifold edges", "edge"},
     [ABUT_PROBLEM_NONMANIFOLD_VERTEX] = {"non-manifold vertex", "non-manifold vertices", "vertex"},
     [ABUT_PROBLEM_FLIPPED_EDGE] = {"flipped edge", "flipped edges", "edge"},
-    [ABUT_PROBLEM_INWARD_COMPONENT] = {"component inside out", "components inside out", "triangle"},
+    [ABUT_PROBLEM_INWARD_COMPONENT] = {"inverted component", "inverted components", "triangle"},
     [ABUT_PROBLEM_COINCIDENT_VERTEX] = {"coincident vertex", "coincident vertices", "vertex"},
     [ABUT_PROBLEM_UNUSED_VERTEX] = {"unused vertex", "unused vertices", "vertex"},
     [ABUT_PROBLEM_SELF_INTERSECTION] = {"self-intersecting triangle", "self-intersecting triangles",
@@ -94,7 +94,7 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     text_print(&words, "; %s", shade_on(out, fine ? SHADE_GOOD : SHADE_WARN));
     add_level(&words, report);
     if (self == SELF_GIVEN_UP)
-        text_add(&words, "; gave up looking for self-intersections, there is too much to look at");
+        text_add(&words, "; self-intersection test stopped: too many candidate pairs");
     text_add(&words, shade_off(out));
     say_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
@@ -110,21 +110,22 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
     add_counted(&pieces, report->component_count, "component", "components");
     text_add(&pieces, ", ");
     add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
-    text_print(&pieces, ", Euler number %lld", (long long)report->euler_number);
+    text_print(&pieces, ", Euler characteristic %lld", (long long)report->euler_number);
     say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
     if (report->hole_fraction > 0 && isfinite(report->hole_fraction))
         say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
-                 report->is_sheet     ? ": a sheet, without an inside"
-                 : report->has_sheets ? ": some parts are sheets, without an inside"
+                 report->is_sheet     ? ": a sheet, without an interior"
+                 : report->has_sheets ? ": some components are sheets, without an interior"
                                       : "");
     fact_count(out, "edges", report->edge_count);
     if (self == SELF_SKIPPED)
-        say_fact(out, "cuts", "not looked for");
+        say_fact(out, "cuts", "not tested");
     else if (self == SELF_GIVEN_UP)
-        say_fact(out, "cuts", "too much to look at: see --limit of 'abut selfcheck'");
+        say_fact(out, "cuts",
+                 "test stopped, too many candidate pairs: see --limit of 'abut selfcheck'");
     else if (report->self_intersection_count)
-        say_fact(out, "cuts", "%llu pairs of triangles meet although they need not",
+        say_fact(out, "cuts", "%llu pairs of triangles intersect",
                  (unsigned long long)report->self_intersection_count);
 }
 
@@ -145,15 +146,16 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     say_fact(out, "area", "%.6g", report->area);
     if (report->is_closed && report->is_oriented)
         say_fact(out, "volume", "%.6g%s", report->volume,
-                 report->volume < 0 ? " (negative: wound inside out)" : "");
+                 report->volume < 0 ? " (negative: inverted)" : "");
     else
         say_fact(out, "volume", "none: the surface %s%s",
-                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is " : "",
-                 report->is_closed                                       ? "not consistently oriented"
+                 report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is "
+                                                                                         : "",
+                 report->is_closed                                    ? "not consistently oriented"
                  : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
                                                                       : "has extra faces");
     if (isfinite(thickness))
-        say_fact(out, "thinnest", "about %.3g: a distance field needs cells of %.3g there",
+        say_fact(out, "thinnest", "about %.3g: a signed distance field needs cells of %.3g there",
                  thickness, 0.5 * thickness);
     say_fact(out, "centroid", "%s (of the %s)", point_words(report->centroid, 6, lo),
              report->is_solid ? "solid" : "surface");
@@ -288,8 +290,9 @@ static void tell_reliability(tool_output *out, const abut_mesh_report *report) {
     static const char *const marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "\u2713",
                                         [ABUT_RELIABILITY_LIMITED] = "~",
                                         [ABUT_RELIABILITY_UNRELIABLE] = "\u2717"};
-    static const char *const plain_marks[] = {
-        [ABUT_RELIABILITY_GUARANTEED] = "+", [ABUT_RELIABILITY_LIMITED] = "~", [ABUT_RELIABILITY_UNRELIABLE] = "x"};
+    static const char *const plain_marks[] = {[ABUT_RELIABILITY_GUARANTEED] = "+",
+                                              [ABUT_RELIABILITY_LIMITED] = "~",
+                                              [ABUT_RELIABILITY_UNRELIABLE] = "x"};
     out_table(out, "reliability");
     const struct {
         const char *method;
@@ -455,28 +458,27 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"all", NULL, OPTION_FLAG, "also print the inertia (always there with --json)", NULL, false},
+    {"all", NULL, OPTION_FLAG, "also print the inertia tensor (--json always has it)", NULL, false},
     {"strict", NULL, OPTION_FLAG, "return 3 if any mesh has problems", NULL, false},
     {"no-self", NULL, OPTION_FLAG,
-     "do not look for triangles that cut others, which takes about as long as all the rest", NULL,
-     false},
+     "skip the self-intersection test, which takes about half of the time", NULL, false},
     PAGE_OPTION,
-    {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl, off, gltf or other",
+    {"from", "FORMAT", OPTION_CHOICE,
+     "read all files as this format: obj, ply, stl, off, gltf or other",
      "obj|ply|stl|off|gltf|other", false},
     {0}};
 
 const tool_command command_info = {
     .name = "info",
     .operands = "FILE...",
-    .summary = "examine meshes: counts, flaws, and which methods will work",
+    .summary = "check meshes: counts, defects, reliability of each method",
     .about =
-        "Reads each file and reports its health: counts, components, boundary loops, bounds, area, "
-        "volume, what is wrong and where, and for each method of the library whether it keeps its "
-        "promise on this mesh. Goes on with the other files when one cannot be read. With --quiet "
-        "only the headline of each file is printed.\n"
-        "\n"
-        "Vertices and triangles are counted from 0; edges are named by their two vertices.",
-    .found = "problems with --strict",
+        "Reads each file and prints a health report: counts, components, boundary loops, bounding "
+        "box, area, volume, defects with their positions, and the reliability of each method of "
+        "the library on this mesh. If a file cannot be read, the others are still processed. With "
+        "--quiet only one line for each file is printed.\n\n"
+        "Indices of vertices and triangles start at 0. An edge is written as its two vertices.",
+    .found = "problems (with --strict)",
     .examples = "  abut info bunny.obj\n"
                 "  abut info --json part.stl | jq '.files[0].closed'\n"
                 "  abut info --strict --quiet *.ply || echo 'something needs repair'\n",

@@ -43,7 +43,8 @@ static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh
     abut_reliability reliability = abut_sign_get_info(bvh).reliability;
     json_reliability(out, &reliability);
     say_fact(out, "surface", "%s",
-             closed ? "without border: exact" : "with a border: by generalised winding numbers");
+             closed ? "no boundary edges: exact"
+                    : "boundary edges: by generalised winding numbers");
     fact_count(out, "points", a->points->count);
     fact_count(out, "inside", inside);
     out_end(out);
@@ -121,9 +122,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"winding", NULL, OPTION_FLAG, "add the winding number of each point", NULL, false},
+    {"winding", NULL, OPTION_FLAG, "also print the winding number of each point", NULL, false},
     POINTS_OPTIONS,
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     PAGE_OPTION,
     DEVICE_OPTION,
@@ -132,15 +133,14 @@ static const tool_option options[] = {
 const tool_command command_inside = {
     .name = "inside",
     .operands = "MESH [POINTS]",
-    .summary = "which of many points are inside a mesh",
-    .about =
-        "For each point prints whether it is inside the mesh, as comma-separated values. On the "
-        "surface counts as inside. Where the surface has no border the answer is exact, also "
-        "where it cuts itself or is wound inside out; else a point is inside where the "
-        "generalised winding number is at least a half, so that small holes do not matter. "
-        "Points come from a file of numbers (.csv, .txt, .xyz: x y z a line), from the "
-        "vertices of a mesh, or at random. With --json a summary is printed instead; add --out "
-        "to get both.",
+    .summary = "which points are inside a mesh",
+    .about = "For each query point, prints whether it is inside the mesh, as comma-separated "
+             "values. A point on the surface is inside. If the mesh has no boundary edges, the "
+             "result is exact, also if the mesh intersects itself or is inverted. Otherwise a "
+             "point is inside if the generalised winding number is at least one half, so that "
+             "small holes have no effect. Query points come from a file of numbers (.csv, .txt, "
+             ".xyz: x y z on each line), from the vertices of a mesh, or at random. With --json a "
+             "summary is printed instead; add --out for both.",
     .examples = "  abut inside bunny.obj points.csv >places.csv\n"
                 "  abut inside bunny.obj scan.ply --winding --out places.npy\n"
                 "  abut inside bunny.obj --random 100000 --json\n",

@@ -151,7 +151,7 @@ int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_optio
         say_row(out, assembly, options, order[i]);
     out_end(out);
     if (clashes->count > first)
-        say(out, "... and %zu more; --first N shows so many, --out FILE writes all",
+        say(out, "... and %zu more; --first N shows N, --out FILE writes all",
             clashes->count - first);
     free(order);
     return 0;
@@ -205,10 +205,10 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
 
 void clashes_count(tool_output *out, const tool_clashes *clashes) {
     static const char *const words[CLASH_KINDS] = {[CLASH_OVERLAP] = "overlap",
-                                                   [CLASH_CUTS] = "cut each other",
+                                                   [CLASH_CUTS] = "intersect",
                                                    [CLASH_A_INSIDE] = "inside another",
                                                    [CLASH_B_INSIDE] = "inside another",
-                                                   [CLASH_SAME] = "the same twice",
+                                                   [CLASH_SAME] = "duplicates",
                                                    [CLASH_FLUSH] = "flush",
                                                    [CLASH_TOUCH] = "touch",
                                                    [CLASH_NEAR] = "near",
@@ -242,10 +242,10 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     fact_count(out, "bodies", assembly->count);
     json_count(out, "found", clashes->count);
     if (assembly->count == 1 && !clashes->count)
-        say_fact(out, "found", "nothing: there is one body%s",
+        say_fact(out, "found", "nothing: there is only one body%s",
                  assembly->scene                    ? ""
                  : option_given(arguments, "parts") ? ", also with --parts"
-                                                    : "; --parts takes each solid as a body");
+                                                    : "; with --parts each solid is a body");
     else
         clashes_count(out, clashes);
     json_number(out, "tolerance", clashes->tolerance);
@@ -391,48 +391,47 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"touching", NULL, OPTION_FLAG,
-     "also pairs that touch without a common volume: flush faces, an edge, a point", NULL, false},
-    {"clearance", "D", OPTION_POSITIVE, "also pairs that touch or whose distance is at most this",
+     "also pairs that touch without an intersection volume: flush faces, an edge, a point", NULL,
+     false},
+    {"clearance", "D", OPTION_POSITIVE, "also pairs that touch or whose distance is at most D",
      NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "intersections no thicker than this have no volume: the bodies touch (default: a billionth of "
-     "the smaller body; with --method images along a ray, a millionth of the depth of a view)",
+     "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of the "
+     "smaller body; with --method images along a ray, 1e-6 of the depth of a view)",
      NULL, false},
     {"method", "METHOD", OPTION_TEXT,
-     "exact: from the triangles (default); images: from rays through the pixels of some views, "
+     "exact: from the triangles (default); images: from rays through the pixels of several views, "
      "which miss overlaps smaller than a pixel",
      "exact|images", false},
     {"views", "DIRECTIONS", OPTION_TEXT,
-     "of images: directions of rays, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz",
-     false},
+     "images: ray directions, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz", false},
     {"resolution", "N", OPTION_TEXT,
-     "of images: pixels along the larger side of a view (default: 1024)", NULL, false},
+     "images: pixels along the larger side of a view (default: 1024)", NULL, false},
     {"own", NULL, OPTION_FLAG, "also solids that overlap themselves, from images", NULL, false},
     {"edges", NULL, OPTION_FLAG,
      "also the number of pixels in which edges of one body are inside the other, from images", NULL,
      false},
-    {"parts", NULL, OPTION_FLAG,
-     "each solid of a file is a body by itself: an assembly in one file", NULL, false},
-    {"cap", NULL, OPTION_FLAG, "close holes of meshes; otherwise open meshes are refused", NULL,
-     false},
+    {"parts", NULL, OPTION_FLAG, "each solid of a file is a body: for an assembly in one file",
+     NULL, false},
+    {"cap", NULL, OPTION_FLAG, "close the holes of meshes; without it, open meshes are an error",
+     NULL, false},
     {"first", "N", OPTION_COUNT,
-     "rows of the table for people, the largest volume first "
-     "(default: 30)",
+     "rows of the printed table, the largest volume first (default: 30)", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write all pairs to FILE (.csv, .npy, .ply) and print a summary",
      NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all pairs there (.csv, .npy, .ply) and print a summary",
-     NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw what bodies have in common in colours, the rest as glass",
+    {"png", "FILE", OPTION_TEXT, "draw the intersections in colours and the bodies translucent",
      NULL, false},
     PAGE_OPTION,
     {"images", "PREFIX", OPTION_TEXT,
-     "write what the first view sees as PREFIX-count.png and so on (surfaces, depths, edges, "
+     "write images of the first view: PREFIX-count.png and so on (surfaces, depths, edges, "
      "overlaps, pairs), and PREFIX-all.png with all of them",
      NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where the picture looks from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "view direction of the picture: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
@@ -440,17 +439,17 @@ static const tool_option options[] = {
 const tool_command command_interfere = {
     .name = "interfere",
     .operands = "SCENE.json | MESH...",
-    .summary = "which of many solids intersect, where, by which volume",
+    .summary = "interference of many solids: pairs, volumes, positions",
     .about =
         "Finds all pairs of bodies that intersect, and no others, exactly from their triangles. "
-        "Bodies are those of a scene (see docs/scene.md), or one a file; any closed shape will "
-        "do.\n\n"
-        "Prints for each pair its kind, the volume and surface of the common solid, its mean "
-        "thickness (twice the volume over the surface), the normal (from b to a) and the place. "
-        "--method images finds overlaps by rays through the pixels of some views instead, also on "
-        "a device: overlaps smaller than a pixel are missed. The depth there is the longest way of "
-        "a ray through both, in the view in which that is least.",
-    .found = "bodies overlap; with --touching, or touch; with --clearance, or are near",
+        "Bodies are those of a scene (see docs/scene.md), or one for each file; meshes have to be "
+        "closed.\n\n"
+        "Prints for each pair its kind, the volume and surface area of the intersection, its mean "
+        "thickness (twice the volume over the area), the normal (from b to a) and the position.\n\n"
+        "--method images finds overlaps by rays through the pixels of several views instead, also "
+        "on a device: it misses overlaps smaller than a pixel. The depth is then the longest "
+        "interval of a ray inside both bodies, in the view in which this is shortest.",
+    .found = "an overlap, with --touching a touch, with --clearance a pair within it",
     .examples = "  abut interfere plate.stl bolt.stl nut.stl\n"
                 "  abut interfere assembly.stl --parts --out clashes.csv\n"
                 "  abut interfere scene.json --clearance 0.01 --png clashes.png\n"

@@ -214,27 +214,29 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"list", NULL, OPTION_FLAG, "list the shapes with their options and defaults", NULL, false},
     {"size", "X,Y,Z", OPTION_SIZE,
-     "lengths along the axes; one number means all three, 0 one that the shape does not have", NULL,
-     false},
-    {"radius", "R", OPTION_POSITIVE, "radius; of a torus that of its circle", NULL, false},
-    {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; thickness radius of a torus", NULL,
+     "lengths along the axes; one number sets all three, 0 is for an axis that the shape does not "
+     "have",
+     NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "radius; of a torus, the major radius", NULL, false},
+    {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; minor radius of a torus", NULL,
      false},
     {"height", "H", OPTION_POSITIVE, "height", NULL, false},
-    {"segments", "N", OPTION_COUNT, "how fine: parts around or along a side", NULL, false},
-    {"rings", "N", OPTION_COUNT, "how fine the other way: rings from pole to pole and the like",
-     NULL, false},
+    {"segments", "N", OPTION_COUNT, "number of segments around the axis, or along a side", NULL,
+     false},
+    {"rings", "N", OPTION_COUNT,
+     "number of rings from pole to pole, or segments in the second direction", NULL, false},
     {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
-    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply, stl, off or gltf, whatever the name says",
+    {"to", "FORMAT", OPTION_CHOICE,
+     "write as obj, ply, stl, off or gltf, regardless of the file extension",
      "obj|ply|stl|off|gltf", false},
     {0}};
 
 const tool_command command_make = {
     .name = "make",
     .operands = "[SHAPE OUT]",
-    .summary = "write a built-in model: icosphere, torus, stairs, teapot, ...",
-    .about =
-        "Writes a generated model. Without a shape, or with --list, lists the shapes and which "
-        "options each takes. The same options always give the same file, bit for bit.",
+    .summary = "write a generated shape: icosphere, torus, stairs, teapot, ...",
+    .about = "Writes a generated mesh. Without SHAPE, or with --list, lists the shapes with the "
+             "options of each. Equal options give equal files, bit for bit.",
     .examples = "  abut make --list\n"
                 "  abut make icosphere ball.obj --radius 2 --segments 16\n"
                 "  abut make torus ring.ply --radius 1 --radius2 0.25 --segments 96\n",

@@ -161,28 +161,28 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"max", "D", OPTION_POSITIVE, "look no further than this, which is faster (default: all)", NULL,
+    {"max", "D", OPTION_POSITIVE,
+     "largest distance to search, which is faster (default: unlimited)", NULL, false},
+    {"exact", NULL, OPTION_FLAG, "refine the minimum to the exact distance of the triangles", NULL,
      false},
-    {"exact", NULL, OPTION_FLAG, "refine the least distance to that of the triangles", NULL, false},
-    {"within", "D", OPTION_NUMBER, "also tell the area that is no farther than this", NULL, false},
+    {"within", "D", OPTION_NUMBER, "also print the area whose distance is at most D", NULL, false},
     {"signed", NULL, OPTION_FLAG,
-     "distances are negative inside, also of a B with a border, by winding numbers (default: of "
-     "those without)",
+     "negative distances inside every B, by winding numbers if it has boundary edges (default: "
+     "only inside a B without)",
      NULL, false},
-    {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, which are never negative", NULL, false},
-    {"self", NULL, OPTION_FLAG, "the distance of A to itself, but for what is around each point",
-     NULL, false},
+    {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, never negative", NULL, false},
+    {"self", NULL, OPTION_FLAG,
+     "the distance of A to itself, without the neighbourhood of each point", NULL, false},
     {"rings", "N", OPTION_COUNT,
-     "with --self: leave out triangles that can be reached through so many vertices (default: 1)",
-     NULL, false},
+     "with --self: the neighbourhood is N rings of triangles (default: 1)", NULL, false},
     {"geodesic", "D", OPTION_POSITIVE,
-     "with --self: leave out triangles that are nearer than this along edges", NULL, false},
+     "with --self: the neighbourhood is all triangles nearer than D along edges", NULL, false},
     {"show", "WHAT", OPTION_CHOICE,
-     "what colours of the picture tell: distance, the nearest feature (voronoi), or the direction "
-     "to it (gradient); default: distance",
+     "quantity that the colours of the picture show: distance, the nearest feature (voronoi), or "
+     "the direction to it (gradient); default: distance",
      "distance|voronoi|gradient", false},
     {"images", "PREFIX", OPTION_TEXT,
-     "write all three in the square of texels: PREFIX-distance.png, -voronoi, -gradient", NULL,
+     "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient", NULL,
      false},
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
@@ -190,18 +190,16 @@ static const tool_option options[] = {
 const tool_command command_map = {
     .name = "map",
     .operands = "A B... | A --self | FOLDER... | RECORDING",
-    .summary = "how far every point of a surface is from other bodies",
-    .about =
-        "Spreads samples evenly over the surface of A, finds the distance of each to the nearest "
-        "of all B, and tells the least, greatest and mean, quantiles, and a histogram by area. "
-        "Each sample is exact; between samples the distance differs by no more than the farthest "
-        "way to one, which is told. Inside a B without border distances are negative.\n"
-        "\n"
-        "A folder of meshes is a body that moves: its frames in the order of their names (2 before "
-        "10), all with the same triangles; so is a recorded motion (.abutm), whose first mesh is "
-        "A. "
-        "Then there is a line for each frame; --out writes a table of them, --png a plot, --html a "
-        "page that plays them.",
+    .summary = "distance from every point of a surface to other bodies",
+    .about = "Places samples evenly on the surface of A and computes the distance from each to the "
+             "nearest B. Prints minimum, maximum, mean, quantiles, and a histogram by area. The "
+             "distance at each sample is exact. Between samples it differs by at most the reach: "
+             "the largest distance of a surface point from the nearest sample, which is printed. "
+             "Inside a B without boundary edges, distances are negative.\n\n"
+             "A folder of meshes is a deforming body: its frames in the order of their names (2 "
+             "before 10), all with the same triangles. A recording (.abutm) is one too; its first "
+             "mesh is A. The output then has one line for each frame. --out writes a table of the "
+             "frames, --png a plot, --html a page that plays them.",
     .examples = "  abut map part.obj fixture.obj --png near.png\n"
                 "  abut map part.obj fixture.obj cover.obj --max 5 --within 2 --exact --json\n"
                 "  abut map a.obj b.obj --pose 0,0,2 --out near.ply --out samples.csv\n"

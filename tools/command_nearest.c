@@ -131,7 +131,9 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
 /* The page: each point with the way to where the mesh is nearest. */
 static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
     static const view_kind kinds[] = {{"points", {0.1f, 0.15f, 0.4f, 1}, false},
-                                      {"the way to the mesh", {0.85f, 0.35f, 0.1f, 1}, true},
+                                      {"segment to the closest point",
+                                       {0.85f, 0.35f, 0.1f, 1},
+                                       true},
                                       {0}};
     size_t used = 0;
     view_mark *marks = tool->view ? malloc((2 * a->count + 1) * sizeof *marks) : NULL;
@@ -209,12 +211,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"radius", "R", OPTION_POSITIVE, "look no further than this (default: no limit)", NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "search radius (default: unlimited)", NULL, false},
     {"sign", "METHOD", OPTION_CHOICE,
-     "distances negative inside, by winding numbers or by pseudo-normals", "winding|normal", false},
+     "signed distances, negative inside: by winding numbers or by pseudo-normals", "winding|normal",
+     false},
     {"most", "K", OPTION_COUNT, "the K nearest triangles of each point", NULL, false},
     POINTS_OPTIONS,
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     PAGE_OPTION,
     DEVICE_OPTION,
@@ -223,13 +226,13 @@ static const tool_option options[] = {
 const tool_command command_nearest = {
     .name = "nearest",
     .operands = "MESH [POINTS]",
-    .summary = "nearest point of a mesh for each of many points",
+    .summary = "closest point of a mesh, or k nearest triangles, for many points",
     .about =
-        "For each point prints the distance to the mesh, the nearest point on it, its triangle "
-        "and the part of the triangle that it lies on, as comma-separated values. Where "
-        "several triangles are equally near, the first is given. Points come from a file of "
-        "numbers (.csv, .txt, .xyz: x y z a line), from the vertices of a mesh, or at random. "
-        "With --json a summary is printed instead; add --out to get both.",
+        "For each query point, prints comma-separated values: the distance to the mesh, the "
+        "closest point on it, its triangle and the feature of the triangle (face, edge, vertex). "
+        "If several triangles are equally near, the lowest index is printed. Query points come "
+        "from a file of numbers (.csv, .txt, .xyz: x y z on each line), from the vertices of a "
+        "mesh, or at random. With --json a summary is printed instead; add --out for both.",
     .examples = "  abut nearest bunny.obj points.csv >distances.csv\n"
                 "  abut nearest bunny.obj scan.ply --out distances.csv\n"
                 "  abut nearest bunny.obj scan.ply --sign winding --out distances.npy\n"

@@ -6,8 +6,8 @@
 
 static const char *words_for(abut_pair_relation relation) {
     static const char *const words[] = {"no", "yes: triangles intersect",
-                                        "yes: A, or a part of it, is inside B",
-                                        "yes: B, or a part of it, is inside A"};
+                                        "yes: A, or a component of it, is inside B",
+                                        "yes: B, or a component of it, is inside A"};
     return words[relation];
 }
 
@@ -304,27 +304,25 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     return pair_run(tool, arguments, run_one, run_many);
 }
 
-static const tool_option options[] = {{"pairs", NULL, OPTION_FLAG,
-                                       "list all pairs of triangles that intersect, and where",
-                                       NULL, false},
-                                      {"volume", NULL, OPTION_FLAG,
-                                       "measure what both solids have in common: volume, areas, "
-                                       "centroid, box, and which kind of meeting it is",
-                                       NULL, false},
-                                      PAIR_OPTIONS,
-                                      DEVICE_OPTION,
-                                      {0}};
+static const tool_option options[] = {
+    {"pairs", NULL, OPTION_FLAG,
+     "list all intersecting pairs of triangles, with their intersection", NULL, false},
+    {"volume", NULL, OPTION_FLAG,
+     "measure the intersection of the solids: volume, areas, centroid, bounding box, and its kind",
+     NULL, false},
+    PAIR_OPTIONS,
+    DEVICE_OPTION,
+    {0}};
 
 const tool_command command_overlap = {
     .name = "overlap",
     .operands = "A B",
-    .summary = "whether two meshes touch, and where",
+    .summary = "whether two meshes intersect or touch, and where",
     .about =
-        "Tells whether two meshes touch, exactly: whether any of their triangles intersect or "
-        "touch, or one of the meshes, or a connected part of it, is wholly inside the other. "
-        "With --pairs all pairs of triangles that intersect are listed as comma-separated values, "
-        "each with the segment that they have in common. With --volume the solid that closed "
-        "meshes have in common is measured.",
+        "Tests whether two meshes touch, exactly: whether any of their triangles intersect or "
+        "touch, or a component of one mesh is completely inside the other. With --pairs, all "
+        "intersecting pairs of triangles are listed as comma-separated values, each with its "
+        "intersection segment. With --volume, the intersection of two closed meshes is measured.",
     .found = "the meshes touch, at any pose",
     .examples = "  abut overlap a.obj b.obj --json\n"
                 "  abut overlap a.obj b.obj --pose 0.5,0,0@z,30 --pairs --out pairs.csv\n"

@@ -189,37 +189,41 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"size", "WxH", OPTION_PIXELS, "width and height in pixels (default: 960x720)", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or a direction X,Y,Z from "
-     "the model to the camera (default: iso)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z from the model to the "
+     "camera (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
-     false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
+     NULL, false},
     {"edges", NULL, OPTION_FLAG, "draw the edges of the triangles", NULL, false},
-    {"flat", NULL, OPTION_FLAG, "shade each triangle by itself, not smoothly", NULL, false},
-    {"colour", "COLOUR", OPTION_COLOUR,
-     "colour of the first mesh, then of the second, ...: rrggbb, rrggbbaa (see-through) or a name",
-     NULL, true},
-    {"ground", NULL, OPTION_FLAG, "put a floor with a soft shadow under the scene", NULL, false},
-    {"background", "COLOUR", OPTION_COLOUR, "one colour instead of the light gradient", NULL,
+    {"flat", NULL, OPTION_FLAG, "shade each triangle with its own normal instead of smoothly", NULL,
      false},
-    {"no-legend", NULL, OPTION_FLAG, "leave out the names of several meshes and of marks", NULL,
+    {"colour", "COLOUR", OPTION_COLOUR,
+     "colour of the first mesh, then of the second, ...: rrggbb, rrggbbaa (translucent) or a name; "
+     "repeatable",
+     NULL, true},
+    {"ground", NULL, OPTION_FLAG, "draw a ground plane with a soft shadow below the scene", NULL,
+     false},
+    {"background", "COLOUR", OPTION_COLOUR, "a uniform background colour instead of the gradient",
+     NULL, false},
+    {"no-legend", NULL, OPTION_FLAG, "omit the legend with the names of meshes and marks", NULL,
      false},
     {"defects", NULL, OPTION_FLAG,
-     "mark what 'abut info' complains of: boundaries red, non-manifold magenta, ... and print the "
-     "legend",
+     "mark the defects that 'abut info' reports: boundary edges red, non-manifold edges magenta, "
+     "...; print the legend",
      NULL, false},
     {0}};
 
 const tool_command command_picture = {
     .name = "picture",
     .operands = "FILE... OUT.png",
-    .summary = "draw meshes into a PNG, no display needed",
-    .about = "Draws one or several meshes, shaded, into one picture that frames them all. Back "
-             "sides of triangles have another hue, so that holes and flipped parts are seen. The "
-             "same command gives the same picture on any number of threads.",
+    .summary = "render meshes into a PNG image, without a display",
+    .about = "Renders one or more meshes, shaded, into one image that contains them all. Back "
+             "faces have another hue, which shows holes and flipped components. The image does not "
+             "depend on the number of threads.",
     .examples = "  abut picture bunny.obj bunny.png --up y --ground\n"
                 "  abut picture a.ply b.ply both.png --colour orange --colour 3060c080\n"
                 "  abut picture scan.obj flaws.png --defects --view 1,-1,0.3\n",

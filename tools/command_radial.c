@@ -89,13 +89,13 @@ static abut_reliability reliability_of(const radial_subject *s) {
                   a.z * (b.x * c.y - b.y * c.x);
     }
     return volume < 0 ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                                           "The surface faces inwards on the whole, and fields see "
-                                           "only what "
-                                           "faces outwards: turn its triangles round first."}
+                                           "The surface faces inwards, and fields represent only "
+                                           "what faces outwards: flip its triangles first, with "
+                                           "'abut convert --orient'."}
                       : (abut_reliability){
                             ABUT_RELIABILITY_LIMITED,
-                            "Fields do not see surface behind other surface, seen from a bone: "
-                            "--report tells how much that is."};
+                            "A field does not represent surface that is hidden behind other "
+                            "surface, seen from its bone: --report prints how much that is."};
 }
 
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
@@ -158,8 +158,7 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
     if (reliability.level == ABUT_RELIABILITY_UNRELIABLE)
         tool_advise(tool, &reliability);
     say_of(out, s->path,
-           "%u field%s of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
-           "belong to no field",
+           "%u field%s, %llu samples, %.3g KB, cell size %.3g; %u of %u triangles are in no field",
            i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
            (double)i->bytes / 1024, i->cell, i->unseen_count, i->triangle_count);
     if (!tool->quiet || out->json)
@@ -186,7 +185,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
         say_fact(out, "point", "%s", given->words);
         if (answer.field == ABUT_NONE) {
             json_null(out, "distance");
-            say_fact(out, "distance", "no field is near");
+            say_fact(out, "distance", "no field in range");
         } else {
             fact_number(out, "distance", answer.distance);
             if (answer.within < HUGE_VAL)
@@ -262,11 +261,11 @@ static int plot_levels(tool_run *tool, const radial_level *levels, double limit,
         curves[k] = (tool_curve){name, abut_picture_colour(2 * k), sizes[k]};
         bare[k] = (tool_curve){name, abut_picture_colour(2 * k), shares[k]};
     }
-    snprintf(first, sizeof first, "cells of %.3g", levels[0].cell);
+    snprintf(first, sizeof first, "cell size %.3g", levels[0].cell);
     snprintf(last, sizeof last, "%.3g", levels[2 * LEVELS - 2].cell);
-    snprintf(off, sizeof off, "percent of the surface more than %.3g off", limit);
+    snprintf(off, sizeof off, "percent of the surface with an error above %.3g", limit);
     const tool_plot plots[2] = {
-        {"95 of 100 distances near the surface are off by less than", curves, 2, {first, last}},
+        {"95th percentile of the error of distances near the surface", curves, 2, {first, last}},
         {off, bare, 2, {first, last}}};
     return plots_write(tool, plots, 2, LEVELS, path);
 }
@@ -326,9 +325,9 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
         json_reliability(out, &truth.reliability);
         say(out, "%s", "");
         say(out,
-            "Errors of signed distances at %zu places within %.3g of the surface; bare: fields "
-            "are more than %.3g below the surface, buried: above. %.1f%% of the surface is inside "
-            "the body and was left out.",
+            "Errors of signed distances at %zu points within %.3g of the surface. bare: the fields "
+            "are more than %.3g below the surface; buried: above it. %.1f%% of the surface is "
+            "inside the body and is not evaluated.",
             truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
         out_table(out, "levels");
         for (int i = 0; i < 2 * LEVELS; i++)
@@ -424,51 +423,54 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     CHARACTER_OPTIONS,
-    {"cell", "SIZE", OPTION_POSITIVE, "sides of cells (default: 1/160 of the longest side at rest)",
-     NULL, false},
+    {"cell", "SIZE", OPTION_POSITIVE,
+     "cell size (default: 1/160 of the longest side of the bounding box in the rest pose)", NULL,
+     false},
     {"resolution", "N", OPTION_COUNT, "cells along the longest side, instead of --cell", NULL,
      false},
     {"distance", "HOW", OPTION_CHOICE,
-     "how radii are found: triangles cut by half-planes, or rays against planes as the paper has "
-     "it "
-     "(default: polar)",
+     "how radii are computed: polar intersects triangles with half-planes, plane intersects rays "
+     "with planes as in the paper (default: polar)",
      "polar|plane", false},
     {"weight", "W", OPTION_POSITIVE,
-     "a field sees triangles with a corner of so much weight (default: 0.2)", NULL, false},
-    {"at", "X,Y,Z", OPTION_VECTOR, "the signed distance of a point by the fields", NULL, true},
+     "a field uses triangles with a corner of at least this weight (default: 0.2)", NULL, false},
+    {"at", "X,Y,Z", OPTION_VECTOR, "evaluate the signed distance at this point; repeatable", NULL,
+     true},
     {"report", NULL, OPTION_FLAG,
-     "errors against exact signed distances, for cells from four times to a quarter of the size",
+     "errors against exact signed distances, for cells from four times to a quarter of the cell "
+     "size",
      NULL, false},
-    {"points", "N", OPTION_COUNT, "places of the report (default: 20000)", NULL, false},
-    {"plot", "FILE", OPTION_TEXT, "draw errors of the report over cells into FILE", NULL, false},
-    {"out", "FILE", OPTION_TEXT,
-     "write the surface of all fields there (.obj, .ply, .stl, .off, .gltf)", NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw the surface of the fields in the body into FILE", NULL,
-     false},
+    {"points", "N", OPTION_COUNT, "number of evaluation points of the report (default: 20000)",
+     NULL, false},
+    {"plot", "FILE", OPTION_TEXT, "plot the errors of the report over the cell size", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the surface of all fields (.obj, .ply, .stl, .off, .gltf)",
+     NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the surface of the fields inside the body", NULL, false},
     PAGE_OPTION,
     {"error", "FILE", OPTION_TEXT,
-     "draw how far the fields are from the body into FILE, in colours on the body", NULL, false},
-    {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled into FILE", NULL, false},
+     "draw the distance of the fields from the body, as colours on the body", NULL, false},
+    {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
+    {"up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
      "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
-     false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
+     NULL, false},
     DEVICE_OPTION,
     {0}};
 
 const tool_command command_radial = {
     .name = "radial",
     .operands = "CHARACTER",
-    .summary = "make radial fields of a character, and tell how exact they are",
-    .about =
-        "Makes the radial fields of a skinned mesh (glTF, GLB, or a built-in one: mannequin, "
-        "mannequin-female, ogre) in a pose: around each bone samples of how far "
-        "the surface is from its axis, as cloth collides with. Lists them, answers points (--at), "
-        "writes and draws the surface between samples. --report holds them against exact signed "
-        "distances: how large errors are, and which part of the surface fields cannot see.",
+    .summary = "compute radial fields of a character, and measure their error",
+    .about = "Computes the radial fields of a posed skinned mesh (glTF, GLB, or a built-in one: "
+             "mannequin, mannequin-female, ogre). A radial field has samples of the distance of "
+             "the surface from the axis of a bone; cloth collides with these fields. The command "
+             "lists the fields, evaluates the signed distance at points (--at), and writes or "
+             "draws the interpolated surface.\n\n"
+             "--report compares the fields with exact signed distances. It prints the error, and "
+             "which part of the surface the fields cannot represent.",
     .examples = "  abut radial mannequin --clip gymnastics --time 1\n"
                 "  abut radial human.glb --report --plot error.png\n"
                 "  abut radial human.glb --cell 0.02 --png fields.png --error error.png\n"

@@ -104,7 +104,7 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
 static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
     static const view_kind kinds[] = {{"rays that hit", {0.1f, 0.25f, 0.6f, 1}, true},
                                       {"hits", {0.85f, 0.1f, 0.1f, 1}, false},
-                                      {"rays that hit nothing", {0.5f, 0.5f, 0.55f, 1}, true},
+                                      {"rays that miss", {0.5f, 0.5f, 0.55f, 1}, true},
                                       {0}};
     size_t used = 0;
     if (!tool->view)
@@ -195,11 +195,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"from", "X,Y,Z", OPTION_VECTOR, "origin of a single ray", NULL, false},
-    {"towards", "X,Y,Z", OPTION_VECTOR, "its direction, of any length", NULL, false},
-    {"most", "T", OPTION_POSITIVE, "look no further than this parameter (default: no limit)", NULL,
-     false},
-    {"all", NULL, OPTION_FLAG, "all hits of each ray, a line each", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+    {"towards", "X,Y,Z", OPTION_VECTOR, "direction of the single ray, of any length", NULL, false},
+    {"most", "T", OPTION_POSITIVE, "largest ray parameter (default: unlimited)", NULL, false},
+    {"all", NULL, OPTION_FLAG, "print all hits of each ray, one on each line", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     PAGE_OPTION,
     DEVICE_OPTION,
@@ -208,14 +207,13 @@ static const tool_option options[] = {
 const tool_command command_ray = {
     .name = "ray",
     .operands = "MESH [RAYS]",
-    .summary = "what rays hit first, or all that they hit",
-    .about =
-        "For each ray prints the first hit as comma-separated values: the parameter (in lengths "
-        "of the direction), the point and the triangle; nothing on a miss. Hit or miss is "
-        "exact. With --all prints all hits, a line each, with the number of the ray before it. "
-        "Rays come from a file with six numbers a line, origin and direction, or from "
-        "--from and --towards. With --json a summary is printed instead; add --out to get "
-        "both.",
+    .summary = "first hit, or all hits, of rays with a mesh",
+    .about = "For each ray, prints the first hit as comma-separated values: the ray parameter (in "
+             "lengths of the direction), the point and the triangle; the fields are empty for a "
+             "miss. Hit or miss is exact. With --all, prints all hits, one on each line, with the "
+             "index of the ray first. Rays come from a file with six numbers on each line, origin "
+             "and direction, or from --from and --towards. With --json a summary is printed "
+             "instead; add --out for both.",
     .examples = "  abut ray bunny.obj rays.csv >hits.csv\n"
                 "  abut ray bunny.obj --from 0,0,5 --towards 0,0,-1 --all\n",
     .options = options,

@@ -12,8 +12,8 @@ const replay_rival replay_rivals[SCHEMES] = {
     {"sweep", "sweep, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, true},
     {"point", "view-point", ABUT_SELF_POINT, ABUT_SELF_DOP16, false, false},
     {"line", "view-line", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, false},
-    {"auto", "the quickest", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
-    {"inexact", "line, boxes of ghosts", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
+    {"auto", "fastest", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
+    {"inexact", "line, inexact boundaries", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
 };
 const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
                                            "marks",  "traversal", "elementary", "others"};
@@ -320,45 +320,46 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"scheme", "SCHEME", OPTION_CHOICE,
-     "how to search: by view-point or view-line or all pairs, whatever is quicker (auto, default), "
-     "all pairs with 16-DOPs (complete) or boxes, all pairs as 'abut sweep' does (sweep), the line "
-     "with inexact boundaries, or all of these, side by side",
+     "search method: view-point, view-line or all pairs, whichever is fastest (auto, default); all "
+     "pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' (sweep); view-line with "
+     "inexact boundaries; or all of them, side by side",
      "auto|point|line|complete|boxes|sweep|inexact|all", false},
     {"line", "WHOSE", OPTION_CHOICE,
-     "where the view-line is: along the mesh itself (own, default), or along the second mesh of "
+     "position of the view-line: along the mesh itself (own, default), or along the second mesh of "
      "the recording, such as the rod in a sleeve (companion)",
      "own|companion", false},
-    {"from", "N", OPTION_COUNT, "the first frame that a step leads to (default: 1)", NULL, false},
-    {"to", "N", OPTION_COUNT, "the last one (default: the last of the recording)", NULL, false},
+    {"from", "N", OPTION_COUNT, "first frame that a step ends at (default: 1)", NULL, false},
+    {"to", "N", OPTION_COUNT, "last frame that a step ends at (default: the last of the recording)",
+     NULL, false},
     {"every", "N", OPTION_COUNT,
-     "take a sample: of each N frames only one step, and the one before it, which does not count",
+     "sample the recording: one step in N frames, and the step before it, which is not counted",
      NULL, false},
     {"frames-only", NULL, OPTION_FLAG,
-     "steps lead to the recorded frames, also where the recording has where vertices were about to "
-     "go before collisions were handled",
+     "steps end at the recorded frames, even if the recording has aims (positions before collision "
+     "response)",
      NULL, false},
     {"summary", NULL, OPTION_FLAG,
      "with --json: one object for all steps instead of a line for each", NULL, false},
     PAGE_OPTION,
-    {"png", "FILE", OPTION_TEXT, "plot how many triangles are in each set (.png or .ppm)", NULL,
-     false},
+    {"png", "FILE", OPTION_TEXT, "plot the number of triangles in each view set (.png or .ppm)",
+     NULL, false},
     {"picture", "N", OPTION_COUNT,
-     "draw frame N with each triangle in the colour of its set, to the second file", NULL, false},
-    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+     "draw frame N with each triangle in the colour of its view set, into PICTURE", NULL, false},
+    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: z)", "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
 
 const tool_command command_replay = {
     .name = "replay",
     .operands = "RECORDING [PICTURE]",
-    .summary = "search a recorded motion for self-collisions",
-    .about = "Searches each step of a recording (.abutm, as 'abut demo' makes) for the first time "
-             "at which the mesh that deforms touches itself, and says how long each part of the "
-             "search took.\n\n"
-             "With --json there is a line for each step and scheme, or one object for all with "
-             "--summary.",
+    .summary = "find self-collisions in a recorded motion",
+    .about = "Searches each step of a recording (.abutm, as 'abut demo' writes) for the first time "
+             "at which the deforming mesh touches itself, and prints the time of each part of the "
+             "search.\n\n"
+             "With --json there is a line for each step and scheme; with --summary there is one "
+             "object for all steps.",
     .found = "an impact",
     .examples = "  abut replay ball.abutm --scheme all\n"
                 "  abut replay ball.abutm --scheme all --every 20 --json --summary\n"

@@ -93,7 +93,7 @@ static void summarise(tool_output *out, const char *path, const abut_samples_arr
 static abut_status draw(tool_run *tool, const tool_arguments *arguments,
                         const abut_picture_options *options, abut_mesh *mesh,
                         const abut_samples_arrays *view) {
-    static const char *const of[] = {"vertices", "edges", "flat faces", "even samples"};
+    static const char *const of[] = {"vertices", "edges", "flat faces", "surface samples"};
     tool_legend legend = {0};
     static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
                                           {0.1f, 0.3f, 0.8f, 1},
@@ -160,46 +160,51 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"features", "LEVEL", OPTION_CHOICE,
-     "vertices, also edges, also middles of flat faces, or also their corners (default: faces, or "
-     "none where even ones are asked for)",
+     "sample vertices; also edges; also the middles of flat faces; also their corners (default: "
+     "faces, or none if surface samples are requested)",
      "vertices|edges|middles|faces", false},
     {"cells", "N", OPTION_COUNT,
-     "for a grid of N cells along the longest side, two of them around the mesh at each end "
+     "for a grid of N cells along the longest side, including a margin of two cells at each end "
      "(default: 68)",
      NULL, false},
     {"cell", "C", OPTION_POSITIVE, "for a grid with cells of this size", NULL, false},
     {"threshold", "T", OPTION_POSITIVE,
-     "along edges no nearer than this (default: the diagonal of a cell)", NULL, false},
-    {"flat", "DEGREES", OPTION_POSITIVE, "angle up to which faces are flat (default: 0.057)", NULL,
+     "smallest distance of samples along edges (default: the diagonal of a cell)", NULL, false},
+    {"flat", "DEGREES", OPTION_POSITIVE,
+     "largest angle between faces that count as flat (default: 0.057)", NULL, false},
+    {"even", NULL, OPTION_FLAG, "surface samples: spread evenly over the whole surface", NULL,
      false},
-    {"even", NULL, OPTION_FLAG, "spread over the whole surface", NULL, false},
-    {"radius", "R", OPTION_POSITIVE, "even ones, no two of them nearer than this", NULL, false},
-    {"count", "N", OPTION_COUNT, "so many even ones", NULL, false},
-    {"limit", "N", OPTION_COUNT, "keep at most N, those that are spread best", NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "surface samples with at least this distance from each other",
+     NULL, false},
+    {"count", "N", OPTION_COUNT, "number of surface samples", NULL, false},
+    {"limit", "N", OPTION_COUNT, "keep at most N samples, spread as widely as possible", NULL,
+     false},
     {"cache", NULL, OPTION_FLAG,
-     "look for the samples on disk first, and keep them there; see 'abut cache'", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     "read the samples from the disk cache if they are there, otherwise add them; see 'abut cache'",
+     NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh with its samples and print a summary", NULL, false},
     PAGE_OPTION,
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 
 const tool_command command_samples = {
     .name = "samples",
     .operands = "MESH",
-    .summary = "the points of a mesh that are tried against distance fields",
-    .about = "Prints points of a mesh, with normals, that stand for it where it is tried against "
-             "the distance field of another, as comma-separated values: vertices that are not "
-             "flat, points along long edges that are not flat, and the middle and points near "
-             "the corners of each large flat region; or points spread evenly. With --json a "
-             "summary is printed instead; add --out "
-             "to get both.",
+    .summary = "sample points of a mesh for contacts with distance fields",
+    .about =
+        "Prints sample points of a mesh, with normals, as comma-separated values. Contacts "
+        "evaluate the signed distance field of another mesh at these points. They are the vertices "
+        "that are not flat, points along long edges that are not flat, and the middle and points "
+        "near the corners of each large flat region; or points spread evenly over the surface. "
+        "With --json a summary is printed instead; add --out for both.",
     .examples = "  abut samples part.obj --cells 64 --out samples.csv\n"
                 "  abut samples bunny.obj --count 500 --out samples.ply --png samples.png\n",
     .options = options,

@@ -80,12 +80,12 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
     text_print(&words, " triangle%s; %s", abut_mesh_triangle_count(mesh) == 1 ? "" : "s",
                shade_on(out, found || !result->complete ? SHADE_WARN : SHADE_GOOD));
     if (!result->complete)
-        text_add(&words, "given up (see --limit) after ");
+        text_add(&words, "stopped (see --limit) after ");
     if (found || !result->complete)
         text_grouped(&words, result->count);
     else
         text_add(&words, "no");
-    text_print(&words, " pair%s of triangles that meet%s", result->count == 1 ? "" : "s",
+    text_print(&words, " intersecting pair%s of triangles%s", result->count == 1 ? "" : "s",
                shade_off(out));
     say_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
@@ -151,9 +151,9 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     style.smooth = true;
     legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
     if (result->complete && result->count) {
-        legend_add(&legend, orange, "triangles that meet others");
+        legend_add(&legend, orange, "intersecting triangles");
         legend_amount(&legend, count_triangles(mesh, result));
-        legend_add(&legend, red, "what they have in common");
+        legend_add(&legend, red, "intersections");
         legend_amount(&legend, result->count);
     }
     abut_status status = abut_picture_create(tool->context, options, &picture);
@@ -223,39 +223,36 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"first", "N", OPTION_COUNT, "list so many pairs (default: 8)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all pairs there: CSV, or by its ending PLY or NPY", NULL,
-     false},
+    {"first", "N", OPTION_COUNT, "number of pairs to list (default: 8)", NULL, false},
+    {"out", "FILE", OPTION_TEXT,
+     "write all pairs to FILE: PLY or NPY by the file extension, otherwise CSV", NULL, false},
     {"png", "FILE", OPTION_TEXT,
-     "draw the mesh there with the pairs: triangles orange, what they have in common red", NULL,
-     false},
+     "draw the mesh with the pairs: triangles orange, intersections red", NULL, false},
     PAGE_OPTION,
-    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",
+    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: that of the file, otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {"by-index", NULL, OPTION_FLAG,
-     "vertices at the same place with different numbers are not the same: seams count", NULL,
-     false},
+     "vertices with equal coordinates and different indices are different vertices: seams count",
+     NULL, false},
     {"limit", "M", OPTION_COUNT,
-     "give up after so many million pairs with overlapping bounding boxes, one that takes an exact "
-     "test counted as 16 (default: 67, and 1,024 pairs a triangle)",
+     "stop after M million candidate pairs; a pair that needs an exact test counts as 16 (default: "
+     "67, and 1,024 pairs for each triangle)",
      NULL, false},
     {0}};
 
 const tool_command command_selfcheck = {
     .name = "selfcheck",
     .operands = "MESH",
-    .summary = "which triangles of a mesh cut each other",
-    .about =
-        "Finds all pairs of triangles of a mesh that meet although they need not, exactly, with "
-        "what they have in common: a point, a segment or an area. Neighbours meet in the vertex or "
-        "edge that they share; only more than that counts. Vertices at the same place are the "
-        "same, so that seams do not count either; triangles with the same three vertices always "
-        "do.\n"
-        "\n"
-        "Returns 1 if the search could not be finished and has found none.",
-    .found = "triangles that meet",
+    .summary = "self-intersections of a mesh: pairs of triangles",
+    .about = "Finds all pairs of triangles of a mesh that intersect each other, exactly, with the "
+             "kind of the intersection: a point, a segment or an area. Neighbours share a vertex "
+             "or an edge; only an intersection beyond it counts. Vertices with equal coordinates "
+             "are the same vertex, so that seams do not count. Triangles with the same three "
+             "vertices always count.\n\n"
+             "Returns 1 if the search stopped at --limit and had found no pair.",
+    .found = "self-intersections",
     .examples = "  abut selfcheck bunny.obj\n"
                 "  abut selfcheck scan.ply --png cuts.png --out cuts.csv\n"
                 "  abut selfcheck --quiet part.stl >/dev/null || echo 'needs repair'\n",

@@ -342,17 +342,19 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"axis", "AXIS", OPTION_CHOICE, "across which axis to cut (default: z)", "x|y|z", false},
+    {"axis", "AXIS", OPTION_CHOICE, "axis perpendicular to the plane (default: z)", "x|y|z", false},
     {"at", "PLACE", OPTION_TEXT,
-     "where: a coordinate, or a share of the way such as 25% (default: 50%)", NULL, false},
+     "position of the plane: a coordinate, or a percentage of the extent such as 25% (default: "
+     "50%)",
+     NULL, false},
     {"size", "N", OPTION_COUNT, "pixels along the longer side of the slice (default: 720)", NULL,
      false},
     {"palette", "NAME", OPTION_CHOICE,
      "diverging (default): blue inside, orange outside; thesis: red-green-blue and "
      "pink-yellow-cyan; grey",
      "diverging|thesis|grey", false},
-    {"cubic", NULL, OPTION_FLAG, "interpolate smoothly between cells", NULL, false},
-    {"sign", "METHOD", OPTION_CHOICE, "of a mesh: what is inside (default: auto)",
+    {"cubic", NULL, OPTION_FLAG, "tricubic interpolation between cells", NULL, false},
+    {"sign", "METHOD", OPTION_CHOICE, "for a mesh: how the inside is determined (default: auto)",
      "auto|winding|normal", false},
     PAGE_OPTION,
     {0}};
@@ -360,12 +362,11 @@ static const tool_option options[] = {
 const tool_command command_slice = {
     .name = "slice",
     .operands = "FILE [OUT.png]",
-    .summary = "draw a cut through a distance field or a mesh",
-    .about =
-        "Draws the distances in a plane as colours, with a dark line where the surface is cut, "
-        "thin lines of equal distance, and a legend. The file is a field (.abutf, .dcache), or "
-        "a mesh, whose distance is then found exactly at every pixel. A page (--html) has the cut "
-        "where it is, through the surface.",
+    .summary = "draw a cross-section of a signed distance field or a mesh",
+    .about = "Draws the distances in a plane as colours, with a dark line at the surface, thin "
+             "isolines, and a legend. FILE is a field (.abutf, .dcache), or a mesh, whose distance "
+             "is computed exactly at every pixel. A page (--html) shows the cross-section at its "
+             "position in the surface.",
     .examples = "  abut slice bunny.abutf cut.png\n"
                 "  abut slice bunny.abutf cut.png --axis x --at 25% --palette thesis\n"
                 "  abut slice bunny.obj exact.png --at 0.5\n"

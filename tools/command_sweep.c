@@ -265,8 +265,8 @@ static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *con
     style.colour = abut_picture_colour(0);
     legend_add(&legend, style.colour, "the mesh, from start to end");
     legend_add(&legend, orange, "edges and faces that touch");
-    legend_add(&legend, red, "where they touch");
-    legend_add(&legend, blue, "the way of the first feature");
+    legend_add(&legend, red, "contact points");
+    legend_add(&legend, blue, "path of the first feature");
     view_rate(tool->view, 1.0 / 30);
     for (int i = 0; i < FRAMES && !status; i++) {
         double time = (double)i / (FRAMES - 1);
@@ -300,10 +300,10 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run
     legend_add(&legend, abut_picture_colour(0), "at time %.6g", s->count ? s->impacts[0].time : 1);
     if (s->count) {
         legend_add(&legend, orange, "edges and faces that touch, each at its time");
-        legend_add(&legend, red, "where they touch");
+        legend_add(&legend, red, "contact points");
     }
     if (s->count && s->count <= WAYS_MAX)
-        legend_add(&legend, blue, "the way of the first feature");
+        legend_add(&legend, blue, "path of the first feature");
     if (tool->view) {
         abut_status shown = show(tool, s, mesh, &camera);
         if (shown || png->words == view_path(tool->view))
@@ -615,32 +615,35 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"mode", "MODE", OPTION_CHOICE,
-     "what to look for: the earliest impact, all, or just any (default: earliest)",
-     "earliest|all|any", false},
+     "impacts to find: the earliest one, all, or any one (default: earliest)", "earliest|all|any",
+     false},
     {"thickness", "T", OPTION_POSITIVE, "an impact is where surfaces come this near (default: 0)",
      NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "how near counts as touching (default: 1e-10 of the size of the mesh)", NULL, false},
-    {"exact", NULL, OPTION_FLAG, "decide exactly what the tolerance leaves open", NULL, false},
-    {"self", NULL, OPTION_FLAG, "only impacts of a connected part with itself", NULL, false},
-    {"others", NULL, OPTION_FLAG, "only impacts between connected parts", NULL, false},
-    {"regardless", NULL, OPTION_FLAG, "go on where the start cuts itself already", NULL, false},
-    {"from", "N", OPTION_COUNT, "recordings: the first frame that a step leads to (default: 1)",
+     "distance that counts as contact (default: 1e-10 of the size of the mesh)", NULL, false},
+    {"exact", NULL, OPTION_FLAG, "decide impacts within the tolerance by exact arithmetic", NULL,
+     false},
+    {"self", NULL, OPTION_FLAG, "only impacts of a component with itself", NULL, false},
+    {"others", NULL, OPTION_FLAG, "only impacts between components", NULL, false},
+    {"regardless", NULL, OPTION_FLAG, "continue if the mesh intersects itself at the start", NULL,
+     false},
+    {"from", "N", OPTION_COUNT, "recordings: first frame that a step ends at (default: 1)", NULL,
+     false},
+    {"to", "N", OPTION_COUNT, "recordings: last frame that a step ends at (default: the last one)",
      NULL, false},
-    {"to", "N", OPTION_COUNT, "recordings: the last one (default: the last)", NULL, false},
     {"frames-only", NULL, OPTION_FLAG,
-     "recordings: steps lead to the next frame, not to where vertices were about to go", NULL,
-     false},
-    {"first", "N", OPTION_COUNT, "list so many impacts (default: 8)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all impacts there: CSV, or by its ending PLY or NPY", NULL,
-     false},
+     "recordings: steps end at the recorded frames, not at the aims (positions before collision "
+     "response)",
+     NULL, false},
+    {"first", "N", OPTION_COUNT, "number of impacts to list (default: 8)", NULL, false},
+    {"out", "FILE", OPTION_TEXT,
+     "write all impacts to FILE: PLY or NPY by the file extension, otherwise CSV", NULL, false},
     {"png", "FILE", OPTION_TEXT,
-     "draw the mesh at the time of the first impact there, with all impacts that were found", NULL,
-     false},
+     "draw the mesh at the time of the first impact, with all impacts found", NULL, false},
     PAGE_OPTION,
-    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",
+    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: that of the file, otherwise z)",
      "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
@@ -648,18 +651,16 @@ static const tool_option options[] = {
 const tool_command command_sweep = {
     .name = "sweep",
     .operands = "START END | FOLDER | RECORDING",
-    .summary = "when a mesh that moves first touches itself",
-    .about =
-        "Takes a mesh at the start and at the end of a step, in which every vertex moves along a "
-        "straight line, and finds when a vertex first meets a face, or an edge an edge, at times 0 "
-        "to 1. A collision that exists is never missed, and no time is late. Both files have the "
-        "same triangles in the same order. Several bodies are one mesh of several parts.\n"
-        "\n"
-        "A folder of meshes is taken as frames in the order of their names (2 before 10), with a "
-        "step from each to the next; so is a recorded motion (.abutm, as 'abut demo' makes). "
-        "--json then prints a "
-        "line a step.",
-    .found = "something touches",
+    .summary = "time of impact of a deforming mesh with itself (CCD)",
+    .about = "Continuous collision detection: reads a mesh at the start and at the end of a time "
+             "step in which every vertex moves along a straight line. Finds the time of impact, "
+             "from 0 to 1, of vertices with faces and of edges with edges. No collision is missed, "
+             "and no time is later than the exact one. Both files have the same triangles in the "
+             "same order. Several bodies are components of one mesh.\n\n"
+             "A folder of meshes is a sequence of frames in the order of their names (2 before "
+             "10), with a step from each frame to the next. A recording (.abutm, as 'abut demo' "
+             "writes) is one too. --json then prints one line for each step.",
+    .found = "an impact",
     .examples = "  abut sweep frame7.ply frame8.ply\n"
                 "  abut sweep start.obj end.obj --mode all --out impacts.csv --png impacts.png\n"
                 "  abut sweep frames/ --thickness 0.001 --json\n"

@@ -15,8 +15,8 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reli
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
         *reliability =
             (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                               "It faces inwards, so that the room around is taken for the wall: "
-                               "'abut convert --orient' turns it."};
+                               "The mesh faces inwards, so that the space around it is measured "
+                               "instead of the wall: 'abut convert --orient' flips it."};
     return 0;
 }
 
@@ -24,9 +24,9 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reli
 static void check_found(const abut_map_measures *measures, bool limited,
                         abut_reliability *reliability) {
     if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
-        *reliability =
-            (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                               "No sample has a far side, so that there is no wall to measure."};
+        *reliability = (abut_reliability){
+            ABUT_RELIABILITY_UNRELIABLE,
+            "No sample has an opposite side, so that there is no wall to measure."};
 }
 
 static int print_thickness(tool_run *tool, const tool_arguments *arguments,
@@ -98,23 +98,24 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"ball", NULL, OPTION_FLAG,
-     "the diameter of the largest ball inside that touches the point, instead of the way straight "
-     "in",
-     NULL, false},
+     "diameter of the largest inscribed ball that touches the point, instead of the chord", NULL,
+     false},
     {"below", "D", OPTION_POSITIVE,
-     "tell the area that is no thicker; the exit code is 3 where a sample is thinner", NULL, false},
-    {"max", "D", OPTION_POSITIVE, "look no further than this (default: all)", NULL, false},
+     "print the area that is at most D thick; the exit code is 3 if a sample is thinner", NULL,
+     false},
+    {"max", "D", OPTION_POSITIVE, "largest thickness to search (default: unlimited)", NULL, false},
     MAP_OPTIONS,
     {0}};
 
 const tool_command command_thickness = {
     .name = "thickness",
     .operands = "MESH",
-    .summary = "how thick the wall behind every point of a solid is",
-    .about = "Spreads samples evenly over the surface and finds how far it is straight in to the "
-             "other side, or the largest ball that fits behind each; tells the least, greatest and "
-             "mean, quantiles, and a histogram by area. The mesh should be closed and face "
-             "outwards; where it is not, a line says what the answer is worth.",
+    .summary = "wall thickness at every point of a solid",
+    .about =
+        "Places samples evenly on the surface and computes the wall thickness at each: the length "
+        "of the chord against the normal, or the diameter of the largest inscribed ball. Prints "
+        "minimum, maximum, mean, quantiles, and a histogram by area. The mesh should be closed and "
+        "face outwards; otherwise a line states the reliability of the result.",
     .found = "a sample is thinner than --below",
     .examples = "  abut thickness part.stl --below 1.2 --png walls.png\n"
                 "  abut thickness part.stl --ball --out walls.ply --json\n",

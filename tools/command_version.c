@@ -9,18 +9,18 @@ typedef struct {
 } feature;
 
 static const feature features[] = {
-    {"threads", "work runs on all cores", "work runs on one core"},
+    {"threads", "multithreading", "single thread only"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"gltf", "reads glTF and GLB", "glTF and GLB cannot be read"},
-    {"assimp", "reads FBX, Collada and more where asked to: --from other",
-     "FBX, Collada and more cannot be read"},
-    {"opencl", "work can run on OpenCL devices: 'abut devices'", "work runs on the CPU only"},
+    {"assimp", "reads FBX, Collada and others with --from other",
+     "FBX, Collada and others cannot be read"},
+    {"opencl", "OpenCL devices: see 'abut devices'", "CPU only"},
     {"zstd", "field files are compressed",
-     "field files are not compressed, and compressed ones not read"},
+     "field files are not compressed; compressed ones cannot be read"},
 };
 /* Of the command, not of the library. */
 static const feature physics = {"ode", "'abut demo drop' runs a physics engine",
-                                "'abut demo drop' is missing"};
+                                "'abut demo drop' is not available"};
 
 #ifdef ABUT_HAS_ODE
 enum { HAS_ODE = true };
@@ -89,8 +89,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 const tool_command command_version = {
     .name = "version",
     .operands = "",
-    .summary = "print the version and what this build can do",
-    .about = "Prints the version, the optional parts that this build has and what the missing ones "
+    .summary = "print the version and the features of this build",
+    .about = "Prints the version, the optional features that this build has, what the missing ones "
              "would add, the compiler and the platform.",
     .examples = "  abut version\n  abut version --json | jq .features.png\n",
     .operand_kind = OPERAND_NONE,

@@ -282,38 +282,38 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"out", "FILE", OPTION_TEXT, "the page to write (also -o; default: view.html)", NULL, false},
-    {"title", "WORDS", OPTION_TEXT, "what stands above the page (default: the names of the files)",
-     NULL, false},
-    {"unit", "NAME", OPTION_TEXT, "what lengths are measured in, for legends: mm, m, in", NULL,
+    {"title", "WORDS", OPTION_TEXT, "title of the page (default: the names of the files)", NULL,
      false},
+    {"unit", "NAME", OPTION_TEXT, "unit of length for legends: mm, m, in", NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
-     "what characters do: the name or number of a clip (default: the first)", NULL, false},
-    {"edges", NULL, OPTION_FLAG, "begin with the edges of the triangles drawn", NULL, false},
-    {"flat", NULL, OPTION_FLAG, "shade each triangle by itself, not smoothly", NULL, false},
+     "clip that characters play: its name or number (default: the first)", NULL, false},
+    {"edges", NULL, OPTION_FLAG, "show the edges of the triangles at first", NULL, false},
+    {"flat", NULL, OPTION_FLAG, "shade each triangle with its own normal instead of smoothly", NULL,
+     false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from at first: front, back, left, right, top, bottom, iso, or X,Y,Z "
-     "(default: iso)",
+     "initial view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 
 const tool_command command_view = {
     .name = "view",
     .operands = "RESULT...",
-    .summary = "show meshes, fields, recordings and tables in a page for a browser",
+    .summary = "show meshes, fields, recordings and tables in a browser page",
     .about =
-        "Writes one HTML file that shows all results together and needs no network: turn it, come "
-        "closer, cut it open, play it, and click to ask which triangle is there, what it measures "
-        "and how far it is from the last place. A RESULT is a mesh, a scene (.json), a field "
-        "(.abutf: a slice to move, and isosurfaces), a recording (.abutm), a character (.glb or "
-        "mannequin, ogre ...) whose clip is played, or a table of contacts or points (.csv, .txt, "
-        ".xyz) with columns x, y, z.\n\n"
-        "Commands that draw pictures write such a page too, by --html FILE.\n\n"
-        "The viewer in the page is made once by 'viewer/build' in the sources of abut. It is "
-        "looked "
-        "for beside the program, in share/abut, and where ABUT_VIEWER says.",
+        "Writes one HTML file that shows all results together and needs no network access. The "
+        "page rotates, zooms, clips and plays them. A click shows the triangle, its values and the "
+        "distance to the previous click.\n\n"
+        "A RESULT is a mesh, a scene (.json), a signed distance field (.abutf: a movable slice, "
+        "and isosurfaces), a recording (.abutm), a character (.glb or mannequin, ogre ...) with "
+        "its clip, or a table of contacts or points (.csv, .txt, .xyz) with columns x, y, z.\n\n"
+        "Commands that draw pictures also write such a page, with --html FILE.\n\n"
+        "The script of the viewer is built once by 'viewer/build' in the sources of abut. The "
+        "command searches for it beside the program, in share/abut, and at the path in "
+        "ABUT_VIEWER.",
     .examples = "  abut view a.ply b.ply -o both.html --unit mm\n"
                 "  abut view part.ply part.abutf -o field.html\n"
                 "  abut view sleeve.abutm -o sleeve.html\n"

@@ -70,10 +70,12 @@ static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pa
                              uint32_t *elements) {
     abut_bvh *bvh = NULL;
     uint32_t triangles = abut_mesh_triangle_count(mesh), used = 0;
-    abut_pair_self_intersection *pairs = abut_context_allocate(context, (size_t)pair_count, sizeof *pairs);
+    abut_pair_self_intersection *pairs =
+        abut_context_allocate(context, (size_t)pair_count, sizeof *pairs);
     unsigned char *marked = abut_context_allocate(context, triangles, 1);
     abut_status status = pairs && marked ? abut_bvh_create(mesh, NULL, &bvh) : ABUT_ERROR_MEMORY;
-    status = status ? status : abut_pair_self_intersections(bvh, NULL, pair_count, pairs, &pair_count);
+    status =
+        status ? status : abut_pair_self_intersections(bvh, NULL, pair_count, pairs, &pair_count);
     if (!status) {
         memset(marked, 0, triangles);
         for (uint64_t i = 0; i < pair_count; i++)
@@ -96,9 +98,10 @@ static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_
     uint32_t *elements = abut_context_allocate(context, count, sizeof *elements);
     abut_status status = elements ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
-                     ? list_cuts(context, mesh, report->self_intersection_count, elements)
-                     : abut_mesh_get_problem_elements(topology, mark->kind, count, elements, &count);
+        status =
+            mark->kind == ABUT_PROBLEM_SELF_INTERSECTION
+                ? list_cuts(context, mesh, report->self_intersection_count, elements)
+                : abut_mesh_get_problem_elements(topology, mark->kind, count, elements, &count);
     for (uint32_t i = 0; !status && i < count; i++)
         status = draw_element(picture, mesh, &view, elements[i], mark);
     abut_context_free(context, elements);
@@ -110,8 +113,8 @@ static void tell_legend(tool_output *out, const char *path, const abut_mesh_repo
     uint64_t total = 0;
     for (size_t i = 0; i < MARK_COUNT; i++)
         total += report->problems[marks[i].kind].count;
-    say_of(out, path, "%s%s", total ? "problems marked in the picture" : "nothing to mark",
-           given_up ? "; too many pairs of triangles to look at all self-intersections" : "");
+    say_of(out, path, "%s%s", total ? "defects marked in the picture" : "nothing to mark",
+           given_up ? "; too many candidate pairs to find all self-intersections" : "");
     out_table(out, "marks");
     for (size_t i = 0; i < MARK_COUNT; i++) {
         abut_problem_kind kind = marks[i].kind;

@@ -41,7 +41,7 @@ static const part parts[PARTS] = {
     {"block", BLOCK, {-2.5, -3.5, 1}, false},
     {"pin", PIN, {-2.5, -3.5, 1}, false}, /* inside the block */
     {"bracket", BRACKET, {0, 4, 0.5}, false},
-    {"bracket again", BRACKET, {0, 4, 0.5}, false},
+    {"bracket copy", BRACKET, {0, 4, 0.5}, false},
     {"spacer", SPACER, {3.25, 2.51, 1}, false}, /* 0.01 beside the wall */
 };
 
@@ -221,10 +221,10 @@ static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
     json_number(out, "volume_error", v->volume_error);
     json_number(out, "area_error", v->area_error);
     json_number(out, "seconds", wall);
-    say_fact(out, "known", "%zu pairs: %zu found, %zu missed, %zu of a wrong kind, %zu invented",
+    say_fact(out, "known", "%zu pairs: %zu found, %zu missed, %zu of a wrong kind, %zu false",
              v->known, v->found, v->missed, v->wrong_kind, v->invented);
-    say_fact(out, "volumes", "off by at most %.1g of themselves, areas of contact by %.1g",
-             v->volume_error, v->area_error);
+    say_fact(out, "volumes", "relative error at most %.1g, of contact areas %.1g", v->volume_error,
+             v->area_error);
     say_fact(out, "time", "%.0f ms", 1e3 * wall);
     pictures_tell(tool, arguments);
     tool_clashes first = *clashes; /* of the first module */

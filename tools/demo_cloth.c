@@ -192,34 +192,33 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
         say(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles, solid,
             s->frames);
         if (s->radial)
-            say_fact(out, "time",
-                     "%.2f ms a frame: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
-                     1e3 * all / n, 1e3 * parts.skin / n, 1e3 * parts.fields / n,
-                     1e3 * parts.self / n, 1e3 * parts.solve / n, 1e3 * parts.collide / n);
+            say_fact(
+                out, "time",
+                "%.2f ms per frame: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
+                1e3 * all / n, 1e3 * parts.skin / n, 1e3 * parts.fields / n, 1e3 * parts.self / n,
+                1e3 * parts.solve / n, 1e3 * parts.collide / n);
         else
-            say_fact(out, "time", "%.1f ms a frame: motion %.1f, contacts %.1f, sweeps %.1f",
+            say_fact(out, "time", "%.1f ms per frame: motion %.1f, contacts %.1f, sweeps %.1f",
                      1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
         if (parts.outside > 0)
-            say_fact(out, "outside", "%.2f ms of it, to leave the body exactly",
+            say_fact(out, "outside", "%.2f ms of it, moving vertices out of the body",
                      1e3 * parts.outside / n);
-        say_fact(out, "contacts", "%.0f a frame", (double)s->contacts / n);
+        say_fact(out, "contacts", "%.0f per frame", (double)s->contacts / n);
         if (s->radial)
-            say_fact(out, "impacts", "%.1f a frame", (double)s->impacts / n);
+            say_fact(out, "impacts", "%.1f per frame", (double)s->impacts / n);
         else
-            say_fact(out, "impacts", "%.1f a frame, gone after %.1f sweeps", (double)s->impacts / n,
-                     (double)s->rounds / n);
+            say_fact(out, "impacts", "%.1f per frame, resolved after %.1f passes",
+                     (double)s->impacts / n, (double)s->rounds / n);
         if (s->halved || s->cut)
-            say_fact(out, "held back", "some vertices %llu times, the whole scene in %u frames",
+            say_fact(out, "delayed", "some vertices %llu times, the whole scene in %u frames",
                      (unsigned long long)s->halved, s->cut);
         if (s->character && !s->radial)
-            say_fact(out, "body", "%.1f vertices late a frame, at most by %.3g",
+            say_fact(out, "body", "%.1f vertices late per frame, at most by %.3g",
                      (double)s->late / n, s->latest);
         if (!s->radial)
-            say_fact(out, "thinnest gap", "%.3g, of a thickness of %.3g", s->thinnest,
-                     cloth_thickness(c));
+            say_fact(out, "smallest gap", "%.3g, thickness %.3g", s->thinnest, cloth_thickness(c));
         if (s->radial)
-            say_fact(out, "depth", "no vertex deeper inside than %.3g, exactly; cells are of %g",
-                     s->depth, SCENE_CELL);
+            say_fact(out, "depth", "at most %.3g, exactly; cell size %g", s->depth, SCENE_CELL);
         else if (s->bad)
             say_fact(out, "intersections", "in %u frames, first in frame %u", s->bad, s->first);
         else

@@ -158,7 +158,7 @@ static abut_status run_frames(showing *s) {
 }
 
 static void tell_ways(showing *s) {
-    static const char *const ways[] = {"images", "images, then exact", "one pair a pixel",
+    static const char *const ways[] = {"images", "images, then exact", "one pair per pixel",
                                        "the same, 1/16 as wide"};
     tool_output *out = &s->tool->out;
     out_table(out, "ways");
@@ -171,7 +171,7 @@ static void tell_ways(showing *s) {
         fact_count(out, "false", score->false_pairs);
         json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
         if (!out->json)
-            say_fact(out, "ms a frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+            say_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
         out_end(out);
     }
     out_end(out);
@@ -192,10 +192,11 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     if (f->options.kind == FALLS_SNOW)
         json_count(out, "stuck", f->stuck_count);
     if (!out->json) {
-        say_fact(out, "overlaps", "%.1f a frame, by exact tests of all pairs whose boxes overlap",
+        say_fact(out, "overlaps",
+                 "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
                  (double)s->overlaps / s->frames);
         if (f->options.kind == FALLS_STAIRS)
-            say_fact(out, "missed", "nothing that holds a ball of more than %.2f pixels",
+            say_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
                      s->scores[PLAIN].missed_ball / s->pixel);
         if (f->options.kind == FALLS_SNOW)
             say_fact(out, "stuck", "%zu flakes", f->stuck_count);
@@ -237,9 +238,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.15f, 0.45f, 1}, "bodies that touch");
     legend_add(&s.film.legend, (abut_colour){0.75f, 0.85f, 0.95f, 1}, "flakes");
     legend_add(&s.film.legend, (abut_colour){0.97f, 0.98f, 1, 1}, "flakes that stick");
-    legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "what they fall on");
-    legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "what they fall on");
-    legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "where pairs overlap");
+    legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "obstacle");
+    legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "obstacle");
+    legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "overlaps of pairs");
     if (png && !film_start(tool, &s.film, png->words, 1.0 / 60))
         code = tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, names[options.kind]);

@@ -295,12 +295,12 @@ static int plot(letters *l, const char *path) {
         values[2 * count + i] = l->rows[i].field_ms;
         values[3 * count + i] = l->rows[i].least;
     }
-    const tool_curve error = {"farthest way to a sample / that of frame 0", orange, values};
+    const tool_curve error = {"reach / reach of frame 0", orange, values};
     const tool_curve times[2] = {{"surface distance maps", blue, values + count},
                                  {"distance fields", orange, values + 2 * count}};
     const tool_curve least = {"least", blue, values + 3 * count};
     const tool_plot plots[3] = {{"relative sampling error", &error, 1, {NULL, NULL}},
-                                {"ms a frame", times, l->compare ? 2 : 1, {NULL, NULL}},
+                                {"ms per frame", times, l->compare ? 2 : 1, {NULL, NULL}},
                                 {"distance", &least, 1, {NULL, NULL}}};
     int code = plots_write(l->tool, plots, 3, count, path);
     free(values);
@@ -331,17 +331,16 @@ static void print_letters_demo(letters *l, const tool_arguments *arguments, cons
     fact_number(out, "least", sum.least);
     fact_number(out, "most_inside", sum.inside);
     json_number(out, "relative_reach", sum.relative);
-    say_fact(out, "sampling", "up to %.3g times as far apart as at first", sum.relative);
+    say_fact(out, "sampling", "reach grows to at most %.3g times that of frame 0", sum.relative);
     json_count(out, "violated", violated);
-    say_fact(out, "bounds", "%u frames where the distance by triangles is not within them",
-             violated);
+    say_fact(out, "bounds", "%u frames in which the distance by triangles is outside", violated);
     json_number(out, "map_ms", sum.map_ms);
-    say_fact(out, "map", "%.3g ms a frame: both ways, with measures", sum.map_ms);
+    say_fact(out, "map", "%.3g ms per frame: both directions, with statistics", sum.map_ms);
     if (l->compare) {
         json_number(out, "field_ms", sum.field_ms);
         json_number(out, "field_cells", sum.cells);
         json_number(out, "field_off", sum.field_off);
-        say_fact(out, "field", "%.3g ms a frame: %.3g cells, values off by up to %.2g at samples",
+        say_fact(out, "field", "%.3g ms per frame: %.3g cells, error up to %.2g at samples",
                  sum.field_ms, sum.cells, sum.field_off);
         say_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
     }

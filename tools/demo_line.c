@@ -135,8 +135,7 @@ static void print_line_demo(tool_run *tool, const tool_arguments *arguments, con
         out_end(out);
         if (!out->json)
             say_fact(out, names[k],
-                     "%u of %d lines enter, %.3g cells from where they do on average, "
-                     "%.3g at most",
+                     "%u of %d segments enter; error of the entry in cells: mean %.3g, max %.3g",
                      LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
     }
     pictures_tell(tool, arguments);
@@ -149,10 +148,10 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     line_scene s = {0};
     tool_film film = {0};
     line_gap gaps[2] = {{0, 0, 0}, {0, 0, 0}};
-    legend_add(&film.legend, (abut_colour){0.1f, 0.2f, 0.5f, 1}, "the line");
-    legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "the normal where it enters");
-    legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "the entry, by cells");
-    legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "the entry, traced");
+    legend_add(&film.legend, (abut_colour){0.1f, 0.2f, 0.5f, 1}, "segment");
+    legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "normal at the entry");
+    legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "entry, by cells");
+    legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "entry, sphere tracing");
     if (png && !film_start(tool, &film, png->words, 0.5))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     abut_status status = make_scene(tool, &s);

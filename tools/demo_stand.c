@@ -90,18 +90,18 @@ static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, st
         json_null(out, "at_rest_from");
     json_count(out, "out_of_place", r->out_of_place);
     if (!out->json) {
-        say_fact(out, "time", "%.2f s for %.1f s of the scene; contacts %.2f s, %.0f a step",
+        say_fact(out, "time", "%.2f s for %.1f s of simulated time; contacts %.2f s, %.0f per step",
                  r->wall, r->seconds, r->collide, r->contacts);
         say_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
         say_fact(out, "drift", "%.3g", r->drift);
-        say_fact(out, "sunk", "%.3g of the size after the first second, %.3g at the end", r->sunk,
-                 r->sunk_end);
-        say_fact(out, "energy", "grew by at most %.3g of the first in a tenth of a second",
+        say_fact(out, "sunk", "%.3g of the body size after the first second, %.3g at the end",
+                 r->sunk, r->sunk_end);
+        say_fact(out, "energy", "grows by at most %.3g of the initial value in 0.1 s",
                  r->energy_growth);
         if (r->rest >= 0)
             say_fact(out, "at rest", "from %.3f s on", r->rest);
         else
-            say_fact(out, "at rest", "not yet: %.3g J", r->energy);
+            say_fact(out, "at rest", "no: %.3g J", r->energy);
         say_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
     }
     pictures_tell(tool, arguments);

@@ -89,7 +89,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
 
 void help_general(tool_text *to) {
     text_print(to,
-               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n"
+               "abut %s: collision queries between triangle meshes\n"
                "Usage: abut COMMAND [OPTION...] [FILE...]\n\n",
                abut_version());
     size_t widest = 0;
@@ -99,11 +99,11 @@ void help_general(tool_text *to) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             print_entry(to, commands[i]->name, widest, commands[i]->summary);
-    text_add(to, "\nEvery command takes"); /* what they mean stands in the help of each */
+    text_add(to, "\nOptions of every command:"); /* explained in the help of each */
     for (const tool_option *o = global_options; o->name; o++)
         text_print(to, "%s --%s%s%s", o == global_options ? "" : ",", o->name,
                    o->argument ? " " : "", o->argument ? o->argument : "");
-    text_add(to, ".\nTry 'abut help COMMAND'. Topics:");
+    text_add(to, ".\n'abut help COMMAND' explains a command. Other topics:");
     for (size_t i = 0; help_topics[i]; i++)
         text_print(to, "%s %s", i ? "," : "", help_topics[i]);
     text_add(to, ".\n");
@@ -122,9 +122,9 @@ static void describe(tool_text *to, const tool_command *command) {
     text_add(to, "\nOptions of every command:\n");
     print_options(to, global_options, columns);
     tool_text codes = {0};
-    text_print(&codes, "Exit codes: 0 %s, 1 the work failed, 2 wrong usage, %s%s%s130 cancelled.",
-               command->found ? "not found" : "fine", command->found ? "3 found: " : "",
-               command->found ? command->found : "", command->found ? ", " : "");
+    text_print(&codes, "Exit codes: 0 %s; 1 error; 2 invalid command line; %s%s%s130 cancelled.",
+               command->found ? "nothing found" : "success", command->found ? "3 found: " : "",
+               command->found ? command->found : "", command->found ? "; " : "");
     text_add(to, "\n");
     print_paragraphs(to, codes.data ? codes.data : "");
     text_free(&codes);
@@ -141,59 +141,60 @@ const char *const help_topics[] = {"exit-codes", "formats", NULL};
 static const char *const topic_words[] = {
     "Exit codes of every command:\n"
     "\n"
-    "  0    fine, and nothing was found by a command that looks for something\n"
-    "  1    the work failed: a file could not be read or written, a format was\n"
-    "       broken, memory ran out, or standard output could not be written; or\n"
-    "       nothing was found on meshes that do not allow an answer (unreliable)\n"
-    "  2    the command line was wrong: unknown command, option, shape or value\n"
+    "  0    success; a command that searches for something found nothing\n"
+    "  1    error: a file could not be read or written, a file was invalid, memory\n"
+    "       ran out, or standard output could not be written; or nothing was found\n"
+    "       and the meshes do not allow a reliable result (unreliable)\n"
+    "  2    invalid command line: unknown command, option, shape or value\n"
     "  3    something was found:\n"
-    "         overlap              the meshes touch (at any of the --poses)\n"
-    "         distance --margin    they are within it (at any of the --poses)\n"
-    "         contacts             there is a contact; with --to a touch on the way\n"
-    "         selfcheck            triangles meet\n"
-    "         clearance            they are nearer than --below\n"
-    "         deviation --tolerance  some point is beyond it\n"
-    "         thickness --below    the wall is thinner somewhere\n"
-    "         sweep, replay        there is an impact\n"
-    "         info --strict        a mesh has problems\n"
-    "         demo                 cloth passed through something\n"
+    "         overlap                the meshes touch (at any of the --poses)\n"
+    "         distance --margin      the distance is at most M (at any of the --poses)\n"
+    "         contacts               there is a contact; with --to, an impact\n"
+    "         interfere              bodies overlap, touch (--touching) or are near\n"
+    "                                (--clearance)\n"
+    "         selfcheck              triangles intersect\n"
+    "         clearance              the distance is less than --below\n"
+    "         deviation --tolerance  a point is farther\n"
+    "         thickness --below      the wall is thinner somewhere\n"
+    "         sweep, replay          there is an impact\n"
+    "         info --strict          a mesh has problems\n"
+    "         demo                   the result is not the expected one\n"
     "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
     "       as 128 + its number (143 for a plain kill)\n"
     "\n"
-    "So 'abut overlap a.obj b.obj && go' goes on only where the two are certainly "
-    "apart: neither a touch nor an error reads as free. To tell a touch from an "
-    "error, look at $?: 3 is a touch.\n"
+    "'abut overlap a.obj b.obj && next' runs 'next' only if the meshes are certainly "
+    "separate: neither a touch nor an error returns 0. $? distinguishes them: 3 is a "
+    "touch.\n"
     "\n"
-    "A command that works through several files goes on after one fails and "
-    "returns the code of the worst: 1 before 3 before 0. A cancelled or failed "
-    "command leaves no partial file: an old file stays until the new one is "
-    "complete. A reader that closes the pipe early (abut info x.obj | head) is no "
-    "failure.\n"
+    "A command that processes several files continues after an error and returns "
+    "the most severe code: 1 before 3 before 0. A cancelled or failed command leaves "
+    "no partial file: an existing file is replaced only when the new one is "
+    "complete. A reader that closes the pipe early (abut info x.obj | head) is not "
+    "an error.\n"
     "\n"
-    "Errors go to standard error as 'abut COMMAND: sentence'. With --json standard "
-    "output then also holds {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
+    "Errors are printed to standard error as 'abut COMMAND: message'. With --json, "
+    "standard output then has {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
 
     "Mesh files:\n"
     "\n"
-    "  obj    Wavefront OBJ          read, write   text, every bit of a coordinate\n"
-    "  ply    Polygon file format    read, write   text or binary, every bit\n"
-    "  stl    Stereolithography      read, write   text or binary, floats only\n"
-    "  off    Object file format     read, write   text, every bit of a coordinate\n"
-    "  gltf   glTF 2.0 and GLB       read, write   floats; read where built with yajl\n"
-    "  other  FBX, Collada...        read          where built with Assimp\n"
+    "  obj    Wavefront OBJ          read, write   text, exact coordinates\n"
+    "  ply    Polygon file format    read, write   text or binary, exact coordinates\n"
+    "  stl    Stereolithography      read, write   text or binary, single precision\n"
+    "  off    Object file format     read, write   text, exact coordinates\n"
+    "  gltf   glTF 2.0 and GLB       read, write   single precision; reading needs yajl\n"
+    "  other  FBX, Collada...        read          needs Assimp\n"
     "\n"
-    "The format is chosen by the ending of the file's name; when reading, else by "
-    "its first bytes. --from and --to of 'abut convert' overrule it. Assimp reads "
-    "nothing unless --from other of 'abut convert' or 'abut info' asks for it, and "
-    "then in a process of its own, with 4 GiB and 2 minutes. PLY and STL "
-    "are written in little-endian binary unless --ascii is given. Polygons are cut "
-    "into triangles. STL has no shared vertices: corners with equal coordinates "
-    "become one vertex.\n"
+    "The file extension determines the format; for input without a known extension, "
+    "the first bytes do. --from and --to of 'abut convert' override it. Assimp is "
+    "used only with --from other of 'abut convert' or 'abut info', in a separate "
+    "process that is limited to 4 GiB and 2 minutes. PLY and STL are written as "
+    "little-endian binary unless --ascii is given. Polygons are triangulated. STL "
+    "has no shared vertices: corners with equal coordinates become one vertex.\n"
     "\n"
-    "Vertices, edges and triangles are counted from 0.\n"
+    "Indices of vertices, edges and triangles start at 0.\n"
     "\n"
-    "Pictures are written as .png (where built with libpng) or .ppm. 'abut version' "
-    "says what this build can do.\n"};
+    "Pictures are written as .png (needs libpng) or .ppm. 'abut version' lists the "
+    "features of this build.\n"};
 
 const char *help_topic(const char *name) {
     for (size_t i = 0; help_topics[i]; i++)
@@ -213,8 +214,9 @@ static int refuse_topic(tool_run *tool, const char *name) {
     for (size_t i = 0; help_topics[i]; i++)
         word_closer(name, help_topics[i], &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no help on '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool, "there is no help on '%s'", name);
+        return tool_refuse(tool, "no help for '%s': unknown command or topic; did you mean '%s'?",
+                           name, best);
+    return tool_refuse(tool, "no help for '%s': unknown command or topic; see 'abut help'", name);
 }
 
 static int show(tool_run *tool, tool_text *words) {
@@ -253,8 +255,8 @@ const tool_command command_help = {
     .name = "help",
     .operands = "[COMMAND | TOPIC]",
     .summary = "explain a command or a topic",
-    .about = "Explains a command, or one of the topics exit-codes and formats. Without a word, "
-             "lists the commands.",
+    .about = "Explains a command, or one of the topics exit-codes and formats. Without an "
+             "argument, lists the commands.",
     .examples = "  abut help picture\n  abut help exit-codes\n",
     .operand_kind = OPERAND_TOPIC,
     .operand_least = 0,

@@ -204,9 +204,10 @@ const char *tool_input(tool_run *tool, const char *path) {
     tool->input_taken = true;
     if (tool->share)
         abut_set_error(ABUT_ERROR_ARGUMENT,
-                  "standard input (-) reaches the first process alone; name a file");
+                       "standard input (-) reaches the first process alone; name a file");
     else if (taken)
-        abut_set_error(ABUT_ERROR_ARGUMENT, "standard input (-) was named twice; it is there only once");
+        abut_set_error(ABUT_ERROR_ARGUMENT,
+                       "standard input (-) was named twice; it is there only once");
     return taken ? NULL : "/dev/stdin";
 }
 
@@ -272,7 +273,8 @@ void tool_advise(tool_run *tool, const abut_reliability *reliability) {
     char words[512];
     if (exact && !strstr(reliability->reason, " sheet"))
         return;
-    snprintf(words, sizeof words, "%s: %s", abut_reliability_level_name(reliability->level), reliability->reason);
+    snprintf(words, sizeof words, "%s: %s", abut_reliability_level_name(reliability->level),
+             reliability->reason);
     if (!tool->out.json)
         tool_log(tool, ABUT_LOG_INFO, words);
 }
@@ -283,7 +285,9 @@ void json_reliability(tool_output *out, const abut_reliability *reliability) {
 }
 
 int tool_outcome(bool found, const abut_reliability *reliability) {
-    return found ? CODE_FOUND : reliability->level == ABUT_RELIABILITY_UNRELIABLE ? CODE_WORK : CODE_FINE;
+    return found                                               ? CODE_FOUND
+           : reliability->level == ABUT_RELIABILITY_UNRELIABLE ? CODE_WORK
+                                                               : CODE_FINE;
 }
 
 const char *tool_yes_or_no(bool found, const abut_reliability *reliability) {

@@ -41,48 +41,48 @@ typedef struct map_query_options {
 extern const double map_shares[MAP_QUANTILES];
 
 /* The options that all these commands have: a list for their tables. */
-#define MAP_OPTIONS                                                                                 \
-    {"resolution",                                                                                  \
-     "N",                                                                                           \
-     OPTION_COUNT,                                                                                  \
-     "texels along each side of the square that holds the samples (default: 512, or as many "       \
-     "as there must be for 4 a triangle)",                                                          \
-     NULL,                                                                                          \
-     false},                                                                                        \
-        {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with their scale", NULL, false}, \
-        PAGE_OPTION,                                                                                \
-        {"view",                                                                                    \
-         "VIEW",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "      \
-         "iso)",                                                                                    \
-         "front|back|left|right|top|bottom|iso",                                                    \
-         false},                                                                                    \
-        {"up",                                                                                      \
-         "AXIS",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, "        \
-         "else z)",                                                                                 \
-         "x|y|z|-x|-y|-z",                                                                          \
-         false},                                                                                    \
-        {"out",                                                                                     \
-         "FILE",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "by its ending: .ply the surface with colours and distances, .csv or .npy a row for "      \
-         "each sample, .png a picture; may be given more than once",                                \
-         NULL,                                                                                      \
-         true},                                                                                     \
+#define MAP_OPTIONS                                                                              \
+    {"resolution",                                                                               \
+     "N",                                                                                        \
+     OPTION_COUNT,                                                                               \
+     "texels along each side of the atlas (default: 512, or more if 4 texels for each triangle " \
+     "need it)",                                                                                 \
+     NULL,                                                                                       \
+     false},                                                                                     \
+        {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with a colour scale",         \
+         NULL,  false},                                                                          \
+        PAGE_OPTION,                                                                             \
+        {"view",                                                                                 \
+         "VIEW",                                                                                 \
+         OPTION_TEXT,                                                                            \
+         "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",  \
+         "front|back|left|right|top|bottom|iso",                                                 \
+         false},                                                                                 \
+        {"up",                                                                                   \
+         "AXIS",                                                                                 \
+         OPTION_TEXT,                                                                            \
+         "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, " \
+         "otherwise z)",                                                                         \
+         "x|y|z|-x|-y|-z",                                                                       \
+         false},                                                                                 \
+        {"out",                                                                                  \
+         "FILE",                                                                                 \
+         OPTION_TEXT,                                                                            \
+         "output by the file extension: .ply the surface with colours and distances, .csv or "   \
+         ".npy a row for each sample, .png a picture; repeatable",                               \
+         NULL,                                                                                   \
+         true},                                                                                  \
         DEVICE_OPTION
 /* And those about two. */
-#define MAP_POSE_OPTIONS                                                                  \
-    {"pose",                                                                              \
-     "POSE",                                                                              \
-     OPTION_TEXT,                                                                         \
-     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 " \
-     "(turned, then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                   \
-     NULL,                                                                                \
-     false},                                                                              \
-        {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
+#define MAP_POSE_OPTIONS                                                                       \
+    {"pose",                                                                                   \
+     "POSE",                                                                                   \
+     OPTION_TEXT,                                                                              \
+     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
+     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                  \
+     NULL,                                                                                     \
+     false},                                                                                   \
+        {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},
 
 /* Checks what all these commands check before they work: names of pictures, the camera. */
 int map_check(tool_run *tool, const tool_arguments *arguments);

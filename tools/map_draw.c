@@ -362,7 +362,7 @@ static void add_directions(tool_legend *legend) {
     for (int k = 0; k < 6; k++) {
         float v[3] = {0, 0, 0};
         v[k / 2] = k % 2 ? -1 : 1;
-        legend_add(legend, direction_colour(v), "nearest towards %s", names[k]);
+        legend_add(legend, direction_colour(v), "closest to %s", names[k]);
     }
 }
 

@@ -64,10 +64,10 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
         return status ? tool_fail(tool, status) : 0;
     tool_text words = {0};
     text_safe(&words, surface->path);
-    text_print(&words, ": %s and so no inside: distances to it have no sign",
+    text_print(&words, ": %s and therefore no interior: distances to it are unsigned",
                info.reliability.level == ABUT_RELIABILITY_UNRELIABLE
                    ? "has neighbours that face opposite ways"
-                   : "has a border");
+                   : "has boundary edges");
     if (!tool->out.json && words.data)
         tool_log(tool, ABUT_LOG_INFO, words.data);
     text_free(&words);
@@ -217,7 +217,7 @@ static void say_witness(tool_output *out, const char *key, const map_answer *a,
                         const abut_map_witness *w, double error, const tool_surface *others) {
     const double reach = a->info.reach;
     if (w->other == ABUT_NONE) {
-        say_fact(out, key, "nothing was found");
+        say_fact(out, key, "nothing found");
         return;
     }
     tool_text words = {0};
@@ -246,8 +246,7 @@ static void tell_samples(tool_output *out, const abut_map_info *info) {
     json_boolean(out, "signed", info->has_sign);
     tool_text words = {0};
     text_grouped(&words, info->sample_count);
-    say_fact(out, "samples",
-             "%s in %.1f%% of %u x %u texels; no point is farther than %.2g from one",
+    say_fact(out, "samples", "%s in %.1f%% of %u x %u texels; reach %.2g",
              words.data ? words.data : "", 100 * info->used, info->resolution, info->resolution,
              info->reach);
     text_free(&words);

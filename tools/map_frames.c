@@ -310,7 +310,7 @@ static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
             say_fact(out, "area within", "%.4g", values[7]);
         if (abut_map_get_info(r->surfaces[0].map).has_sign)
             say_fact(out, "area inside", "%.4g", values[8]);
-        say_fact(out, "samples apart", "%.3g x", values[10]);
+        say_fact(out, "reach", "%.3g x", values[10]);
     }
     out_end(out);
     if (out->json) {
@@ -334,10 +334,10 @@ static int draw(tool_run *tool, const frames_run *r, const char *path) {
         values[2 * count + i] = row[1];
     }
     const tool_curve curves[3] = {{"least", blue, values},
-                                  {"to the first frame", orange, values + count},
+                                  {"relative to the first frame", orange, values + count},
                                   {"ms", green, values + 2 * count}};
     const tool_plot plots[3] = {{"distance", &curves[0], 1, {NULL, NULL}},
-                                {"how far samples are apart at most", &curves[1], 1, {NULL, NULL}},
+                                {"reach", &curves[1], 1, {NULL, NULL}},
                                 {"time of a frame", &curves[2], 1, {NULL, NULL}}};
     int code = plots_write(tool, plots, 3, count, path);
     free(values);
@@ -371,8 +371,8 @@ static void summarise(tool_run *tool, const frames_run *r) {
             least = fmin(least, r->rows[i].measures.min.distance);
     }
     say(&tool->out,
-        "%llu frames, %.3g ms each after the first; least distance %.6g; samples at most %.3g "
-        "times as far apart as at first",
+        "%llu frames, %.3g ms each after the first; minimum distance %.6g; reach at most %.3g "
+        "times that of the first frame",
         (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,
         worst);
     tool_text words = {0};

@@ -22,7 +22,8 @@ static abut_status values_of(const map_panel *panel, const map_fine *fine, doubl
             abut_map_value at;
             if (!isnan(*value))
                 continue;
-            status = abut_map_evaluate(panel->surface->map, fine->source[t], fine->weights[t][k], &at);
+            status =
+                abut_map_evaluate(panel->surface->map, fine->source[t], fine->weights[t][k], &at);
             if (!status && isfinite(at.distance) && !(a->cut && at.distance > a->scale.most))
                 *value = at.distance;
         }

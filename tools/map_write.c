@@ -106,7 +106,7 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
         abut_colour c = {0.8f, 0.8f, 0.8f, 1};
         if (any[i])
             status = abut_map_evaluate(panel->surface->map, fine->source[(any[i] - 1) / 3],
-                                 fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value);
+                                       fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value);
         if (isfinite(value.distance) &&
             !(panel->answer->cut && value.distance > panel->answer->scale.most))
             c = scale_colour(&panel->answer->scale, value.distance);
@@ -154,7 +154,8 @@ static int write_surface(tool_run *tool, const map_panel *panel, const char *pat
     if (!status && text.failed)
         status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
     if (!status)
-        status = abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
+        status =
+            abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
     text_free(&text);
     fine_free(&fine);
     return status ? tool_fail(tool, status) : 0;

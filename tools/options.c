@@ -10,10 +10,9 @@
 const tool_option global_options[] = {
     {"json", NULL, OPTION_FLAG, "print one JSON object instead of text", NULL, false},
     {"quiet", NULL, OPTION_FLAG,
-     "print the bare answer on one line, or the table: no progress, no remarks", NULL, false},
-    {"threads", "N", OPTION_COUNT, "use N threads (default: as many as the machine offers)", NULL,
-     false},
-    {"help", NULL, OPTION_FLAG, "explain the command (also -h)", NULL, false},
+     "print only the result, on one line or as a table: no progress, no notes", NULL, false},
+    {"threads", "N", OPTION_COUNT, "number of threads (default: all of the machine)", NULL, false},
+    {"help", NULL, OPTION_FLAG, "print this help (also -h)", NULL, false},
     {0}};
 
 static const tool_option *find_in(const tool_option *table, const char *name, size_t length) {

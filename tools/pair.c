@@ -104,15 +104,16 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
 
 /* ---- remarks ---- */
 
-/* Whether reliability is about this mesh: unreliable are those whose neighbours face opposite ways, limited
- * those with a border. */
+/* Whether reliability is about this mesh: unreliable are those whose neighbours face opposite ways,
+ * limited those with a border. */
 static bool is_meant(abut_mesh *mesh, abut_reliability_level level) {
     abut_topology *topology = NULL;
     abut_mesh_report report = {.has_boundary = false};
     abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
     status = status ? status : abut_mesh_examine(topology, &report);
     abut_topology_destroy(topology);
-    return !status && (level == ABUT_RELIABILITY_UNRELIABLE ? report.has_opposite_boundary : report.has_boundary);
+    return !status && (level == ABUT_RELIABILITY_UNRELIABLE ? report.has_opposite_boundary
+                                                            : report.has_boundary);
 }
 
 void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
@@ -121,7 +122,8 @@ void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *c
     uint32_t named = 0;
     if (reliability->level == ABUT_RELIABILITY_GUARANTEED || tool->out.json || tool->quiet)
         return;
-    text_print(&words, "%s: %s", abut_reliability_level_name(reliability->level), reliability->reason);
+    text_print(&words, "%s: %s", abut_reliability_level_name(reliability->level),
+               reliability->reason);
     for (uint32_t i = 0; i < count && named < 8; i++) {
         bool known = false; /* a mesh that others share is named once */
         for (uint32_t k = 0; k < i; k++)
@@ -233,7 +235,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments, const t
             status = abut_picture_add_point(picture, segments[i].end[k], 9, red);
     }
     if (count)
-        legend_add(&legend, red, "%s", dots ? "closest points" : "where they meet");
+        legend_add(&legend, red, "%s", dots ? "closest points" : "intersections");
     if (!status)
         status = picture_write(tool, picture, options, &legend, picture_given(arguments)->words);
     abut_picture_destroy(picture);

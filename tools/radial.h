@@ -31,10 +31,10 @@ abut_status radial_build(radial_subject *s);
 typedef struct radial_truth {
     size_t count;
     abut_vec3 *on, *near;
-    double *exact;      /* signed distances of `near` */
-    uint32_t *triangle; /* of `on` */
-    double limit;       /* how far fields may be off: a cell of the subject */
-    double hidden;      /* the share of the surface that was left out */
+    double *exact;                /* signed distances of `near` */
+    uint32_t *triangle;           /* of `on` */
+    double limit;                 /* how far fields may be off: a cell of the subject */
+    double hidden;                /* the share of the surface that was left out */
     abut_reliability reliability; /* what signs are worth */
 } radial_truth;
 

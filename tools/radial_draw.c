@@ -108,9 +108,9 @@ static abut_status show_surface(tool_run *tool, const radial_subject *s,
                                 const abut_picture_options *camera) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
-    legend_add(&legend, glass_colour, "the body, as glass");
+    legend_add(&legend, glass_colour, "body");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
-        legend_add(&legend, abut_picture_colour(i), "fields, a colour each");
+        legend_add(&legend, abut_picture_colour(i), "fields, one colour each");
     abut_status status = abut_picture_create(tool->context, camera, &picture);
     status = status ? status : paint_surface(picture, s);
     status = status ? status : view_page(tool, picture, &legend);
@@ -128,8 +128,8 @@ int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_pict
         if (shown || path == view_path(tool->view))
             return shown ? tool_fail(tool, shown) : 0;
     }
-    legend_add(&legend, abut_picture_colour(0), "fields, a colour each");
-    legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "the body, as glass");
+    legend_add(&legend, abut_picture_colour(0), "fields, one colour each");
+    legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "body");
     abut_status status = canvas_make(&sheet, 2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW);
     status = status ? status : draw_panels(tool, camera, paint_surface, s, &sheet);
     if (!status) {
@@ -202,9 +202,10 @@ static abut_status draw_error(tool_run *tool, const radial_subject *s,
     tool_legend legend = {0};
     legend_add(&legend, scale_colour(scale, scale->most), "bare: fields are below the body");
     legend_add(&legend, scale_colour(scale, scale->least), "buried: fields are above it");
-    legend_add(&legend, nothing, "no field says anything");
+    legend_add(&legend, nothing, "no field");
     if (e.marked)
-        legend_add(&legend, (abut_colour){0.1f, 0.5f, 0.1f, 1}, "barest place: %.3g", most);
+        legend_add(&legend, (abut_colour){0.1f, 0.5f, 0.1f, 1}, "largest bare distance: %.3g",
+                   most);
     legend_draw(sheet, &legend);
     return ABUT_OK;
 }
@@ -228,7 +229,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
     status = status ? status : draw_error(tool, s, camera, &scale, answers, colours, &sheet);
     if (!status) {
         char cell[64];
-        snprintf(cell, sizeof cell, "a cell is %.3g", s->info.cell);
+        snprintf(cell, sizeof cell, "cell size %.3g", s->info.cell);
         canvas_words(&sheet, left, 28, 12, title);
         canvas_words(&sheet, left, 48, 12, cell);
         scale_draw(&sheet, &scale, left, 72, PANEL_HEIGHT - 110);
@@ -340,9 +341,9 @@ int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *pa
     const int strip = (int)scale_width(&scale) + 48;
     status = status ? status : canvas_make(&sheet, wide + (uint32_t)strip, (uint32_t)high);
     if (!status) {
-        canvas_words(&sheet, GAP, 28, 12,
-                     "angles to the right, along the axis upwards - below: samples, and how many "
-                     "see something");
+        canvas_words(
+            &sheet, GAP, 28, 12,
+            "angle to the right, axis upwards - below: samples, and the percentage with a value");
         for (uint32_t i = 0; i < count; i++)
             draw_field(&sheet, s, i, pixels, &scale, &places[i]);
         canvas_words(&sheet, wide + 12, 28, 12, "radius");

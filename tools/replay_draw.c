@@ -57,7 +57,7 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
     draw_panel(&canvas, r, 0, 0, BORDER);
     draw_panel(&canvas, r, 1, 3, 2 * BORDER + HIGH);
     char words[96];
-    snprintf(words, sizeof words, "triangles in each set, frames %llu to %llu",
+    snprintf(words, sizeof words, "triangles in each view set, frames %llu to %llu",
              (unsigned long long)r->first + 1, (unsigned long long)r->last);
     canvas_words(&canvas, BORDER, 2 * HIGH + 2 * BORDER + 40, 13, words);
     abut_status status = canvas_write(tool, &canvas, path);
@@ -88,7 +88,7 @@ abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *se
     status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
     status = status ? status : abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
-    legend_add(&legend, set_colours[0], "triangles by their sets");
+    legend_add(&legend, set_colours[0], "triangles by view set");
     view_rate(tool->view, r->info.seconds * (double)r->every);
     status = status ? status : view_picture(tool->view, picture, &legend);
     for (int set = 0; set < 4; set++)

@@ -71,7 +71,7 @@ static void say_sets(tool_output *out, const replay *r) {
         if (!r->wanted[k])
             continue;
         out_object(out, NULL);
-        say_fact(out, "mean of a step", "%s", replay_rivals[k].about);
+        say_fact(out, "mean per step", "%s", replay_rivals[k].about);
         for (int s = 0; s < 4; s++)
             say_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
         say_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
@@ -140,13 +140,13 @@ static void say_summary(tool_output *out, const replay *r) {
     say_changes(out, r);
     say_regions(out, r);
     if (mark_all(r) > 0)
-        say(out, "to mark all nodes takes %.3f ms", 1e3 * mark_all(r));
+        say(out, "classification of all nodes: %.3f ms", 1e3 * mark_all(r));
     say(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
         (unsigned long long)r->step_count,
-        r->differed ? "" : "; every scheme gave the same answers");
+        r->differed ? "" : "; all schemes have the same results");
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k] && (r->tallies[k].differ || r->tallies[k].fallbacks))
-            say(out, "%s: %llu answers differ, %llu steps were searched completely",
+            say(out, "%s: %llu results differ, %llu steps fell back to a complete search",
                 replay_rivals[k].name, (unsigned long long)r->tallies[k].differ,
                 (unsigned long long)r->tallies[k].fallbacks);
 }

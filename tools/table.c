@@ -105,7 +105,8 @@ int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
     if (text.failed)
         status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the table");
     else
-        status = abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
+        status =
+            abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
     text_free(&text);
     return status ? tool_fail(tool, status) : 0;
 }

@@ -253,19 +253,19 @@ const tool_given *option_given(const tool_arguments *arguments, const char *name
 #define PAGE_OPTION                                                                            \
     {                                                                                          \
         "html", "FILE", OPTION_TEXT,                                                           \
-            "show the same in a page for a browser, to turn and to ask: one file, no network", \
-            NULL, false                                                                        \
+            "write an interactive page for a browser: one HTML file, no network access", NULL, \
+            false                                                                              \
     }
 
 /* ---- device.c ---- */
 
 /* The line of --device in a command's table of options. */
-#define DEVICE_OPTION                                                                  \
-    {                                                                                  \
-        "device", "NAME", OPTION_TEXT,                                                 \
-            "where to work: cpu (default), gpu, or a number or a part of a name from " \
-            "'abut devices'",                                                          \
-            "cpu|gpu", false                                                           \
+#define DEVICE_OPTION                                                                            \
+    {                                                                                            \
+        "device", "NAME", OPTION_TEXT,                                                           \
+            "compute device: cpu (default), gpu, or the number or part of the name of a device " \
+            "of 'abut devices'",                                                                 \
+            "cpu|gpu", false                                                                     \
     }
 
 /* What --device names; null for the CPU path, which is the default. */
@@ -312,36 +312,38 @@ extern const tool_command command_info, command_character, command_radial, comma
 /* ---- field.c: fields from command lines ---- */
 
 /* The option of all commands that build fields. */
-#define CACHE_OPTION                                                                             \
-    {                                                                                            \
-        "cache", NULL, OPTION_FLAG,                                                              \
-            "look for the field on disk first, and keep it there; see 'abut cache'", NULL, false \
+#define CACHE_OPTION                                                                          \
+    {                                                                                         \
+        "cache", NULL, OPTION_FLAG,                                                           \
+            "read the field from the disk cache if it is there, otherwise add it; see 'abut " \
+            "cache'",                                                                         \
+            NULL, false                                                                       \
     }
 
 /* The options that say how a field is built: a list for tables. */
-#define FIELD_OPTIONS                                                                            \
-    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 64)", NULL, false},     \
-        {"cell", "SIZE", OPTION_POSITIVE, "length of a cell, instead of --cells", NULL, false},  \
-        {"margin",                                                                               \
-         "SIZE",                                                                                 \
-         OPTION_POSITIVE,                                                                        \
-         "between the box of the mesh and that of the grid (default: 2 cells)",                  \
-         NULL,                                                                                   \
-         false},                                                                                 \
-        {"band",                                                                                 \
-         "SIZE",                                                                                 \
-         OPTION_POSITIVE,                                                                        \
-         "look no further than this from the surface (default: no limit; "                       \
-         "--sparse: 3 cells)",                                                                   \
-         NULL,                                                                                   \
-         false},                                                                                 \
-        {"sign",                                                                                 \
-         "METHOD",                                                                               \
-         OPTION_CHOICE,                                                                          \
-         "what is inside: by winding numbers, which bear holes, or by pseudo-normals (default: " \
-         "auto)",                                                                                \
-         "auto|winding|normal",                                                                  \
-         false},                                                                                 \
+#define FIELD_OPTIONS                                                                        \
+    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 64)", NULL, false}, \
+        {"cell", "SIZE", OPTION_POSITIVE, "cell size, instead of --cells", NULL, false},     \
+        {"margin",                                                                           \
+         "SIZE",                                                                             \
+         OPTION_POSITIVE,                                                                    \
+         "margin of the grid around the bounding box of the mesh (default: 2 cells)",        \
+         NULL,                                                                               \
+         false},                                                                             \
+        {"band",                                                                             \
+         "SIZE",                                                                             \
+         OPTION_POSITIVE,                                                                    \
+         "narrow band: largest distance from the surface to compute (default: unlimited; "   \
+         "--sparse: 3 cells)",                                                               \
+         NULL,                                                                               \
+         false},                                                                             \
+        {"sign",                                                                             \
+         "METHOD",                                                                           \
+         OPTION_CHOICE,                                                                      \
+         "how the inside is determined: by winding numbers, which tolerate holes, or by "    \
+         "pseudo-normals (default: auto)",                                                   \
+         "auto|winding|normal",                                                              \
+         false},                                                                             \
         CACHE_OPTION, DEVICE_OPTION
 
 /* Wall-clock times of field_build(). On a device the first build of a process also opens the device
@@ -462,8 +464,8 @@ abut_mesh_format tool_format(const char *word);
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
 /* The reliability of an answer: for people a line on standard error if it is not guaranteed, or if
- * a mesh counts as a sheet, which has no inside; for programs "reliability" and "reason" of the object
- * that is being written. */
+ * a mesh counts as a sheet, which has no inside; for programs "reliability" and "reason" of the
+ * object that is being written. */
 void tool_advise(tool_run *tool, const abut_reliability *reliability);
 void json_reliability(tool_output *out, const abut_reliability *reliability);
 /* The exit code of a search, and its bare answer: where nothing was found on meshes that do not
@@ -582,17 +584,20 @@ bool points_add(tool_points *points, abut_vec3 point);
 void points_free(tool_points *points);
 
 /* The options of commands that take points: --random, --near, --seed. */
-#define POINTS_OPTIONS                                                                       \
-    {"random", "N",  OPTION_COUNT, "N random points in the box of the mesh, a fifth larger", \
-     NULL,     false},                                                                       \
-        {"near",                                                                             \
-         "F",                                                                                \
-         OPTION_POSITIVE,                                                                    \
-         "random points within this part of the box's diagonal from the surface instead",    \
-         NULL,                                                                               \
-         false},                                                                             \
-    {                                                                                        \
-        "seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false   \
+#define POINTS_OPTIONS                                                                          \
+    {                                                                                           \
+        "random",     "N",                                                                      \
+        OPTION_COUNT, "N random points in the bounding box of the mesh, scaled by 1.2",         \
+        NULL,         false},                                                                   \
+        {"near",                                                                                \
+         "F",                                                                                   \
+         OPTION_POSITIVE,                                                                       \
+         "random points near the surface instead: within this fraction of the diagonal of the " \
+         "bounding box",                                                                        \
+         NULL,                                                                                  \
+         false},                                                                                \
+    {                                                                                           \
+        "seed", "S", OPTION_COUNT, "seed of the random numbers (default: 1)", NULL, false       \
     }
 /* Whether the second operand or --random names the points, and not both. */
 int points_choose(tool_run *tool, const tool_arguments *arguments);
@@ -674,32 +679,36 @@ typedef struct tool_pair {
 } tool_pair;
 
 /* The options that all commands about two meshes have: a list for their tables. */
-#define PAIR_OPTIONS                                                                                \
-    {"pose",                                                                                        \
-     "POSE",                                                                                        \
-     OPTION_TEXT,                                                                                   \
-     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 (turned, "  \
-     "then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                                      \
-     NULL,                                                                                          \
-     false},                                                                                        \
-        {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},                                 \
-        {"poses",     "FILE",                                                                       \
-         OPTION_TEXT, "many poses of B: x y z or x y z qx qy qz qw a line; prints a line for each", \
-         NULL,        false},                                                                       \
-        {"surfaces", NULL, OPTION_FLAG, "a body inside another does not touch it", NULL, false},    \
-        {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},     \
-        {"png", "FILE", OPTION_TEXT, "draw both meshes and what was found into FILE", NULL, false}, \
-        PAGE_OPTION,                                                                                \
-        {"view",                                                                                    \
-         "VIEW",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "      \
-         "across what was found)",                                                                  \
-         "front|back|left|right|top|bottom|iso",                                                    \
-         false},                                                                                    \
-    {                                                                                               \
-        "up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",    \
-            "x|y|z|-x|-y|-z", false                                                                 \
+#define PAIR_OPTIONS                                                                               \
+    {"pose",                                                                                       \
+     "POSE",                                                                                       \
+     OPTION_TEXT,                                                                                  \
+     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 "     \
+     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                      \
+     NULL,                                                                                         \
+     false},                                                                                       \
+        {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},                                 \
+        {"poses",                                                                                  \
+         "FILE",                                                                                   \
+         OPTION_TEXT,                                                                              \
+         "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line for each", \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"surfaces",  NULL,                                                                        \
+         OPTION_FLAG, "surfaces only: a body inside another one does not touch it",                \
+         NULL,        false},                                                                      \
+        {"out", "FILE", OPTION_TEXT, "write the table to FILE and print a summary", NULL, false},  \
+        {"png", "FILE", OPTION_TEXT, "draw both meshes and the result", NULL, false}, PAGE_OPTION, \
+        {"view",                                                                                   \
+         "VIEW",                                                                                   \
+         OPTION_TEXT,                                                                              \
+         "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "         \
+         "perpendicular to the result)",                                                           \
+         "front|back|left|right|top|bottom|iso",                                                   \
+         false},                                                                                   \
+    {                                                                                              \
+        "up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: z)",           \
+            "x|y|z|-x|-y|-z", false                                                                \
     }
 
 /* Reads the meshes, or the only one, and poses of a command line. 0, or the exit code after the
@@ -723,7 +732,8 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
-/* Reliability with the names of those meshes that it is about, as far as the health report tells. */
+/* Reliability with the names of those meshes that it is about, as far as the health report tells.
+ */
 void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
                const char *const *names, uint32_t count);
 /* Asks about units where one mesh is hundreds of times as large as the other, as millimetres are

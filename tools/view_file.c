@@ -269,8 +269,8 @@ abut_status view_write(tool_run *tool) {
     if (!status && page.failed)
         status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
     if (!status)
-        status =
-            abut_context_write_file(tool->context, tool_target(tool, view->path), page.data, page.used);
+        status = abut_context_write_file(tool->context, tool_target(tool, view->path), page.data,
+                                         page.used);
     text_free(&page);
     return status;
 }

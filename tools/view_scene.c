@@ -355,7 +355,7 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
     for (size_t k = 0; fine && k < FACTS; k++)
         shown[k] = (view_column){facts[k], values + k * count};
     if (fine)
-        view_arrows(view, "contacts, with their normals", ends, ends + count, colours, count, shown,
+        view_arrows(view, "contacts with normals", ends, ends + count, colours, count, shown,
                     FACTS);
     view_skip(view, VIEW_MARKS);
     free(ends);

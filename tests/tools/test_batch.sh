@@ -122,7 +122,7 @@ grep -vF "\"output\": \"$output\"" $manifest >shorter
 cp shorter $manifest
 try 0 work torn
 says "33 jobs: 1 done, 32 done before, 0 failed"
-says "finished by a run that was interrupted"
+says "completed by an interrupted run"
 demand "a finished output was computed again" "$(cat torn/$output)" = "marked first"
 demand "its line is missing" "$(lines $manifest done $output)" -eq 1
 demand "rests were not removed" ! -e torn/.abut-batch

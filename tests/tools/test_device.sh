@@ -77,7 +77,7 @@ else
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
     # Compiling kernels is not part of the time of building.
     try 0 "$tool" field box.obj --cells 8 --device 0 --time
-    says "with opening the device and compiling for it"
+    says "including opening the device and compiling its kernels"
     demand "kernels have warnings" "$(grep warning err)" = ""
     try 0 "$tool" field box.obj --cells 8 --device 0 --time --json
     is "it['first_build_ms'] > it['build_ms'] > 0" True

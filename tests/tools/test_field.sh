@@ -41,7 +41,7 @@ demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
 is "it['layout'], it['type'], it['bricks'] > 10" "('sparse', 'int16', True)"
 try 0 "$tool" field teapot.obj --cells 12 --time
-says "the mesh has a border"
+says "the mesh has boundary edges"
 says " ms"
 
 # The same bytes on any number of threads, plain or not the same field.
@@ -144,7 +144,7 @@ demand "a picture was written" ! -e cut.ppm
 ABUT_CACHE_DIR=$scratch/kept
 export ABUT_CACHE_DIR
 try 0 "$tool" cache ls
-says "no fields are kept"
+says "the cache is empty"
 try 0 "$tool" field ball.ply plain.abutf --cells 12 --quiet
 for round in 1 2; do
     try 0 "$tool" field ball.ply again.abutf --cells 12 --cache

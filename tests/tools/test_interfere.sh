@@ -172,9 +172,9 @@ try 2 "$tool" interfere $small cube.obj right.obj --view top
 complains "belong to --png"
 try 2 "$tool" interfere
 try 0 "$tool" interfere cube.obj
-says "there is one body; --parts takes each solid as a body"
+says "there is only one body; with --parts each solid is a body"
 try 0 "$tool" interfere cube.obj --parts
-says "there is one body, also with --parts"
+says "there is only one body, also with --parts"
 grep -v '^f 1 ' cube.obj >open.obj
 try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
@@ -241,7 +241,7 @@ try 0 "$tool" demo clash --bodies 40 --seed 5 --json
 is "[it[k] for k in ('parts', 'known', 'found', 'missed', 'wrong_kind', 'invented')]" "[40, 44, 44, 0, 0, 0]"
 is "it['volume_error'] < 1e-12 and it['area_error'] < 1e-10" True
 try 0 "$tool" demo clash --bodies 20 --png clash.ppm
-says "22 found, 0 missed, 0 of a wrong kind, 0 invented"
+says "22 found, 0 missed, 0 of a wrong kind, 0 false"
 demand "no picture" "$(head -c 2 clash.ppm)" = P6
 try 2 "$tool" demo clash --frames 3
 complains "has no meaning for demo clash"

@@ -55,9 +55,9 @@ try 0 "$tool" map box.obj box.obj --pose 0.1,0,0 $small --json
 is "it['inside'] > 3.5" True
 awk '/^f/ && ++n % 2 {print $1, $3, $2, $4; next} {print}' box.obj >both.obj
 try 0 "$tool" map ball.ply both.obj $small
-complains "both.obj: has neighbours that face opposite ways and so no inside"
+complains "both.obj: has neighbours that face opposite ways and therefore no interior"
 try 0 "$tool" map ball.ply sheet.obj $small
-complains "sheet.obj: has a border and so no inside"
+complains "sheet.obj: has boundary edges and therefore no interior"
 try 0 "$tool" map ball.ply sheet.obj $small --json
 is "[it['signed'], it['least']['distance'] >= 0]" "[False, True]"
 try 0 "$tool" map ball.ply sheet.obj $small --signed --json
@@ -74,7 +74,7 @@ is "[it['least'], it['histogram'], abs(it['not_found'] - 24) < 1e-9]" "[None, No
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --quiet
 says none
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
-says "nothing was found"
+says "nothing found"
 
 # Files: a row for each sample, a surface that is still the same, pictures.
 try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --out rows.csv --out rows.npy --out box.ply --png box.$png --images atlas --json
@@ -240,12 +240,12 @@ says 2
 try 0 "$tool" thickness box.obj $small --max 1.9 --quiet
 says none
 try 0 "$tool" thickness sheet.obj $small
-complains "unreliable: No sample has a far side"
-says "nothing was found"
+complains "unreliable: No sample has an opposite side"
+says "nothing found"
 try 1 "$tool" thickness sheet.obj $small --below 0.1 --quiet
 says none
 try 1 "$tool" thickness flipped.obj $small --below 0.1
-complains "unreliable: It faces inwards"
+complains "unreliable: The mesh faces inwards"
 try 2 "$tool" thickness box.obj --below 0
 
 # Distances are floats: coordinates that these do not hold are refused, and nothing crashes.

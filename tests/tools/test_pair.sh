@@ -44,7 +44,7 @@ try 3 "$tool" overlap ball.ply open.obj --json
 is "[it['relation'], it['reliability'], it['reason'][:15]]" "['a-inside', 'limited', 'B is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
 mute err
-says "yes: B, or a part of it, is inside A"
+says "yes: B, or a component of it, is inside A"
 try 0 "$tool" overlap flipped.obj ball.ply --surfaces
 mute err
 try 3 "$tool" overlap flipped.obj box.obj --pose 1,0,0 # surfaces meet
@@ -112,7 +112,7 @@ try 3 "$tool" overlap room.obj ball.ply --pose 1,0,0 # through a wall
 mute err
 try 0 "$tool" contacts room.obj ball.ply
 try 0 "$tool" info room.obj
-says "a sheet, without an inside"
+says "a sheet, without an interior"
 try 0 "$tool" info room.obj open.obj box.obj --json
 is "[[a['level'] for a in f['reliability'] if a['method'] == 'containment'][0] for f in it['files']]" \
     "['limited', 'limited', 'guaranteed']"

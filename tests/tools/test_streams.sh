@@ -167,7 +167,7 @@ done
 awk 'BEGIN { for (i = 0; i < 4000; i++) print "v 0 0 0\nv 1 0 0\nv 0 1 0";
     for (i = 0; i < 4000; i++) print "f", 3 * i + 1, 3 * i + 2, 3 * i + 3 }' >pile.obj
 try 0 "$tool" info pile.obj --quiet
-says "gave up looking for self-intersections"
+says "self-intersection test stopped"
 try 0 "$tool" info pile.obj --json
 is "[it['files'][0]['self_search'], it['files'][0]['self_pairs']]" "['given-up', None]"
 try 0 "$tool" info box.obj --json

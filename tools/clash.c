@@ -16,9 +16,11 @@ const char *clash_kind_name(unsigned kind) {
 
 const char *clash_kind_words(clash_kind kind) {
     static const char *const words[CLASH_KINDS] = {
-        [CLASH_OVERLAP] = "overlaps", [CLASH_CUTS] = "cuts",    [CLASH_A_INSIDE] = "is inside",
-        [CLASH_B_INSIDE] = "holds",   [CLASH_SAME] = "same as", [CLASH_FLUSH] = "flush with",
-        [CLASH_TOUCH] = "touches",    [CLASH_NEAR] = "near",    [CLASH_ITSELF] = "overlaps itself"};
+        [CLASH_OVERLAP] = "overlaps",      [CLASH_CUTS] = "intersects",
+        [CLASH_A_INSIDE] = "is inside",    [CLASH_B_INSIDE] = "contains",
+        [CLASH_SAME] = "identical to",     [CLASH_FLUSH] = "flush with",
+        [CLASH_TOUCH] = "touches",         [CLASH_NEAR] = "near",
+        [CLASH_ITSELF] = "overlaps itself"};
     return words[kind];
 }
 

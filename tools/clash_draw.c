@@ -33,7 +33,7 @@ static const struct {
     [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "intersect"},
     [CLASH_A_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_B_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
-    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "duplicates"},
+    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "identical"},
     [CLASH_FLUSH] = {{0.95f, 0.65f, 0.05f, 1}, "flush contact"},
     [CLASH_TOUCH] = {{0.00f, 0.60f, 0.60f, 1}, "touch"},
     [CLASH_NEAR] = {{0.05f, 0.35f, 0.90f, 1}, "near"},

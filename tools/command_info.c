@@ -73,9 +73,9 @@ static void add_level(tool_text *to, const abut_mesh_report *report) {
         text_add(to, "no problems");
 }
 
-/* A surface that is not closed has a border, or edges of three or more faces alone. */
+/* A surface that is not closed has boundary edges, or only edges with three or more faces. */
 static const char *open_words(const abut_mesh_report *report) {
-    return report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open" : "with extra faces";
+    return report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open" : "not closed";
 }
 
 static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report,
@@ -87,7 +87,7 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     else if (report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count)
         text_add(&words, "open surface, ");
     else
-        text_print(&words, "surface %s, ", open_words(report));
+        text_add(&words, "non-manifold surface, ");
     add_counted(&words, report->vertex_count, "vertex", "vertices");
     text_add(&words, ", ");
     add_counted(&words, report->triangle_count, "triangle", "triangles");
@@ -111,7 +111,7 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
     text_add(&pieces, ", ");
     add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
     text_print(&pieces, ", Euler characteristic %lld", (long long)report->euler_number);
-    say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
+    say_fact(out, "topology", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
     if (report->hole_fraction > 0 && isfinite(report->hole_fraction))
         say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
@@ -120,12 +120,12 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
                                       : "");
     fact_count(out, "edges", report->edge_count);
     if (self == SELF_SKIPPED)
-        say_fact(out, "cuts", "not tested");
+        say_fact(out, "self-intersections", "not tested");
     else if (self == SELF_GIVEN_UP)
-        say_fact(out, "cuts",
+        say_fact(out, "self-intersections",
                  "test stopped, too many candidate pairs: see --limit of 'abut selfcheck'");
     else if (report->self_intersection_count)
-        say_fact(out, "cuts", "%llu pairs of triangles intersect",
+        say_fact(out, "self-intersections", "%llu pairs of triangles",
                  (unsigned long long)report->self_intersection_count);
 }
 
@@ -153,7 +153,7 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
                                                                                          : "",
                  report->is_closed                                    ? "not consistently oriented"
                  : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
-                                                                      : "has extra faces");
+                                                                      : "has non-manifold edges");
     if (isfinite(thickness))
         say_fact(out, "thinnest", "about %.3g: a signed distance field needs cells of %.3g there",
                  thickness, 0.5 * thickness);

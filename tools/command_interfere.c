@@ -127,7 +127,7 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
     abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
-    say_vector(out, "place", true, pair->centre,
+    say_vector(out, "position", true, pair->centre,
                (options->query.measure_volume ? 1e-9 : 1e-3) * size);
     if (options->query.count_edges)
         say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
@@ -208,7 +208,7 @@ void clashes_count(tool_output *out, const tool_clashes *clashes) {
                                                    [CLASH_CUTS] = "intersect",
                                                    [CLASH_A_INSIDE] = "inside another",
                                                    [CLASH_B_INSIDE] = "inside another",
-                                                   [CLASH_SAME] = "duplicates",
+                                                   [CLASH_SAME] = "identical",
                                                    [CLASH_FLUSH] = "flush",
                                                    [CLASH_TOUCH] = "touch",
                                                    [CLASH_NEAR] = "near",

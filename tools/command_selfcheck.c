@@ -252,7 +252,7 @@ const tool_command command_selfcheck = {
              "are the same vertex, so that seams do not count. Triangles with the same three "
              "vertices always count.\n\n"
              "Returns 1 if the search stopped at --limit and had found no pair.",
-    .found = "self-intersections",
+    .found = "intersecting triangles",
     .examples = "  abut selfcheck bunny.obj\n"
                 "  abut selfcheck scan.ply --png cuts.png --out cuts.csv\n"
                 "  abut selfcheck --quiet part.stl >/dev/null || echo 'needs repair'\n",

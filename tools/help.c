@@ -122,7 +122,7 @@ static void describe(tool_text *to, const tool_command *command) {
     text_add(to, "\nOptions of every command:\n");
     print_options(to, global_options, columns);
     tool_text codes = {0};
-    text_print(&codes, "Exit codes: 0 %s; 1 error; 2 invalid command line; %s%s%s130 cancelled.",
+    text_print(&codes, "Exit codes: 0 %s; 1 error; 2 usage error; %s%s%s130 cancelled.",
                command->found ? "nothing found" : "success", command->found ? "3 found: " : "",
                command->found ? command->found : "", command->found ? "; " : "");
     text_add(to, "\n");
@@ -147,8 +147,8 @@ static const char *const topic_words[] = {
     "       and the meshes do not allow a reliable result (unreliable)\n"
     "  2    invalid command line: unknown command, option, shape or value\n"
     "  3    something was found:\n"
-    "         overlap                the meshes touch (at any of the --poses)\n"
-    "         distance --margin      the distance is at most M (at any of the --poses)\n"
+    "         overlap                the meshes touch (at any pose)\n"
+    "         distance --margin      the distance is at most M (at any pose)\n"
     "         contacts               there is a contact; with --to, an impact\n"
     "         interfere              bodies overlap, touch (--touching) or are near\n"
     "                                (--clearance)\n"
@@ -179,9 +179,9 @@ static const char *const topic_words[] = {
     "\n"
     "  obj    Wavefront OBJ          read, write   text, exact coordinates\n"
     "  ply    Polygon file format    read, write   text or binary, exact coordinates\n"
-    "  stl    Stereolithography      read, write   text or binary, single precision\n"
+    "  stl    Stereolithography      read, write   text or binary, floats\n"
     "  off    Object file format     read, write   text, exact coordinates\n"
-    "  gltf   glTF 2.0 and GLB       read, write   single precision; reading needs yajl\n"
+    "  gltf   glTF 2.0 and GLB       read, write   floats; reading needs yajl\n"
     "  other  FBX, Collada...        read          needs Assimp\n"
     "\n"
     "The file extension determines the format; for input without a known extension, "
@@ -216,7 +216,7 @@ static int refuse_topic(tool_run *tool, const char *name) {
     if (best)
         return tool_refuse(tool, "no help for '%s': unknown command or topic; did you mean '%s'?",
                            name, best);
-    return tool_refuse(tool, "no help for '%s': unknown command or topic; see 'abut help'", name);
+    return tool_refuse(tool, "no help for '%s': unknown command or topic", name);
 }
 
 static int show(tool_run *tool, tool_text *words) {

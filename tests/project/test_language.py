@@ -20,6 +20,7 @@ REWRITTEN = [
     "docs/character.md",
     "docs/choosing.md",
     "docs/cloth.md",
+    "docs/commands/*.md",
     "docs/contact.md",
     "docs/cookbook/*.md",
     "docs/cpp.md",

@@ -214,5 +214,5 @@ try 1 "$tool" offset sheet.obj none.ply --by=-1 --cells 16
 complains "sheet.obj: nothing is left: it is nowhere 1 deep"
 demand "nothing is written" ! -e none.ply
 try 0 "$tool" offset --help
-says "pseudo-normals (default: auto) [auto|winding|normal]"
+says "[auto|winding|normal]"
 finish

@@ -44,7 +44,7 @@ f 4 5 6
 END
 try 0 "$tool" selfcheck seam.obj
 try 3 "$tool" selfcheck seam.obj --by-index
-says "1 pair"
+says "1 intersecting pair"
 
 # The picture, also of nothing to mark; and refused before any work.
 for kind in png ppm; do

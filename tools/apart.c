@@ -120,8 +120,8 @@ static abut_status wait_for(tool_run *tool, const char *path, int from) {
         if (!progress_report(tool->progress, "reading", 0) || tool_cancelled())
             return fail(ABUT_ERROR_CANCELLED, path, "cancelled");
         if (seconds_now() > end)
-            return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
-                        MOST_SECONDS);
+            return fail(ABUT_ERROR_LIMIT, path,
+                        "Assimp did not finish within %d seconds and was stopped", MOST_SECONDS);
     }
 }
 
@@ -160,7 +160,8 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     int ends[2], state = 0;
     bool silent;
     if (pipe(ends) != 0)
-        return fail(ABUT_ERROR_FILE, path, "no pipe for a child process: %s", strerror(errno));
+        return fail(ABUT_ERROR_FILE, path, "cannot create a pipe to the process that reads it: %s",
+                    strerror(errno));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -170,7 +171,8 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return fail(ABUT_ERROR_FILE, path, "no child process: %s", strerror(errno));
+        return fail(ABUT_ERROR_FILE, path, "cannot start the process that reads it: %s",
+                    strerror(errno));
     }
     abut_status status = receive(tool, path, ends[0], &silent, mesh);
     close(ends[0]);
@@ -179,11 +181,11 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     while (waitpid(child, &state, 0) < 0 && errno == EINTR)
         ;
     if (silent && WIFSIGNALED(state) && WTERMSIG(state) == SIGXCPU)
-        return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
-                    MOST_SECONDS);
+        return fail(ABUT_ERROR_LIMIT, path,
+                    "Assimp did not finish within %d seconds and was stopped", MOST_SECONDS);
     if (silent)
         return fail(ABUT_ERROR_FORMAT, path,
-                    "Assimp crashed on it, or asked for more than %d GiB (signal %d)",
-                    MOST_GIBIBYTES, WIFSIGNALED(state) ? WTERMSIG(state) : 0);
+                    "Assimp crashed, or needed more than %d GiB (signal %d)", MOST_GIBIBYTES,
+                    WIFSIGNALED(state) ? WTERMSIG(state) : 0);
     return status;
 }

@@ -75,7 +75,7 @@ bool assembly_is_scene(const tool_arguments *arguments) {
 /* ---- from files ---- */
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
 }
 
 bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose) {
@@ -144,7 +144,7 @@ static int add_file(tool_run *tool, const tool_arguments *arguments, size_t whic
 static int add_scene(tool_run *tool, const char *path, const tool_text *text, bool parts,
                      tool_assembly *assembly) {
     if (parts)
-        return tool_refuse(tool, "--parts is for mesh files; a scene names its bodies");
+        return tool_refuse(tool, "--parts applies to mesh files only; a scene lists its bodies");
     progress_start(tool->progress, path);
     assembly->path = path;
     abut_status status =
@@ -196,7 +196,7 @@ int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
         return add_input(tool, arguments, parts, assembly);
     for (size_t i = 0; i < arguments->operand_count && !code; i++) {
         if (strcmp(path_ending(arguments->operands[i]), "json") == 0)
-            return tool_refuse(tool, "%s: a scene goes alone, without other files",
+            return tool_refuse(tool, "%s: a scene cannot be combined with other files",
                                arguments->operands[i]);
         code = add_file(tool, arguments, i, parts, assembly);
     }

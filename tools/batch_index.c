@@ -113,11 +113,10 @@ abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jo
     struct stat about;
     abut_status status;
     if (page.failed || path.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the index");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the index");
     else if (lstat(path.data, &about) == 0 && S_ISLNK(about.st_mode))
-        status =
-            abut_set_error(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could lead out "
-                                            "of the folder of --out; remove it");
+        status = abut_set_error(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could "
+                                                 "point outside the folder of --out; remove it");
     else
         status = abut_context_write_file(tool->context, path.data, page.data, page.used);
     text_free(&page);

@@ -42,8 +42,8 @@ static int refuse_kind(tool_run *tool, const char *where, const char *word) {
     tool_text names = {0};
     for (size_t i = 0; i < KINDS; i++)
         text_print(&names, "%s%s", i ? ", " : "", kinds[i].command->name);
-    int code = tool_refuse(tool, "%s: '%s' is no command for a batch, which can do %s", where, word,
-                           names.data ? names.data : "");
+    int code = tool_refuse(tool, "%s: 'abut batch' cannot run '%s'; the possible commands are %s",
+                           where, word, names.data ? names.data : "");
     text_free(&names);
     return code;
 }
@@ -68,24 +68,25 @@ static int find_kind(tool_run *tool, draft *d, char *word) {
 static int check_option(tool_run *tool, draft *d, const tool_given *given) {
     const char *name = given->option->name;
     if (word_in(name, "json|quiet|threads|help"))
-        return tool_refuse(tool, "%s: --%s is no option of a job; give it to 'abut batch' itself",
+        return tool_refuse(tool,
+                           "%s: --%s is not an option of a job; use it with 'abut batch' itself",
                            d->where, name);
     if (d->kind->product == PRODUCT_OPTION && strcmp(name, "out") == 0) {
         if (d->output)
-            return tool_refuse(tool, "%s: has two outputs", d->where);
+            return tool_refuse(tool, "%s: the job has two outputs", d->where);
         d->output = given->words;
         return 0;
     }
     if (given->option->argument && strcmp(given->option->argument, "FILE") == 0)
-        return tool_refuse(tool, "%s: --%s names one more file, but a job has one output", d->where,
-                           name);
+        return tool_refuse(tool, "%s: --%s would write a second file, but a job has one output",
+                           d->where, name);
     if (strcmp(name, "to") == 0)
-        return tool_refuse(tool, "%s: --to is told by the ending of the output: %s.%s", d->where,
-                           d->kind->command->name, given->words);
+        return tool_refuse(tool, "%s: the extension of the output replaces --to: write %s.%s",
+                           d->where, d->kind->command->name, given->words);
     if (strcmp(name, "strict") == 0)
         return tool_refuse(tool,
-                           "%s: --strict changes an exit code, which a job has not; reports "
-                           "say problem_total",
+                           "%s: --strict has no effect in a job, which has no exit code; see "
+                           "problem_total in the report",
                            d->where);
     tool_text option = {0};
     text_print(&option, given->words ? "--%s=%s" : "--%s", name, given->words);
@@ -99,7 +100,7 @@ static int check_option(tool_run *tool, draft *d, const tool_given *given) {
  * and output, or none. */
 static int parse(tool_run *tool, draft *d, char **words, size_t count, uint32_t operands) {
     if (!count)
-        return tool_refuse(tool, "%s: there is no command", d->where);
+        return tool_refuse(tool, "%s: the command is missing", d->where);
     int code = find_kind(tool, d, words[0]);
     if (code)
         return code;
@@ -165,14 +166,14 @@ static bool leaves_folder(const char *output) {
 static int check_output(tool_run *tool, const draft *d, const char *output) {
     const char *ending = path_ending(output), *last = strrchr(output, '/');
     if (leaves_folder(output))
-        return tool_refuse(tool, "%s: the output %s is not in the folder of --out", d->where,
+        return tool_refuse(tool, "%s: the output %s is outside the folder of --out", d->where,
                            output);
     if (!text_is_utf8(output) || strpbrk(output, "\n\r") || (last && !last[1]) ||
         strncmp(output, ".abut-", 6) == 0)
-        return tool_refuse(tool, "%s: '%s' cannot be the name of an output", d->where, output);
+        return tool_refuse(tool, "%s: '%s' is not a valid name for an output", d->where, output);
     if (*ending && word_in(ending, d->kind->endings))
         return 0;
-    return tool_refuse(tool, "%s: %s cannot write %s; its outputs end in one of %s", d->where,
+    return tool_refuse(tool, "%s: %s cannot write %s; allowed extensions are %s", d->where,
                        d->kind->command->name, output, d->kind->endings);
 }
 
@@ -180,7 +181,7 @@ static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char 
     tool_text output = {0};
     const char *last = strrchr(input, '/');
     if (word_in(last ? last + 1 : input, "|.|.."))
-        return tool_refuse(tool, "%s: '%s' is no name of a file", d->where, input);
+        return tool_refuse(tool, "%s: '%s' is not a valid file name", d->where, input);
     if (d->output)
         text_add(&output, d->output);
     else
@@ -204,7 +205,7 @@ static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char 
     free(job.input);
     free(job.output);
     return tool_fail(tool,
-                     abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the list of jobs"));
+                     abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the list of jobs"));
 }
 
 /* ---- files, and what to do with each ---- */
@@ -220,11 +221,13 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
         size_t count = 0;
         if (!line || !words_split(line, &words, &count))
             code =
-                tool_refuse(tool, "--do: a quote is not closed in: %s", arguments->given[i].words);
+                tool_refuse(tool, "--do: missing closing quote in: %s", arguments->given[i].words);
         code = code ? code : parse(tool, &d, words, count, 0);
         if (!code && d.output)
-            code = tool_refuse(tool, "--do: --out names one file for all; write %s.ENDING",
-                               d.kind->command->name);
+            code = tool_refuse(
+                tool,
+                "--do: --out would be one file for all jobs; select an extension with %s.EXTENSION",
+                d.kind->command->name);
         if (!code && input)
             code = add_job(tool, jobs, &d, input);
         text_free(&d.words);
@@ -238,7 +241,7 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
 static int add_names(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs) {
     tool_text bytes = {0};
     if (tool->input_taken)
-        return tool_refuse(tool, "standard input (-) was named twice; it is there only once");
+        return tool_refuse(tool, "standard input (-) can be read only once");
     tool->input_taken = true;
     int code = input_read(tool, &bytes);
     char end = bytes.used && memchr(bytes.data, 0, bytes.used) ? 0 : '\n';
@@ -264,11 +267,11 @@ static int add_json(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     const char *what = flat_value(members, count, "do"),
                *input = flat_value(members, count, "input");
     if (!what || !input || !*input)
-        return tool_refuse(tool, "%s: is no JSON object with \"do\" and \"input\"", d->where);
+        return tool_refuse(tool, "%s: not a JSON object with \"do\" and \"input\"", d->where);
     char *copy = strdup(what), **words = NULL;
     int code = 0;
     if (!copy || !words_split(copy, &words, &word_count))
-        code = tool_refuse(tool, "%s: a quote is not closed", d->where);
+        code = tool_refuse(tool, "%s: missing closing quote", d->where);
     code = code ? code : parse(tool, d, words, word_count, 0);
     if (!code && flat_value(members, count, "output"))
         d->output = flat_value(members, count, "output");
@@ -284,7 +287,7 @@ static int add_line(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     size_t count = 0;
     int code = words_split(line, &words, &count)
                    ? 0
-                   : tool_refuse(tool, "%s: a quote is not closed", d->where);
+                   : tool_refuse(tool, "%s: missing closing quote", d->where);
     code = code ? code : parse(tool, d, words, count, 2);
     code = code ? code : add_job(tool, jobs, d, d->input);
     free(words);
@@ -294,7 +297,7 @@ static int add_line(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
 static int read_whole(tool_run *tool, const char *path, tool_text *bytes) {
     if (strcmp(path, "-") == 0) {
         if (tool->input_taken)
-            return tool_refuse(tool, "standard input (-) was named twice; it is there only once");
+            return tool_refuse(tool, "standard input (-) can be read only once");
         tool->input_taken = true;
         return input_read(tool, bytes);
     }
@@ -321,7 +324,7 @@ static int add_job_file(tool_run *tool, batch_jobs *jobs, const char *path) {
     int code = read_whole(tool, path, &bytes);
     size_t number = 0;
     if (!code && bytes.used && memchr(bytes.data, 0, bytes.used))
-        code = tool_refuse(tool, "%s: is no text; a job file has a job on each line", path);
+        code = tool_refuse(tool, "%s: not a text file; a job file has a job on each line", path);
     for (char *line = bytes.data, *next; line && *line && !code; line = next) {
         size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
@@ -355,7 +358,7 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
     int code = 0;
     if (!sorted)
         return tool_fail(tool,
-                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory to sort the jobs"));
+                         abut_set_error(ABUT_ERROR_MEMORY, "not enough memory to sort the jobs"));
     for (size_t i = 0; i < jobs->count; i++)
         sorted[i] = &jobs->list[i];
     qsort(sorted, jobs->count, sizeof *sorted, compare);
@@ -367,8 +370,8 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
             jobs->list[b - jobs->list].state = JOB_SKIPPED;
         else
             code = tool_refuse(tool,
-                               "two jobs would write %s: '%s' of %s and '%s' of %s; name them "
-                               "apart, such as %s.fine.%s",
+                               "two jobs have the output %s: '%s' of %s and '%s' of %s; use "
+                               "different names, such as %s.fine.%s",
                                a->output, a->words, a->input, b->words, b->input,
                                b->kind->command->name, path_ending(b->output));
     }
@@ -381,11 +384,10 @@ int jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jo
                      *base = option_given(arguments, "base");
     bool what = option_given(arguments, "do") != NULL;
     if (!what && (arguments->operand_count || !file))
-        return tool_refuse(tool, "what shall be done with the files? Say --do 'field --cells 64', "
-                                 "--do report, or name a list of jobs with --jobs");
+        return tool_refuse(tool, "the command for the files is missing: use --do 'field --cells "
+                                 "64', --do report, or a list of jobs with --jobs");
     if (what && !arguments->operand_count)
-        return tool_refuse(tool, "--do is for files, but none is named; '-' reads their names from "
-                                 "standard input");
+        return tool_refuse(tool, "--do needs file names; '-' reads them from standard input");
     jobs->base = base ? base->words : NULL;
     int code = file ? add_job_file(tool, jobs, file->words) : 0;
     code = code || !what ? code : add_for_all(tool, arguments, jobs, NULL); /* errors first */

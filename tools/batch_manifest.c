@@ -29,7 +29,7 @@ static bool fail(const batch_manifest *manifest, const char *what) {
 }
 
 static bool fail_memory(void) {
-    abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the manifest");
+    abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the manifest");
     return false;
 }
 
@@ -179,8 +179,8 @@ static bool append_locked(batch_manifest *manifest, const tool_text *line) {
     int error = errno;
     bool cut = ftruncate(manifest->file, about.st_size) == 0;
     errno = error;
-    return fail(manifest, cut ? "no line could be added, so no more jobs are done"
-                              : "a line could be added only in part, so no more jobs are done");
+    return fail(manifest, cut ? "no line could be added; the run stops"
+                              : "only a part of a line could be added; the run stops");
 }
 
 bool manifest_append(batch_manifest *manifest, const tool_text *line) {
@@ -209,12 +209,12 @@ static bool open_file(batch_manifest *manifest, bool look) {
     struct stat about;
     if (fstat(manifest->file, &about) == 0 && !S_ISREG(about.st_mode)) {
         errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
-        return fail(manifest, "is no regular file");
+        return fail(manifest, "is not a regular file");
     }
     if (!look &&
         !(lock(manifest, APPENDING, F_WRLCK, true) && lock(manifest, APPENDING, F_UNLCK, false)))
-        return fail(manifest, "cannot be locked, which a batch needs; --manifest can name a file "
-                              "on another file system");
+        return fail(manifest, "cannot be locked, which 'abut batch' requires; use --manifest with "
+                              "a file on another file system");
     return true;
 }
 

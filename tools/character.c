@@ -35,7 +35,7 @@ int character_leave_out(tool_run *tool, const char *words, abut_character **char
     const uint32_t room = abut_character_get_info(*character).bone_count;
     uint32_t *bones = malloc(room * sizeof *bones), count = 0;
     abut_character *reduced = NULL;
-    int code = bones ? 0 : tool_fail_with(tool, "out of memory", "there is no memory for bones");
+    int code = bones ? 0 : tool_fail_with(tool, "out of memory", "not enough memory for bones");
     while (*words && !code) {
         size_t length = strcspn(words, ",");
         uint32_t bone = bone_find(*character, words, length);
@@ -94,16 +94,16 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
         return 0;
     }
     if (!count)
-        return tool_refuse(tool, "--clip '%s': the character has no clips", words);
+        return tool_refuse(tool, "--clip %s: the character has no clips", words);
     const char *best = NULL;
     size_t distance = 0;
     for (uint32_t i = 0; i < count; i++)
         word_closer(words, abut_character_get_clip(character, i).name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no clip '%s'; did you mean '%s'?", words, best);
+        return tool_refuse(tool, "unknown clip '%s'; did you mean '%s'?", words, best);
     return tool_refuse(tool,
-                       "--clip needs the name of a clip, or its number below %u; '%s' is not; "
-                       "'abut character' lists them",
+                       "--clip must be the name of a clip or a number below %u, not '%s'; 'abut "
+                       "character' lists the clips",
                        count, words);
 }
 
@@ -119,11 +119,11 @@ int joints_find(tool_run *tool, const abut_character *character, const char *wor
                 strncmp(words, abut_garment_joint_name((abut_garment_joint)joint), name) != 0))
             joint++;
         if (name >= length || joint == ABUT_GARMENT_JOINT_COUNT)
-            return tool_refuse(tool,
-                               "--joints needs JOINT=BONE, with commas between several, '%.*s' is "
-                               "not; joints are hips, neck, and left- and right- arm, forearm, "
-                               "hand, thigh, leg and foot",
-                               (int)length, words);
+            return tool_refuse(
+                tool,
+                "--joints must be JOINT=BONE, separated by commas, not '%.*s'; joints are hips, "
+                "neck, and left- and right- arm, forearm, hand, thigh, leg and foot",
+                (int)length, words);
         joints[joint] = bone_find(character, words + name + 1, length - name - 1);
         if (joints[joint] == ABUT_NONE)
             return tool_refuse(tool, "--joints: the character has no bone '%.*s'",
@@ -142,7 +142,7 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
     pose->clip = ABUT_NONE;
     *skinning = ABUT_CHARACTER_SKINNING_LINEAR;
     if (time && !clip)
-        return tool_refuse(tool, "--time needs --clip");
+        return tool_refuse(tool, "--time requires --clip");
     if (time)
         pose->time = time->numbers[0];
     if (how && !strcmp(how->words, "dual"))

@@ -25,7 +25,7 @@ const char *clash_kind_words(clash_kind kind) {
 }
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
 }
 
 void clashes_free(tool_clashes *clashes) {

@@ -72,7 +72,7 @@ typedef struct image_work {
 } image_work;
 
 static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the images");
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the images");
 }
 
 /* The larger side of the view as asked for; memory for that. */

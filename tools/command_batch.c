@@ -101,7 +101,7 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
     }
     if (!S_ISREG(a->input.st_mode)) {
         complain(a, job->input,
-                 S_ISDIR(a->input.st_mode) ? "is a directory, not a file" : "is no regular file",
+                 S_ISDIR(a->input.st_mode) ? "is a directory, not a file" : "is not a regular file",
                  0);
         return false;
     }
@@ -122,7 +122,7 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
         complain(a, job->input, "out of memory", 0);
     } else if (has_link(b, a->final.data, false) || has_link(b, a->staged.data, true)) {
         complain(a, a->final.data,
-                 "cannot be written: a symbolic link could lead out of the folder of --out", 0);
+                 "cannot be written: a symbolic link could point outside the folder of --out", 0);
         fine = false;
     }
     text_free(&name);
@@ -266,7 +266,7 @@ static int run_command(tool_run *tool, attempt *a) {
     if (a->job->kind->product == PRODUCT_JSON && code == CODE_FINE) {
         abut_status status =
             tool->out.text.failed
-                ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the report")
+                ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the report")
                 : abut_context_write_file(tool->context, a->staged.data, tool->out.text.data,
                                           tool->out.text.used);
         code = status ? tool_fail(tool, status) : code;
@@ -416,7 +416,8 @@ static int try_job(batch *b, batch_job *job, bool last) {
             tidy(&a);
             count_before(b, &a);
         } else if (has_failed(b, &a)) {
-            complain(&a, job->input, "failed in another process; the manifest says why", 0);
+            complain(&a, job->input, "failed in another process; see the manifest for the reason",
+                     0);
             count_failure(b, &a);
         } else if (last || !was_fatal(&a)) {
             code = run_job(b, &a);
@@ -479,8 +480,8 @@ static int read_shard(tool_run *tool, const tool_given *given, batch *b) {
     free(first);
     return fine ? 0
                 : tool_refuse(tool,
-                              "--shard needs a part and how many there are, such as 1/3, 2/3 or "
-                              "3/3; '%s' is not",
+                              "--shard must be a part and the number of parts, such as 1/3, 2/3 or "
+                              "3/3, not '%s'",
                               given->words);
 }
 
@@ -556,18 +557,18 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
         text_print(&path, "%s/manifest.jsonl", b->folder);
     if (path.failed)
         return tool_fail(b->tool,
-                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a name"));
+                         abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a name"));
     if (!look_only && !make_folders(path.data)) {
         int error = errno;
         text_free(&path);
-        return tool_fail_with(b->tool, "file error", "%s: the folder cannot be made: %s", b->folder,
-                              strerror(error));
+        return tool_fail_with(b->tool, "file error", "%s: the folder cannot be created: %s",
+                              b->folder, strerror(error));
     }
     if (!manifest && has_link(b, path.data, true)) {
         text_free(&path);
         return tool_fail_with(b->tool, "file error",
-                              "%s/manifest.jsonl: is a symbolic link, which could lead out of the "
-                              "folder of --out; name its target with --manifest",
+                              "%s/manifest.jsonl: is a symbolic link, which could point outside "
+                              "the folder of --out; use --manifest with its target",
                               b->folder);
     }
     int code = manifest_open(b->tool, &b->manifest, path.data, look_only);
@@ -589,14 +590,15 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     batch b = {.tool = tool, .manifest = {.file = -1}};
     if (!folder || !*folder->words)
         return tool_refuse(tool,
-                           "--out FOLDER is missing: where the outputs and their manifest go");
+                           "--out FOLDER is missing: the folder of the outputs and the manifest");
     b.folder = folder->words;
     b.again = option_given(arguments, "again") != NULL;
     int code = read_shard(tool, option_given(arguments, "shard"), &b);
     code = code ? code : jobs_collect(tool, arguments, &b.jobs);
     for (size_t i = 0; i < b.jobs.count && option_given(arguments, "index") && !code; i++)
         if (strcmp(b.jobs.list[i].output, "index.html") == 0)
-            code = tool_refuse(tool, "--index writes index.html, which a job writes as well");
+            code =
+                tool_refuse(tool, "--index writes index.html, which is also the output of a job");
     if (!code) {
         choose_shard(&b);
         code = run_batch(&b, arguments);

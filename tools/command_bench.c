@@ -121,7 +121,7 @@ static int run_cases(tool_run *tool, const bench_settings *settings, const char 
         else if (outcome == BENCH_SKIPPED)
             tell_skipped(state, which->name);
         else if (outcome != BENCH_FINE)
-            code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong answer" : "failure",
+            code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong result" : "failure",
                                   "%s: %s", which->name, tool_sentence(bench_error()));
     }
     return code;
@@ -133,13 +133,15 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *device = option_given(arguments, "device");
     bool cpu_only = device && !device_named(arguments);
     if (part && !count_chosen(part, cpu_only))
-        return tool_refuse(tool, "no case has '%s' in its name; see 'abut bench --list'", part);
+        return tool_refuse(tool,
+                           "no case has '%s' in its name; 'abut bench --list' lists the cases",
+                           part);
     if (option_given(arguments, "list")) {
         list_cases(&tool->out, part);
         return CODE_FINE;
     }
     if (repeat && repeat->counts[0] > 1000)
-        return tool_refuse(tool, "--repeat is %u; at most 1000 are possible", repeat->counts[0]);
+        return tool_refuse(tool, "--repeat must be at most 1000, not %u", repeat->counts[0]);
     bench_settings settings = {.folder = bench_folder_make(),
                                .device = device_named(arguments),
                                .repeats = repeat ? repeat->counts[0] : 0,

@@ -195,9 +195,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *folder = arguments->operand_count > 1 ? arguments->operands[1] : "";
     const tool_given *older = option_given(arguments, "older");
     if (!word_in(what, "ls|verify|clear"))
-        return tool_refuse(tool, "%s is none of ls, verify and clear", what);
+        return tool_refuse(tool, "'%s' is not one of ls, verify and clear", what);
     if (older && strcmp(what, "clear") != 0)
-        return tool_refuse(tool, "--older is for 'abut cache clear' only");
+        return tool_refuse(tool, "--older applies to 'abut cache clear' only");
     if (strcmp(what, "clear") == 0)
         return clear(tool, folder, older);
     return list_entries(tool, folder, strcmp(what, "verify") == 0);

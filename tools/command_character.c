@@ -158,7 +158,7 @@ static int print_character(tool_run *tool, const char *path, const subject *s) {
 
 static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (option_given(arguments, "film") && !option_given(arguments, "clip"))
-        return tool_refuse(tool, "--film needs --clip");
+        return tool_refuse(tool, "--film requires --clip");
     return pose_options(tool, arguments, s->character, &s->options, &s->skinning);
 }
 
@@ -267,13 +267,13 @@ static int make_garment(tool_run *tool, const tool_arguments *arguments, subject
     abut_garment_options options = abut_garment_options_default();
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
     if ((particles || named || ease) && !kind)
-        return tool_refuse(tool, "--%s needs --garment",
+        return tool_refuse(tool, "--%s requires --garment",
                            particles ? "particles"
                            : named   ? "joints"
                                      : "ease");
     if (particles && (particles->counts[0] < ABUT_GARMENT_PARTICLES_MIN ||
                       particles->counts[0] > ABUT_GARMENT_PARTICLES_MAX))
-        return tool_refuse(tool, "--particles needs a number from %u to %u; %u is not",
+        return tool_refuse(tool, "--particles must be from %u to %u, not %u",
                            ABUT_GARMENT_PARTICLES_MIN, ABUT_GARMENT_PARTICLES_MAX,
                            particles->counts[0]);
     int code = named ? joints_find(tool, s->character, named->words, joints) : 0;

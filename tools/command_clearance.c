@@ -86,7 +86,7 @@ static int find_patches(tool_run *tool, clearance *c) {
         found.contact_capacity = found.contact_count;
         status = found.list && found.contacts
                      ? abut_map_contacts(map, &options, &found)
-                     : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the patches");
+                     : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the patches");
         free(found.contacts);
     }
     if (status)
@@ -179,9 +179,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *below = option_given(arguments, "below");
     clearance c = {0};
     if (!below)
-        return tool_refuse(tool, "--below D is needed: the distance that A and B should keep");
+        return tool_refuse(tool, "--below D is missing: the required clearance of A and B");
     if (below->numbers[0] > ABUT_COORDINATE_MAX)
-        return tool_refuse(tool, "--below is at most %g", ABUT_COORDINATE_MAX);
+        return tool_refuse(tool, "--below must be at most %g", ABUT_COORDINATE_MAX);
     c.below = below->numbers[0];
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &c.device);

@@ -268,8 +268,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *shell = arguments->operand_count ? arguments->operands[0] : "bash";
     tool_text *to = &tool->out.text;
     if (!word_in(shell, "bash|zsh|fish"))
-        return tool_refuse(tool, "there is no completion for '%s', only for bash, zsh and fish",
-                           shell);
+        return tool_refuse(tool, "no completion for '%s', only for bash, zsh and fish", shell);
     if (strcmp(shell, "zsh") == 0)
         write_zsh(to);
     else if (strcmp(shell, "fish") == 0)

@@ -187,7 +187,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
         b->patches = found.list = malloc(found.count * sizeof *found.list);
         b->list = found.contacts = malloc(found.contact_count * sizeof *found.contacts);
         if (!b->patches || !b->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = ask(b, &options, &found);
     }
     if (status)
@@ -210,7 +210,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
         found.capacity = found.count;
         b->list = found.list = malloc(found.count * sizeof *found.list);
         if (!b->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
     }
     if (status)

@@ -11,7 +11,7 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
     const tool_given *moved = option_given(arguments, "translate");
     *scale = scaled ? scaled->numbers[0] : 1;
     if (*scale == 0)
-        return tool_refuse(tool, "--scale needs a number that is not 0");
+        return tool_refuse(tool, "--scale must not be 0");
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (moved)
         pose->translation = (abut_vec3){moved->numbers[0], moved->numbers[1], moved->numbers[2]};
@@ -21,10 +21,9 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
         if (strcmp(given->option->name, "rotate") != 0)
             continue;
         if (!rotation_read(given->words, &turn))
-            return tool_refuse(tool,
-                               "--rotate needs an axis and degrees, such as x,90 or 1,1,0,30; "
-                               "'%s' is not",
-                               given->words);
+            return tool_refuse(
+                tool, "--rotate must be an axis and degrees, such as x,90 or 1,1,0,30, not '%s'",
+                given->words);
         pose->rotation = rotation_after(turn, pose->rotation);
     }
     return 0;
@@ -41,7 +40,7 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
         triangles += abut_mesh_triangle_count(meshes[i]);
     }
     if (vertices > UINT32_MAX || triangles > UINT32_MAX)
-        return abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be joined");
+        return abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be merged");
     abut_vec3 *positions =
         abut_context_allocate(tool->context, (size_t)vertices, sizeof *positions);
     uint32_t *indices =

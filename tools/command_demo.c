@@ -135,7 +135,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
     legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");
     if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     progress_start(tool->progress, "models");
     abut_status status = drop_create(tool->context, &scene);
     abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
@@ -177,7 +177,7 @@ static int check_options(tool_run *tool, const tool_arguments *arguments, const 
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
         if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help"))
-            return tool_refuse(tool, "--%s has no meaning for demo %s", name,
+            return tool_refuse(tool, "--%s does not apply to demo %s", name,
                                arguments->operands[0]);
     }
     return 0;
@@ -196,7 +196,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, "
                            "plane, line, letters, stairs, snow, bounce, clash, ball, sleeve, "
                            "sheet, dress and cape",
-                           *which ? "there is no demo '" : "the name of a demo is missing", which,
+                           *which ? "unknown demo '" : "the name of a demo is missing", which,
                            *which ? "'" : "");
     int code = check_options(
         tool, arguments,

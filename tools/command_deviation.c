@@ -188,7 +188,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *tolerance = option_given(arguments, "tolerance");
     deviation d = {.ways = option_given(arguments, "one-sided") ? 1 : 2};
     if (option_given(arguments, "samples") && option_given(arguments, "resolution"))
-        return tool_refuse(tool, "--samples and --resolution exclude each other");
+        return tool_refuse(tool, "--samples and --resolution cannot be combined");
     d.tolerance = tolerance ? tolerance->numbers[0] : 0;
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &d.device);

@@ -34,7 +34,8 @@ static bool tell_check(tool_run *tool, uint32_t index) {
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);
     out_shade(out, info.same_bits ? SHADE_GOOD : SHADE_WARN);
-    say_fact(out, "check", info.same_bits ? "passed" : "passed, but rounds differently from the CPU");
+    say_fact(out, "check",
+             info.same_bits ? "passed" : "passed, but rounds differently from the CPU");
     return true;
 }
 

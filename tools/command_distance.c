@@ -181,7 +181,7 @@ static int compute_distances(tool_run *tool, const tool_given *margin, const too
     else
         all->separations = malloc((all->count + 1) * sizeof *all->separations);
     if (!all->within && !all->separations)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     if (!all->count)
         return 0;
     abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
@@ -219,7 +219,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     answers all = {0};
     int code = keep_mine(tool, pair, &mine, &keys)
                    ? compute_distances(tool, margin, pair, &mine, &all, &worst)
-                   : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+                   : tool_fail_with(tool, "out of memory", "not enough memory for the poses");
     code = collect(tool, code, keys, worst, &all);
     if (!code && all.count)
         tool_advise(tool, &all.reliability);
@@ -241,14 +241,16 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
 static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *margin = option_given(arguments, "margin");
     if (margin && !(margin->numbers[0] >= 0))
-        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
+        return tool_refuse(tool, "--margin must be a number of at least 0, not '%s'",
                            margin->words);
     if (tool->share && (!option_given(arguments, "poses") || device_named(arguments)))
-        return tool_refuse(tool, "several processes share out --poses, on CPUs");
+        return tool_refuse(tool, "several processes need --poses, without --device");
     if (margin && picture_given(arguments))
-        return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
+        return tool_refuse(
+            tool,
+            "--png and --html cannot be combined with --margin, which computes no closest points");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--out belongs to --poses");
+        return tool_refuse(tool, "--out requires --poses");
     return pair_run(tool, arguments, run_one, run_many);
 }
 

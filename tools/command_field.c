@@ -62,13 +62,14 @@ static int check_format(tool_run *tool, const char *file, const tool_given *to,
         if (strcmp(word, names[i]) == 0)
             *format = (abut_field_format)i;
     if (to && !file)
-        return tool_refuse(tool, "--to is the format of a file, but no file is named");
+        return tool_refuse(tool, "--to requires the file OUT");
     if (standard && *format == ABUT_FIELD_FORMAT_RAW)
-        return tool_refuse(tool, "a .raw field is two files and cannot go to standard output");
+        return tool_refuse(tool,
+                           "a .raw field has two files and cannot be written to standard output");
     if (!*format)
         return tool_refuse(tool,
                            "%s: the name of a field must end in .abutf, .vti, .npy, .raw or "
-                           ".dcache, or say --to",
+                           ".dcache, unless --to is given",
                            file);
     return 0;
 }
@@ -168,8 +169,8 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     if (code || !option_given(arguments, "png"))
         return code;
     if (cells > MAX_CELLS)
-        return tool_refuse(tool, "a picture of %.0f cells shows nothing; take at most %d", cells,
-                           MAX_CELLS);
+        return tool_refuse(tool, "a picture of %.0f cells would not be readable; use at most %d",
+                           cells, MAX_CELLS);
     float *values = abut_context_allocate(tool->context, (size_t)cells, sizeof *values);
     style.smooth = true;
     style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
@@ -196,12 +197,11 @@ static int check_shared(tool_run *tool, const tool_arguments *arguments, const c
                         abut_field_format format) {
     if (!option_given(arguments, "sparse") || !file || strcmp(file, "-") == 0 ||
         format != ABUT_FIELD_FORMAT_ABUT)
-        return tool_refuse(tool, "several processes write one sparse field: name an .abutf file "
-                                 "and say --sparse");
+        return tool_refuse(tool, "several processes need an .abutf file and --sparse");
     static const char *const alone[] = {"png", "html", "cache", "device"};
     for (int k = 0; k < 4; k++)
         if (option_given(arguments, alone[k]))
-            return tool_refuse(tool, "--%s is for one process alone", alone[k]);
+            return tool_refuse(tool, "--%s needs a single process", alone[k]);
     return 0;
 }
 
@@ -227,7 +227,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = check_format(tool, file, to, &how.format);
     code = code || !png ? code : picture_check(tool, png->words);
     if (!code && !png && option_given(arguments, "inside"))
-        code = tool_refuse(tool, "--inside is for a picture, but --png names none");
+        code = tool_refuse(tool, "--inside requires --png or --html");
     if (!code && tool->share)
         code = check_shared(tool, arguments, file, how.format);
     if (code)

@@ -60,7 +60,7 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
         return 0;
     view_mark *marks = malloc((a->points->count + 1) * sizeof *marks);
     if (!marks)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the page");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the page");
     for (size_t i = 0; i < a->points->count; i++)
         marks[i] = (view_mark){a->points->list[i], a->points->list[i], a->inside[i] ? 0 : 1};
     abut_status status =
@@ -81,7 +81,7 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
     int code = 0;
     abut_status status = ABUT_OK;
     if (!a.inside || (numbers && !a.winding))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        code = tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     if (!code &&
         ((status = abut_sign_inside_batch(bvh, &batch, abut_array_host(a.inside))) ||
          (numbers && (status = abut_sign_winding_batch(bvh, &batch, abut_array_host(a.winding))))))

@@ -142,7 +142,7 @@ int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_optio
     tool_output *out = &tool->out;
     const tool_clash **order = malloc((clashes->count + 1) * sizeof *order);
     if (!order)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the table");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the table");
     for (size_t i = 0; i < clashes->count; i++)
         order[i] = &clashes->list[i];
     qsort(order, clashes->count, sizeof *order, by_badness);
@@ -300,10 +300,9 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
         }
     }
     if (!good)
-        return tool_refuse(tool,
-                           "--views needs some of xyz, or up to %d directions X,Y,Z;X,Y,Z; '%s' "
-                           "is not",
-                           VIEWS_MAX, words);
+        return tool_refuse(
+            tool, "--views must be some of xyz, or up to %d directions X,Y,Z;X,Y,Z, not '%s'",
+            VIEWS_MAX, words);
     query->views = views;
     query->view_count = count;
     return 0;
@@ -327,10 +326,10 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
         views[i] = abut_raster_view_default();
     if (resolution &&
         (!read_count(resolution->words, &query->resolution) || query->resolution > ABUT_RASTER_MAX))
-        return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
+        return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
                            ABUT_RASTER_MAX, resolution->words);
     if (beyond_lengths(tolerance) || beyond_lengths(clearance))
-        return tool_refuse(tool, "--%s is at most %g",
+        return tool_refuse(tool, "--%s must be at most %g",
                            beyond_lengths(tolerance) ? "tolerance" : "clearance",
                            ABUT_COORDINATE_MAX);
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
@@ -338,21 +337,21 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     options->clearance =
         clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
     if (method && !word_in(method->words, "exact|images"))
-        return tool_refuse(tool, "--method is exact or images, not '%s'", method->words);
+        return tool_refuse(tool, "--method must be exact or images, not '%s'", method->words);
     query->measure_volume = !method || strcmp(method->words, "exact") == 0;
     if (option_given(arguments, "touching") && !query->measure_volume)
-        return tool_refuse(tool, "--touching belongs to --method exact: images do not show bodies "
-                                 "that touch without a common volume");
+        return tool_refuse(tool, "--touching requires --method exact: images do not show bodies "
+                                 "that touch without an intersection volume");
     options->touching = option_given(arguments, "touching") || clearance;
     query->count_edges = option_given(arguments, "edges") != NULL;
     query->find_self = option_given(arguments, "own") != NULL;
     if ((directions || resolution) && query->measure_volume && !query->count_edges &&
         !query->find_self && !option_given(arguments, "images"))
-        return tool_refuse(tool, "--views and --resolution belong to --method images, --own, "
-                                 "--edges or --images");
+        return tool_refuse(
+            tool, "--views and --resolution require --method images, --own, --edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        return tool_refuse(tool, "--view and --up belong to --png");
+        return tool_refuse(tool, "--view and --up require --png or --html");
     int code = png ? picture_check(tool, png->words) : 0;
     return code || !directions ? code : read_views(tool, directions->words, views, query);
 }

@@ -46,7 +46,7 @@ static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
     double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z};
     for (int k = 0; k < 3; k++) {
         if (*sides[k] > 0 && !(numbers[k] > 0))
-            return tool_refuse(tool, "--size of a %s needs a length above 0 along %c",
+            return tool_refuse(tool, "--size of a %s must be above 0 along %c",
                                abut_shape_kind_name(shape->kind), 'x' + k);
         if (*sides[k] > 0)
             *sides[k] = numbers[k];
@@ -61,8 +61,8 @@ static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *sh
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
         int code =
-            tool_refuse(tool, "a %s has no --%s; it takes %s", abut_shape_kind_name(shape->kind),
-                        name, words.data ? words.data : "");
+            tool_refuse(tool, "a %s has no --%s; its options are %s",
+                        abut_shape_kind_name(shape->kind), name, words.data ? words.data : "");
         text_free(&words);
         return code;
     }
@@ -150,11 +150,10 @@ static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
         }
     }
     if (best)
-        return tool_refuse(tool, "there is no shape '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool,
-                       "there is no shape '%s'; 'abut make --list' lists them; usage: abut "
-                       "make SHAPE OUT",
-                       name);
+        return tool_refuse(tool, "unknown shape '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(
+        tool, "unknown shape '%s'; 'abut make --list' lists the shapes; usage: abut make SHAPE OUT",
+        name);
 }
 
 static abut_status make_shape(tool_run *tool, const abut_shape *shape, const char *path,
@@ -195,7 +194,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     if (arguments->operand_count < 2)
-        return tool_refuse(tool, "the file to write is missing; usage: abut make SHAPE OUT");
+        return tool_refuse(tool, "the output file is missing; usage: abut make SHAPE OUT");
     const char *path = arguments->operands[1];
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     writing.ascii = option_given(arguments, "ascii") != NULL;

@@ -20,7 +20,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     r->count = (uint32_t)arguments->operand_count;
     r->surfaces = calloc(r->count, sizeof *r->surfaces);
     if (!r->surfaces)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     int code = 0;
     for (uint32_t i = 0; i < r->count && !code; i++) {
         code = surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
@@ -35,7 +35,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
 static int compute_map(tool_run *tool, const map_run *r) {
     abut_posed *others = calloc(r->count, sizeof *others);
     if (!others)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     for (uint32_t i = 1; i < r->count; i++)
         others[i - 1].bvh = r->surfaces[i].bvh;
     progress_start(tool->progress, r->surfaces[0].path);
@@ -114,23 +114,24 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, map_run
               : strcmp(show->words, "gradient") == 0 ? MAP_SHOW_GRADIENT
                                                      : MAP_SHOW_DISTANCE;
     if (q->regardless && !q->sign)
-        return tool_refuse(tool, "--signed and --unsigned exclude each other");
+        return tool_refuse(tool, "--signed and --unsigned cannot be combined");
     if (!q->self && (rings || geodesic))
-        return tool_refuse(tool, "--rings and --geodesic belong to --self");
+        return tool_refuse(tool, "--rings and --geodesic require --self");
     if (q->self && (q->measure.exact || q->regardless || !q->sign))
-        return tool_refuse(tool, "--self goes neither with --exact nor with --signed, --unsigned");
+        return tool_refuse(tool, "--self cannot be combined with --exact, --signed or --unsigned");
     if (q->self && arguments->operand_count > 1)
-        return tool_refuse(tool, "--self is for one body");
+        return tool_refuse(tool, "--self needs exactly one body");
     if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
-        return tool_refuse(tool, "give A and B, or --self for the distance of A to itself");
+        return tool_refuse(
+            tool, "B is missing: name A and B, or use --self for the distance of A to itself");
     if (map_moves(arguments)) {
         static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};
         for (size_t k = 0; k < sizeof still / sizeof *still; k++)
             if (option_given(arguments, still[k]))
-                return tool_refuse(tool, "--%s is for bodies that do not move", still[k]);
+                return tool_refuse(tool, "--%s cannot be combined with moving bodies", still[k]);
     }
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
-        return tool_refuse(tool, "--pose is for one B");
+        return tool_refuse(tool, "--pose needs exactly one B");
     return map_check(tool, arguments);
 }
 

@@ -78,7 +78,7 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
 /* ---- queries ---- */
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
 }
 
 /* Closes the gaps between the answers of a point and those of the next. */
@@ -193,7 +193,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = points_choose(tool, arguments);
     code = code ? code : device_open(tool, arguments, &device);
     if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
-        code = tool_refuse(tool, "--sign and --most do not go together: a point has one sign");
+        code = tool_refuse(tool, "--sign and --most cannot be combined: a point has one sign");
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);

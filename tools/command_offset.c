@@ -16,7 +16,7 @@ static int choose_margin(tool_run *tool, const tool_arguments *arguments, const 
     if (cell && cells)
         return 0; /* refused by field_build() */
     if (!cell && count < 8)
-        return tool_refuse(tool, "--cells needs at least 8");
+        return tool_refuse(tool, "--cells must be at least 8");
     double size = cell ? cell->numbers[0] : (longest + 2 * out) / (count - 5.0);
     options->cells = cell ? 0 : count;
     options->margin = out + 2.5 * size;
@@ -66,13 +66,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = status != ABUT_ERROR_ARGUMENT || abut_field_get_info(field).lowest < by
                    ? tool_fail(tool, status)
                : by < 0
-                   ? tool_fail_with(tool, abut_status_name(status),
-                                    "%s: nothing is left: it is nowhere %g deep in cells of %g",
-                                    from, -by, abut_field_get_info(field).grid.cell)
+                   ? tool_fail_with(
+                         tool, abut_status_name(status),
+                         "%s: the result is empty: no point is %g deep inside, with cells of %g",
+                         from, -by, abut_field_get_info(field).grid.cell)
                    : tool_fail_with(tool, abut_status_name(status),
-                                    "%s: has no inside in cells of %g, as a sheet or a plate "
-                                    "that is thinner than a cell: take smaller cells, or make "
-                                    "it thicker by --by",
+                                    "%s: no cell of size %g is inside, as for a sheet or a plate "
+                                    "thinner than a cell: use smaller cells, or a larger --by",
                                     from, abut_field_get_info(field).grid.cell);
     if (!code && (status = abut_mesh_write(surface, tool_target(tool, to), &how)))
         code = tool_fail(tool, status);

@@ -26,7 +26,7 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
                           ? malloc((size_t)found->count * sizeof *found->list)
                           : NULL;
         if (!found->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
+            return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
                                   (unsigned long long)found->count);
         status = abut_pair_intersections(&a, &b, found->count, found->list, &found->count);
     }
@@ -76,7 +76,7 @@ static int draw_meetings(tool_run *tool, const tool_arguments *arguments, const 
                          const meetings *found) {
     abut_segment *segments = malloc(((size_t)found->count + 1) * sizeof *segments);
     if (!segments)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     for (uint64_t i = 0; i < found->count; i++)
         segments[i] = found->list[i].segment;
     int code = pair_picture(tool, arguments, pair, segments, (size_t)found->count, false);
@@ -145,7 +145,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     size_t count = poses->count, touching = 0;
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     abut_reliability reliability;
     abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &reliability);
     int code = status ? tool_fail(tool, status) : 0;
@@ -259,7 +259,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     size_t count = poses->count, found = 0;
     abut_pair_measures *list = malloc(count * sizeof *list);
     if (!list)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < count && !status; i++) {
         abut_posed a = pair_posed(pair, 0), b = {poses->b, poses->poses_b[i]};
@@ -291,14 +291,15 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
-        return tool_refuse(tool, "--pairs is for one pose, not for --poses");
+        return tool_refuse(tool, "--pairs and --poses cannot be combined");
     if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
         !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--out belongs to --pairs or --poses");
+        return tool_refuse(tool, "--out requires --pairs or --poses");
     bool measured = option_given(arguments, "volume") != NULL;
     if (measured && (option_given(arguments, "pairs") || option_given(arguments, "surfaces") ||
                      device_named(arguments)))
-        return tool_refuse(tool, "--volume goes with none of --pairs, --surfaces, --device");
+        return tool_refuse(tool,
+                           "--volume cannot be combined with --pairs, --surfaces or --device");
     if (measured)
         return pair_run(tool, arguments, measure_one, measure_many);
     return pair_run(tool, arguments, run_one, run_many);

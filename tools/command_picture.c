@@ -52,7 +52,7 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
     if (up.x == 0 && up.y == 0 && up.z == 0)
         up.z = 1;
     if (upward && !read_direction(upward->words, &up))
-        return tool_refuse(tool, "--up needs x, y, z, -x, -y, -z or X,Y,Z; '%s' is not",
+        return tool_refuse(tool, "--up must be x, y, z, -x, -y, -z or X,Y,Z, not '%s'",
                            upward->words);
     const char *words = view ? view->words : "iso";
     bool found = false;
@@ -67,13 +67,12 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
         found = true;
     }
     if (!found && (strchr(words, ',') == NULL || !read_direction(words, &options->eye_direction)))
-        return tool_refuse(tool,
-                           "--view needs front, back, left, right, top, bottom, iso or X,Y,Z; "
-                           "'%s' is not",
-                           words);
+        return tool_refuse(
+            tool, "--view must be front, back, left, right, top, bottom, iso or X,Y,Z, not '%s'",
+            words);
     options->up = up;
     if (fov && (fov->numbers[0] < 0 || fov->numbers[0] >= 170))
-        return tool_refuse(tool, "--fov needs degrees from 0 (parallel) to below 170");
+        return tool_refuse(tool, "--fov must be from 0 (orthographic) to below 170 degrees");
     if (fov)
         options->field_of_view = fov->numbers[0] == 0 ? -1 : fov->numbers[0];
     return 0;
@@ -88,8 +87,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments,
         options->width = size->counts[0];
         options->height = size->counts[1];
         if (options->width > 16384 || options->height > 16384)
-            return tool_refuse(tool, "--size %s is too large; at most 16384x16384 is possible",
-                               size->words);
+            return tool_refuse(tool, "--size must be at most 16384x16384, not %s", size->words);
     }
     if (background)
         options->background = background->colour;
@@ -165,7 +163,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     while (colour_of(arguments, colours))
         colours++;
     if (colours > arguments->operand_count - 1)
-        return tool_refuse(tool, "there are more colours than meshes");
+        return tool_refuse(tool, "--colour: there are more colours than meshes");
     code = read_options(tool, arguments, &options);
     if (code)
         return code;

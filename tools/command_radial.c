@@ -44,7 +44,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     s->bones = malloc((s->of_character.bone_count + (size_t)1) * sizeof *s->bones);
     s->positions = malloc((s->of_character.vertex_count + (size_t)1) * sizeof *s->positions);
     if (!s->bones || !s->positions)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the pose");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the pose");
     abut_status status = abut_character_pose(s->character, &s->pose, s->bones);
     status =
         status ? status : abut_character_skin(s->character, s->bones, s->skinning, s->positions);
@@ -63,7 +63,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, radial_
                      *distance = option_given(arguments, "distance");
     s->options = abut_radial_options_default();
     if (cell && cells)
-        return tool_refuse(tool, "--cell and --resolution say the same: give one of them");
+        return tool_refuse(tool, "--cell and --resolution cannot be combined; use one of them");
     if (cell)
         s->options.cell = cell->numbers[0];
     if (cells)
@@ -381,7 +381,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_form
     if (!code && !option_given(arguments, "report"))
         for (int i = 0; i < 2 && !code; i++)
             if (option_given(arguments, i ? "points" : "plot"))
-                code = tool_refuse(tool, "--%s needs --report", i ? "points" : "plot");
+                code = tool_refuse(tool, "--%s requires --report", i ? "points" : "plot");
     return code;
 }
 

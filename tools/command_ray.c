@@ -56,7 +56,7 @@ static void summarise(tool_run *tool, const char *path, const abut_bvh *bvh, con
 /* ---- queries: of the device where there is one, else of the CPU; the answers are the same ---- */
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
 }
 
 static int find_first(tool_run *tool, const abut_bvh *bvh, double most, answers *a) {
@@ -152,13 +152,14 @@ static int get_rays(tool_run *tool, const tool_arguments *arguments, tool_points
                      *towards = option_given(arguments, "towards");
     bool named = from || towards;
     if (named == (arguments->operand_count == 2) || !from != !towards)
-        return tool_refuse(tool, "name a file of rays, or one ray by --from and --towards");
+        return tool_refuse(tool, "the rays are missing: name a file of rays, or use --from and "
+                                 "--towards for a single ray");
     if (!named)
         return points_read(tool, arguments->operands[1], 6, pairs);
     abut_vec3 o = {from->numbers[0], from->numbers[1], from->numbers[2]};
     abut_vec3 d = {towards->numbers[0], towards->numbers[1], towards->numbers[2]};
     if (!points_add(pairs, o) || !points_add(pairs, d))
-        return tool_fail_with(tool, "out of memory", "there is no memory for a ray");
+        return tool_fail_with(tool, "out of memory", "not enough memory for a ray");
     return 0;
 }
 
@@ -169,7 +170,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_device *device = NULL;
     int code = device_open(tool, arguments, &device);
     if (!code && option_given(arguments, "all") && option_given(arguments, "most"))
-        code = tool_refuse(tool, "--most does not go with --all: leave it out");
+        code = tool_refuse(tool, "--most and --all cannot be combined");
     code = code ? code : get_rays(tool, arguments, &pairs);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))

@@ -223,12 +223,12 @@ static int choose(tool_run *tool, const tool_arguments *arguments, replay *r) {
     r->summary = option_given(arguments, "summary");
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
     if (r->info.frame_count < 2)
-        return tool_refuse(tool, "the recording has one frame only, and so no step");
+        return tool_refuse(tool, "the recording has only one frame, and therefore no step");
     if (r->first >= r->last || r->last >= r->info.frame_count)
-        return tool_refuse(tool, "there are steps to frames 1 to %llu of the recording",
+        return tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
                            (unsigned long long)r->info.frame_count - 1);
     if (r->companion && r->info.mesh_count < 2)
-        return tool_refuse(tool, "the recording has one mesh only, and so no companion");
+        return tool_refuse(tool, "--line companion: the recording has only one mesh");
     plan_steps(r);
     return 0;
 }
@@ -283,7 +283,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = option_given(arguments, "png");
     bool picture = option_given(arguments, "picture");
     if (picture != (arguments->operand_count == 2))
-        return tool_refuse(tool, "--picture N and the name of a picture go together");
+        return tool_refuse(tool, "--picture N and the operand PICTURE require each other");
     const char *drawn = picture ? arguments->operands[1] : png ? png->words : NULL;
     int code = drawn ? picture_check(tool, drawn) : 0;
     code = code ? code : device_open(tool, arguments, &r.device);

@@ -38,16 +38,17 @@ static uint32_t count_of(const tool_arguments *arguments, const char *name) {
 static int check(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
-        return tool_refuse(tool, "--cell and --cells say the same; give one of them");
+        return tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
-        return tool_refuse(tool, "--radius and --count say the same; give one of them");
+        return tool_refuse(tool, "--radius and --count cannot be combined; use one of them");
     if (option_given(arguments, "cells") && count_of(arguments, "cells") < 5)
-        return tool_refuse(tool, "--cells needs at least 5: the mesh and two cells around it");
+        return tool_refuse(
+            tool, "--cells must be at least 5: the mesh and a margin of two cells at each end");
     int code = png ? picture_check(tool, png->words) : 0;
     if (code)
         return code;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        return tool_refuse(tool, "--view and --up belong to --png");
+        return tool_refuse(tool, "--view and --up require --png or --html");
     return 0;
 }
 

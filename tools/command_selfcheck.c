@@ -22,7 +22,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
                             ? malloc((size_t)room * sizeof *result->pairs)
                             : NULL;
         if (!result->pairs)
-            return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
+            return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
                                   (unsigned long long)room);
         status = abut_pair_self_intersections(bvh, options, room, result->pairs, &result->count);
         room = result->count;

@@ -85,7 +85,7 @@ static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
     s->values = malloc(batch.count * sizeof *s->values);
     if (!points || !s->values) {
         free(points);
-        return tool_fail_with(tool, "out of memory", "there is no memory for the slice");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the slice");
     }
     abut_interpolation how =
         option_given(arguments, "cubic") ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
@@ -136,7 +136,7 @@ static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *c
     canvas->height = 2 * BORDER + s->height + 24;
     canvas->pixels = malloc((size_t)canvas->width * canvas->height * 4);
     if (!canvas->pixels)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     memset(canvas->pixels, 255, (size_t)canvas->width * canvas->height * 4);
     draw_slice(s, canvas);
     scale_draw(canvas, &s->scale, 2 * BORDER + (int)s->width, BORDER, (int)s->height);
@@ -163,7 +163,7 @@ static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, 
     *values = malloc(count * sizeof **values);
     abut_status status = pixels && points && corners && *values
                              ? ABUT_OK
-                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+                             : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t i = k % wide, j = k / wide;
         const size_t pixel = (size_t)j * step * s->width + (size_t)i * step;
@@ -228,14 +228,13 @@ static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s)
     if (share)
         words[length - 1] = 0;
     if (length >= sizeof words || read_numbers(words, &number, 1) != 1)
-        return tool_refuse(tool,
-                           "--at needs a coordinate such as 0.5, or a share such as 25%%; "
-                           "'%s' is not",
-                           at->words);
+        return tool_refuse(
+            tool, "--at must be a coordinate such as 0.5, or a percentage such as 25%%, not '%s'",
+            at->words);
     s->at = share ? lo + number / 100 * (hi - lo) : number;
     if (!(s->at >= lo && s->at <= hi))
-        return tool_refuse(tool, "--at %s is beyond what there is along %c: %.6g to %.6g",
-                           at->words, 'x' + s->axis, lo, hi);
+        return tool_refuse(tool, "--at %s is outside the extent along %c: %.6g to %.6g", at->words,
+                           'x' + s->axis, lo, hi);
     return 0;
 }
 
@@ -295,12 +294,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     if (!path && !tool->view)
-        return tool_refuse(tool, "slice needs OUT.png, or --html and a page");
+        return tool_refuse(tool, "the output is missing: name OUT.png, or use --html FILE");
     int code = path ? picture_check(tool, path) : 0;
     if (code)
         return code;
     if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MAX))
-        return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MAX);
+        return tool_refuse(tool, "--size must be from 16 to %d pixels", SIDE_MAX);
     choose_axes(arguments, &s);
     code = load(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);

@@ -33,7 +33,7 @@ static int find_impacts(tool_run *tool, sweep_run *s) {
                 wanted < SIZE_MAX / sizeof *s->impacts ? malloc(wanted * sizeof *s->impacts) : NULL;
             s->room = s->impacts ? wanted : 0;
             if (!s->impacts)
-                return tool_fail_with(tool, "out of memory", "there is no memory for %zu impacts",
+                return tool_fail_with(tool, "out of memory", "not enough memory for %zu impacts",
                                       wanted);
         }
         abut_impacts found = {.list = s->impacts, .capacity = s->room};
@@ -51,12 +51,11 @@ static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_i
     for (uint64_t i = 0; pairs && i < count && i < SHOWN; i++)
         text_print(&list, "%s%u and %u", i ? ", " : ": ", pairs[i].triangle[0],
                    pairs[i].triangle[1]);
-    int code =
-        tool_fail_with(tool, "intersecting start",
-                       "%s: cuts itself already; %llu pair%s of triangles meet%s%s. See 'abut "
-                       "selfcheck'; --regardless goes on",
-                       path, (unsigned long long)count, count == 1 ? "" : "s",
-                       list.data ? list.data : "", pairs && count > SHOWN ? ", ..." : "");
+    int code = tool_fail_with(tool, "intersecting start",
+                              "%s: intersects itself at the start; %llu pair%s of triangles "
+                              "intersect%s%s. See 'abut selfcheck'; --regardless continues",
+                              path, (unsigned long long)count, count == 1 ? "" : "s",
+                              list.data ? list.data : "", pairs && count > SHOWN ? ", ..." : "");
     text_free(&list);
     return code;
 }
@@ -480,7 +479,7 @@ static int take_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t s
         answer.first = s->impacts[0];
     if (!tool_grow(&all->list, all->count, &all->room, sizeof *all->list) ||
         !tool_grow(&all->keys, all->count, &all->key_room, sizeof *all->keys))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the steps");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the steps");
     all->keys[all->count] = step;
     all->list[all->count++] = answer;
     return 0;
@@ -574,24 +573,26 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     s->motion.skip_self = option_given(arguments, "others") != NULL;
     s->parts = s->motion.skip_self || s->motion.skip_pairs;
     if (s->motion.skip_self && s->motion.skip_pairs)
-        return tool_refuse(tool, "--self and --others together leave nothing to look for");
+        return tool_refuse(tool, "--self and --others cannot be combined: no impact would remain");
     if (s->options.exact && thickness)
-        return tool_refuse(tool, "--exact decides whether surfaces touch, which --thickness does "
-                                 "not ask");
+        return tool_refuse(
+            tool,
+            "--exact and --thickness cannot be combined: --exact tests for contact at distance 0");
     if (folder && (png || option_given(arguments, "out")))
-        return tool_refuse(tool, "--%s is for one step, from one file to another",
+        return tool_refuse(tool, "--%s needs a single step: two files START END",
                            png ? "png" : "out");
     int code = png ? picture_check(tool, png->words) : 0;
     if (code)
         return code;
     if (folder && !s->recording && !frames_is_folder(arguments->operands[0]))
-        return tool_refuse(tool,
-                           "%s: give two meshes, or a folder of them, or a recording (.abutm)",
-                           arguments->operands[0]);
+        return tool_refuse(
+            tool,
+            "%s: END is missing: name two meshes, a folder of meshes, or a recording (.abutm)",
+            arguments->operands[0]);
     static const char *const of_recordings[] = {"from", "to", "frames-only"};
     for (int k = 0; k < 3 && !s->recording; k++)
         if (option_given(arguments, of_recordings[k]))
-            return tool_refuse(tool, "--%s is for recordings (.abutm)", of_recordings[k]);
+            return tool_refuse(tool, "--%s applies to recordings (.abutm) only", of_recordings[k]);
     return 0;
 }
 
@@ -600,7 +601,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_device *device = NULL;
     int code = read_options(tool, arguments, &s);
     if (!code && tool->share && !s.recording)
-        code = tool_refuse(tool, "several processes share out the steps of a recording (.abutm)");
+        code = tool_refuse(tool, "several processes need a recording (.abutm)");
     code = code ? code : device_open(tool, arguments, &device);
     s.motion.device = device;
     if (!code)

@@ -54,7 +54,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
     v->seconds = 1.0 / CLIP_RATE;
     r->bones = malloc(info.bone_count * sizeof *r->bones);
     return r->bones ? 0
-                    : tool_fail_with(tool, "out of memory", "there is no memory for the character");
+                    : tool_fail_with(tool, "out of memory", "not enough memory for the character");
 }
 
 static int read_result(tool_run *tool, const tool_arguments *arguments, viewing *v,
@@ -87,7 +87,7 @@ static int read_result(tool_run *tool, const tool_arguments *arguments, viewing 
 static int read_all(tool_run *tool, const tool_arguments *arguments, viewing *v) {
     v->results = calloc(arguments->operand_count, sizeof *v->results);
     if (!v->results)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the results");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the results");
     for (size_t i = 0; i < arguments->operand_count; i++) {
         view_result *r = &v->results[v->count++];
         const char *slash = strrchr(arguments->operands[i], '/');
@@ -252,7 +252,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                  .edges = option_given(arguments, "edges") != NULL,
                  .flat = option_given(arguments, "flat") != NULL};
     if (arguments->operand_count > RESULTS_MAX)
-        return tool_refuse(tool, "a page shows at most %d files", RESULTS_MAX);
+        return tool_refuse(tool, "a page can show at most %d files", RESULTS_MAX);
     int code = camera_read(tool, arguments, &v.camera);
     code = code ? code : view_open_path(tool, to ? to->words : "view.html");
     if (code)

@@ -70,9 +70,9 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
     abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
-    abut_status status = bones && positions ? abut_radial_create(body->character, NULL, radial)
-                                            : abut_set_error(ABUT_ERROR_MEMORY,
-                                                             "there is no memory for a character");
+    abut_status status =
+        bones && positions ? abut_radial_create(body->character, NULL, radial)
+                           : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a character");
     rows_of(body->pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count && !status; i++)
         for (int column = 0; column < 4; column++) {
@@ -165,7 +165,7 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
     t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
     t->hulls = calloc((size_t)t->assembly.count + 1, sizeof(abut_bvh *));
     if (!t->radial || !t->hulls)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     abut_status status = abut_world_create(tool->context, options, &t->world);
     for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
         const char *said = t->assembly.bodies[i].method;
@@ -208,7 +208,7 @@ static uint64_t key_of(uint32_t a, uint32_t b) {
 }
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
 }
 
 /* Leaves pairs of other processes out of the world, or takes them in again. */
@@ -284,7 +284,7 @@ static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, 
         found.capacity = found.count;
         t->list = found.list = malloc(found.count * sizeof *found.list);
         if (!t->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = abut_world_contacts(t->world, &found);
     }
     if (!status)

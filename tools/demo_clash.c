@@ -156,7 +156,7 @@ static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_a
     for (int i = 0; i < SHAPES; i++)
         abut_mesh_destroy(meshes[i]);
     return status  ? tool_fail(tool, status)
-           : !room ? tool_fail_with(tool, "out of memory", "there is no memory for the parts")
+           : !room ? tool_fail_with(tool, "out of memory", "not enough memory for the parts")
                    : 0;
 }
 
@@ -247,7 +247,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     clash_options options = {.query = abut_layers_query_default()};
     options.query.measure_volume = options.touching = true;
     if (modules > 5000)
-        return tool_refuse(tool, "--bodies is at most 100000");
+        return tool_refuse(tool, "--bodies must be at most 100000");
     int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
     code = code ? code : complete_known(tool, &assembly, list, count);
     double start = seconds_now();

@@ -45,7 +45,8 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
         abut_mesh *mesh = NULL;
         int length = snprintf(path, sizeof path, "%s/%s%05u.ply", s->meshes, parts[which], frame);
         if (length < 0 || (size_t)length >= sizeof path)
-            return abut_set_error(ABUT_ERROR_FILE, "the name of the folder is too long");
+            return abut_set_error(ABUT_ERROR_FILE,
+                                  "the path of the folder of --meshes is too long");
         status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
         status = status ? status : abut_mesh_write(mesh, path, NULL);
         abut_mesh_destroy(mesh);
@@ -247,7 +248,7 @@ static abut_status begin(showing *s, scene_options options) {
     }
     if (!status && s->meshes && mkdir(s->meshes, 0777) != 0 && errno != EEXIST) {
         char sentence[256];
-        snprintf(sentence, sizeof sentence, "the folder for meshes cannot be made: %s",
+        snprintf(sentence, sizeof sentence, "the folder of --meshes cannot be created: %s",
                  strerror(errno));
         status = abut_set_error(ABUT_ERROR_FILE, sentence);
     }
@@ -259,9 +260,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, scene_o
     const tool_given *triangles = option_given(arguments, "triangles"),
                      *solid = option_given(arguments, "solid");
     if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
-        return tool_refuse(tool, "--triangles needs a number from 100 to 1000000");
+        return tool_refuse(tool, "--triangles must be from 100 to 1000000");
     if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
-        return tool_refuse(tool, "--solid needs a number from 12 to 1000000");
+        return tool_refuse(tool, "--solid must be from 12 to 1000000");
     options->triangles = triangles ? triangles->counts[0] : 0;
     options->solid_triangles = solid ? solid->counts[0] : 0;
     return device_open(tool, arguments, &options->device);
@@ -276,8 +277,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *without = option_given(arguments, "without");
     const bool radial = method && !strcmp(method->words, "radial");
     if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
-        return tool_refuse(s->tool, "--self and --outside are of --method radial; else nothing "
-                                    "passes through anything");
+        return tool_refuse(s->tool, "--self and --outside require --method radial");
     if (!word_in(s->name, "dress|cape"))
         return 0;
     const char *who = model ? model->words : "mannequin-female";
@@ -324,7 +324,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     if (s.png && !film_start(tool, &s.film, s.png, s.character ? 1.0 / 30 : 1.0 / 60)) {
         abut_device_destroy(options.device);
         abut_character_destroy(s.character);
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     }
     progress_start(tool->progress, s.name);
     abut_status status = begin(&s, options);

@@ -227,9 +227,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         options.kind++;
     s.compare = option_given(arguments, "compare") != NULL;
     if (options.count > 60000)
-        return tool_refuse(tool, "--bodies needs a number from 1 to 60000");
+        return tool_refuse(tool, "--bodies must be from 1 to 60000");
     if (options.resolution < 8 || options.resolution > 16384)
-        return tool_refuse(tool, "--resolution needs a number from 8 to 16384");
+        return tool_refuse(tool, "--resolution must be from 8 to 16384");
     int code = device_open(tool, arguments, &options.device);
     if (code)
         return code;
@@ -242,7 +242,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "obstacle");
     legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "overlaps of pairs");
     if (png && !film_start(tool, &s.film, png->words, 1.0 / 60))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        code = tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     progress_start(tool->progress, names[options.kind]);
     if (!code && model)
         status = tool_read(tool, model->words, NULL, &options.model);

@@ -41,7 +41,7 @@ typedef struct letters {
 } letters;
 
 static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the letters");
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the letters");
 }
 
 /* ---- motion ---- */
@@ -358,7 +358,7 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
                  .frame_count = frames ? frames->counts[0] : FRAMES,
                  .compare = option_given(arguments, "compare") != NULL};
     if (l.frame_count > 1000000)
-        return tool_refuse(tool, "--frames is at most 1000000");
+        return tool_refuse(tool, "--frames must be at most 1000000");
     int code = plotted ? picture_check(tool, plotted->words) : 0;
     code = code ? code : device_open(tool, arguments, &l.device);
     if (!code && png && !film_start(tool, &l.film, png->words, 1.0 / 30))

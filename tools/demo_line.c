@@ -153,7 +153,7 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "entry, by cells");
     legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "entry, sphere tracing");
     if (png && !film_start(tool, &film, png->words, 0.5))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     abut_status status = make_scene(tool, &s);
     status = status ? status : measure_gaps(tool, &s, &film, gaps);
     if (!status && png)

@@ -125,12 +125,12 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     options.seconds = f.seconds;
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
     if (bodies && (!options.bodies || options.bodies > most))
-        return tool_refuse(tool, "--bodies needs a number from 1 to %u", most);
+        return tool_refuse(tool, "--bodies must be from 1 to %u", most);
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
     if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     stand_result result;
     progress_start(tool->progress, names[f.kind]);
     abut_status status = stand_run(tool->context, &options, &result);

@@ -30,10 +30,9 @@ static bool only_page(const tool_run *tool, const char *path) {
 int picture_check(tool_run *tool, const char *path) {
     if (only_page(tool, path) || strcmp(path, "-") == 0 || word_in(path_ending(path), "png|ppm"))
         return 0;
-    return tool_refuse(tool,
-                       "%s: the name of a picture must end in .png or .ppm, or be - for standard "
-                       "output",
-                       path);
+    return tool_refuse(
+        tool, "%s: the name of a picture must end in .png or .ppm, or be - for standard output",
+        path);
 }
 
 /* ---- the legend ---- */

@@ -11,9 +11,9 @@ int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_op
                      *band = option_given(arguments, "band"),
                      *sign = option_given(arguments, "sign");
     if (cells && cell)
-        return tool_refuse(tool, "--cells and --cell say the same in two ways; give one of them");
+        return tool_refuse(tool, "--cells and --cell cannot be combined; use one of them");
     if (cells && cells->counts[0] < 2)
-        return tool_refuse(tool, "--cells needs at least 2");
+        return tool_refuse(tool, "--cells must be at least 2");
     if (cells)
         options->cells = cells->counts[0];
     if (cell)

@@ -204,10 +204,9 @@ const char *tool_input(tool_run *tool, const char *path) {
     tool->input_taken = true;
     if (tool->share)
         abut_set_error(ABUT_ERROR_ARGUMENT,
-                       "standard input (-) reaches the first process alone; name a file");
+                       "standard input (-) is available to the first process only; use a file");
     else if (taken)
-        abut_set_error(ABUT_ERROR_ARGUMENT,
-                       "standard input (-) was named twice; it is there only once");
+        abut_set_error(ABUT_ERROR_ARGUMENT, "standard input (-) can be read only once");
     return taken ? NULL : "/dev/stdin";
 }
 
@@ -245,13 +244,13 @@ abut_mesh_format tool_format(const char *word) {
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format) {
     if (strcmp(path, "-") == 0 && !to)
-        return tool_refuse(tool, "a mesh for standard output (-) needs its format: --to obj, ply, "
-                                 "stl, off or gltf");
+        return tool_refuse(
+            tool, "a mesh on standard output (-) needs a format: --to obj, ply, stl, off or gltf");
     *format = tool_format(to ? to->words : path_ending(path));
     if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
         return tool_refuse(tool,
-                           "%s: its ending names no format that can be written; use .obj, "
-                           ".ply, .stl, .off, .glb or .gltf, or say --to",
+                           "%s: unknown file extension for a mesh; use .obj, .ply, .stl, .off, "
+                           ".glb or .gltf, or --to",
                            path);
     return 0;
 }
@@ -301,8 +300,8 @@ static int refuse_command(tool_run *tool, const char *name) {
         if (commands[i]->summary)
             word_closer(name, commands[i]->name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no command '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool, "there is no command '%s'", name);
+        return tool_refuse(tool, "unknown command '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(tool, "unknown command '%s'", name);
 }
 
 /* Global options may stand before the command, so it is the first word that is neither an option
@@ -330,11 +329,11 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (threads)
         tool->threads = threads->counts[0];
     if (tool->threads > 4096)
-        return tool_refuse(tool, "--threads needs a whole number from 1 to 4096; '%u' is not",
+        return tool_refuse(tool, "--threads must be a whole number from 1 to 4096, not '%u'",
                            tool->threads);
     if (table && strcmp(path_ending(table->words), "json") == 0)
-        return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON say "
-                                 "--json, which writes to standard output");
+        return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON use "
+                                 "--json, which prints to standard output");
     tool->progress = progress_create(!tool->quiet && share_tells(tool), tool->out.unicode);
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;
@@ -346,7 +345,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (status)
         return tool_fail(tool, status);
     int code = tool->share && !word_in(tool->command->name, SHARED)
-                   ? tool_refuse(tool, "abut-mpi shares out %s; for all else run abut", SHARED)
+                   ? tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands", SHARED)
                    : view_open(tool, arguments);
     code = code ? code : tool->command->run(tool, arguments);
     view_close(tool->view);
@@ -369,7 +368,7 @@ static int run_bare(tool_run *tool, int count, char **words) {
     } else if (!code && option_given(&arguments, "help")) {
         help_general(&tool->out.text);
     } else if (!code && tool->out.json) {
-        code = tool_refuse(tool, "a command is missing");
+        code = tool_refuse(tool, "the command is missing");
     } else if (!code) {
         tool_text help = {0};
         help_general(&help);

@@ -11,7 +11,7 @@
 enum { FINE_MAX = 400000, FINE_ROUNDS = 64 };
 
 static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
 }
 
 /* ---- finer surfaces ---- */

@@ -22,16 +22,15 @@ int map_check(tool_run *tool, const tool_arguments *arguments) {
             code = picture_check(tool, given->words);
         else if (strcmp(name, "out") == 0 && strcmp(given->words, "-") != 0 &&
                  !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
-            code = tool_refuse(
-                tool,
-                "--out %s: its name must end in .ply, .csv, .npy or .png, or be - for rows "
-                "on standard output",
-                given->words);
+            code = tool_refuse(tool,
+                               "--out %s: the name must end in .ply, .csv, .npy or .png, or be - "
+                               "for rows on standard output",
+                               given->words);
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
     if (!code && !picture && (option_given(arguments, "view") || option_given(arguments, "up")))
-        code = tool_refuse(tool, "--view and --up belong to --png");
+        code = tool_refuse(tool, "--view and --up require --png or --html");
     return code ? code : camera_read(tool, arguments, &camera);
 }
 
@@ -42,7 +41,7 @@ int surface_load(tool_run *tool, const tool_arguments *arguments, const char *pa
     surface->path = path;
     if (given && !pose_read(given->words, &motion))
         return tool_refuse(
-            tool, "--%s needs X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW; '%s' is not", pose,
+            tool, "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'", pose,
             given->words);
     abut_status status = tool_read(tool, path, NULL, &surface->mesh);
     if (!status && given) {
@@ -87,10 +86,10 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
                          : resolution ? resolution
                                       : (uint32_t)fmin(RESOLUTION_MAX, fmax(RESOLUTION, enough));
     if (given && options.resolution > RESOLUTION_MAX)
-        return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
+        return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
                            RESOLUTION_MAX, given->words);
     if (options.resolution > RESOLUTION_MAX)
-        return tool_refuse(tool, "--samples needs more than %d x %d texels, which is the most",
+        return tool_refuse(tool, "--samples would need more than the maximum of %d x %d texels",
                            RESOLUTION_MAX, RESOLUTION_MAX);
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);

@@ -30,7 +30,7 @@ typedef struct frames_run {
 } frames_run;
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the frames");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the frames");
 }
 
 bool map_recorded(const tool_arguments *arguments) {
@@ -57,8 +57,7 @@ static int open_recording(tool_run *tool, frames_run *r) {
     r->frame_count = info.frame_count;
     if (r->body_count < 2 && !r->query.self)
         return tool_fail_with(tool, "file error",
-                              "%s: has one body only; --self asks for its distance to itself",
-                              path);
+                              "%s: has only one body; use --self for its distance to itself", path);
     return 0;
 }
 
@@ -137,8 +136,8 @@ static int follow(tool_run *tool, frames_run *r, uint64_t frame) {
         status = i ? abut_bvh_set_mesh(s->bvh, s->mesh) : abut_map_set_mesh(s->map, s->mesh);
         if (status == ABUT_ERROR_ARGUMENT)
             return tool_fail_with(tool, abut_status_name(status),
-                                  "%s: frame %llu has other triangles than frame 0", s->path,
-                                  (unsigned long long)frame);
+                                  "%s: the triangles of frame %llu differ from those of frame 0",
+                                  s->path, (unsigned long long)frame);
     }
     return status ? tool_fail(tool, status) : 0;
 }
@@ -243,7 +242,7 @@ static int show(tool_run *tool, frames_run *r) {
     tool_legend legend = {0};
     abut_colour *colours = malloc((r->triangle_count + 1) * sizeof *colours);
     abut_status status =
-        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     for (uint32_t i = 0; i < r->body_count && i < LEGEND_MAX; i++) {
         const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
         if (r->recording)

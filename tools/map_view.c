@@ -7,7 +7,7 @@
 #include <string.h>
 
 static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
 }
 
 /* The distance at each vertex of the fine surface; NaN where nothing was found. */

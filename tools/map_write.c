@@ -55,7 +55,7 @@ static void give_row(const void *data, size_t row, double *values) {
 }
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the file");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the file");
 }
 
 static int write_samples(tool_run *tool, const map_panel *panel, const char *path) {
@@ -126,7 +126,7 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
 static abut_status add_surface(tool_text *to, const map_panel *panel, const map_fine *fine) {
     uint32_t *any = corners_of(fine);
     if (!any)
-        return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+        return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the surface");
     text_print(to,
                "ply\nformat binary_little_endian 1.0\ncomment abut %s\nelement vertex %zu\n"
                "property double x\nproperty double y\nproperty double z\nproperty float distance\n"
@@ -152,7 +152,7 @@ static int write_surface(tool_run *tool, const map_panel *panel, const char *pat
     abut_status status = fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
     status = status ? status : add_surface(&text, panel, &fine);
     if (!status && text.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the surface");
     if (!status)
         status =
             abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);

@@ -65,12 +65,12 @@ int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
             fine = add_path(frames, folder, entry->d_name);
     closedir(opened);
     if (!fine)
-        return tool_fail_with(tool, "out of memory", "%s: there is no memory for its files",
-                              folder);
+        return tool_fail_with(tool, "out of memory", "%s: not enough memory for its files", folder);
     if (frames->count < 2)
-        return tool_fail_with(tool, "file error",
-                              "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion takes two",
-                              folder, frames->count, frames->count == 1 ? "" : "es");
+        return tool_fail_with(
+            tool, "file error",
+            "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion needs at least two", folder,
+            frames->count, frames->count == 1 ? "" : "es");
     qsort(frames->paths, frames->count, sizeof *frames->paths, by_name);
     return 0;
 }
@@ -212,7 +212,7 @@ int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_
     free(p.first);
     free(p.indices);
     if (!fine)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the motion");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the motion");
     status = status ? status : abut_sweep_create(m->parts, m->part_count, options, &m->motion);
     return status ? tool_fail(tool, status) : 0;
 }
@@ -237,18 +237,20 @@ static int check_same(tool_run *tool, const char *path_a, const abut_mesh *a, co
     const uint32_t *x = abut_mesh_indices(a), *y = abut_mesh_indices(b);
     const uint32_t triangles = abut_mesh_triangle_count(a);
     if (abut_mesh_vertex_count(a) != abut_mesh_vertex_count(b))
-        return tool_fail_with(tool, "different meshes",
-                              "%s has %u vertices but %s has %u; a step takes the same mesh twice",
-                              path_a, abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
+        return tool_fail_with(
+            tool, "different meshes",
+            "%s has %u vertices but %s has %u; a step needs two versions of the same mesh", path_a,
+            abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
     if (triangles != abut_mesh_triangle_count(b))
-        return tool_fail_with(tool, "different meshes",
-                              "%s has %u triangles but %s has %u; a step takes the same mesh twice",
-                              path_a, triangles, path_b, abut_mesh_triangle_count(b));
+        return tool_fail_with(
+            tool, "different meshes",
+            "%s has %u triangles but %s has %u; a step needs two versions of the same mesh", path_a,
+            triangles, path_b, abut_mesh_triangle_count(b));
     for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
         if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
             return tool_fail_with(tool, "different meshes",
                                   "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u "
-                                  "in %s; a step takes the same triangles in the same order",
+                                  "in %s; a step needs the same triangles in the same order",
                                   i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
     return 0;
 }

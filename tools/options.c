@@ -39,8 +39,8 @@ static int refuse_unknown(tool_run *tool, const tool_command *command, const cha
     for (const tool_option *o = global_options; o->name; o++)
         word_closer(name, o->name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no option %s; did you mean --%s?", word, best);
-    return tool_refuse(tool, "there is no option %s", word);
+        return tool_refuse(tool, "unknown option %s; did you mean --%s?", word, best);
+    return tool_refuse(tool, "unknown option %s", word);
 }
 
 /* What a value of each kind must look like, as the end of a sentence. */
@@ -122,7 +122,7 @@ static bool read_value(tool_given *given) {
 static int refuse_value(tool_run *tool, const tool_given *given) {
     const tool_option *option = given->option;
     if (option->kind != OPTION_CHOICE)
-        return tool_refuse(tool, "--%s needs %s; '%s' is not", option->name, demand(option->kind),
+        return tool_refuse(tool, "--%s must be %s, not '%s'", option->name, demand(option->kind),
                            given->words);
     const char *best = NULL;
     size_t distance = 0;
@@ -131,9 +131,9 @@ static int refuse_value(tool_run *tool, const tool_given *given) {
     while ((choice = strtok_r(rest, "|", &rest)))
         word_closer(given->words, choice, &best, &distance);
     if (best)
-        return tool_refuse(tool, "--%s does not know '%s'; did you mean %s?", option->name,
+        return tool_refuse(tool, "--%s: unknown value '%s'; did you mean %s?", option->name,
                            given->words, best);
-    return tool_refuse(tool, "--%s does not know '%s'; it takes one of %s", option->name,
+    return tool_refuse(tool, "--%s: unknown value '%s'; it must be one of %s", option->name,
                        given->words, option->choices);
 }
 
@@ -152,7 +152,7 @@ static int take_option(tool_run *tool, const tool_command *command, int count, c
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     ++*at;
     if (option->kind == OPTION_FLAG && value)
-        return tool_refuse(tool, "--%s takes no value", option->name);
+        return tool_refuse(tool, "--%s has no value", option->name);
     if (option->kind != OPTION_FLAG && option->kind != OPTION_TOLERANCE && !value) {
         if (*at == count || strncmp(words[*at], "--", 2) == 0)
             return tool_refuse(tool, "--%s needs a value: --%s %s", option->name, option->name,
@@ -160,7 +160,7 @@ static int take_option(tool_run *tool, const tool_command *command, int count, c
         value = words[(*at)++];
     }
     if (!option->repeats && option_given(arguments, option->name) && option->kind != OPTION_FLAG)
-        return tool_refuse(tool, "--%s was given twice", option->name);
+        return tool_refuse(tool, "--%s is given twice", option->name);
     tool_given *given = &arguments->given[arguments->given_count];
     *given = (struct tool_given){.option = option, .words = value};
     if (!read_value(given))
@@ -183,7 +183,7 @@ static int check_operands(tool_run *tool, const tool_command *command,
                            command->operand_least == 1 || count == 0 ? "the file" : "a file name",
                            command->name, command->operands);
     if (count > command->operand_most)
-        return tool_refuse(tool, "'%s' is one too many; usage: abut %s %s",
+        return tool_refuse(tool, "unexpected argument '%s'; usage: abut %s %s",
                            arguments->operands[command->operand_most], command->name,
                            command->operands);
     return 0;

@@ -12,7 +12,7 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, const char
     if (!given || pose_read(given->words, pose))
         return 0;
     return tool_refuse(tool,
-                       "--%s needs X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW; '%s' is not",
+                       "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
                        name, given->words);
 }
 
@@ -25,11 +25,11 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *devi
     int code = read_pose(tool, arguments, "pose-a", &pair->pose[0]);
     code = code ? code : read_pose(tool, arguments, "pose", &pair->pose[1]);
     if (!code && poses && (option_given(arguments, "pose") || png))
-        code = tool_refuse(tool, "--poses goes neither with --pose nor with --png");
+        code = tool_refuse(tool, "--poses cannot be combined with --pose or --png");
     if (!code && png)
         code = picture_check(tool, png->words);
     if (!code && !png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        code = tool_refuse(tool, "--view and --up belong to --png");
+        code = tool_refuse(tool, "--view and --up require --png or --html");
     if (!code && poses)
         code = poses_load(tool, poses->words, &pair->poses);
     for (size_t side = 0; side < arguments->operand_count && !code; side++) {
@@ -58,7 +58,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     poses.count = pair->poses.count;
     abut_pose *still = malloc(poses.count * sizeof *still); /* A stays where it is */
     if (!still)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the poses");
     for (size_t i = 0; i < poses.count; i++)
         still[i] = pair->pose[0];
     poses.poses_a = still;
@@ -78,7 +78,7 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
     tool_pair pair;
     abut_device *device = NULL;
     if (device_named(arguments) && !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--device pays for many poses: it belongs to --poses");
+        return tool_refuse(tool, "--device requires --poses: it is for many poses");
     int code = device_open(tool, arguments, &device);
     if (code)
         return code;
@@ -130,7 +130,7 @@ void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *c
             known = known || meshes[k] == meshes[i];
         if (known || !is_meant(meshes[i], reliability->level))
             continue;
-        text_add(&words, named++ ? ", " : " That is: ");
+        text_add(&words, named++ ? ", " : " Affected meshes: ");
         text_safe(&words, names[i]);
     }
     if (words.data && !words.failed)

@@ -280,7 +280,7 @@ static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *
         status = make_part(tool, &s, i, &(*parts)[i]);
         *count += !status;
     }
-    int code = !*parts  ? tool_fail_with(tool, "out of memory", "there is no memory for the parts")
+    int code = !*parts  ? tool_fail_with(tool, "out of memory", "not enough memory for the parts")
                : status ? tool_fail(tool, status)
                         : 0;
     shells_free(&s);

@@ -72,7 +72,7 @@ int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t p
     size_t bytes = 4 * (size_t)canvas.width * canvas.height;
     canvas.pixels = malloc(bytes);
     if (!canvas.pixels)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the plot");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the plot");
     memset(canvas.pixels, 255, bytes);
     for (uint32_t k = 0; k < count; k++)
         draw_panel(&canvas, &plots[k], points, (int)(k * (ABOVE + HIGH + BELOW)) + ABOVE);

@@ -121,7 +121,7 @@ int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points 
     code = code ? code : read_rows(tool, &lines, columns, points);
     lines_close(&lines);
     if (!code && !points->count)
-        code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
+        code = tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
     return code;
 }
 
@@ -197,10 +197,10 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
 int points_choose(tool_run *tool, const tool_arguments *arguments) {
     bool random = option_given(arguments, "random") != NULL;
     if (random == (arguments->operand_count == 2))
-        return tool_refuse(tool, random ? "--random makes its own points; leave out the file"
+        return tool_refuse(tool, random ? "--random cannot be combined with a file of points"
                                         : "the points are missing: name a file or use --random N");
     if (!random && (option_given(arguments, "near") || option_given(arguments, "seed")))
-        return tool_refuse(tool, "--near and --seed belong to --random");
+        return tool_refuse(tool, "--near and --seed require --random");
     return 0;
 }
 
@@ -213,7 +213,7 @@ int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh 
         return points_load(tool, arguments->operands[1], points);
     if (!points_random(mesh, random->counts[0], seed ? seed->counts[0] : 1,
                        near ? near->numbers[0] : 0, points))
-        return tool_fail_with(tool, "out of memory", "there is no memory for %u points",
+        return tool_fail_with(tool, "out of memory", "not enough memory for %u points",
                               random->counts[0]);
     return 0;
 }

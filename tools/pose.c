@@ -94,10 +94,10 @@ static int read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
         for (int i = 0; i < count && i < 7; i++)
             finite = finite && isfinite(row[i]);
         if (!skipped && (count < 0 || !finite || !pose_of(row, (size_t)count, &pose)))
-            code = tool_fail_with(tool, "format error",
-                                  "%s:%zu: a pose is three numbers x y z, or seven with a "
-                                  "quaternion that is not 0",
-                                  lines->path, lines->number);
+            code = tool_fail_with(
+                tool, "format error",
+                "%s:%zu: a pose is three numbers x y z, or seven with a quaternion that is not 0",
+                lines->path, lines->number);
         else if (!skipped && !poses_add(poses, pose))
             code = tool_fail_with(tool, "out of memory", "%s: out of memory", lines->path);
         head = head && skipped && count == 0;
@@ -111,6 +111,6 @@ int poses_load(tool_run *tool, const char *path, tool_poses *poses) {
     code = code ? code : read_poses(tool, &lines, poses);
     lines_close(&lines);
     if (!code && !poses->count)
-        code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
+        code = tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
     return code;
 }

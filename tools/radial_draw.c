@@ -10,7 +10,7 @@
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
 static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
 }
 
 static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t height) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the places of the report");
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the places of the report");
 }
 
 /* ---- places ---- */

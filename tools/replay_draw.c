@@ -52,7 +52,7 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
     size_t bytes = (size_t)canvas.width * canvas.height * 4;
     canvas.pixels = malloc(bytes);
     if (!canvas.pixels)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the plot");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the plot");
     memset(canvas.pixels, 255, bytes);
     draw_panel(&canvas, r, 0, 0, BORDER);
     draw_panel(&canvas, r, 1, 3, 2 * BORDER + HIGH);
@@ -84,7 +84,7 @@ abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *se
     abut_mesh_input input = abut_mesh_input_doubles(r->end, abut_mesh_vertex_count(r->mesh),
                                                     abut_mesh_indices(r->mesh), count);
     abut_status status =
-        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
     status = status ? status : abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);

@@ -43,7 +43,7 @@ static bool has_failed(int code) {
 static void *room(const tool_share *share, uint64_t bytes) {
     void *memory = bytes < SIZE_MAX ? calloc((size_t)bytes + 1, 1) : NULL;
     if (!memory)
-        share->give_up(share->user, "there is no memory to exchange results");
+        share->give_up(share->user, "not enough memory to exchange results");
     return memory;
 }
 

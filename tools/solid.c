@@ -24,7 +24,7 @@ int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_so
         if (strncmp(words, forms[kind].name, length) != 0 || words[length] != ':')
             continue;
         if (read_numbers(words + length + 1, n, 7) != forms[kind].count)
-            return tool_refuse(tool, "--with needs %s; '%s' is not", forms[kind].form, words);
+            return tool_refuse(tool, "--with must be %s, not '%s'", forms[kind].form, words);
         *solid = (abut_solid){.kind = (abut_solid_kind)kind, .pose = *pose};
         if (kind == ABUT_SOLID_BOX) {
             abut_pose middle = {{0, 0, 0, 1}, {n[0], n[1], n[2]}};
@@ -36,8 +36,8 @@ int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_so
         return 0;
     }
     return tool_refuse(tool,
-                       "--with needs plane:NX,NY,NZ,D, sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R, "
-                       "box:X,Y,Z,SX,SY,SZ or cylinder:X,Y,Z,X,Y,Z,R; '%s' is not",
+                       "--with must be plane:NX,NY,NZ,D, sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R, "
+                       "box:X,Y,Z,SX,SY,SZ or cylinder:X,Y,Z,X,Y,Z,R, not '%s'",
                        words);
 }
 

@@ -103,7 +103,7 @@ int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
     else
         add_csv(&text, table, bodies);
     if (text.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the table");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the table");
     else
         status =
             abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);

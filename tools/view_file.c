@@ -48,8 +48,8 @@ static int find_viewer(tool_run *tool, tool_text *to) {
         if (read_all(asked, to) || try_path(to, asked, "viewer.js"))
             return 0;
         return tool_fail_with(tool, "file error",
-                              "ABUT_VIEWER is %s, but there is no viewer; 'viewer/build' in the "
-                              "sources of abut makes viewer.js",
+                              "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in "
+                              "the sources of abut builds viewer.js",
                               asked);
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -65,9 +65,9 @@ static int find_viewer(tool_run *tool, tool_text *to) {
         return 0;
 #endif
     return tool_fail_with(tool, "not supported",
-                          "pages need the viewer, which is not here: run 'viewer/build' in the "
-                          "sources of abut (it needs node and npm) and install again, or let "
-                          "ABUT_VIEWER name the viewer/dist/viewer.js that it makes");
+                          "the script of the viewer is not installed: run 'viewer/build' in the "
+                          "sources of abut (it needs node and npm) and install again, or set "
+                          "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
 }
 
 int view_open_path(tool_run *tool, const char *path) {
@@ -77,7 +77,7 @@ int view_open_path(tool_run *tool, const char *path) {
                            path);
     tool_view *view = calloc(1, sizeof *view);
     if (!view)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the page");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the page");
     view->tool = tool;
     view->path = path;
     view->scale = 1;
@@ -232,7 +232,7 @@ static abut_status add_scene(const tool_view *view, tool_text *to) {
 #endif
     text_add(to, "</script>\n");
     text_free(&scene);
-    return failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+    return failed ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page") : ABUT_OK;
 }
 
 /* ---- the page ---- */
@@ -250,7 +250,7 @@ abut_status view_write(tool_run *tool) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         view->failed = view->failed || texts[i]->failed;
     if (view->failed)
-        return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     tool_text page = {0}, title = {0};
     text_safe(&title, view->title.data ? view->title.data : "abut");
     text_add(&page, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -267,7 +267,7 @@ abut_status view_write(tool_run *tool) {
     text_bytes(&page, view->bundle.data, view->bundle.used);
     text_add(&page, "</script>\n</html>\n");
     if (!status && page.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     if (!status)
         status = abut_context_write_file(tool->context, tool_target(tool, view->path), page.data,
                                          page.used);

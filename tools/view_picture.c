@@ -372,7 +372,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->count++;
     if (film->count > FRAMES_MAX || (film->bytes > BYTES_MAX && film->count > 2))
         thin(film);
-    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page")
+    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page")
                         : ABUT_OK;
 }
 

@@ -361,7 +361,7 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
     free(ends);
     free(colours);
     free(values);
-    return fine ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    return fine ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
 }
 
 /* Fields that are finer than a page needs are shown by one of several cells. */
@@ -384,7 +384,7 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     float *values = malloc(count * sizeof *values), *layer = malloc(plane * sizeof *layer);
     abut_status status = values && layer
                              ? ABUT_OK
-                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+                             : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     float *to = values;
     for (uint32_t z = 0; z < m[2] && !status; z++) {
         const uint32_t begin[3] = {0, 0, z * step}, size[3] = {n[0], n[1], 1};

@@ -115,13 +115,13 @@ static int read_rows(tool_run *tool, const char *path, rows *r) {
             continue;
         if (!point) {
             code = tool_fail_with(tool, "format error",
-                                  "%s, line %zu: x, y and z must be numbers: columns of these "
-                                  "names, or the first three",
+                                  "%s, line %zu: x, y and z must be numbers, in columns of these "
+                                  "names or in the first three columns",
                                   path, lines.number);
             break;
         }
         if (!tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MAX * sizeof *r->numbers)) {
-            code = tool_fail_with(tool, "out of memory", "there is no memory for the table");
+            code = tool_fail_with(tool, "out of memory", "not enough memory for the table");
             break;
         }
         double *to = r->numbers + COLUMNS_MAX * r->count++;
@@ -210,7 +210,7 @@ int view_table(tool_run *tool, const char *path, const char *name, double size) 
     int code = read_rows(tool, path, &r);
     if (!code && !(r.count ? add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r))
                            : note_no_rows(tool, name)))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the page");
+        code = tool_fail_with(tool, "out of memory", "not enough memory for the page");
     free(r.numbers);
     return code;
 }

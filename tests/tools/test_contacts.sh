@@ -261,7 +261,7 @@ esac
 { cat once.obj; grep '^f' once.obj | head -1; } >twice.obj
 try 3 "$tool" contacts twice.obj once.obj --pose 0,0,0.9
 complains "limited: Edges of a mesh have three or more faces"
-complains " That is: twice.obj"
+complains " Affected meshes: twice.obj"
 # What is forced is told by who did, and a depth of nothing has no sign.
 printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
 try 3 "$tool" contacts forced.json --explain

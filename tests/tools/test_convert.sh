@@ -180,7 +180,7 @@ if "$tool" version --json | grep -q '"gltf": true'; then
     done
 fi
 try 2 "$tool" convert ball.obj ball.dae
-complains "its ending names no format that can be written"
+complains "unknown file extension for a mesh"
 
 # Assimp: only when asked for, and then in a child process, which may crash.
 echo '<nothing/>' >some.dae

@@ -223,23 +223,23 @@ is "it['picture']" meeting.ppm
 # Wrong input.
 try 2 "$tool" overlap box.obj
 try 2 "$tool" overlap box.obj box.obj --pose 1,2
-complains "--pose needs"
+complains "--pose must be"
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3@q,9
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3,0,0,0,0
 try 2 "$tool" overlap box.obj box.obj --pose ""
 try 2 "$tool" overlap box.obj box.obj --pose-a nan,0,0
-complains "--pose-a needs"
+complains "--pose-a must be"
 try 2 "$tool" overlap box.obj box.obj --pose 1,0,0 --poses poses.csv
 try 2 "$tool" overlap box.obj box.obj --poses poses.csv --pairs
 try 2 "$tool" overlap box.obj box.obj --out x.csv
 try 2 "$tool" overlap box.obj box.obj --volume --pairs
-complains "--volume goes with none of"
+complains "--volume cannot be combined with"
 try 2 "$tool" distance box.obj box.obj --out x.csv
 try 2 "$tool" distance box.obj box.obj --margin -1
 try 2 "$tool" distance box.obj box.obj --png x.jpg
 complains "must end in .png or .ppm"
 try 2 "$tool" distance box.obj box.obj --view front
-complains "belong to --png"
+complains "require --png"
 try 1 "$tool" overlap box.obj missing.obj
 complains "missing.obj: "
 try 1 "$tool" overlap box.obj box.obj --poses missing.csv

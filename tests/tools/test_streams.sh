@@ -39,7 +39,7 @@ head -c 3 out | grep -q ply || wrong "no PLY on standard output"
 try 0 "$tool" make box - --to ply --json
 complains '"file": "-"'
 try 2 "$tool" make box -
-complains "standard output (-) needs its format: --to"
+complains "standard output (-) needs a format: --to"
 try 0 "$tool" offset box.obj - --to obj --cells 16 --quiet
 says "v "
 "$tool" convert box.obj ./- --to obj --quiet # a file of that name can still be had
@@ -83,7 +83,7 @@ try 2 "$tool" field box.obj - --to raw
 complains "two files"
 try 2 "$tool" field box.obj --to npy
 pipe 1 box.obj "$tool" overlap - -
-complains "standard input (-) was named twice"
+complains "standard input (-) can be read only once"
 pipe 1 /dev/null "$tool" info -
 complains "is empty"
 if [ -w /dev/full ]; then

@@ -1,6 +1,5 @@
-/* The index of a batch: one page with all inputs, their pictures, and links to what was made of
- * them. It needs no script, and stands in the folder of the outputs, which it names relative to
- * itself; so the folder can be moved as a whole. */
+/* The index page of a batch: all inputs with their pictures and links to their outputs. It needs
+ * no script. Its links are relative to the output folder, which can be moved as a whole. */
 #include "batch.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ static const char head[] =
     "small { color: var(--soft) } .bad { color: var(--bad) }\n"
     "</style>\n";
 
-/* A path as a link to it. */
+/* Adds a path as the target of a link. */
 static void add_address(tool_text *to, const char *path) {
     for (const unsigned char *c = (const unsigned char *)path; *c; c++)
         if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
@@ -54,7 +53,7 @@ static bool is_there(const char *folder, const batch_job *job) {
     return there && job->state != JOB_FAILED;
 }
 
-/* Pictures first, then a line for each job. */
+/* Adds the pictures first, then a line for each job. */
 static void add_input(tool_text *to, const char *folder, const batch_job *jobs, size_t count) {
     text_add(to, "<section>\n");
     for (size_t i = 0; i < count; i++) {

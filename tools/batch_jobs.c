@@ -1,11 +1,11 @@
-/* Lists of jobs: from files and --do, from lists of names, from job files. */
+/* Builds the list of jobs from files and --do, from lists of names, and from job files. */
 #include "batch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Commands that make one file of one file. */
+/* Commands that produce one output file from one input file. */
 static const batch_kind kinds[] = {{&command_field, PRODUCT_OPERAND, "abutf|vti|npy|dcache"},
                                    {&command_info, PRODUCT_JSON, "json"},
                                    {&command_samples, PRODUCT_OPTION, "csv|ply|npy"},
@@ -29,12 +29,12 @@ void jobs_free(batch_jobs *jobs) {
 
 /* ---- one job ---- */
 
-/* A job as it is being read: COMMAND[.ENDING] OPTION..., for one input or any. */
+/* A job during parsing: COMMAND[.EXTENSION] OPTION..., for one input or for any. */
 typedef struct draft {
-    const char *where; /* what errors begin with */
+    const char *where; /* prefix of error messages */
     const batch_kind *kind;
-    const char *ending; /* as it was given, else null */
-    tool_text words;    /* command and options as a batch_job has them */
+    const char *ending; /* as given, or null */
+    tool_text words;    /* command and options as in batch_job */
     const char *input, *output;
 } draft;
 
@@ -56,7 +56,7 @@ static int find_kind(tool_run *tool, draft *d, char *word) {
             strncmp(kinds[i].command->name, word, length) == 0)
             d->kind = &kinds[i];
     if (!d->kind && length == 6 && strncmp(word, "report", 6) == 0)
-        d->kind = &kinds[1]; /* what info writes */
+        d->kind = &kinds[1]; /* the extension of the output of info */
     if (!d->kind)
         return refuse_kind(tool, d->where, word);
     d->ending = dot ? dot + 1 : NULL;
@@ -64,7 +64,8 @@ static int find_kind(tool_run *tool, draft *d, char *word) {
     return 0;
 }
 
-/* Each job writes one file, and what all jobs share is said once. */
+/* Reports an error for options that do not apply to a job: each job writes one file, and options
+ * of the whole run belong to 'abut batch'. */
 static int check_option(tool_run *tool, draft *d, const tool_given *given) {
     const char *name = given->option->name;
     if (word_in(name, "json|quiet|threads|help"))
@@ -96,9 +97,10 @@ static int check_option(tool_run *tool, draft *d, const tool_given *given) {
     return 0;
 }
 
-/* The words of a job through the parser of its command. `operands` is how many it may have: input
- * and output, or none. */
-static int parse(tool_run *tool, draft *d, char **words, size_t count, uint32_t operands) {
+/* Parses the words of a job with the option table of its command. `operands` is the number of
+ * allowed operands: input and output, or none. */
+static int parse_batch_jobs(tool_run *tool, draft *d, char **words, size_t count,
+                            uint32_t operands) {
     if (!count)
         return tool_refuse(tool, "%s: the command is missing", d->where);
     int code = find_kind(tool, d, words[0]);
@@ -128,8 +130,8 @@ static int parse(tool_run *tool, draft *d, char **words, size_t count, uint32_t 
     return code;
 }
 
-/* Where the output of an input stands: its path within `base` (may be null), without what leads out
- * of the folder, in printable UTF-8, and the ending. */
+/* Computes the path of the output of an input: its path relative to `base` (may be null),
+ * without parts that leave the folder, in printable UTF-8, with the extension. */
 static void add_output(tool_text *to, const draft *d, const char *base, const char *input) {
     tool_text clean = {0};
     size_t above = base ? strlen(base) : 0;
@@ -208,7 +210,7 @@ static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char 
                      abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the list of jobs"));
 }
 
-/* ---- files, and what to do with each ---- */
+/* ---- files with --do ---- */
 
 static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs,
                        const char *input) {
@@ -222,7 +224,7 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
         if (!line || !words_split(line, &words, &count))
             code =
                 tool_refuse(tool, "--do: missing closing quote in: %s", arguments->given[i].words);
-        code = code ? code : parse(tool, &d, words, count, 0);
+        code = code ? code : parse_batch_jobs(tool, &d, words, count, 0);
         if (!code && d.output)
             code = tool_refuse(
                 tool,
@@ -237,7 +239,7 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
     return code;
 }
 
-/* Names, one a line, or with a 0 after each as `find -print0` writes them. */
+/* Reads file names, one on each line, or each terminated by 0 as `find -print0` writes them. */
 static int add_names(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs) {
     tool_text bytes = {0};
     if (tool->input_taken)
@@ -251,7 +253,7 @@ static int add_names(tool_run *tool, const tool_arguments *arguments, batch_jobs
         at += length + 1;
         if (end == '\n' && length && start[length - 1] == '\r')
             length--;
-        start[length] = 0; /* there is one more byte behind all */
+        start[length] = 0; /* the buffer has one byte after the last */
         if (length)
             code = add_for_all(tool, arguments, jobs, start);
     }
@@ -272,7 +274,7 @@ static int add_json(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     int code = 0;
     if (!copy || !words_split(copy, &words, &word_count))
         code = tool_refuse(tool, "%s: missing closing quote", d->where);
-    code = code ? code : parse(tool, d, words, word_count, 0);
+    code = code ? code : parse_batch_jobs(tool, d, words, word_count, 0);
     if (!code && flat_value(members, count, "output"))
         d->output = flat_value(members, count, "output");
     code = code ? code : add_job(tool, jobs, d, input);
@@ -281,14 +283,14 @@ static int add_json(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     return code;
 }
 
-/* A command line without its "abut". */
+/* Parses a command line without the leading "abut". */
 static int add_line(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     char **words = NULL;
     size_t count = 0;
     int code = words_split(line, &words, &count)
                    ? 0
                    : tool_refuse(tool, "%s: missing closing quote", d->where);
-    code = code ? code : parse(tool, d, words, count, 2);
+    code = code ? code : parse_batch_jobs(tool, d, words, count, 2);
     code = code ? code : add_job(tool, jobs, d, d->input);
     free(words);
     return code;
@@ -344,15 +346,15 @@ static int add_job_file(tool_run *tool, batch_jobs *jobs, const char *path) {
     return code;
 }
 
-/* ---- the list ---- */
+/* ---- checking the list ---- */
 
-static int compare(const void *a, const void *b) {
+static int compare_batch_jobs(const void *a, const void *b) {
     const batch_job *p = *(const batch_job *const *)a, *q = *(const batch_job *const *)b;
     int order = strcmp(p->output, q->output);
     return order ? order : (p > q) - (p < q);
 }
 
-/* The same job twice is one; two jobs with one output are an error. */
+/* Merges duplicates of a job; two different jobs with one output are an error. */
 static int check_unique(tool_run *tool, batch_jobs *jobs) {
     const batch_job **sorted = malloc((jobs->count + 1) * sizeof *sorted);
     int code = 0;
@@ -361,7 +363,7 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
                          abut_set_error(ABUT_ERROR_MEMORY, "not enough memory to sort the jobs"));
     for (size_t i = 0; i < jobs->count; i++)
         sorted[i] = &jobs->list[i];
-    qsort(sorted, jobs->count, sizeof *sorted, compare);
+    qsort(sorted, jobs->count, sizeof *sorted, compare_batch_jobs);
     for (size_t i = 1; i < jobs->count && !code; i++) {
         const batch_job *a = sorted[i - 1], *b = sorted[i];
         if (strcmp(a->output, b->output) != 0)
@@ -390,7 +392,8 @@ int jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jo
         return tool_refuse(tool, "--do needs file names; '-' reads them from standard input");
     jobs->base = base ? base->words : NULL;
     int code = file ? add_job_file(tool, jobs, file->words) : 0;
-    code = code || !what ? code : add_for_all(tool, arguments, jobs, NULL); /* errors first */
+    code = code || !what ? code
+                         : add_for_all(tool, arguments, jobs, NULL); /* validate before any work */
     for (size_t i = 0; i < arguments->operand_count && !code; i++)
         code = strcmp(arguments->operands[i], "-") == 0
                    ? add_names(tool, arguments, jobs)

@@ -1,4 +1,4 @@
-/* Characters and poses from command lines. */
+/* Loads characters and poses that the command line selects. */
 #include "character.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ abut_status character_find(tool_run *tool, const char *path, uint32_t triangles,
     return abut_character_read(tool->context, path, character);
 }
 
-/* A bone by its name, of several the first, or by its number. */
+/* Finds a bone by name (the first of several) or by number. */
 static uint32_t bone_find(const abut_character *character, const char *word, size_t length) {
     const uint32_t count = abut_character_get_info(character).bone_count;
     char *end;
@@ -44,7 +44,7 @@ int character_leave_out(tool_run *tool, const char *words, abut_character **char
                                "--without: the character has no bone '%.*s'; 'abut character' "
                                "lists them",
                                (int)length, words);
-        else if (count < room) /* more are some of them twice */
+        else if (count < room) /* a longer list has duplicates */
             bones[count++] = bone;
         words += length + (words[length] == ',');
     }

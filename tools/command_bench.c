@@ -1,21 +1,21 @@
-/* abut bench: how fast the library is on this machine. The cases are those of abut-bench (bench/),
- * on models that they make themselves. */
+/* abut bench: measures the speed of the library. The cases are those of abut-bench (bench/), on
+ * generated models. */
 #include "tool.h"
 
 #include "bench.h"
 
 #include <string.h>
 
-#define BRIEF_MS 100 /* of repeats for each case */
+#define BRIEF_MS 100 /* time of the repetitions of each case */
 
 typedef struct bench_run_state {
     tool_output *out;
-    tool_text skipped; /* lines for people */
+    tool_text skipped; /* lines of text output */
 } bench_run_state;
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-static bool tell_result(void *user, const bench_case *which, const bench_result *result) {
+static bool print_result(void *user, const bench_case *which, const bench_result *result) {
     bench_run_state *state = user;
     tool_output *out = state->out;
     double seconds = result->median_ms * 1e-3;
@@ -40,7 +40,7 @@ static bool tell_result(void *user, const bench_case *which, const bench_result 
     return true;
 }
 
-static void tell_skipped(bench_run_state *state, const char *name) {
+static void print_skipped(bench_run_state *state, const char *name) {
     tool_output *out = state->out;
     if (out->json) {
         out_object(out, NULL);
@@ -54,7 +54,7 @@ static void tell_skipped(bench_run_state *state, const char *name) {
     }
 }
 
-static void tell_machine(tool_output *out) {
+static void print_machine(tool_output *out) {
     bench_results about;
     bench_results_begin(&about);
     json_text(out, "commit", about.commit);
@@ -66,10 +66,10 @@ static void tell_machine(tool_output *out) {
     say(out, "commit %s, %s\n%s, %s", about.commit, about.compiler, about.cpu, about.system);
 }
 
-/* ---- which cases ---- */
+/* ---- selection of cases ---- */
 
-/* Without a name the few that are brief; with one all that have it in theirs. Those of devices have
- * nothing to do where only the CPU is wanted. */
+/* Selects the brief cases without a name, otherwise all cases with it in their names. Skips
+ * device cases with --device cpu. */
 static bool is_chosen(const bench_case *which, const char *part, bool cpu_only) {
     if (cpu_only && strncmp(which->name, "device/", 7) == 0)
         return false;
@@ -104,7 +104,7 @@ static void list_cases(tool_output *out, const char *part) {
 
 /* ---- the run ---- */
 
-/* Runs the chosen cases; the worst exit code. */
+/* Runs the selected cases. Returns the most severe exit code. */
 static int run_cases(tool_run *tool, const bench_settings *settings, const char *part,
                      bool cpu_only, bench_run_state *state) {
     size_t count = count_chosen(part, cpu_only), done = 0;
@@ -115,11 +115,11 @@ static int run_cases(tool_run *tool, const bench_settings *settings, const char 
             continue;
         progress_report(tool->progress, which->name, (double)done++ / (double)count);
         bench_outcome outcome =
-            tool_cancelled() ? BENCH_BROKEN : bench_run(which, settings, tell_result, state);
+            tool_cancelled() ? BENCH_BROKEN : bench_run(which, settings, print_result, state);
         if (tool_cancelled())
             code = tool_fail(tool, ABUT_ERROR_CANCELLED);
         else if (outcome == BENCH_SKIPPED)
-            tell_skipped(state, which->name);
+            print_skipped(state, which->name);
         else if (outcome != BENCH_FINE)
             code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong result" : "failure",
                                   "%s: %s", which->name, tool_sentence(bench_error()));
@@ -127,7 +127,7 @@ static int run_cases(tool_run *tool, const bench_settings *settings, const char 
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_bench(tool_run *tool, const tool_arguments *arguments) {
     const char *part = arguments->operand_count ? arguments->operands[0] : NULL;
     const tool_given *repeat = option_given(arguments, "repeat");
     const tool_given *device = option_given(arguments, "device");
@@ -153,7 +153,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_fail_with(tool, "file error", "%s", tool_sentence(bench_error()));
     bench_run_state state = {.out = &tool->out};
     out_object(&tool->out, NULL);
-    tell_machine(&tool->out);
+    print_machine(&tool->out);
     json_boolean(&tool->out, "quick", settings.quick);
     out_table(&tool->out, "cases");
     int code = run_cases(tool, &settings, part, cpu_only, &state);
@@ -194,5 +194,5 @@ const tool_command command_bench = {
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 1,
-    .run = run,
+    .run = run_bench,
 };

@@ -1,4 +1,4 @@
-/* abut character: bones, clips, weights and health of a skinned mesh; a pose of it as a mesh, a
+/* abut character: bones, clips, weights and defects of a skinned mesh; a pose as a mesh, a
  * picture or a film strip. */
 #include "character.h"
 
@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A character that is being looked at. */
+/* A loaded character with its current pose. */
 typedef struct subject {
     abut_character *character;
     abut_character_info info;
     abut_character_skinner *skinner;
     abut_garment *garment;        /* null = none */
-    abut_character_matrix *bones; /* the pose; from malloc */
-    double *morphs;               /* the same: weights of morph targets */
-    uint32_t *vertices;           /* that each bone moves; from malloc */
+    abut_character_matrix *bones; /* positions of the pose; from malloc */
+    double *morphs;               /* weights of morph targets; from malloc */
+    uint32_t *vertices;           /* number of vertices that each bone moves; from malloc */
     abut_character_pose_options options;
     abut_character_skinning skinning;
 } subject;
 
-/* ---- what there is ---- */
+/* ---- bones, clips and problems ---- */
 
 static bool count_vertices(subject *s) {
     s->bones = malloc(s->info.bone_count * sizeof *s->bones);
@@ -35,7 +35,7 @@ static bool count_vertices(subject *s) {
     return s->bones && s->morphs && s->vertices;
 }
 
-/* A name out of the file, as terminals bear it. */
+/* A name of the file, escaped for terminals. */
 static void name_fact(tool_output *out, const char *key, const char *name) {
     tool_text safe = {0};
     text_safe(&safe, name);
@@ -43,7 +43,7 @@ static void name_fact(tool_output *out, const char *key, const char *name) {
     text_free(&safe);
 }
 
-static void tell_bones(tool_output *out, const subject *s) {
+static void print_bones(tool_output *out, const subject *s) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < s->info.bone_count; i++) {
         abut_character_bone bone = abut_character_get_bone(s->character, i);
@@ -62,7 +62,7 @@ static void tell_bones(tool_output *out, const subject *s) {
     out_end(out);
 }
 
-static void tell_clips(tool_output *out, const subject *s) {
+static void print_clips(tool_output *out, const subject *s) {
     out_table(out, "clips");
     for (uint32_t i = 0; i < s->info.clip_count; i++) {
         abut_character_clip clip = abut_character_get_clip(s->character, i);
@@ -80,7 +80,7 @@ static void tell_clips(tool_output *out, const subject *s) {
     out_end(out);
 }
 
-static void tell_morphs(tool_output *out, const subject *s) {
+static void print_morphs(tool_output *out, const subject *s) {
     out_table(out, "morphs");
     for (uint32_t i = 0; i < s->info.morph_count; i++) {
         abut_character_morph morph = abut_character_get_morph(s->character, i);
@@ -94,8 +94,8 @@ static void tell_morphs(tool_output *out, const subject *s) {
     out_end(out);
 }
 
-/* Returns how many kinds of problems there are. */
-static int tell_health(tool_output *out, const abut_character_report *report) {
+/* Returns the number of kinds of problems. */
+static int print_health(tool_output *out, const abut_character_report *report) {
     int kinds = 0;
     out_table(out, "problems");
     for (int kind = 0; kind < ABUT_CHARACTER_PROBLEM_COUNT; kind++) {
@@ -144,17 +144,17 @@ static int print_character(tool_run *tool, const char *path, const subject *s) {
            s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
     if (tool->quiet && !out->json)
         return 0;
-    tell_bones(out, s);
+    print_bones(out, s);
     if (s->info.clip_count || out->json)
-        tell_clips(out, s);
+        print_clips(out, s);
     if (s->info.morph_count || out->json)
-        tell_morphs(out, s);
+        print_morphs(out, s);
     if (kinds || out->json)
-        tell_health(out, &report);
+        print_health(out, &report);
     return 0;
 }
 
-/* ---- which pose ---- */
+/* ---- pose ---- */
 
 static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (option_given(arguments, "film") && !option_given(arguments, "clip"))
@@ -170,7 +170,7 @@ static abut_status pose_mesh(const subject *s, abut_mesh **mesh) {
     return status ? status : abut_character_skinner_mesh(s->skinner, s->bones, s->morphs, mesh);
 }
 
-/* The garment as skinning puts it, in the pose of the last pose_mesh(). */
+/* Skins the garment in the pose of the last pose_mesh(). */
 static abut_status pose_garment(const subject *s, abut_mesh **mesh) {
     return abut_character_mesh(abut_garment_character(s->garment), s->bones, s->skinning, mesh);
 }
@@ -180,11 +180,11 @@ static abut_vec3 place_of(const abut_character_matrix *bone) {
 }
 
 static const abut_colour bone_colour = {0.75f, 0.1f, 0.1f, 1};
-enum { PAGE_RATE = 30 }; /* frames of a page a second */
+enum { PAGE_RATE = 30 }; /* frames per second of a page */
 
-/* The mesh as glass, and the bones that move it as lines from their parents. */
-static abut_status draw(tool_run *tool, const subject *s, const abut_picture_options *options,
-                        abut_picture **picture) {
+/* Draws the mesh translucent, and each bone as a line from its parent. */
+static abut_status draw_character(tool_run *tool, const subject *s,
+                                  const abut_picture_options *options, abut_picture **picture) {
     const abut_colour ink = bone_colour;
     abut_mesh_style style = abut_mesh_style_default();
     abut_mesh *mesh = NULL, *cloth = NULL;
@@ -216,14 +216,14 @@ static abut_status draw(tool_run *tool, const subject *s, const abut_picture_opt
 static int write_picture(tool_run *tool, const subject *s, abut_picture_options *options,
                          const char *path) {
     abut_picture *picture = NULL;
-    abut_status status = draw(tool, s, options, &picture);
+    abut_status status = draw_character(tool, s, options, &picture);
     if (!status)
         status = picture_write(tool, picture, options, NULL, path);
     abut_picture_destroy(picture);
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* Frames at even times over the clip. */
+/* Draws frames at equal time steps over the clip. */
 static int write_film(tool_run *tool, const subject *s, const abut_picture_options *camera,
                       const char *path) {
     tool_film film = {0};
@@ -244,7 +244,7 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
         frame.options.time = duration * i / count;
         if (!progress_report(tool->progress, "frames", (double)i / count))
             status = ABUT_ERROR_CANCELLED;
-        status = status ? status : draw(tool, &frame, &options, &picture);
+        status = status ? status : draw_character(tool, &frame, &options, &picture);
         if (!status && film.pixels)
             status = film_take(&film, picture);
         else if (!status)
@@ -281,14 +281,15 @@ static int make_garment(tool_run *tool, const tool_arguments *arguments, subject
         return code;
     options.joints = named ? joints : NULL;
     while (strcmp(kind->words, abut_garment_kind_name(options.kind)))
-        options.kind = (abut_garment_kind)(options.kind + 1); /* the parser knows them all */
+        options.kind =
+            (abut_garment_kind)(options.kind + 1); /* the option parser has validated the name */
     options.particles = particles ? particles->counts[0] : 0;
     options.ease = ease ? ease->numbers[0] : 0;
     abut_status status = abut_garment_create(s->character, &options, &s->garment);
     return status ? tool_fail(tool, status) : 0;
 }
 
-static void tell_garment(tool_run *tool, const tool_given *kind, const subject *s) {
+static void print_garment(tool_run *tool, const tool_given *kind, const subject *s) {
     abut_character_info info = abut_character_get_info(abut_garment_character(s->garment));
     uint32_t pins;
     abut_garment_pins(s->garment, &pins);
@@ -304,7 +305,7 @@ static void tell_garment(tool_run *tool, const tool_given *kind, const subject *
     out_end(&tool->out);
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_mesh_format format) {
     abut_mesh_write_options how = abut_mesh_write_options_default();
@@ -356,9 +357,9 @@ static int run_character(tool_run *tool, const tool_arguments *arguments, subjec
     out_object(&tool->out, NULL);
     code = print_character(tool, path, s);
     if (!code && s->garment)
-        tell_garment(tool, option_given(arguments, "garment"), s);
+        print_garment(tool, option_given(arguments, "garment"), s);
     code = code || !to ? code : write_mesh(tool, s, to->words, format);
-    /* a page shows the whole clip */
+    /* a page has the whole clip */
     if (!code && html && option_given(arguments, "clip"))
         code = write_film(tool, s, &camera, html->words);
     code = code || !png ? code : write_picture(tool, s, &camera, png->words);
@@ -373,7 +374,7 @@ static int run_character(tool_run *tool, const tool_arguments *arguments, subjec
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_character_command(tool_run *tool, const tool_arguments *arguments) {
     subject s = {0};
     int code = run_character(tool, arguments, &s);
     abut_character_skinner_destroy(s.skinner);
@@ -431,5 +432,5 @@ const tool_command command_character = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_character_command,
 };

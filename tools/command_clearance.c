@@ -1,24 +1,25 @@
-/* abut clearance: where two bodies are nearer to each other than they should be. */
+/* abut clearance: where two bodies are nearer than a required clearance. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define LIMIT 2.000001 /* times the distance to keep; with room for rounding to floats */
+#define LIMIT \
+    2.000001 /* search distance over the clearance, with a margin for rounding to floats */
 
 typedef struct clearance {
     tool_surface surfaces[2];
     map_answer answers[2];
     abut_device *device;
     double below;
-    abut_separation apart; /* by their triangles */
-    abut_patch *patches;   /* of a; from malloc, the largest first */
+    abut_separation apart; /* exact, by triangles */
+    abut_patch *patches;   /* patches of a, the largest first; from malloc */
     uint64_t patch_count;
 } clearance;
 
-/* ---- work ---- */
+/* ---- computation ---- */
 
-static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
+static int load_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     static const char *const poses[2] = {"pose-a", "pose"};
     int code = 0;
     for (int k = 0; k < 2 && !code; k++) {
@@ -37,15 +38,15 @@ static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     return status ? tool_fail(tool, status) : code;
 }
 
-/* Distances up to twice the limit, so that there is something to compare with; all where the bodies
- * overlap, since what is inside may be far from the surface. */
+/* Search distance: twice the clearance, so that the scale has context; unlimited if the bodies
+ * overlap, since points inside may be far from the surface. */
 static int compute_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_map_measure_options measure = abut_map_measure_options_default();
     abut_map_query query = abut_map_query_default();
     double lo = 0;
     int code = 0;
     query.limit = c->apart.relation == ABUT_PAIR_APART ? LIMIT * c->below : 0;
-    measure.within = c->apart.distance < c->below ? c->below : -1; /* what is clear has none */
+    measure.within = c->apart.distance < c->below ? c->below : -1; /* a clear pair has no area */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
         c->answers[k].cut = true;
@@ -55,7 +56,8 @@ static int compute_clearance(tool_run *tool, const tool_arguments *arguments, cl
             code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
         code = status ? tool_fail(tool, status) : code;
     }
-    for (int round = 0; round < 2 && !code; round++) /* the second with one scale for both */
+    for (int round = 0; round < 2 && !code;
+         round++) /* the second map uses the scale of the first */
         for (int k = 0; k < 2 && !code; k++) {
             code = map_measure(tool, &c->surfaces[k], &measure, "near", lo, 2 * c->below,
                                &c->answers[k]);
@@ -97,9 +99,9 @@ static int find_patches(tool_run *tool, clearance *c) {
     return 0;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-static void tell_surfaces(tool_run *tool, const clearance *c) {
+static void print_surfaces(tool_run *tool, const clearance *c) {
     tool_output *out = &tool->out;
     out_table(out, "surfaces");
     for (int k = 0; k < 2; k++) {
@@ -124,7 +126,7 @@ static void tell_surfaces(tool_run *tool, const clearance *c) {
     out_end(out);
 }
 
-static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
+static void print_patches(tool_output *out, const clearance *c, uint32_t first) {
     out_table(out, "patches");
     for (uint64_t i = 0; i < c->patch_count && (out->json || i < first); i++) {
         const abut_patch *p = &c->patches[i];
@@ -164,9 +166,9 @@ static int print_clearance(tool_run *tool, const tool_arguments *arguments, cons
     int code = map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
     if (code)
         return code;
-    tell_surfaces(tool, c);
+    print_surfaces(tool, c);
     if (out->json || c->patch_count)
-        tell_patches(out, c, first ? first->counts[0] : 10);
+        print_patches(out, c, first ? first->counts[0] : 10);
     map_histogram(tool, answers, names, 2);
     out_end(out);
     answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.reliability));
@@ -175,7 +177,7 @@ static int print_clearance(tool_run *tool, const tool_arguments *arguments, cons
 
 /* ---- the command ---- */
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_clearance(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *below = option_given(arguments, "below");
     clearance c = {0};
     if (!below)
@@ -185,7 +187,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     c.below = below->numbers[0];
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &c.device);
-    code = code ? code : load(tool, arguments, &c);
+    code = code ? code : load_clearance(tool, arguments, &c);
     code = code ? code : compute_clearance(tool, arguments, &c);
     code = code ? code : find_patches(tool, &c);
     bool found = !code && c.apart.distance < c.below;
@@ -223,5 +225,5 @@ const tool_command command_clearance = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_clearance,
 };

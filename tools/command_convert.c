@@ -1,4 +1,4 @@
-/* abut convert: read, repair, move, write. */
+/* abut convert: reads, repairs, transforms and writes meshes. */
 #include "tool.h"
 
 #include <math.h>
@@ -29,11 +29,11 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
     return 0;
 }
 
-/* ---- joining ---- */
+/* ---- merging ---- */
 
-/* One mesh of all, vertices and triangles one after the other. */
-static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
-                        abut_mesh **joined) {
+/* Merges meshes into one, with vertices and triangles in their order. */
+static abut_status join_convert(tool_run *tool, abut_mesh *const *meshes, size_t count,
+                                abut_mesh **joined) {
     uint64_t vertices = 0, triangles = 0;
     for (size_t i = 0; i < count; i++) {
         vertices += abut_mesh_vertex_count(meshes[i]);
@@ -68,14 +68,14 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
     return status;
 }
 
-/* ---- steps: each replaces the mesh by a better one ---- */
+/* ---- steps: each replaces the mesh ---- */
 
 static void replace_mesh(abut_mesh **mesh, abut_mesh *by) {
     abut_mesh_destroy(*mesh);
     *mesh = by;
 }
 
-static abut_status weld(tool_output *out, abut_mesh **mesh, double tolerance) {
+static abut_status weld_convert(tool_output *out, abut_mesh **mesh, double tolerance) {
     abut_mesh *welded = NULL;
     uint32_t vertices = abut_mesh_vertex_count(*mesh), triangles = abut_mesh_triangle_count(*mesh);
     abut_status status = abut_mesh_weld(*mesh, tolerance, &welded);
@@ -102,7 +102,7 @@ static abut_status weld(tool_output *out, abut_mesh **mesh, double tolerance) {
     return ABUT_OK;
 }
 
-static abut_status orient(tool_output *out, abut_mesh **mesh) {
+static abut_status orient_convert(tool_output *out, abut_mesh **mesh) {
     abut_topology *topology = NULL;
     abut_mesh *oriented = NULL;
     uint32_t flipped = 0;
@@ -122,7 +122,7 @@ static abut_status orient(tool_output *out, abut_mesh **mesh) {
     return ABUT_OK;
 }
 
-static abut_status move(abut_mesh **mesh, double scale, abut_pose pose) {
+static abut_status move_convert(abut_mesh **mesh, double scale, abut_pose pose) {
     abut_mesh *moved = NULL;
     abut_status status = abut_mesh_transform(*mesh, scale, pose, &moved);
     if (!status)
@@ -132,7 +132,7 @@ static abut_status move(abut_mesh **mesh, double scale, abut_pose pose) {
 
 /* ---- the command ---- */
 
-static void tell_size(tool_output *out, const char *key, const char *path, const abut_mesh *mesh) {
+static void print_size(tool_output *out, const char *key, const char *path, const abut_mesh *mesh) {
     tool_text words = {0};
     text_safe(&words, path);
     text_add(&words, ": ");
@@ -151,9 +151,9 @@ static void tell_size(tool_output *out, const char *key, const char *path, const
     out_end(out);
 }
 
-/* Reads all files but the last, and joins them. */
-static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
-                            const abut_mesh_read_options *reading, abut_mesh **mesh) {
+/* Reads all files except the last, and merges them. */
+static abut_status read_all_convert(tool_run *tool, const tool_arguments *arguments,
+                                    const abut_mesh_read_options *reading, abut_mesh **mesh) {
     size_t count = arguments->operand_count - 1;
     abut_mesh **meshes = abut_context_allocate(tool->context, count, sizeof *meshes);
     abut_status status = meshes ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -161,18 +161,18 @@ static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
     for (; !status && read < count; read += !status)
         status = tool_read(tool, arguments->operands[read], reading, &meshes[read]);
     for (size_t i = 0; !status && i < count; i++)
-        tell_size(&tool->out, "read", arguments->operands[i], meshes[i]);
+        print_size(&tool->out, "read", arguments->operands[i], meshes[i]);
     if (!status && count == 1)
         *mesh = abut_mesh_retain(meshes[0]);
     else if (!status)
-        status = join(tool, meshes, count, mesh);
+        status = join_convert(tool, meshes, count, mesh);
     for (size_t i = 0; i < read; i++)
         abut_mesh_destroy(meshes[i]);
     abut_context_free(tool->context, meshes);
     return status;
 }
 
-/* Everything from the open object to the written file. */
+/* Runs all steps and writes the file. */
 static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments, double scale,
                                 abut_pose pose, const abut_mesh_write_options *writing,
                                 abut_mesh **mesh) {
@@ -186,28 +186,28 @@ static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments,
         reading.triangulation = ABUT_TRIANGULATION_FAN;
     const char *path = arguments->operands[arguments->operand_count - 1];
     out_list(out, "read");
-    abut_status status = read_all(tool, arguments, &reading, mesh);
+    abut_status status = read_all_convert(tool, arguments, &reading, mesh);
     if (status)
         return status;
     out_end(out);
     if (welded)
-        status = weld(out, mesh, welded->numbers[0]);
+        status = weld_convert(out, mesh, welded->numbers[0]);
     if (!status && option_given(arguments, "orient"))
-        status = orient(out, mesh);
+        status = orient_convert(out, mesh);
     if (!status && (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
                     option_given(arguments, "translate")))
-        status = move(mesh, scale, pose);
+        status = move_convert(mesh, scale, pose);
     progress_start(tool->progress, path);
     if (!status && tool_cancelled())
         return ABUT_ERROR_CANCELLED;
     if (!status)
         status = abut_mesh_write(*mesh, tool_target(tool, path), writing);
     if (!status)
-        tell_size(out, "wrote", path, *mesh);
+        print_size(out, "wrote", path, *mesh);
     return status;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_convert(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     double scale = 1;
     abut_pose pose = {0};
@@ -270,5 +270,5 @@ const tool_command command_convert = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_convert,
 };

@@ -1,4 +1,4 @@
-/* abut demo: fields inside a physics engine and before a line, cloth, and solids in images. */
+/* abut demo: selects and runs the demonstration scenes; the scenes with fields in ODE are here. */
 #include "tool.h"
 
 #include <string.h>
@@ -6,12 +6,12 @@
 #ifdef ABUT_HAS_ODE
 #include "drop.h"
 
-/* Frames at equal times. */
+/* Takes frames for the film strip at equal time steps. */
 typedef struct film {
     tool_run *tool;
     const drop_scene *scene;
     double seconds;
-    abut_mesh *floor; /* of the plane; else null */
+    abut_mesh *floor; /* for the scene `plane`; otherwise null */
     tool_film strip;
     abut_status status;
 } film;
@@ -19,8 +19,8 @@ typedef struct film {
 static const abut_colour bowl_colour = {0.80f, 0.84f, 0.90f, 1},
                          floor_colour = {0.55f, 0.62f, 0.70f, 1};
 
-static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
-                        abut_picture **picture) {
+static abut_status draw_demo(const film *f, const abut_pose *poses, uint32_t count,
+                             abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     camera.width = FILM_WIDTH;
@@ -29,13 +29,13 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     style.smooth = true;
     style.colour = f->floor ? floor_colour : bowl_colour;
-    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is glass: bodies are inside it */
+    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is translucent: bodies are inside it */
     abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
     if (!status && f->floor)
         status = abut_picture_add_mesh(*picture, f->floor, floor, &style);
     else if (!status)
         status = abut_picture_add_mesh(*picture, drop_bowl(f->scene), (abut_pose){0}, &style);
-    /* all frames show the same: as far up as anything will be */
+    /* all frames show the same region: up to the highest body */
     abut_vec3 top = {0, 0, drop_top().z - (f->floor ? 0.9 : 0)};
     if (!status)
         status = abut_picture_add_point(*picture, top, 0.1, (abut_colour){1, 1, 1, 0.01f});
@@ -46,7 +46,7 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     return status;
 }
 
-static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
+static bool add_film_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
     film *f = user;
     char stage[48];
     snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
@@ -57,7 +57,7 @@ static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t
     if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
-    f->status = draw(f, poses, count, &picture);
+    f->status = draw_demo(f, poses, count, &picture);
     f->status = f->status ? f->status : film_page(&f->strip, picture);
     if (!f->status && due)
         f->status = film_take(&f->strip, picture);
@@ -99,7 +99,7 @@ static void print_drop(tool_output *out, const char *name, const drop_result *r)
 static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, film *f,
                      const char *name, drop_result *result) {
     options->user = f;
-    options->frame = take_frame;
+    options->frame = add_film_frame;
     f->scene = scene;
     f->tool = tool;
     f->strip.taken = 0;
@@ -172,7 +172,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
 }
 #endif
 
-/* Each demo has its own options. */
+/* Reports an error for options that do not apply to the demo. */
 static int check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
@@ -183,7 +183,7 @@ static int check_options(tool_run *tool, const tool_arguments *arguments, const 
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_demo(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operand_count ? arguments->operands[0] : "";
     const tool_given *png = picture_given(arguments);
     bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
@@ -359,5 +359,5 @@ const tool_command command_demo = {
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 1,
-    .run = run,
+    .run = run_demo,
 };

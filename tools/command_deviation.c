@@ -1,23 +1,24 @@
-/* abut deviation: how far a scan is from its model, all over both. */
+/* abut deviation: deviation of a scan from its model over both surfaces, and the Hausdorff
+ * distance. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The first is the scan. */
+/* The first surface is the scan. */
 typedef struct deviation {
     tool_surface surfaces[2];
     map_answer answers[2];
-    abut_map_hausdorff_result farthest[2]; /* from each to the other */
-    int ways;                              /* 2, or 1: only from the scan */
+    abut_map_hausdorff_result farthest[2]; /* from each surface to the other */
+    int ways;                              /* 2, or 1 with --one-sided */
     double tolerance;                      /* 0 = none */
     double within[2];                      /* area within it */
     abut_device *device;
 } deviation;
 
-/* ---- work ---- */
+/* ---- computation ---- */
 
-static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+static int load_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     static const char *const poses[2] = {"pose-a", "pose"};
     const bool sign = option_given(arguments, "signed") != NULL;
     int code = 0;
@@ -53,7 +54,7 @@ static int compute_deviation(tool_run *tool, const tool_arguments *arguments, de
     return code;
 }
 
-/* Colours go as far as all but a few outliers, or to twice the tolerance. */
+/* The range of the colours: all but a few outliers, or twice the tolerance. */
 static double range_of(const deviation *d) {
     double range = 2 * d->tolerance;
     for (int k = 0; k < d->ways && !(d->tolerance > 0); k++) {
@@ -68,7 +69,8 @@ static double range_of(const deviation *d) {
 static int measure_statistics(tool_run *tool, deviation *d) {
     double range = 0, bins[4];
     int code = 0;
-    for (int round = 0; round < 2 && !code; round++) { /* the second with one scale for both */
+    for (int round = 0; round < 2 && !code;
+         round++) { /* the second map uses the scale of the first */
         for (int k = 0; k < d->ways && !code; k++)
             code = map_measure(tool, &d->surfaces[k], NULL, "diverging",
                                d->answers[0].info.has_sign ? -range : 0, range, &d->answers[k]);
@@ -83,9 +85,9 @@ static int measure_statistics(tool_run *tool, deviation *d) {
     return code;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-/* One number where both are the same to as many digits as are shown. */
+/* Prints one number if both bounds are equal in the printed digits. */
 static void say_bounds(tool_output *out, const char *key, double lower, double upper) {
     if (upper - lower <= 1e-6 * upper)
         say_fact(out, key, "%.6g", upper);
@@ -104,7 +106,7 @@ static void say_samples(tool_output *out, const deviation *d) {
     text_free(&words);
 }
 
-static void tell_way(tool_run *tool, const deviation *d, int k) {
+static void print_way(tool_run *tool, const deviation *d, int k) {
     tool_output *out = &tool->out;
     const map_answer *a = &d->answers[k];
     const abut_map_measures *m = &a->measures;
@@ -152,7 +154,7 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
         panels[k].marks[0] = d->farthest[k].point;
         panels[k].marks[1] = d->farthest[k].other_point;
         panels[k].value = d->farthest[k].lower;
-        panels[k].hidden = k > 0; /* the model lies on the scan */
+        panels[k].hidden = k > 0; /* the model coincides with the scan */
     }
     out_object(out, NULL);
     json_path(out, "scan", d->surfaces[0].path);
@@ -171,7 +173,7 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
         return code;
     out_table(out, "ways");
     for (int k = 0; k < d->ways; k++)
-        tell_way(tool, d, k);
+        print_way(tool, d, k);
     out_end(out);
     map_histogram(tool, answers, names, (uint32_t)d->ways);
     out_end(out);
@@ -184,7 +186,7 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
 
 /* ---- the command ---- */
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_deviation(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *tolerance = option_given(arguments, "tolerance");
     deviation d = {.ways = option_given(arguments, "one-sided") ? 1 : 2};
     if (option_given(arguments, "samples") && option_given(arguments, "resolution"))
@@ -192,7 +194,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     d.tolerance = tolerance ? tolerance->numbers[0] : 0;
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &d.device);
-    code = code ? code : load(tool, arguments, &d);
+    code = code ? code : load_deviation(tool, arguments, &d);
     code = code ? code : compute_deviation(tool, arguments, &d);
     code = code ? code : measure_statistics(tool, &d);
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
@@ -235,5 +237,5 @@ const tool_command command_deviation = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_deviation,
 };

@@ -1,4 +1,4 @@
-/* abut devices: what OpenCL offers on this machine, and which of it would be used. */
+/* abut devices: lists the OpenCL devices of this machine and the default device. */
 #include "tool.h"
 
 #include <string.h>
@@ -10,13 +10,13 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-static void tell_memory(tool_output *out, uint64_t bytes) {
+static void print_memory(tool_output *out, uint64_t bytes) {
     json_count(out, "memory_bytes", bytes);
     say_fact(out, "memory", "%.1f GiB", (double)bytes / 1073741824);
 }
 
-/* Opens the device; true if it computes right. */
-static bool tell_check(tool_run *tool, uint32_t index) {
+/* Opens the device, which runs its self-test. Returns whether it passes. */
+static bool print_check(tool_run *tool, uint32_t index) {
     tool_output *out = &tool->out;
     abut_device *device;
     char selector[16];
@@ -39,7 +39,7 @@ static bool tell_check(tool_run *tool, uint32_t index) {
     return true;
 }
 
-static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t index, bool check) {
+static bool print_device(tool_run *tool, const abut_device_info *info, uint32_t index, bool check) {
     tool_output *out = &tool->out;
     bool fine = true;
     out_object(out, NULL);
@@ -48,7 +48,7 @@ static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t i
     fact_text(out, "kind", abut_device_kind_name(info->kind));
     fact_count(out, "units", info->compute_units);
     json_count(out, "clock_mhz", info->clock_mhz);
-    tell_memory(out, info->memory_bytes);
+    print_memory(out, info->memory_bytes);
     json_count(out, "buffer_bytes", info->buffer_bytes);
     json_count(out, "local_bytes", info->local_bytes);
     json_boolean(out, "doubles", info->has_doubles);
@@ -59,18 +59,18 @@ static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t i
     json_text(out, "platform", info->platform);
     json_boolean(out, "default", info->is_default);
     if (check)
-        fine = tell_check(tool, index);
+        fine = print_check(tool, index);
     out_end(out);
     return fine;
 }
 
-/* Why there is none: the sentence that opening one fails with. */
-static void tell_absence(tool_run *tool) {
+/* Prints why there is no device: the error message of opening one. */
+static void print_absence(tool_run *tool) {
     tool_output *out = &tool->out;
     abut_device *device;
     const char *reason = "no OpenCL device";
     if (!abut_device_open(tool->context, NULL, &device))
-        abut_device_destroy(device); /* one that appeared this moment */
+        abut_device_destroy(device); /* a device appeared since the list was made */
     else
         reason = abut_last_error();
     const char *words = strstr(reason, ": ");
@@ -79,7 +79,7 @@ static void tell_absence(tool_run *tool) {
     say(out, "%s; queries run on the CPU", words);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     static abut_device_info infos[MOST_DEVICES];
     uint64_t count = 0;
@@ -92,13 +92,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (out->json || count) {
         out_table(out, "devices");
         for (uint32_t i = 0; i < count; i++) {
-            fine = tell_device(tool, &infos[i], i, check) && fine;
+            fine = print_device(tool, &infos[i], i, check) && fine;
             chosen = infos[i].is_default ? i : chosen;
         }
         out_end(out);
     }
     if (!count)
-        tell_absence(tool);
+        print_absence(tool);
     else if (chosen < count)
         say(out, "The default device is %u.", chosen);
     else
@@ -122,5 +122,5 @@ const tool_command command_devices = {
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 0,
-    .run = run,
+    .run = run_devices,
 };

@@ -1,4 +1,4 @@
-/* abut field: the distance field of a mesh, as a file, and its cells as a picture. */
+/* abut field: computes a signed distance field and writes it to a file; draws its cells. */
 #include "view.h"
 
 #include <inttypes.h>
@@ -76,11 +76,11 @@ static int check_format(tool_run *tool, const char *file, const tool_given *to,
 
 /* ---- the picture ---- */
 
-enum { MAX_CELLS = 1000000 }; /* that are drawn */
+enum { MAX_CELLS = 1000000 }; /* largest number of drawn cells */
 static const abut_colour edge_colour = {0.35f, 0.38f, 0.45f, 0.35f};
 
-/* Distances at the ends of the palette, half way and on both sides of the surface, as far as there
- * are such. */
+/* Adds legend entries for the ends of the palette and the middle, on both sides of the surface
+ * if present. */
 static void add_colours(tool_legend *legend, const tool_scale *scale, bool inside) {
     const double low = scale->least, high = scale->most;
     for (int k = 2; k >= 0 && !inside && high > 0; k--)
@@ -93,7 +93,7 @@ static void add_colours(tool_legend *legend, const tool_scale *scale, bool insid
     }
 }
 
-/* A dot at the centre of each cell, or of each inside. */
+/* Draws a dot at the centre of each cell, or of each cell inside. */
 static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
                              const float *values, bool inside, const tool_scale *scale) {
     const uint32_t *n = info->grid.count;
@@ -114,7 +114,7 @@ static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
     return status;
 }
 
-/* The edges of a mesh, which hide nothing. */
+/* Draws the edges of a mesh instead of its faces. */
 static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
     const abut_vec3 o = abut_mesh_local_origin(mesh), *from = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
@@ -128,9 +128,9 @@ static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
     return status;
 }
 
-/* The page: the mesh, and the field as a slice that can be moved and as isosurfaces. */
-static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                const abut_field *field, const abut_picture_options *camera) {
+/* Writes the page: the mesh, and the field as a movable slice and as isosurfaces. */
+static int write_field_page(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                            const abut_field *field, const abut_picture_options *camera) {
     const tool_given *named = option_given(arguments, "palette");
     const abut_field_info info = abut_field_get_info(field);
     const tool_scale scale =
@@ -150,8 +150,8 @@ static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                const abut_field *field) {
+static int draw_field(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                      const abut_field *field) {
     const tool_given *named = option_given(arguments, "palette");
     const bool inside = option_given(arguments, "inside") != NULL;
     const abut_field_info info = abut_field_get_info(field);
@@ -165,7 +165,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     tool_legend legend = {0};
     int code = camera_read(tool, arguments, &camera);
     if (!code && tool->view)
-        code = show(tool, arguments, mesh, field, &camera);
+        code = write_field_page(tool, arguments, mesh, field, &camera);
     if (code || !option_given(arguments, "png"))
         return code;
     if (cells > MAX_CELLS)
@@ -192,7 +192,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
 
 /* ---- the command ---- */
 
-/* What several processes make together is one file. */
+/* Several processes write one file together; other outputs are an error. */
 static int check_shared(tool_run *tool, const tool_arguments *arguments, const char *file,
                         abut_field_format format) {
     if (!option_given(arguments, "sparse") || !file || strcmp(file, "-") == 0 ||
@@ -212,11 +212,11 @@ static int write_shared(tool_run *tool, const tool_arguments *arguments, abut_me
         return code;
     abut_status status = tool->share->write_field(tool->share->user, mesh, options,
                                                   arguments->operands[1], plain, info);
-    tool->share->over = status != ABUT_OK; /* in all alike */
+    tool->share->over = status != ABUT_OK; /* equal in all processes */
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_field(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     const tool_given *to = option_given(arguments, "to"), *png = picture_given(arguments);
     const char *path = arguments->operands[0],
@@ -252,7 +252,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = field_build(tool, arguments, mesh, &options, &times, &field);
     }
     if (!code && png)
-        code = draw(tool, arguments, mesh, field);
+        code = draw_field(tool, arguments, mesh, field);
     if (!code && file && field) {
         progress_start(tool->progress, file);
         if ((status = abut_field_write(field, tool_target(tool, file), &how)))
@@ -322,5 +322,5 @@ const tool_command command_field = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_field,
 };

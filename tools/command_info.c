@@ -1,10 +1,10 @@
-/* abut info: the health report of each file. */
+/* abut info: prints the health report of each file. */
 #include "view.h"
 
 #include <math.h>
 #include <string.h>
 
-/* How a kind of problem is called in sentences, and what its offenders are. */
+/* The name of a kind of problem in sentences, and its kind of element. */
 static const struct {
     const char *one, *many, *element;
 } problem_words[ABUT_PROBLEM_COUNT] = {
@@ -22,7 +22,7 @@ static const struct {
                                         "triangle"},
 };
 
-/* Whether triangles that cut others were all looked for. */
+/* Whether the self-intersection test is complete. */
 typedef enum self_search { SELF_COMPLETE, SELF_GIVEN_UP, SELF_SKIPPED } self_search;
 
 static uint64_t problem_total(const abut_mesh_report *report) {
@@ -40,8 +40,8 @@ static void add_counted(tool_text *to, uint64_t count, const char *one, const ch
 
 /* ---- the headline ---- */
 
-/* The most telling problems, in the order in which people should care. Boundary edges are told as
- * loops. */
+/* Adds the most important problems, in the order of their consequences. Boundary edges are
+ * counted as loops. */
 static void add_level(tool_text *to, const abut_mesh_report *report) {
     static const abut_problem_kind order[] = {
         ABUT_PROBLEM_NONMANIFOLD_EDGE,    ABUT_PROBLEM_FLIPPED_EDGE,
@@ -53,7 +53,7 @@ static void add_level(tool_text *to, const abut_mesh_report *report) {
     uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
     if (report->loop_count)
         add_counted(to, report->loop_count, "boundary loop", "boundary loops");
-    else if (open_edges) /* it may end at non-manifold edges instead of closing */
+    else if (open_edges) /* a boundary chain may end at non-manifold edges instead of closing */
         add_counted(to, open_edges, "boundary edge", "boundary edges");
     told += report->loop_count || open_edges;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
@@ -100,7 +100,7 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     text_free(&words);
 }
 
-/* ---- facts for people ---- */
+/* ---- text output ---- */
 
 static void say_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
     tool_text pieces = {0};
@@ -129,8 +129,8 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
                  (unsigned long long)report->self_intersection_count);
 }
 
-/* Whether the file tells which way is up. */
-static bool tells(const abut_vec3 *up) {
+/* Returns whether the file defines an up axis. */
+static bool has_up_axis(const abut_vec3 *up) {
     return up->x != 0 || up->y != 0 || up->z != 0;
 }
 
@@ -141,7 +141,7 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     say_fact(out, "bounds", "%s to %s", point_words(box->lo, 6, lo), point_words(box->hi, 6, hi));
     say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
              box->hi.z - box->lo.z);
-    if (tells(up))
+    if (has_up_axis(up))
         say_fact(out, "up", "%.6g, %.6g, %.6g", up->x, up->y, up->z);
     say_fact(out, "area", "%.6g", report->area);
     if (report->is_closed && report->is_oriented)
@@ -167,7 +167,7 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     say_fact(out, "", "xy %.6g, yz %.6g, zx %.6g", inertia[3], inertia[4], inertia[5]);
 }
 
-/* ---- facts for programs ---- */
+/* ---- JSON output ---- */
 
 static void write_facts(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
                         double thickness, self_search self) {
@@ -195,7 +195,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_vector(out, "hi", box->hi);
     out_end(out);
     json_vector(out, "size", size);
-    if (tells(up))
+    if (has_up_axis(up))
         json_vector(out, "up", *up);
     else
         json_null(out, "up");
@@ -224,7 +224,8 @@ static uint32_t first_count(const abut_problem *problem) {
     return problem->count < ABUT_PROBLEM_FIRST_COUNT ? problem->count : ABUT_PROBLEM_FIRST_COUNT;
 }
 
-/* An edge's number means nothing outside this program, so its two vertices are given as well. */
+/* The index of an edge is internal to the topology, so that its two vertices are printed as
+ * well. */
 static void write_first(tool_output *out, const abut_problem *problem, bool edges,
                         const abut_topology_arrays *view) {
     out_list(out, "first");
@@ -259,9 +260,9 @@ static void say_first(tool_output *out, const abut_problem *problem, bool edges,
     text_free(&words);
 }
 
-/* Programs get every kind, people those that there are. */
-static void tell_problems(tool_output *out, const abut_mesh_report *report,
-                          const abut_topology_arrays *view) {
+/* JSON lists every kind, text only those with a count. */
+static void print_problems(tool_output *out, const abut_mesh_report *report,
+                           const abut_topology_arrays *view) {
     out_table(out, "problems");
     for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++) {
         const abut_problem *problem = &report->problems[kind];
@@ -283,7 +284,7 @@ static void tell_problems(tool_output *out, const abut_mesh_report *report,
     out_end(out);
 }
 
-static void tell_reliability(tool_output *out, const abut_mesh_report *report) {
+static void print_reliability(tool_output *out, const abut_mesh_report *report) {
     static const tool_shade shades[] = {[ABUT_RELIABILITY_GUARANTEED] = SHADE_GOOD,
                                         [ABUT_RELIABILITY_LIMITED] = SHADE_WARN,
                                         [ABUT_RELIABILITY_UNRELIABLE] = SHADE_BAD};
@@ -344,7 +345,7 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
         status = abut_topology_create(mesh, topology);
     if (!status)
         status = abut_mesh_examine(*topology, report);
-    *thickness = HUGE_VAL; /* where it cannot be told */
+    *thickness = HUGE_VAL; /* if the boundary cannot be analysed */
     if (!status && (*self != SELF_SKIPPED || report->is_solid))
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status && *self != SELF_SKIPPED)
@@ -354,12 +355,12 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
     if (!status && report->is_solid)
         status = abut_ray_thickness(bvh, thickness);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh); /* the topology keeps it */
+    abut_mesh_destroy(mesh); /* the topology retains it */
     return status;
 }
 
-/* One file. Returns its exit code. */
-static int tell_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
+/* Processes one file. Returns its exit code. */
+static int print_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     abut_topology *topology = NULL;
     abut_mesh_report report;
@@ -370,7 +371,7 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     self_search self = option_given(arguments, "no-self") ? SELF_SKIPPED : SELF_COMPLETE;
     out_object(out, NULL);
     json_path(out, "file", path);
-    tool->up = (abut_vec3){0, 0, 0}; /* that of this file alone */
+    tool->up = (abut_vec3){0, 0, 0}; /* reliability of this file */
     double thickness = HUGE_VAL;
     abut_status status = examine(tool, path, &options, &self, &topology, &report, &thickness);
     int code = CODE_FINE;
@@ -391,8 +392,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
                          option_given(arguments, "all") != NULL);
         }
         if (out->json || !tool->quiet) {
-            tell_problems(out, &report, &view);
-            tell_reliability(out, &report);
+            print_problems(out, &report, &view);
+            print_reliability(out, &report);
         }
         if (option_given(arguments, "strict"))
             code = problem_total(&report)  ? CODE_FOUND
@@ -404,8 +405,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     return code;
 }
 
-/* The page: the meshes that can be read, with what is wrong marked on them. */
-static int show(tool_run *tool, const tool_arguments *arguments) {
+/* Writes the page: all readable meshes with their defects marked. */
+static int write_info_page(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_read_options options = abut_mesh_read_options_default();
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
@@ -419,7 +420,7 @@ static int show(tool_run *tool, const tool_arguments *arguments) {
         abut_mesh *mesh = NULL;
         abut_mesh_style style = abut_mesh_style_default();
         if (tool_read(tool, arguments->operands[i], &options, &mesh))
-            continue; /* that was told */
+            continue; /* the error was already reported */
         style.smooth = true;
         style.colour = abut_picture_colour((uint32_t)i);
         legend_file(&legend, style.colour, arguments->operands[i]);
@@ -432,25 +433,25 @@ static int show(tool_run *tool, const tool_arguments *arguments) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_info(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     int worst = CODE_FINE;
     if (tool->view) {
-        int code = show(tool, arguments);
+        int code = write_info_page(tool, arguments);
         if (code)
             return code;
     }
     out_object(out, NULL);
     out_list(out, "files");
     for (size_t i = 0; i < arguments->operand_count; i++) {
-        int code = tell_file(tool, arguments->operands[i], arguments);
+        int code = print_file(tool, arguments->operands[i], arguments);
         if (code == CODE_CANCELLED)
             return tool_fail(tool, ABUT_ERROR_CANCELLED);
         if (code == CODE_WORK || worst == CODE_FINE)
             worst = code;
         progress_erase(tool->progress);
         if (!out->json && !output_flush(out))
-            break; /* no one reads any more */
+            break; /* standard output is closed */
     }
     out_end(out);
     out_end(out);
@@ -486,5 +487,5 @@ const tool_command command_info = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_info,
 };

@@ -1,4 +1,4 @@
-/* abut inside: which of many points are inside a mesh. */
+/* abut inside: which points are inside a mesh. */
 #include "view.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static const char *place_name(unsigned inside) {
     return inside ? "inside" : "outside";
 }
 
-/* The last one only where it was asked for. */
+/* The last column is present only with --winding. */
 static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
                                       {"y", COLUMN_REAL, NULL},
                                       {"z", COLUMN_REAL, NULL},
@@ -18,10 +18,10 @@ static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
 typedef struct answers {
     const tool_points *points;
     bool *inside;
-    double *winding; /* null where not asked for */
+    double *winding; /* null without --winding */
 } answers;
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_inside_row(const void *data, size_t row, double *values) {
     const answers *a = data;
     table_vector(values, a->points->list[row]);
     values[3] = a->inside[row];
@@ -29,8 +29,8 @@ static void give_row(const void *data, size_t row, double *values) {
         values[4] = a->winding[row];
 }
 
-static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh,
-                      const answers *a) {
+static void summarise_inside(tool_run *tool, const char *mesh_path, const abut_bvh *bvh,
+                             const answers *a) {
     tool_output *out = &tool->out;
     size_t inside = 0;
     for (size_t i = 0; i < a->points->count; i++)
@@ -51,8 +51,9 @@ static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh
     answer(tool, "%zu", inside);
 }
 
-/* The page: points in two colours. */
-static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+/* Writes the page: points in two colours. */
+static int write_inside_page(tool_run *tool, const char *path, const abut_bvh *bvh,
+                             const answers *a) {
     static const view_kind kinds[] = {{"inside", {0.15f, 0.45f, 0.75f, 1}, false},
                                       {"outside", {0.85f, 0.45f, 0.15f, 1}, false},
                                       {0}};
@@ -86,20 +87,20 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
         ((status = abut_sign_inside_batch(bvh, &batch, abut_array_host(a.inside))) ||
          (numbers && (status = abut_sign_winding_batch(bvh, &batch, abut_array_host(a.winding))))))
         code = tool_fail(tool, status);
-    tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
+    tool_table table = {columns, numbers ? 5 : 4, points->count, fill_inside_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
-    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
+    code = code ? code : write_inside_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = abut_sign_get_info(bvh).reliability;
     if (!code)
         tool_advise(tool, &reliability);
     if (!code && (tool->out.json || out_path))
-        summarise(tool, arguments->operands[0], bvh, &a);
+        summarise_inside(tool, arguments->operands[0], bvh, &a);
     free(a.inside);
     free(a.winding);
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_inside(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
@@ -148,5 +149,5 @@ const tool_command command_inside = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_inside,
 };

@@ -1,4 +1,4 @@
-/* abut interfere: which of many solids overlap, how deep, by which volume, and where. */
+/* abut interfere: interference of many solids: pairs, penetration depths, volumes and positions. */
 #include "clash.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
 }
 
-/* Whether rays have seen it, or there is no depth by its kind. */
+/* Returns whether rays measured a depth; some kinds have none. */
 static bool has_depth(const tool_clash *clash) {
     return clash->pair.pixels || clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH;
 }
@@ -43,7 +43,7 @@ double clash_thickness(const tool_clash *clash) {
     return pair->surface > 0 ? 2 * pair->volume / pair->surface : NAN;
 }
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_interfere_row(const void *data, size_t row, double *values) {
     const tool_clash *clash = &((const tool_clash *)data)[row];
     const abut_layers_pair *pair = &clash->pair;
     values[0] = pair->a;
@@ -63,21 +63,21 @@ static void give_row(const void *data, size_t row, double *values) {
         values[k] = NAN;
 }
 
-/* ---- for people ---- */
+/* ---- text output ---- */
 
-/* What is worst comes first: the largest volume, then the smallest distance; where they are the
- * same as floats, the order of bodies. */
-static float badness(const tool_clash *clash) {
+/* Sorts by severity: the largest volume first, then the smallest distance; equal floats in the
+ * order of the bodies. */
+static float severity_of(const tool_clash *clash) {
     return (float)(clash->kind == CLASH_NEAR ? -clash->distance : clash->pair.volume);
 }
 
-static int by_badness(const void *a, const void *b) {
+static int compare_severity(const void *a, const void *b) {
     const tool_clash *p = *(const tool_clash *const *)a, *q = *(const tool_clash *const *)b;
-    float left = badness(p), right = badness(q);
+    float left = severity_of(p), right = severity_of(q);
     return left > right ? -1 : left < right ? 1 : p < q ? -1 : p > q;
 }
 
-/* The depth in images, otherwise the thickness; or the distance. */
+/* Prints the depth of images, otherwise the thickness; or the distance. */
 static void say_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
     const char *key = options->query.measure_volume ? "thickness" : "depth";
     double size = clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH ? 0
@@ -120,12 +120,12 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
         say_fact(out, "volume", "%.6g", pair->volume);
     else
         say_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
-    if (options->query.measure_volume) /* of the common solid, or of the contact */
+    if (options->query.measure_volume) /* of the intersection, or of the contact area */
         say_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
         say_fact(out, "area", "%.4g", pair->area);
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
-    abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
+    abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits due to rounding or pixels */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
     say_vector(out, "position", true, pair->centre,
                (options->query.measure_volume ? 1e-9 : 1e-3) * size);
@@ -145,7 +145,7 @@ int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_optio
         return tool_fail_with(tool, "out of memory", "not enough memory for the table");
     for (size_t i = 0; i < clashes->count; i++)
         order[i] = &clashes->list[i];
-    qsort(order, clashes->count, sizeof *order, by_badness);
+    qsort(order, clashes->count, sizeof *order, compare_severity);
     out_table(out, "pairs");
     for (size_t i = 0; i < clashes->count && i < first; i++)
         say_row(out, assembly, options, order[i]);
@@ -157,7 +157,7 @@ int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_optio
     return 0;
 }
 
-/* ---- for programs ---- */
+/* ---- JSON output ---- */
 
 static void json_box(tool_output *out, const char *key, const abut_box *box) {
     const double numbers[6] = {box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z};
@@ -233,8 +233,8 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     const tool_given *first = option_given(arguments, "first"),
                      *path = option_given(arguments, "out"),
                      *images = option_given(arguments, "images");
-    tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count, give_row,
-                        clashes->list};
+    tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count,
+                        fill_interfere_row, clashes->list};
     int code = path ? table_put_bodies(tool, path->words, &table, assembly->bodies) : 0;
     if (code)
         return code;
@@ -273,7 +273,7 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
 
 /* ---- options ---- */
 
-/* "x", "xyz", or X,Y,Z;X,Y,Z: directions of parallel rays. */
+/* Reads "x", "xyz", or X,Y,Z;X,Y,Z: directions of parallel rays. */
 static int read_views(tool_run *tool, const char *words, abut_raster_view *views,
                       abut_layers_query *query) {
     uint32_t count = 0;
@@ -312,8 +312,8 @@ static bool beyond_lengths(const tool_given *given) {
     return given && given->numbers[0] > ABUT_COORDINATE_MAX;
 }
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, abut_raster_view *views,
-                        clash_options *options) {
+static int read_interfere_options(tool_run *tool, const tool_arguments *arguments,
+                                  abut_raster_view *views, clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
                      *method = option_given(arguments, "method"),
                      *resolution = option_given(arguments, "resolution"),
@@ -333,7 +333,8 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
                            beyond_lengths(tolerance) ? "tolerance" : "clearance",
                            ABUT_COORDINATE_MAX);
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
-    /* Parts that are 0.05 apart in a file are not in binary: rounding does not decide. */
+    /* 0.05 in a file is not exact in binary: a relative margin makes the test independent of
+     * rounding. */
     options->clearance =
         clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
     if (method && !word_in(method->words, "exact|images"))
@@ -371,12 +372,12 @@ static int run_interfere(tool_run *tool, const tool_arguments *arguments, tool_a
     return code ? code : clashes->count ? CODE_FOUND : CODE_FINE;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_interfere_command(tool_run *tool, const tool_arguments *arguments) {
     tool_assembly assembly = {0};
     tool_clashes clashes = {0};
     clash_options options;
     abut_raster_view views[VIEWS_MAX];
-    int code = read_options(tool, arguments, views, &options);
+    int code = read_interfere_options(tool, arguments, views, &options);
     code = code ? code : device_open(tool, arguments, &options.device);
     if (code)
         return code;
@@ -457,5 +458,5 @@ const tool_command command_interfere = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_interfere_command,
 };

@@ -1,12 +1,12 @@
-/* abut make: built-in models as files. Which parameters a shape has follows from its default
- * description: those that are not 0 there. */
+/* abut make: writes generated shapes. The parameters of a shape are those that are not 0 in its
+ * default description. */
 #include "tool.h"
 
 #include <string.h>
 
 /* ---- parameters ---- */
 
-static bool takes(const abut_shape *shape, const char *option) {
+static bool takes_make(const abut_shape *shape, const char *option) {
     if (strcmp(option, "size") == 0)
         return shape->extent.x > 0 || shape->extent.y > 0 || shape->extent.z > 0;
     if (strcmp(option, "radius") == 0)
@@ -24,12 +24,12 @@ static const char *const parameters[] = {"size",   "radius",   "radius2",
                                          "height", "segments", "rings"};
 enum { PARAMETER_COUNT = sizeof parameters / sizeof *parameters };
 
-/* The options that a shape takes, with their values: "--radius 1 --segments 8". */
+/* Adds the options of a shape with their values: "--radius 1 --segments 8". */
 static void add_parameters(tool_text *to, const abut_shape *shape) {
     const double reals[] = {0, shape->radius, shape->radius2, shape->height};
     const uint32_t wholes[] = {shape->segments, shape->rings};
     for (size_t i = 0; i < PARAMETER_COUNT; i++) {
-        if (!takes(shape, parameters[i]))
+        if (!takes_make(shape, parameters[i]))
             continue;
         text_print(to, "%s--%s ", to->used ? " " : "", parameters[i]);
         if (i == 0)
@@ -41,7 +41,7 @@ static void add_parameters(tool_text *to, const abut_shape *shape) {
     }
 }
 
-/* Sides that a shape does not have are 0 in its default and stay so. */
+/* Sides that are 0 in the default of a shape stay 0. */
 static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
     double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z};
     for (int k = 0; k < 3; k++) {
@@ -56,7 +56,7 @@ static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
 
 static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
     const char *name = given->option->name;
-    if (!takes(shape, name)) {
+    if (!takes_make(shape, name)) {
         tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
@@ -102,17 +102,17 @@ static int list_shapes(tool_run *tool) {
         fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
         say_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
         text_free(&words);
-        if (takes(&shape, "size"))
+        if (takes_make(&shape, "size"))
             json_vector(out, "size", shape.extent);
-        if (takes(&shape, "radius"))
+        if (takes_make(&shape, "radius"))
             json_number(out, "radius", shape.radius);
-        if (takes(&shape, "radius2"))
+        if (takes_make(&shape, "radius2"))
             json_number(out, "radius2", shape.radius2);
-        if (takes(&shape, "height"))
+        if (takes_make(&shape, "height"))
             json_number(out, "height", shape.height);
-        if (takes(&shape, "segments"))
+        if (takes_make(&shape, "segments"))
             json_count(out, "segments", shape.segments);
-        if (takes(&shape, "rings"))
+        if (takes_make(&shape, "rings"))
             json_count(out, "rings", shape.rings);
         out_end(out);
     }
@@ -123,7 +123,7 @@ static int list_shapes(tool_run *tool) {
 
 /* ---- the command ---- */
 
-/* What people may call a shape that has another name here. */
+/* Other names for shapes. */
 static const struct {
     const char *word, *name;
 } aliases[] = {{"sphere", "icosphere"}, {"ball", "icosphere"}, {"cube", "box"},
@@ -186,7 +186,7 @@ static abut_status make_shape(tool_run *tool, const abut_shape *shape, const cha
     return status;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_make(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "list") || !arguments->operand_count)
         return list_shapes(tool);
     abut_shape shape;
@@ -206,7 +206,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return code;
     abut_status status = make_shape(tool, &shape, path, &writing);
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
-        return tool_refuse_last(tool); /* sizes that do not fit together, or too fine */
+        return tool_refuse_last(tool); /* inconsistent sizes, or too many segments */
     return status ? tool_fail(tool, status) : CODE_FINE;
 }
 
@@ -243,5 +243,5 @@ const tool_command command_make = {
     .operand_kind = OPERAND_SHAPE,
     .operand_least = 0,
     .operand_most = 2,
-    .run = run,
+    .run = run_make,
 };

@@ -1,9 +1,9 @@
-/* abut manual (hidden): the page for man(1), made from the tables that help is made from. */
+/* abut manual (hidden): the page for man(1), generated from the tables of the help. */
 #include "tool.h"
 
 #include <string.h>
 
-/* Text as roff has it: a dash is a minus, and no line begins with a dot or a quote by chance. */
+/* Adds text for roff: dashes as minus signs, and no line begins with a dot or a quote. */
 static void add_roff(tool_text *to, const char *words) {
     bool begins = true;
     for (const char *s = words; *s; s++) {
@@ -19,7 +19,7 @@ static void add_roff(tool_text *to, const char *words) {
     }
 }
 
-/* Paragraphs; lines that start with a space are kept as they are. */
+/* Adds paragraphs; lines that start with a space are kept unchanged. */
 static void add_paragraphs(tool_text *to, const char *words) {
     bool kept = false;
     while (*words) {
@@ -71,7 +71,7 @@ static void add_command(tool_text *to, const tool_command *command) {
     }
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_manual(tool_run *tool, const tool_arguments *arguments) {
     tool_text *to = &tool->out.text;
     (void)arguments;
     text_print(to, ".TH ABUT 1 \"\" \"abut %s\" \"User Commands\"\n", abut_version());
@@ -99,5 +99,5 @@ const tool_command command_manual = {
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 0,
-    .run = run,
+    .run = run_manual,
 };

@@ -1,11 +1,11 @@
-/* abut map: how far every point of a surface is from other bodies. */
+/* abut map: distance from every point of a surface to other bodies. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first surface has the map, of its distances to the others. */
+/* The first surface has the map of its distances to the others. */
 typedef struct map_run {
     tool_surface *surfaces; /* from malloc */
     uint32_t count;
@@ -14,9 +14,9 @@ typedef struct map_run {
     map_show show;
 } map_run;
 
-/* ---- work ---- */
+/* ---- computation ---- */
 
-static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static int load_map(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     r->count = (uint32_t)arguments->operand_count;
     r->surfaces = calloc(r->count, sizeof *r->surfaces);
     if (!r->surfaces)
@@ -44,7 +44,7 @@ static int compute_map(tool_run *tool, const map_run *r) {
     return code;
 }
 
-static void tell_within(tool_output *out, const abut_map_measures *m, double within) {
+static void print_within(tool_output *out, const abut_map_measures *m, double within) {
     json_number(out, "within", within);
     json_number(out, "within_area", m->within_area);
     if (!out->json)
@@ -74,7 +74,7 @@ static int print_map(tool_run *tool, const tool_arguments *arguments, const map_
     json_reliability(out, &found->info.reliability);
     map_tell(tool, found, others);
     if (option_given(arguments, "within"))
-        tell_within(out, &found->measures, r->query.measure.within);
+        print_within(out, &found->measures, r->query.measure.within);
     int code = map_write(tool, arguments, &panel, 1, r->show);
     if (!code && images)
         code = map_images(tool, &panel, images->words);
@@ -92,7 +92,7 @@ static int print_map(tool_run *tool, const tool_arguments *arguments, const map_
 
 /* ---- the command ---- */
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static int read_map_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     const tool_given *most = option_given(arguments, "max"),
                      *within = option_given(arguments, "within"),
                      *show = option_given(arguments, "show"),
@@ -137,7 +137,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, map_run
 
 static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     map_answer found = {0};
-    int code = load(tool, arguments, r);
+    int code = load_map(tool, arguments, r);
     code = code ? code : compute_map(tool, r);
     if (!code)
         code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
@@ -150,9 +150,9 @@ static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_map(tool_run *tool, const tool_arguments *arguments) {
     map_run r = {0};
-    int code = read_options(tool, arguments, &r);
+    int code = read_map_options(tool, arguments, &r);
     code = code ? code : device_open(tool, arguments, &r.device);
     if (!code)
         code = map_moves(arguments) ? map_frames(tool, arguments, r.device, &r.query)
@@ -211,5 +211,5 @@ const tool_command command_map = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_map,
 };

@@ -1,11 +1,11 @@
-/* abut nearest: the nearest point of a mesh for many points. */
+/* abut nearest: the closest point of a mesh, or the k nearest triangles, for many points. */
 #include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first is left out where each point has one answer. */
+/* The first column is omitted if each point has one result. */
 static const tool_column columns[] = {
     {"point", COLUMN_WHOLE, NULL},    {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},         {"z", COLUMN_REAL, NULL},
@@ -13,15 +13,15 @@ static const tool_column columns[] = {
     {"nearest_y", COLUMN_REAL, NULL}, {"nearest_z", COLUMN_REAL, NULL},
     {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, abut_feature_name}};
 
-/* What was found: one answer a point, or several with the number of the point for each. */
+/* The results: one for each point, or several with the index of the point for each. */
 typedef struct answers {
     const tool_points *points;
     abut_nearest *nearest;
-    size_t *owners; /* null = one each */
+    size_t *owners; /* null = one for each point */
     size_t count;
 } answers;
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_nearest_row(const void *data, size_t row, double *values) {
     const answers *found = data;
     const abut_nearest *nearest = &found->nearest[row];
     size_t point = found->owners ? found->owners[row] : row;
@@ -38,9 +38,9 @@ static void give_row(const void *data, size_t row, double *values) {
     values[8] = nearest->feature;
 }
 
-/* What all answers have in common. */
-static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
-                      const answers *a) {
+/* Statistics of all results. */
+static void summarise_nearest(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
+                              const answers *a) {
     double least = INFINITY, most = -INFINITY, sum = 0;
     size_t found = 0, inside = 0;
     for (size_t i = 0; i < a->count; i++) {
@@ -77,11 +77,11 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
 
 /* ---- queries ---- */
 
-static int no_memory(tool_run *tool) {
+static int fail_out_of_memory(tool_run *tool) {
     return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
 }
 
-/* Closes the gaps between the answers of a point and those of the next. */
+/* Compacts the results of all points into one list. */
 static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     size_t total = 0;
     for (size_t i = 0; i < a->points->count; i++)
@@ -105,13 +105,13 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     if (batch->count < SIZE_MAX / sizeof *a->nearest / most)
         a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
     abut_status status = ABUT_OK;
-    int code = counts && a->nearest ? 0 : no_memory(tool);
+    int code = counts && a->nearest ? 0 : fail_out_of_memory(tool);
     if (!code &&
         (status = abut_nearest_k_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
                                        abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
-        code = no_memory(tool);
+        code = fail_out_of_memory(tool);
     free(counts);
     return code;
 }
@@ -120,7 +120,7 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
                     bool is_signed, answers *a) {
     a->nearest = malloc((batch->count + 1) * sizeof *a->nearest);
     if (!a->nearest)
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     a->count = batch->count;
     abut_status status =
         is_signed ? abut_sign_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest))
@@ -128,8 +128,9 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* The page: each point with the way to where the mesh is nearest. */
-static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+/* Writes the page: each point with the segment to its closest point. */
+static int write_nearest_page(tool_run *tool, const char *path, const abut_bvh *bvh,
+                              const answers *a) {
     static const view_kind kinds[] = {{"points", {0.1f, 0.15f, 0.4f, 1}, false},
                                       {"segment to the closest point",
                                        {0.85f, 0.35f, 0.1f, 1},
@@ -148,7 +149,7 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
     abut_status status = marks ? view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, used, kinds)
                                : ABUT_ERROR_MEMORY;
     free(marks);
-    return !marks ? no_memory(tool) : status ? tool_fail(tool, status) : 0;
+    return !marks ? fail_out_of_memory(tool) : status ? tool_fail(tool, status) : 0;
 }
 
 static int find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
@@ -161,21 +162,21 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     answers a = {.points = points};
     int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
-    tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
+    tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, fill_nearest_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
-    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
+    code = code ? code : write_nearest_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = abut_sign_get_info(bvh).reliability;
     if (!code && reliability.reason)
         tool_advise(tool, &reliability);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
-        summarise(&tool->out, arguments->operands[0], bvh, &a);
+        summarise_nearest(&tool->out, arguments->operands[0], bvh, &a);
     free(a.nearest);
     free(a.owners);
     return code;
 }
 
-/* Gets the hierarchy ready for signs if they were asked for. */
-static abut_status prepare(const tool_arguments *arguments, abut_bvh *bvh) {
+/* Prepares the BVH for signs if --sign is given. */
+static abut_status prepare_nearest(const tool_arguments *arguments, abut_bvh *bvh) {
     const tool_given *sign = option_given(arguments, "sign");
     abut_sign_options sign_options = abut_sign_options_default();
     if (!sign)
@@ -185,7 +186,7 @@ static abut_status prepare(const tool_arguments *arguments, abut_bvh *bvh) {
     return abut_sign_prepare(bvh, &sign_options);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_nearest(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
@@ -200,7 +201,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : points_get(tool, arguments, mesh, &points);
     if (!code && (status = device_bvh(mesh, device, &bvh)))
         code = tool_fail(tool, status);
-    if (!code && (status = prepare(arguments, bvh)))
+    if (!code && (status = prepare_nearest(arguments, bvh)))
         code = tool_fail(tool, status);
     code = code ? code : find_nearest(tool, arguments, bvh, &points);
     points_free(&points);
@@ -241,5 +242,5 @@ const tool_command command_nearest = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_nearest,
 };

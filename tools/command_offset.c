@@ -1,10 +1,10 @@
-/* abut offset: a mesh at a distance from a mesh, or a closed one for an open one. */
+/* abut offset: the offset surface of a mesh, or a closed version of an open mesh. */
 #include "tool.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The grid must hold the new surface: a margin of the offset and two cells of what may be given. */
+/* The grid must contain the new surface: its margin is the offset and two cells. */
 static int choose_margin(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
                          double by, abut_field_options *options) {
     const tool_given *cells = option_given(arguments, "cells"),
@@ -14,7 +14,7 @@ static int choose_margin(tool_run *tool, const tool_arguments *arguments, const 
     uint32_t count = cells ? cells->counts[0] : 128;
     double out = fmax(by, 0);
     if (cell && cells)
-        return 0; /* refused by field_build() */
+        return 0; /* field_build() reports the error */
     if (!cell && count < 8)
         return tool_refuse(tool, "--cells must be at least 8");
     double size = cell ? cell->numbers[0] : (longest + 2 * out) / (count - 5.0);
@@ -47,7 +47,7 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
     out_end(out);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_offset(tool_run *tool, const tool_arguments *arguments) {
     const char *from = arguments->operands[0], *to = arguments->operands[1];
     const tool_given *given = option_given(arguments, "by");
     double by = given ? given->numbers[0] : 0;
@@ -117,5 +117,5 @@ const tool_command command_offset = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_offset,
 };

@@ -1,4 +1,4 @@
-/* abut picture: meshes drawn into an image file, without a display. */
+/* abut picture: renders meshes into an image file, without a display. */
 #include "tool.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 static const struct {
     const char *name;
-    double right, front, up; /* towards the camera, in the model's own directions */
+    double right, front, up; /* towards the camera, in model coordinates */
 } views[] = {{"front", 0, 1, 0}, {"back", 0, -1, 0},   {"left", -1, 0, 0},   {"right", 1, 0, 0},
              {"top", 0, 0, 1},   {"bottom", 0, 0, -1}, {"iso", 0.6, 1, 0.55}};
 
@@ -17,7 +17,7 @@ static abut_vec3 cross(abut_vec3 a, abut_vec3 b) {
     return c;
 }
 
-/* "z", "-y" or "X,Y,Z", of length 1. */
+/* Reads "z", "-y" or "X,Y,Z" as a unit vector. */
 static bool read_direction(const char *words, abut_vec3 *direction) {
     double n[3] = {0};
     const char *letter = words + (words[0] == '-');
@@ -32,8 +32,8 @@ static bool read_direction(const char *words, abut_vec3 *direction) {
     return true;
 }
 
-/* Where the front of a model is when `up` is up: towards -y for z up, towards +z for y up, as
- * modelling programs have it; in general the direction nearest to -y, or z, that is level. */
+/* Computes the front direction for an up axis: -y for z up, +z for y up, as modelling programs
+ * do; in general the horizontal direction nearest to -y, or to z. */
 static abut_vec3 front_of(abut_vec3 up) {
     abut_vec3 wish = {0, -1, 0};
     if (fabs(up.y) > 0.9)
@@ -78,8 +78,8 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
     return 0;
 }
 
-static int read_options(tool_run *tool, const tool_arguments *arguments,
-                        abut_picture_options *options) {
+static int read_picture_options(tool_run *tool, const tool_arguments *arguments,
+                                abut_picture_options *options) {
     const tool_given *size = option_given(arguments, "size");
     const tool_given *background = option_given(arguments, "background");
     *options = abut_picture_options_default();
@@ -95,22 +95,22 @@ static int read_options(tool_run *tool, const tool_arguments *arguments,
     return camera_read(tool, arguments, options);
 }
 
-/* ---- drawing ---- */
+/* ---- rendering ---- */
 
-/* The colour for the file of this number, or null where none was given for it. */
-static const tool_given *colour_of(const tool_arguments *arguments, size_t number) {
+/* Returns the colour for the file of this index, or null if none was given. */
+static const tool_given *colour_of_picture(const tool_arguments *arguments, size_t number) {
     for (size_t i = 0; i < arguments->given_count; i++)
         if (strcmp(arguments->given[i].option->name, "colour") == 0 && number-- == 0)
             return &arguments->given[i];
     return NULL;
 }
 
-/* The picture begins with the first mesh, which may tell which way is up. */
+/* The picture begins with the first mesh, whose file may define the up axis. */
 static abut_status add_file(tool_run *tool, const tool_arguments *arguments, size_t number,
                             abut_picture_options *options, abut_picture **picture,
                             tool_legend *legend) {
     const char *path = arguments->operands[number];
-    const tool_given *colour = colour_of(arguments, number);
+    const tool_given *colour = colour_of_picture(arguments, number);
     bool defects = option_given(arguments, "defects") != NULL;
     abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
@@ -119,8 +119,7 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
     style.colour = colour ? colour->colour : abut_picture_colour((uint32_t)number);
     legend_file(legend, style.colour, path);
     abut_status status = tool_read(tool, path, NULL, &mesh);
-    if (!status && !*picture &&
-        !camera_read(tool, arguments, options)) /* read before: no refusal */
+    if (!status && !*picture && !camera_read(tool, arguments, options)) /* validated before */
         status = abut_picture_create(tool->context, options, picture);
     if (!status)
         status = abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
@@ -152,7 +151,7 @@ static abut_status render_picture(tool_run *tool, const tool_arguments *argument
     return status;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_picture(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     abut_picture_options options;
     const char *path = arguments->operands[arguments->operand_count - 1];
@@ -160,11 +159,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     size_t colours = 0;
-    while (colour_of(arguments, colours))
+    while (colour_of_picture(arguments, colours))
         colours++;
     if (colours > arguments->operand_count - 1)
         return tool_refuse(tool, "--colour: there are more colours than meshes");
-    code = read_options(tool, arguments, &options);
+    code = read_picture_options(tool, arguments, &options);
     if (code)
         return code;
     out_object(out, NULL);
@@ -229,5 +228,5 @@ const tool_command command_picture = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_picture,
 };

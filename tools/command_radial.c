@@ -1,5 +1,4 @@
-/* abut radial: the radial fields of a character in a pose: what they are, how exact they are, and
- * pictures of them. */
+/* abut radial: the radial fields of a posed character, their errors, and pictures of them. */
 #include "character.h"
 #include "radial.h"
 
@@ -8,10 +7,10 @@
 #include <string.h>
 
 enum {
-    POINTS = 20000, /* of a report */
-    LEVELS = 5,     /* resolutions of a report: from a quarter of the cell to four */
-    BLAMED = 8,     /* bones that people are told of */
-    RUNS = 5        /* updates whose best time is told */
+    POINTS = 20000, /* default number of evaluation points of a report */
+    LEVELS = 5,     /* cell sizes of a report: from a quarter of the cell to four times its size */
+    BLAMED = 8,     /* bones in text output */
+    RUNS = 5        /* updates of which the shortest time is printed */
 };
 
 /* ---- building ---- */
@@ -30,7 +29,7 @@ abut_status radial_build(radial_subject *s) {
     return status;
 }
 
-static int load(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int load_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     s->path = arguments->operands[0];
     progress_start(tool->progress, s->path);
     int code = character_load(tool, arguments, s->path, &s->character);
@@ -56,7 +55,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     return 0;
 }
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int read_radial_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *cell = option_given(arguments, "cell"),
                      *cells = option_given(arguments, "resolution"),
                      *weight = option_given(arguments, "weight"),
@@ -75,12 +74,12 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, radial_
     return device_open(tool, arguments, &s->options.device);
 }
 
-/* ---- what there is ---- */
+/* ---- list of fields ---- */
 
-/* Fields see what faces outwards. */
+/* Returns whether the mesh faces inwards; fields represent only what faces outwards. */
 static abut_reliability reliability_of(const radial_subject *s) {
     const abut_mesh *rest = abut_character_rest_mesh(s->character);
-    const abut_vec3 *p = abut_mesh_local_positions(rest); /* about the middle of the mesh */
+    const abut_vec3 *p = abut_mesh_local_positions(rest); /* relative to the centre of the mesh */
     const uint32_t *corner = abut_mesh_indices(rest);
     double volume = 0;
     for (uint32_t t = 0; t < s->of_character.triangle_count; t++, corner += 3) {
@@ -106,7 +105,7 @@ static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) 
     text_free(&safe);
 }
 
-/* A few digits for people, all of them for programs. */
+/* Prints a few digits in text output, all of them in JSON. */
 static void short_fact(tool_output *out, const char *key, double value) {
     json_number(out, key, value);
     say_fact(out, key, "%.3g", value);
@@ -117,7 +116,7 @@ static void percent_fact(tool_output *out, const char *key, double share) {
     say_fact(out, key, "%.2f%%", 100 * share);
 }
 
-static void tell_fields(tool_output *out, const radial_subject *s) {
+static void print_fields(tool_output *out, const radial_subject *s) {
     out_table(out, "fields");
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = abut_radial_get_field(s->radial, f);
@@ -162,12 +161,12 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
            i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
            (double)i->bytes / 1024, i->cell, i->unseen_count, i->triangle_count);
     if (!tool->quiet || out->json)
-        tell_fields(out, s);
+        print_fields(out, s);
 }
 
 /* ---- points ---- */
 
-static int tell_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+static int print_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     tool_output *out = &tool->out;
     out_table(out, "points");
     for (size_t i = 0; i < arguments->given_count; i++) {
@@ -202,7 +201,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
 
 /* ---- the report ---- */
 
-/* One line of the report. */
+/* One row of the report. */
 typedef struct radial_level {
     double cell, seconds;
     abut_radial_distance distance;
@@ -210,7 +209,7 @@ typedef struct radial_level {
     radial_error error;
 } radial_level;
 
-static void tell_level(tool_output *out, const radial_level *l) {
+static void print_level(tool_output *out, const radial_level *l) {
     out_object(out, NULL);
     short_fact(out, "cell", l->cell);
     fact_text(out, "distance", abut_radial_distance_name(l->distance));
@@ -230,8 +229,8 @@ static void tell_level(tool_output *out, const radial_level *l) {
     out_end(out);
 }
 
-static void tell_blames(tool_output *out, const radial_subject *s, const radial_blame *blames,
-                        uint32_t count) {
+static void print_blames(tool_output *out, const radial_subject *s, const radial_blame *blames,
+                         uint32_t count) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < count && (out->json || i < BLAMED); i++) {
         if (!out->json && !(blames[i].bare + blames[i].buried > 0))
@@ -270,7 +269,7 @@ static int plot_levels(tool_run *tool, const radial_level *levels, double limit,
     return plots_write(tool, plots, 2, LEVELS, path);
 }
 
-/* Both distances at all resolutions. */
+/* Computes the report for both distances at all resolutions. */
 static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
                                   radial_level *levels) {
     const double cell = s->info.cell;
@@ -299,13 +298,13 @@ static abut_status report_bones(tool_run *tool, const radial_subject *s,
     abut_status status = radial_error_make(s, truth, &error);
     status = status ? status : radial_blame_make(s, truth, &error, &blames, &count);
     if (!status)
-        tell_blames(&tool->out, s, blames, count);
+        print_blames(&tool->out, s, blames, count);
     free(blames);
     radial_error_free(&error);
     return status;
 }
 
-static int report(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int report_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *plot = option_given(arguments, "plot"),
                      *points = option_given(arguments, "points");
     tool_output *out = &tool->out;
@@ -331,7 +330,7 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
             truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
         out_table(out, "levels");
         for (int i = 0; i < 2 * LEVELS; i++)
-            tell_level(out, &levels[i]);
+            print_level(out, &levels[i]);
         out_end(out);
         status = report_bones(tool, s, &truth);
         out_end(out);
@@ -346,7 +345,7 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
     return status ? tool_fail(tool, status) : code;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static int write_surface(tool_run *tool, const radial_subject *s, const char *path,
                          abut_mesh_format format) {
@@ -360,7 +359,7 @@ static int write_surface(tool_run *tool, const radial_subject *s, const char *pa
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int draw(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+static int draw_radial(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     const tool_given *png = picture_given(arguments), *error = option_given(arguments, "error"),
                      *unrolled = option_given(arguments, "unrolled");
     abut_picture_options camera = abut_picture_options_default();
@@ -370,7 +369,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const radial_su
     return code || !unrolled ? code : radial_draw_unrolled(tool, s, unrolled->words);
 }
 
-static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_format *format) {
+static int check_radial(tool_run *tool, const tool_arguments *arguments, abut_mesh_format *format) {
     static const char *const pictures[] = {"png", "error", "unrolled", "plot"};
     const tool_given *to = option_given(arguments, "out");
     int code = to ? tool_output_format(tool, to->words, NULL, format) : 0;
@@ -388,9 +387,9 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_form
 static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *to = option_given(arguments, "out");
     abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
-    int code = check(tool, arguments, &format);
-    code = code ? code : load(tool, arguments, s);
-    code = code ? code : read_options(tool, arguments, s);
+    int code = check_radial(tool, arguments, &format);
+    code = code ? code : load_radial(tool, arguments, s);
+    code = code ? code : read_radial_options(tool, arguments, s);
     if (code)
         return code;
     abut_status status = radial_build(s);
@@ -399,17 +398,17 @@ static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_su
     out_object(&tool->out, NULL);
     print_radial(tool, s);
     if (option_given(arguments, "at"))
-        code = tell_points(tool, arguments, s);
+        code = print_points(tool, arguments, s);
     if (!code && option_given(arguments, "report"))
-        code = report(tool, arguments, s);
+        code = report_radial(tool, arguments, s);
     code = code || !to ? code : write_surface(tool, s, to->words, format);
-    code = code ? code : draw(tool, arguments, s);
+    code = code ? code : draw_radial(tool, arguments, s);
     if (!code)
         out_end(&tool->out);
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_radial_command(tool_run *tool, const tool_arguments *arguments) {
     radial_subject s = {0};
     int code = run_radial(tool, arguments, &s);
     abut_radial_destroy(s.radial);
@@ -479,5 +478,5 @@ const tool_command command_radial = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_radial_command,
 };

@@ -1,5 +1,5 @@
-/* abut replay: a recorded motion searched for self-collisions, step by step and scheme by scheme:
- * the tables and figures of Cheng 2011, chapter 6. */
+/* abut replay: searches each step of a recording for self-collisions with several schemes: the
+ * tables and figures of Cheng 2011, chapter 6. */
 #include "replay.h"
 #include "view.h"
 
@@ -27,16 +27,17 @@ double replay_total(const replay_tally *t) {
     return sum;
 }
 
-/* ---- which steps ---- */
+/* ---- selection of steps ---- */
 
-/* Without --every all, one after the other. With it, pairs of steps: the first only leads to the
- * state that the second, which counts, goes on from. */
+/* Without --every all steps in order. With it, pairs of steps: the first one prepares the state
+ * for the second, which is counted. */
 static uint64_t frame_of(const replay *r, uint64_t step) {
     uint64_t after = r->every == 1 ? step : step / 2 * r->every + step % 2;
     return r->first + 1 + after;
 }
 
-/* What follows no other step does more: it marks all nodes and finds what is beyond ghosts. */
+/* A step without predecessor does additional work: it classifies all nodes and finds what is
+ * beyond ghosts. */
 static bool step_counts(const replay *r, uint64_t step) {
     return r->step_count == 1 || (r->every == 1 ? step > 0 : step % 2);
 }
@@ -90,7 +91,7 @@ static bool same_answer(const abut_self_result *a, const abut_self_result *b) {
                         a->impact.element[1] == b->impact.element[1]));
 }
 
-/* Reads the step that leads to a frame. */
+/* Reads the step that ends at a frame. */
 static abut_status read_step(replay *r, uint64_t frame) {
     abut_status status = abut_frames_read(r->frames, frame - 1, r->start, NULL);
     if (status || !r->aims)
@@ -98,7 +99,7 @@ static abut_status read_step(replay *r, uint64_t frame) {
     return abut_frames_read(r->frames, frame, r->spare, r->end);
 }
 
-/* The line of the second mesh, whose vertices stand behind those of the first. */
+/* The line of the second mesh, whose vertices follow those of the first. */
 static abut_status read_line(const replay *r, abut_self_line *line, double *seconds) {
     uint32_t first = abut_mesh_vertex_count(r->mesh);
     uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->frames, 1));
@@ -108,7 +109,7 @@ static abut_status read_line(const replay *r, abut_self_line *line, double *seco
     return status;
 }
 
-/* The complete search of sweeps, told as one stage. */
+/* The complete search of sweep.h, timed as one stage. */
 static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
                              abut_self_result *result) {
     abut_impacts found = {.list = &result->impact, .capacity = 1};
@@ -159,8 +160,8 @@ static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
     abut_status status = read_step(r, frame_of(r, number));
     step.start = abut_array_host(r->start);
     step.end = abut_array_host(r->end);
-    /* frames with aims are kept free of intersections by what made them; it is looked at where
-     * steps begin */
+    /* the producer of aims keeps frames free of intersections; only the first frame of a
+     * sequence is tested */
     step.start_is_free = r->aims && (r->every == 1 ? number > 0 : number % 2);
     if (!status && r->companion) {
         status = read_line(r, &line, &line_seconds);
@@ -210,7 +211,7 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
             r->shown = k;
 }
 
-static int choose(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static int choose_replay(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const tool_given *picture = option_given(arguments, "picture");
     const tool_given *every = option_given(arguments, "every");
@@ -233,7 +234,7 @@ static int choose(tool_run *tool, const tool_arguments *arguments, replay *r) {
     return 0;
 }
 
-static abut_status prepare(replay *r) {
+static abut_status prepare_replay(replay *r) {
     size_t count = (size_t)r->info.vertex_count;
     r->start = malloc(count * sizeof *r->start);
     r->end = malloc(count * sizeof *r->end);
@@ -259,7 +260,7 @@ static abut_status prepare(replay *r) {
     return status;
 }
 
-static int finish(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static int finish_replay(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *png = option_given(arguments, "png");
     int code = png ? replay_plot(tool, r, png->words) : 0;
     if (!code && option_given(arguments, "picture")) {
@@ -276,7 +277,7 @@ static int finish(tool_run *tool, const tool_arguments *arguments, replay *r) {
     return r->tallies[r->leader].hits ? CODE_FOUND : CODE_FINE;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_replay(tool_run *tool, const tool_arguments *arguments) {
     replay r;
     memset(&r, 0, sizeof r);
     r.path = arguments->operands[0];
@@ -296,15 +297,15 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code) {
         r.info = abut_frames_get_info(r.frames);
         r.mesh = abut_frames_mesh(r.frames, 0);
-        code = choose(tool, arguments, &r);
+        code = choose_replay(tool, arguments, &r);
     }
     if (!code) {
-        status = prepare(&r);
+        status = prepare_replay(&r);
         code = status ? tool_fail(tool, status) : 0;
     }
     tool->out.lines = !r.summary;
     code = code ? code : run_steps(tool, &r);
-    code = code ? code : finish(tool, arguments, &r);
+    code = code ? code : finish_replay(tool, arguments, &r);
     for (int k = 0; k < SCHEMES; k++) {
         abut_self_destroy(r.tallies[k].view);
         abut_sweep_destroy(r.tallies[k].sweep);
@@ -369,4 +370,4 @@ const tool_command command_replay = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run};
+    .run = run_replay};

@@ -1,4 +1,4 @@
-/* abut samples: the points that stand for a mesh where it is tried against distance fields. */
+/* abut samples: sample points of a mesh, at which contacts evaluate signed distance fields. */
 #include "tool.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
                                       {"element", COLUMN_WHOLE, NULL},
                                       {"part", COLUMN_WHOLE, NULL}};
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_samples_row(const void *data, size_t row, double *values) {
     const abut_sample *sample = &((const abut_samples_arrays *)data)->samples[row];
     table_vector(values, sample->point);
     table_vector(values + 3, sample->normal);
@@ -35,7 +35,7 @@ static uint32_t count_of(const tool_arguments *arguments, const char *name) {
     return given ? given->counts[0] : 0;
 }
 
-static int check(tool_run *tool, const tool_arguments *arguments) {
+static int check_samples(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
         return tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
@@ -58,7 +58,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     const tool_given *features = option_given(arguments, "features");
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     o.cell = number_of(arguments, "cell");
-    if (option_given(arguments, "cells")) /* as abut_field_create: two cells at each end */
+    if (option_given(arguments, "cells")) /* as in abut_field_create(): two cells at each end */
         o.cell = longest / (count_of(arguments, "cells") - 4);
     o.threshold = number_of(arguments, "threshold");
     o.flat_angle = number_of(arguments, "flat") * (3.14159265358979323846 / 180);
@@ -78,9 +78,9 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     return o;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-static void summarise(tool_output *out, const char *path, const abut_samples_arrays *view) {
+static void summarise_samples(tool_output *out, const char *path, const abut_samples_arrays *view) {
     out_object(out, NULL);
     json_path(out, "mesh", path);
     fact_count(out, "samples", view->count);
@@ -91,9 +91,9 @@ static void summarise(tool_output *out, const char *path, const abut_samples_arr
     fact_number(out, "spacing", view->spacing);
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, abut_mesh *mesh,
-                        const abut_samples_arrays *view) {
+static abut_status draw_samples(tool_run *tool, const tool_arguments *arguments,
+                                const abut_picture_options *options, abut_mesh *mesh,
+                                const abut_samples_arrays *view) {
     static const char *const of[] = {"vertices", "edges", "flat faces", "surface samples"};
     tool_legend legend = {0};
     static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
@@ -124,15 +124,15 @@ static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_m
                          const abut_samples_arrays *view) {
     const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
-    tool_table table = {columns, 9, view->count, give_row, view};
+    tool_table table = {columns, 9, view->count, fill_samples_row, view};
     int code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && (path || !png))
         code = table_put(tool, path ? path->words : NULL, &table);
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, arguments, &camera, mesh, view)))
+    if (!code && png && (status = draw_samples(tool, arguments, &camera, mesh, view)))
         code = tool_fail(tool, status);
     if (!code && (tool->out.json || path || png)) {
-        summarise(&tool->out, arguments->operands[0], view);
+        summarise_samples(&tool->out, arguments->operands[0], view);
         pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%u", view->count);
@@ -140,10 +140,10 @@ static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_m
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_samples(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_samples *samples = NULL;
-    int code = check(tool, arguments);
+    int code = check_samples(tool, arguments);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -212,5 +212,5 @@ const tool_command command_samples = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_samples,
 };

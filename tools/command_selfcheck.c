@@ -1,4 +1,4 @@
-/* abut selfcheck: which triangles of a mesh meet each other. */
+/* abut selfcheck: self-intersections of a mesh. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -6,14 +6,15 @@
 typedef struct self_result {
     abut_pair_self_intersection *pairs; /* from malloc */
     uint64_t count;
-    bool complete; /* else the search gave up, there are no pairs, and count is a least number */
+    bool
+        complete; /* otherwise the search stopped, there are no pairs, and count is a lower bound */
 } self_result;
 
 /* ---- the search ---- */
 
-/* Room for some first, for all in a second search where there are more. */
-static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_options *options,
-                  self_result *result) {
+/* Starts with a fixed capacity, then repeats with the required capacity. */
+static int search_selfcheck(tool_run *tool, const abut_bvh *bvh,
+                            const abut_pair_self_options *options, self_result *result) {
     uint64_t room = 4096;
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -31,7 +32,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
     return status && status != ABUT_ERROR_LIMIT ? tool_fail(tool, status) : 0;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"triangle_b", COLUMN_WHOLE, NULL},
@@ -43,7 +44,7 @@ static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"to_y", COLUMN_REAL, NULL},
                                       {"to_z", COLUMN_REAL, NULL}};
 
-static void give_pair(const void *data, size_t row, double *values) {
+static void fill_pair_row(const void *data, size_t row, double *values) {
     const abut_pair_self_intersection *pair = &((const self_result *)data)->pairs[row];
     values[0] = pair->triangle[0];
     values[1] = pair->triangle[1];
@@ -52,7 +53,7 @@ static void give_pair(const void *data, size_t row, double *values) {
     table_vector(values + 6, pair->segment.end[1]);
 }
 
-static void tell_first(tool_output *out, const self_result *result, uint32_t most) {
+static void print_first(tool_output *out, const self_result *result, uint32_t most) {
     out_table(out, "first");
     for (uint64_t i = 0; result->complete && i < result->count && i < most; i++) {
         const abut_pair_self_intersection *pair = &result->pairs[i];
@@ -98,7 +99,7 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
         json_null(out, "self_intersecting");
     json_count(out, "pairs", result->count);
     if (out->json || (found && !tool->quiet))
-        tell_first(out, result, most);
+        print_first(out, result, most);
 }
 
 /* ---- the picture ---- */
@@ -109,7 +110,7 @@ static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t co
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
-/* Outlines of the triangles in orange, what they have in common in red with a dot at its ends. */
+/* Draws outlines of the triangles in orange, intersections in red with a dot at each end. */
 static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
 
 static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
@@ -128,7 +129,7 @@ static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
     return status;
 }
 
-/* Triangles that are in some pair. */
+/* Collects the triangles that are in any pair. */
 static uint64_t count_triangles(const abut_mesh *mesh, const self_result *result) {
     uint64_t count = 0;
     unsigned char *seen = calloc((size_t)abut_mesh_triangle_count(mesh) + 1, 1);
@@ -142,9 +143,9 @@ static uint64_t count_triangles(const abut_mesh *mesh, const self_result *result
     return count;
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, abut_mesh *mesh,
-                        const self_result *result) {
+static abut_status draw_selfcheck(tool_run *tool, const tool_arguments *arguments,
+                                  const abut_picture_options *options, abut_mesh *mesh,
+                                  const self_result *result) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     abut_mesh_style style = abut_mesh_style_default();
@@ -169,18 +170,19 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 
 /* ---- the command ---- */
 
-static int finish(tool_run *tool, const tool_arguments *arguments,
-                  const abut_picture_options *camera, abut_mesh *mesh, const self_result *result) {
+static int finish_selfcheck(tool_run *tool, const tool_arguments *arguments,
+                            const abut_picture_options *camera, abut_mesh *mesh,
+                            const self_result *result) {
     const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments),
                      *first = option_given(arguments, "first");
     int code = 0;
     if (out_path) {
-        tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, give_pair,
+        tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, fill_pair_row,
                             result};
         code = table_put(tool, out_path->words, &table);
     }
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, arguments, camera, mesh, result)))
+    if (!code && png && (status = draw_selfcheck(tool, arguments, camera, mesh, result)))
         code = tool_fail(tool, status);
     if (code)
         return code;
@@ -195,7 +197,7 @@ static int finish(tool_run *tool, const tool_arguments *arguments,
     return result->count > 0 ? CODE_FOUND : result->complete ? CODE_FINE : CODE_WORK;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_selfcheck(tool_run *tool, const tool_arguments *arguments) {
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_picture_options camera = abut_picture_options_default();
     const tool_given *limit = option_given(arguments, "limit"), *png = picture_given(arguments);
@@ -211,11 +213,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     self_result result = {0};
     abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
     if (!status)
-        code = camera_read(tool, arguments, &camera); /* again: the mesh may tell which way is up */
+        code = camera_read(tool, arguments, &camera); /* again: the file may define the up axis */
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
-    code = status ? tool_fail(tool, status) : search(tool, bvh, &options, &result);
-    code = code ? code : finish(tool, arguments, &camera, mesh, &result);
+    code = status ? tool_fail(tool, status) : search_selfcheck(tool, bvh, &options, &result);
+    code = code ? code : finish_selfcheck(tool, arguments, &camera, mesh, &result);
     free(result.pairs);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -260,5 +262,5 @@ const tool_command command_selfcheck = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_selfcheck,
 };

@@ -1,10 +1,9 @@
-/* abut slice: a cut through a distance field as a picture.
+/* abut slice: a cross-section of a signed distance field as a picture.
  *
- * Colours tell the distance, a dark line is where it is 0, thin lines are a step of the scale
- * apart. Inside and outside have a half of the palette each, whose ends are the largest distances
- * in this slice. A line is as far from a pixel as the difference from its value over the slope, so
- * that it has the same width everywhere.
- */
+ * Colours show the distance, a dark line marks 0, and thin lines are isolines at the steps of
+ * the scale. Inside and outside have one half of the palette each, up to the largest distance in
+ * this slice. The distance of a pixel from a line is the difference of its value over the slope,
+ * so that lines have the same width everywhere. */
 #include "tool.h"
 #include "view.h"
 
@@ -19,8 +18,8 @@ enum { BORDER = 24, SIDE = 720, SIDE_MAX = 8192, PAGE_SIDE = 240 };
 
 typedef struct slice {
     const char *subject;
-    abut_box box; /* of what is shown */
-    int axis;     /* across the slice */
+    abut_box box; /* extent of the shown region */
+    int axis;     /* axis perpendicular to the slice */
     double at;
     int across[2];            /* axes to the right and up */
     uint32_t width, height;   /* of the slice in pixels */
@@ -29,13 +28,13 @@ typedef struct slice {
     tool_scale scale;
 } slice;
 
-static double *part(abut_vec3 *v, int axis) {
+static double *part_slice(abut_vec3 *v, int axis) {
     return axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z;
 }
 
-static void place(slice *s, uint32_t side) {
-    double wide = *part(&s->box.hi, s->across[0]) - *part(&s->box.lo, s->across[0]);
-    double high = *part(&s->box.hi, s->across[1]) - *part(&s->box.lo, s->across[1]);
+static void place_slice(slice *s, uint32_t side) {
+    double wide = *part_slice(&s->box.hi, s->across[0]) - *part_slice(&s->box.lo, s->across[0]);
+    double high = *part_slice(&s->box.hi, s->across[1]) - *part_slice(&s->box.lo, s->across[1]);
     s->pixel = fmax(wide, high) / side;
     s->width = (uint32_t)fmax(16, floor(wide / s->pixel));
     s->height = (uint32_t)fmax(16, floor(high / s->pixel));
@@ -44,18 +43,18 @@ static void place(slice *s, uint32_t side) {
 static abut_vec3 *points_of(const slice *s) {
     abut_vec3 *points = malloc((size_t)s->width * s->height * sizeof *points), *to = points;
     abut_vec3 lo = s->box.lo, hi = s->box.hi;
-    double wide = (*part(&hi, s->across[0]) - *part(&lo, s->across[0])) / s->width;
-    double high = (*part(&hi, s->across[1]) - *part(&lo, s->across[1])) / s->height;
+    double wide = (*part_slice(&hi, s->across[0]) - *part_slice(&lo, s->across[0])) / s->width;
+    double high = (*part_slice(&hi, s->across[1]) - *part_slice(&lo, s->across[1])) / s->height;
     for (uint32_t j = 0; points && j < s->height; j++)
         for (uint32_t i = 0; i < s->width; i++, to++) {
-            *part(to, s->axis) = s->at;
-            *part(to, s->across[0]) = *part(&lo, s->across[0]) + (i + 0.5) * wide;
-            *part(to, s->across[1]) = *part(&hi, s->across[1]) - (j + 0.5) * high;
+            *part_slice(to, s->axis) = s->at;
+            *part_slice(to, s->across[0]) = *part_slice(&lo, s->across[0]) + (i + 0.5) * wide;
+            *part_slice(to, s->across[1]) = *part_slice(&hi, s->across[1]) - (j + 0.5) * high;
         }
     return points;
 }
 
-/* Exact distances of a mesh; their gradient is the way from the nearest point. */
+/* Computes exact distances of a mesh; the gradient is the direction from the closest point. */
 static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points,
                                   abut_field_value *values) {
     abut_nearest *nearest = malloc(points->count * sizeof *nearest);
@@ -75,8 +74,8 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
     return status;
 }
 
-static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
-                    const abut_field *field, const abut_bvh *bvh) {
+static int evaluate_slice(tool_run *tool, const tool_arguments *arguments, slice *s,
+                          const abut_field *field, const abut_bvh *bvh) {
     abut_points batch = abut_points_default();
     batch.type = ABUT_SCALAR_FLOAT64;
     abut_vec3 *points = points_of(s);
@@ -106,10 +105,10 @@ static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
 
 /* ---- drawing ---- */
 
-/* How much of a line at `level` covers a pixel. */
+/* Returns the coverage of a pixel by a line at `level`. */
 static double line_at(const slice *s, const abut_field_value *v, double level, double half) {
     abut_vec3 g = v->gradient;
-    double slope = hypot(*part(&g, s->across[0]), *part(&g, s->across[1]));
+    double slope = hypot(*part_slice(&g, s->across[0]), *part_slice(&g, s->across[1]));
     double away = fabs(v->distance - level) / (fmax(slope, 0.05) * s->pixel);
     return fmin(1, fmax(0, half + 0.5 - away));
 }
@@ -129,7 +128,7 @@ static void draw_slice(const slice *s, tool_canvas *canvas) {
         }
 }
 
-static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
+static int draw_slice_all(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
     char words[64];
     snprintf(words, sizeof words, "%c = %.5g", 'x' + s->axis, s->at);
     canvas->width = (uint32_t)(3 * BORDER + 3 + scale_width(&s->scale)) + s->width;
@@ -152,7 +151,7 @@ static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *c
 
 /* ---- the page ---- */
 
-/* The slice as a sheet whose vertices are some of the pixels, with their distances. */
+/* The slice as a mesh whose vertices are a subset of the pixels, with their distances. */
 static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, double **values) {
     const uint32_t longer = s->width > s->height ? s->width : s->height,
                    step = (longer + PAGE_SIDE - 1) / PAGE_SIDE, wide = (s->width - 1) / step + 1,
@@ -181,8 +180,8 @@ static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, 
     return status;
 }
 
-/* The slice where it is, and what it cuts as glass. */
-static int show(tool_run *tool, const slice *s, abut_mesh *surface) {
+/* Adds the slice at its position, and the surface translucent. */
+static int write_slice_page(tool_run *tool, const slice *s, abut_mesh *surface) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
@@ -214,10 +213,10 @@ static int show(tool_run *tool, const slice *s, abut_mesh *surface) {
 
 /* ---- the command ---- */
 
-/* A coordinate, or a share of the way through with a per cent sign; the middle by default. */
+/* Reads a coordinate, or a percentage of the extent; the middle by default. */
 static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s) {
     const tool_given *at = option_given(arguments, "at");
-    double lo = *part(&s->box.lo, s->axis), hi = *part(&s->box.hi, s->axis), number;
+    double lo = *part_slice(&s->box.lo, s->axis), hi = *part_slice(&s->box.hi, s->axis), number;
     s->at = 0.5 * (lo + hi);
     if (!at)
         return 0;
@@ -245,9 +244,9 @@ static void choose_axes(const tool_arguments *arguments, slice *s) {
     s->across[1] = s->axis == 2 ? 1 : 2;
 }
 
-/* The field or the mesh of the first operand, and the box that is shown of it. */
-static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_field **field,
-                abut_mesh **mesh, abut_bvh **bvh) {
+/* Reads the field or the mesh of the first operand, and its extent. */
+static int load_slice(tool_run *tool, const tool_arguments *arguments, slice *s, abut_field **field,
+                      abut_mesh **mesh, abut_bvh **bvh) {
     abut_status status;
     int code = field_or_mesh(tool, s->subject, field, mesh);
     if (code)
@@ -270,22 +269,22 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
         s->box = abut_mesh_bounds(*mesh);
         double longest = 0;
         for (int k = 0; k < 3; k++)
-            longest = fmax(longest, *part(&s->box.hi, k) - *part(&s->box.lo, k));
+            longest = fmax(longest, *part_slice(&s->box.hi, k) - *part_slice(&s->box.lo, k));
         for (int k = 0; k < 3; k++) {
-            *part(&s->box.lo, k) -= 0.15 * longest;
-            *part(&s->box.hi, k) += 0.15 * longest;
+            *part_slice(&s->box.lo, k) -= 0.15 * longest;
+            *part_slice(&s->box.hi, k) += 0.15 * longest;
         }
     }
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* A page shows the surface of a field where it has one. */
+/* A page shows the surface of a field if it has one. */
 static int load_surface(tool_run *tool, const abut_field *field, abut_mesh **mesh) {
     abut_status status = abut_field_isosurface(field, 0, mesh);
     return status && status != ABUT_ERROR_ARGUMENT ? tool_fail(tool, status) : 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_slice(tool_run *tool, const tool_arguments *arguments) {
     const char *path = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
     const tool_given *size = option_given(arguments, "size");
     slice s = {.subject = arguments->operands[0]};
@@ -301,18 +300,18 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MAX))
         return tool_refuse(tool, "--size must be from 16 to %d pixels", SIDE_MAX);
     choose_axes(arguments, &s);
-    code = load(tool, arguments, &s, &field, &mesh, &bvh);
+    code = load_slice(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);
     if (!code) {
-        place(&s, size ? size->counts[0] : SIDE);
-        code = evaluate(tool, arguments, &s, field, bvh);
+        place_slice(&s, size ? size->counts[0] : SIDE);
+        code = evaluate_slice(tool, arguments, &s, field, bvh);
     }
     if (!code && path)
-        code = draw(tool, &s, path, &canvas);
+        code = draw_slice_all(tool, &s, path, &canvas);
     if (!code && tool->view && field)
         code = load_surface(tool, field, &mesh);
     if (!code && tool->view)
-        code = show(tool, &s, mesh);
+        code = write_slice_page(tool, &s, mesh);
     if (!code) {
         tool_output *out = &tool->out;
         const char axis[2] = {(char)('x' + s.axis), 0};
@@ -374,5 +373,5 @@ const tool_command command_slice = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_slice,
 };

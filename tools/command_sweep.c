@@ -1,10 +1,10 @@
-/* abut sweep: when a mesh that moves first touches itself. */
+/* abut sweep: continuous collision detection of a deforming mesh with itself. */
 #include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* What was asked for, and what one step gave. */
+/* The options, and the results of one step. */
 typedef struct sweep_run {
     abut_sweep_mode mode;
     abut_sweep_find_options options;
@@ -22,7 +22,7 @@ static const char *kind_name(unsigned kind) {
 
 /* ---- the search ---- */
 
-/* Room for some first, for all in a second search where there are more. */
+/* Starts with a fixed capacity, then repeats with the required capacity. */
 static int find_impacts(tool_run *tool, sweep_run *s) {
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -43,7 +43,7 @@ static int find_impacts(tool_run *tool, sweep_run *s) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* Says which triangles meet, and where there are many the first of them. */
+/* Reports which triangles intersect at the start; of many, the first. */
 static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_intersection *pairs,
                         uint64_t count) {
     enum { SHOWN = 4 };
@@ -60,7 +60,7 @@ static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_i
     return code;
 }
 
-/* A mesh that cuts itself has no first impact to speak of. */
+/* A mesh that intersects itself at the start has no first impact. */
 static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
     enum { MOST = 1 << 20 };
     abut_pair_self_intersection *pairs = NULL;
@@ -82,16 +82,16 @@ static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
 }
 
 /* Searches the step from one mesh to the next. */
-static int search(tool_run *tool, sweep_run *s, const char *const path[2],
-                  abut_mesh *const mesh[2]) {
+static int search_sweep(tool_run *tool, sweep_run *s, const char *const path[2],
+                        abut_mesh *const mesh[2]) {
     int code = s->regardless ? 0 : check_start(tool, path[0], mesh[0]);
     code = code ? code : moving_step(tool, &s->moving, path[0], mesh[0], path[1], mesh[1]);
     return code ? code : find_impacts(tool, s);
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-static void features(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
+static void features_sweep(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
     uint32_t v[4];
     moving_vertices(&s->moving, impact, v);
     if (impact->kind == ABUT_IMPACT_VERTEX_FACE) {
@@ -103,11 +103,11 @@ static void features(const sweep_run *s, const abut_impact *impact, tool_text na
     }
 }
 
-static void tell_impact(tool_output *out, const sweep_run *s, const abut_impact *impact) {
+static void print_impact(tool_output *out, const sweep_run *s, const abut_impact *impact) {
     uint32_t v[4];
     tool_text names[2] = {{0}, {0}};
     moving_vertices(&s->moving, impact, v);
-    features(s, impact, names);
+    features_sweep(s, impact, names);
     out_object(out, NULL);
     json_number(out, "time", impact->time);
     json_text(out, "kind", kind_name(impact->kind));
@@ -167,7 +167,7 @@ static void print_impacts(tool_run *tool, const sweep_run *s, const char *const 
     if (out->json || (s->count && !tool->quiet)) {
         out_table(out, "impacts");
         for (size_t i = 0; i < s->count && i < most; i++)
-            tell_impact(out, s, &s->impacts[i]);
+            print_impact(out, s, &s->impacts[i]);
         out_end(out);
     }
 }
@@ -179,7 +179,7 @@ static const tool_column columns[] = {{"time", COLUMN_REAL, NULL}, {"kind", COLU
                                       {"z", COLUMN_REAL, NULL},    {"nx", COLUMN_REAL, NULL},
                                       {"ny", COLUMN_REAL, NULL},   {"nz", COLUMN_REAL, NULL}};
 
-static void give_impact(const void *data, size_t row, double *values) {
+static void fill_impact_row(const void *data, size_t row, double *values) {
     const sweep_run *s = data;
     const abut_impact *impact = &s->impacts[row];
     uint32_t v[4];
@@ -229,8 +229,8 @@ static abut_status mesh_at(tool_run *tool, const abut_mesh *const mesh[2], doubl
 static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1},
                          blue = {0.1f, 0.3f, 0.95f, 1};
 
-/* Both features in orange where they are at the time of the impact, a red dot where they touch, and
- * in blue the way that the first goes, where that does not hide the rest. */
+/* Draws both features in orange at the time of impact, the contact point in red, and the path of
+ * the first feature in blue if it does not hide the others. */
 static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
                                const abut_mesh *const mesh[2], const abut_impact *impact) {
     const bool edges = impact->kind == ABUT_IMPACT_EDGE_EDGE;
@@ -253,9 +253,10 @@ static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
     return status ? status : abut_picture_add_point(picture, impact->point, 9, red);
 }
 
-/* The page: the whole step, with each impact from its time on. */
-static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *const mesh[2],
-                        const abut_picture_options *camera) {
+/* Writes the page: the whole step, with each impact from its time on. */
+static abut_status write_sweep_page(tool_run *tool, const sweep_run *s,
+                                    const abut_mesh *const mesh[2],
+                                    const abut_picture_options *camera) {
     enum { FRAMES = 61 };
     tool_legend legend = {0};
     abut_mesh_style style = abut_mesh_style_default();
@@ -284,8 +285,8 @@ static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *con
     return status ? status : view_write(tool);
 }
 
-static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
-                const abut_mesh *const mesh[2]) {
+static int draw_sweep(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
+                      const abut_mesh *const mesh[2]) {
     const tool_given *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
@@ -304,7 +305,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run
     if (s->count && s->count <= WAYS_MAX)
         legend_add(&legend, blue, "path of the first feature");
     if (tool->view) {
-        abut_status shown = show(tool, s, mesh, &camera);
+        abut_status shown = write_sweep_page(tool, s, mesh, &camera);
         if (shown || png->words == view_path(tool->view))
             return shown ? tool_fail(tool, shown) : 0;
     }
@@ -332,12 +333,13 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
     if (!code)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     progress_start(tool->progress, path[1]);
-    code = code ? code : search(tool, s, path, mesh);
+    code = code ? code : search_sweep(tool, s, path, mesh);
     if (!code && table_path) {
-        tool_table table = {columns, 12, s->count, give_impact, s};
+        tool_table table = {columns, 12, s->count, fill_impact_row, s};
         code = table_put(tool, table_path->words, &table);
     }
-    code = code ? code : draw(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
+    code =
+        code ? code : draw_sweep(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
     if (!code) {
         out_object(&tool->out, NULL);
         print_impacts(tool, s, path, mesh[0], first ? first->counts[0] : 8);
@@ -356,13 +358,13 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
 
 /* ---- a folder ---- */
 
-/* Without paths, of a recording: the frame that the step leads to. */
-static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const char *const *path) {
+/* Without paths, for a recording: the frame that the step ends at. */
+static void print_step(tool_run *tool, const sweep_run *s, uint64_t step, const char *const *path) {
     tool_output *out = &tool->out;
     tool_text names[2] = {{0}, {0}};
     const abut_impact *impact = s->count ? &s->impacts[0] : NULL;
     if (impact)
-        features(s, impact, names);
+        features_sweep(s, impact, names);
     out_object(out, NULL);
     fact_count(out, path ? "step" : "frame", step);
     if (path) {
@@ -385,7 +387,7 @@ static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const c
     text_free(&names[1]);
     if (out->json) {
         progress_erase(tool->progress);
-        output_flush(out); /* a line a step, for those who wait for it */
+        output_flush(out); /* one line for each step, flushed at once for a reader of the pipe */
     }
 }
 
@@ -420,9 +422,9 @@ static int run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, siz
     if (!code && !s->moving.motion)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     start_progress(tool, step + 1, frames->count - 1);
-    code = code ? code : search(tool, s, path, mesh);
+    code = code ? code : search_sweep(tool, s, path, mesh);
     if (!code)
-        tell_step(tool, s, step, path);
+        print_step(tool, s, step, path);
     return code;
 }
 
@@ -450,11 +452,11 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
 
 /* ---- steps by several processes ---- */
 
-/* For each process in turn. Each chunk starts afresh: how many candidates are tried depends on the
- * steps before, and is to be the same whoever makes them. */
+/* Steps are assigned to processes in chunks. Each chunk starts without a warm start: the number
+ * of tested candidates depends on previous steps, and must not depend on the processes. */
 enum { STEPS_A_CHUNK = 16 };
 
-/* What is told of a step. */
+/* The results of a step for the output. */
 typedef struct step_answer {
     abut_sweep_counts counts;
     uint64_t count;
@@ -468,10 +470,10 @@ typedef struct step_answers {
     size_t room, key_room;
 } step_answers;
 
-/* Tells a step, or keeps it until all are there. */
-static int take_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
+/* Prints a step, or keeps it until all are collected. */
+static int set_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
     if (!tool->share) {
-        tell_step(tool, s, step, NULL);
+        print_step(tool, s, step, NULL);
         return 0;
     }
     step_answer answer = {.counts = s->counts, .count = s->count};
@@ -485,9 +487,9 @@ static int take_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t s
     return 0;
 }
 
-/* Tells all steps in the first process; `first` is the number of the first step. */
-static int tell_steps(tool_run *tool, int code, sweep_run *s, step_answers *all, uint64_t first,
-                      uint64_t *hits) {
+/* Prints all steps in the first process; `first` is the index of the first step. */
+static int print_steps(tool_run *tool, int code, sweep_run *s, step_answers *all, uint64_t first,
+                       uint64_t *hits) {
     code = share_agree(tool, code);
     if (!code && tool->share) {
         *hits = 0;
@@ -497,7 +499,7 @@ static int tell_steps(tool_run *tool, int code, sweep_run *s, step_answers *all,
             s->count = (size_t)all->list[i].count;
             if (s->count)
                 s->impacts[0] = all->list[i].first;
-            tell_step(tool, s, first + i, NULL);
+            print_step(tool, s, first + i, NULL);
             *hits += s->count > 0;
         }
     }
@@ -525,7 +527,7 @@ static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t f
     abut_mesh_destroy(mesh);
     code = code ? code : moving_step_to(tool, &s->moving, r->start, r->end);
     code = code ? code : find_impacts(tool, s);
-    return code ? code : take_step(tool, s, all, frame);
+    return code ? code : set_step(tool, s, all, frame);
 }
 
 static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
@@ -545,14 +547,14 @@ static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_
         code = run_frame(tool, s, &r, frame, arguments->operands[0], &all);
         hits += !code && s->count;
     }
-    code = tell_steps(tool, code, s, &all, r.first, &hits);
+    code = print_steps(tool, code, s, &all, r.first, &hits);
     recording_close(&r);
     return end_steps(tool, code, hits, steps);
 }
 
 /* ---- the command ---- */
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
+static int read_sweep_options(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
     const tool_given *mode = option_given(arguments, "mode"),
                      *thickness = option_given(arguments, "thickness"),
                      *tolerance = option_given(arguments, "tolerance"),
@@ -596,10 +598,10 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_sweep(tool_run *tool, const tool_arguments *arguments) {
     sweep_run s = {0};
     abut_device *device = NULL;
-    int code = read_options(tool, arguments, &s);
+    int code = read_sweep_options(tool, arguments, &s);
     if (!code && tool->share && !s.recording)
         code = tool_refuse(tool, "several processes need a recording (.abutm)");
     code = code ? code : device_open(tool, arguments, &device);
@@ -670,5 +672,5 @@ const tool_command command_sweep = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_sweep,
 };

@@ -1,9 +1,9 @@
-/* abut thickness: how thick the wall behind every point of a solid is. */
+/* abut thickness: wall thickness at every point of a solid. */
 #include "map.h"
 
 #include <math.h>
 
-/* Rays go in against the normal; the library does not look which way a closed part faces. */
+/* Rays start against the normal; the library does not test which way a closed component faces. */
 static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reliability) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
@@ -20,7 +20,7 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reli
     return 0;
 }
 
-/* A sheet has no far side anywhere: then nothing is known to be thick enough. */
+/* A sheet has no opposite side: then no thickness is known. */
 static void check_found(const abut_map_measures *measures, bool limited,
                         abut_reliability *reliability) {
     if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
@@ -62,7 +62,7 @@ static int print_thickness(tool_run *tool, const tool_arguments *arguments,
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *below = option_given(arguments, "below"),
                      *most = option_given(arguments, "max");
     const abut_map_thickness kind =
@@ -123,5 +123,5 @@ const tool_command command_thickness = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_thickness,
 };

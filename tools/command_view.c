@@ -1,5 +1,5 @@
-/* abut view: results in a page for a browser, together: meshes, scenes, fields, recordings,
- * characters with their clips, tables of contacts or points. */
+/* abut view: several results in one browser page: meshes, scenes, fields, recordings, characters
+ * with their clips, tables of contacts or points. */
 #include "character.h"
 #include "view.h"
 
@@ -9,7 +9,7 @@
 
 enum { RESULTS_MAX = 4096, CLIP_RATE = 30, FRAMES_MAX = 480 };
 
-/* One operand. What it is not stays null. */
+/* One operand. Members of other kinds are null. */
 typedef struct view_result {
     const char *path, *name;
     abut_colour colour;
@@ -43,7 +43,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
     if (status || !info.bone_count || (!info.clip_count && !clip)) {
         abut_character_destroy(r->character);
         r->character = NULL;
-        return 0; /* a mesh, then */
+        return 0; /* otherwise a mesh */
     }
     tool->up = abut_mesh_up(abut_character_rest_mesh(r->character));
     int code = clip ? clip_find(tool, r->character, clip->words, &v->clip) : 0;
@@ -84,7 +84,7 @@ static int read_result(tool_run *tool, const tool_arguments *arguments, viewing 
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int read_all(tool_run *tool, const tool_arguments *arguments, viewing *v) {
+static int read_all_view(tool_run *tool, const tool_arguments *arguments, viewing *v) {
     v->results = calloc(arguments->operand_count, sizeof *v->results);
     if (!v->results)
         return tool_fail_with(tool, "out of memory", "not enough memory for the results");
@@ -101,7 +101,7 @@ static int read_all(tool_run *tool, const tool_arguments *arguments, viewing *v)
     return 0;
 }
 
-static void release(viewing *v) {
+static void release_view(viewing *v) {
     for (size_t i = 0; i < v->count; i++) {
         view_result *r = &v->results[i];
         abut_mesh_destroy(r->mesh);
@@ -184,8 +184,8 @@ static abut_status add_frame(tool_run *tool, const viewing *v, uint64_t frame,
     return status;
 }
 
-/* Names go by colours, which bodies of a scene and meshes of a recording have of their own: they
- * have names where they are alone. */
+/* Names are found by colour. Bodies of a scene and meshes of a recording have their own colours,
+ * so that they have names only if they are the single operand. */
 static void name_layers(viewing *v) {
     for (size_t i = 0; i < v->count; i++) {
         const view_result *r = &v->results[i];
@@ -199,7 +199,7 @@ static void name_layers(viewing *v) {
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the page ---- */
 
 static abut_status show_frames(tool_run *tool, viewing *v) {
     uint64_t step = v->frames > FRAMES_MAX ? (v->frames + FRAMES_MAX - 1) / FRAMES_MAX : 1;
@@ -217,7 +217,7 @@ static abut_status show_frames(tool_run *tool, viewing *v) {
     return status;
 }
 
-static int show(tool_run *tool, viewing *v) {
+static int write_view_page(tool_run *tool, viewing *v) {
     double size = 0;
     int code = 0;
     abut_status status = show_frames(tool, v);
@@ -242,7 +242,7 @@ static int show(tool_run *tool, viewing *v) {
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_view(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *to = option_given(arguments, "out"),
                      *title = option_given(arguments, "title"),
                      *unit = option_given(arguments, "unit");
@@ -263,13 +263,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         view_name_after(tool->view, arguments);
     if (unit)
         view_unit(tool->view, unit->words);
-    code = read_all(tool, arguments, &v);
+    code = read_all_view(tool, arguments, &v);
     if (!code &&
-        !camera_read(tool, arguments, &v.camera)) { /* the first file may tell what is up */
+        !camera_read(tool, arguments, &v.camera)) { /* the first file may define the up axis */
         name_layers(&v);
-        code = show(tool, &v);
+        code = write_view_page(tool, &v);
     }
-    release(&v);
+    release_view(&v);
     if (code)
         return code;
     out_object(out, NULL);
@@ -323,5 +323,5 @@ const tool_command command_view = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_view,
 };

@@ -23,15 +23,15 @@ typedef struct showing {
     abut_character *character;
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
     bool radial;
-    double depth; /* of a vertex inside of the body, in any frame */
-    uint32_t cut; /* frames of which only a part was taken */
-    uint32_t bad; /* that have an intersection; the first such frame is `first` */
+    double depth; /* largest depth of a vertex inside the body, in any frame */
+    uint32_t cut; /* frames of which only a part of the step was made */
+    uint32_t bad; /* frames with an intersection; the first one is `first` */
     uint32_t first;
 } showing;
 
 /* ---- one frame ---- */
 
-static abut_status record(showing *s) {
+static abut_status record_demo_cloth(showing *s) {
     const cloth *c = scene_cloth(s->scene);
     return s->writer ? abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c))
                      : ABUT_OK;
@@ -56,7 +56,7 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
 
 static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
 
-static abut_status draw(const showing *s, abut_picture **picture) {
+static abut_status draw_demo_cloth(const showing *s, abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
@@ -70,7 +70,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
         style.colour = colours[which];
         style.two_sided = s->character != NULL; /* garments show both sides */
         if (!which && !strcmp(s->name, "ball"))
-            style.colour.a = 0.45f; /* what is inside shall be seen */
+            style.colour.a = 0.45f; /* the interior should be visible */
         status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
         status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
         abut_mesh_destroy(mesh);
@@ -84,13 +84,13 @@ static abut_status draw(const showing *s, abut_picture **picture) {
     return status;
 }
 
-static abut_status take_picture(showing *s, uint32_t frame) {
+static abut_status render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
     if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
-    abut_status status = draw(s, &picture);
+    abut_status status = draw_demo_cloth(s, &picture);
     status = status ? status : film_page(&s->film, picture);
     while (!status && due &&
            (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
@@ -100,7 +100,7 @@ static abut_status take_picture(showing *s, uint32_t frame) {
     return status;
 }
 
-static abut_status check(showing *s, uint32_t frame) {
+static abut_status check_demo_cloth(showing *s, uint32_t frame) {
     bool is_free = true;
     double depth = 0;
     abut_status status =
@@ -114,7 +114,7 @@ static abut_status check(showing *s, uint32_t frame) {
     return status;
 }
 
-static abut_status step(showing *s) {
+static abut_status step_demo_cloth(showing *s) {
     cloth_report r;
     abut_status status = scene_step(s->scene, &r);
     if (status)
@@ -133,21 +133,21 @@ static abut_status step(showing *s) {
     return ABUT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- all frames ---- */
 
 static abut_status run_frames(showing *s) {
     abut_status status = ABUT_OK;
     for (uint32_t frame = 0; frame <= s->frames && !status; frame++) {
         if (frame)
-            status = step(s);
+            status = step_demo_cloth(s);
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
         if (!progress_report(s->tool->progress, stage, (double)frame / s->frames))
             return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
-        status = status ? status : check(s, frame);
-        status = status ? status : record(s);
+        status = status ? status : check_demo_cloth(s, frame);
+        status = status ? status : record_demo_cloth(s);
         status = status ? status : write_meshes(s, frame);
-        status = status || !frame ? status : take_picture(s, frame);
+        status = status || !frame ? status : render_frame(s, frame);
     }
     return status;
 }
@@ -230,7 +230,7 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
     answer(s->tool, "%u", s->bad);
 }
 
-static abut_status begin(showing *s, scene_options options) {
+static abut_status begin_demo_cloth(showing *s, scene_options options) {
     for (int k = 0; k < SCENE_COUNT; k++)
         if (!strcmp(s->name, scene_name((scene_kind)k)))
             options.kind = (scene_kind)k;
@@ -255,8 +255,9 @@ static abut_status begin(showing *s, scene_options options) {
     return status;
 }
 
-/* What was asked for but for the scene's kind; 0 or the exit code. */
-static int read_options(tool_run *tool, const tool_arguments *arguments, scene_options *options) {
+/* Reads the options except the kind of the scene. Returns 0 or the exit code. */
+static int read_demo_cloth_options(tool_run *tool, const tool_arguments *arguments,
+                                   scene_options *options) {
     const tool_given *triangles = option_given(arguments, "triangles"),
                      *solid = option_given(arguments, "solid");
     if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
@@ -268,7 +269,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, scene_o
     return device_open(tool, arguments, &options->device);
 }
 
-/* The character of a dress; 0 or the exit code. */
+/* Loads the character of a garment. Returns 0 or the exit code. */
 static int read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
     const tool_given *model = option_given(arguments, "model"),
                      *method = option_given(arguments, "method"),
@@ -289,7 +290,8 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
         return code;
     options->character = s->character;
     options->windy = option_given(arguments, "wind") != NULL;
-    options->clip = options->windy ? ABUT_NONE : 0; /* in the wind it stands, if there is no clip */
+    options->clip =
+        options->windy ? ABUT_NONE : 0; /* with wind and without a clip it stands still */
     s->radial = options->radial = radial;
     options->self = option_given(arguments, "self") != NULL;
     options->outside = option_given(arguments, "outside") != NULL;
@@ -312,7 +314,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                            : word_in(arguments->operands[0], "dress|cape") ? 300
                                                                            : 360};
     scene_options options = {.kind = SCENE_BALL};
-    int code = read_options(tool, arguments, &options);
+    int code = read_demo_cloth_options(tool, arguments, &options);
     code = code ? code : read_character(&s, arguments, &options);
     if (code) {
         abut_device_destroy(options.device);
@@ -327,8 +329,8 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
         return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     }
     progress_start(tool->progress, s.name);
-    abut_status status = begin(&s, options);
-    abut_device_destroy(options.device); /* the cloth keeps it */
+    abut_status status = begin_demo_cloth(&s, options);
+    abut_device_destroy(options.device); /* the cloth keeps a reference */
     status = status ? status : run_frames(&s);
     if (!status && s.writer) {
         status = abut_frames_writer_finish(s.writer);

@@ -1,5 +1,5 @@
-/* abut demo stairs, snow, bounce: what falls is moved by the overlaps that images show, and every
- * frame is held against the exact ones. */
+/* abut demo stairs, snow, bounce: bodies react to the overlaps that images show; every frame is
+ * compared with exact tests. */
 #include "clash.h"
 
 #include "cinder.h"
@@ -9,7 +9,7 @@
 
 static const char *const names[] = {"stairs", "snow", "bounce"}; /* by falls_kind */
 
-/* Ways to the pairs of a frame. */
+/* Methods that find the pairs of a frame. */
 enum { PLAIN, EXACT, CLASSIC, CLASSIC_SMALL, WAYS };
 
 typedef struct showing {
@@ -18,9 +18,9 @@ typedef struct showing {
     uint32_t frames;
     bool compare;
     tool_film film;
-    abut_mesh *large; /* a flake as it is shown where it is stuck */
+    abut_mesh *large; /* the flake at the position where it sticks */
     falls_score scores[WAYS];
-    double seconds[WAYS], checked; /* checked: by abut_pair_overlap() */
+    double seconds[WAYS], checked; /* reference: by abut_pair_overlap() */
     uint64_t overlaps;
     double pixel; /* the largest of all frames */
 } showing;
@@ -46,8 +46,8 @@ static abut_status score_layers(showing *s, int way) {
     return status;
 }
 
-/* One view, from the side and from above as people look at the scene. Pairs that are not tried here
- * are found as well, and left out. */
+/* One view from the side and one from above. Pairs that the scene excludes are found too, and
+ * ignored. */
 static abut_status score_classic(showing *s, int way) {
     falls *f = s->scene;
     cinder_options options = {.resolution = f->options.resolution,
@@ -76,7 +76,7 @@ static abut_status score_frame(showing *s) {
     for (int way = CLASSIC; way < WAYS && s->compare && !status; way++)
         status = score_classic(s, way);
     status = status ? status : score_layers(s, EXACT);
-    return status ? status : score_layers(s, PLAIN); /* the last one moves bodies */
+    return status ? status : score_layers(s, PLAIN); /* the last method moves the bodies */
 }
 
 /* ---- pictures ---- */
@@ -94,7 +94,7 @@ static abut_status draw_stuck(const showing *s, abut_picture *picture) {
     return status;
 }
 
-static abut_status draw(const showing *s, abut_picture **picture) {
+static abut_status draw_demo_falls(const showing *s, abut_picture **picture) {
     const falls *f = s->scene;
     bool stairs = f->options.kind == FALLS_STAIRS;
     abut_picture_options camera = abut_picture_options_default();
@@ -103,7 +103,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
     camera.eye_direction = stairs ? (abut_vec3){0.25, -1, 0.45} : (abut_vec3){0.4, -1, 0.4};
     abut_status status = abut_picture_create(s->tool->context, &camera, picture);
     abut_box all = falls_region(f);
-    for (int k = 0; k < 8 && !status; k++) { /* all frames show the same */
+    for (int k = 0; k < 8 && !status; k++) { /* all frames show the same region */
         abut_vec3 corner = {k & 1 ? all.lo.x : all.hi.x, k & 2 ? all.lo.y : all.hi.y,
                             k & 4 ? all.lo.z : all.hi.z};
         status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
@@ -120,19 +120,19 @@ static abut_status draw(const showing *s, abut_picture **picture) {
             style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
         status = abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style);
     }
-    for (uint64_t i = 0; i < f->pair_count && stairs && !status; i++) /* as in the document */
+    for (uint64_t i = 0; i < f->pair_count && stairs && !status; i++) /* as in the paper */
         status = abut_picture_add_point(*picture, f->pairs[i].centre, 5,
                                         (abut_colour){0.55f, 0.1f, 0.75f, 1});
     return status ? status : draw_stuck(s, *picture);
 }
 
-static abut_status take_picture(showing *s, uint32_t frame) {
+static abut_status render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
     if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
-    abut_status status = draw(s, &picture);
+    abut_status status = draw_demo_falls(s, &picture);
     status = status ? status : film_page(&s->film, picture);
     while (!status && due && s->film.taken < FILM_FRAMES &&
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
@@ -141,7 +141,7 @@ static abut_status take_picture(showing *s, uint32_t frame) {
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- all frames ---- */
 
 static abut_status run_frames(showing *s) {
     abut_status status = ABUT_OK;
@@ -152,12 +152,12 @@ static abut_status run_frames(showing *s) {
             return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
         status = score_frame(s);
         status = status ? status : falls_step(s->scene);
-        status = status ? status : take_picture(s, i);
+        status = status ? status : render_frame(s, i);
     }
     return status;
 }
 
-static void tell_ways(showing *s) {
+static void print_ways(showing *s) {
     static const char *const ways[] = {"images", "images, then exact", "one pair per pixel",
                                        "the same, 1/16 as wide"};
     tool_output *out = &s->tool->out;
@@ -202,13 +202,13 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
             say_fact(out, "stuck", "%zu flakes", f->stuck_count);
     }
     pictures_tell(s->tool, arguments);
-    tell_ways(s);
+    print_ways(s);
     out_end(out);
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
 }
 
-/* What breaks a promise: a difference of exact answers, or a lost overlap of two pixels. */
-static bool broken(const showing *s) {
+/* Returns whether exact results differ, or an overlap of two pixels was missed. */
+static bool broken_demo_falls(const showing *s) {
     const falls_score *exact = &s->scores[EXACT];
     return exact->missed || exact->false_pairs || s->scores[PLAIN].missed_ball > 2 * s->pixel;
 }
@@ -266,5 +266,5 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
     film_free(&s.film);
-    return code ? code : broken(&s) ? CODE_FOUND : CODE_FINE;
+    return code ? code : broken_demo_falls(&s) ? CODE_FOUND : CODE_FINE;
 }

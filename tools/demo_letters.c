@@ -1,11 +1,10 @@
-/* abut demo letters: two deforming letters pass each other, each with a map of its distances to the
- * other (figures 3, 6 and 8 of Sud et al. 2006).
+/* abut demo letters: two deforming letters pass each other, each with a surface distance map to
+ * the other (figures 3, 6 and 8 of Sud et al. 2006).
  *
- * With --compare the same distances also come from volumetric distance fields that are built anew
- * in every frame, of both letters over the box of both, and interpolated at the samples of the
- * maps. Half a diagonal of their cells, which bounds the error of an interpolated distance, is as
- * long as the median of how far points of a triangle are from its samples.
- */
+ * With --compare the same distances also come from signed distance fields, built in every frame
+ * over the bounding box of both letters and interpolated at the samples of the maps. Half the
+ * diagonal of a cell bounds the error of an interpolated distance. It is chosen equal to the
+ * median distance of points of a triangle from its samples. */
 #include "map.h"
 
 #include <math.h>
@@ -14,13 +13,14 @@
 
 enum { LETTERS = 2, FRAMES = 100 };
 
-/* What one frame gave. */
+/* The results of one frame. */
 typedef struct letter_row {
     double map_ms, field_ms;
-    double least, error, exact; /* the least distance by samples, its error, and by triangles */
-    double inside;              /* area */
-    double relative;            /* farthest way to a sample, over that of the first frame */
-    double field_off;           /* how far values of the field are off at samples, at most */
+    double least, error,
+        exact;        /* minimum distance by samples, its error, and the exact one by triangles */
+    double inside;    /* area */
+    double relative;  /* reach, relative to that of the first frame */
+    double field_off; /* largest error of the field at samples */
     double cells;
 } letter_row;
 
@@ -40,14 +40,15 @@ typedef struct letters {
     letter_row *rows;
 } letters;
 
-static abut_status no_memory(void) {
+static abut_status fail_out_of_memory(void) {
     return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the letters");
 }
 
 /* ---- motion ---- */
 
-/* Twisted about its height, bent sideways and moved past the other: `t` from 0 to 1. */
-static abut_vec3 place(int letter, abut_vec3 p, double t) {
+/* Twists the letter about its height, bends it sideways and moves it past the other: `t` from 0
+ * to 1. */
+static abut_vec3 place_demo_letters(int letter, abut_vec3 p, double t) {
     const double pi = 3.14159265358979323846, side = letter ? 1 : -1;
     double turn = side * 1.1 * sin(2 * pi * t) * p.y, bend = 0.45 * sin(pi * t) * side;
     double x = p.x * cos(turn) + p.z * sin(turn), z = p.z * cos(turn) - p.x * sin(turn);
@@ -61,7 +62,9 @@ static abut_status pose_letter(letters *l, int k, double t) {
     const abut_vec3 o = abut_mesh_local_origin(rest), *from = abut_mesh_local_positions(rest);
     const uint32_t count = abut_mesh_vertex_count(rest);
     for (uint32_t i = 0; i < count; i++)
-        l->moved[i] = place(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
+        l->moved[i] =
+            place_demo_letters(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z},
+                               t);
     abut_mesh_input input = abut_mesh_input_doubles(l->moved, count, abut_mesh_indices(rest),
                                                     abut_mesh_triangle_count(rest));
     abut_mesh *mesh = NULL;
@@ -73,7 +76,7 @@ static abut_status pose_letter(letters *l, int k, double t) {
     return ABUT_OK;
 }
 
-/* ---- both ways ---- */
+/* ---- maps in both directions ---- */
 
 static abut_status map_frame(letters *l, letter_row *row) {
     abut_status status = ABUT_OK;
@@ -104,7 +107,7 @@ static abut_status map_frame(letters *l, letter_row *row) {
     return status;
 }
 
-/* What the triangles say: 0 where the letters meet. */
+/* The exact distance by triangles: 0 if the letters intersect. */
 static abut_status check_frame(letters *l, letter_row *row) {
     abut_posed a = {.bvh = l->surfaces[0].bvh}, b = {.bvh = l->surfaces[1].bvh};
     abut_separation apart;
@@ -113,7 +116,7 @@ static abut_status check_frame(letters *l, letter_row *row) {
     return status;
 }
 
-/* ---- the rival ---- */
+/* ---- comparison with signed distance fields ---- */
 
 static abut_status gather_samples(letters *l, int k, size_t *count) {
     const abut_map *map = l->surfaces[k].map;
@@ -128,7 +131,7 @@ static abut_status gather_samples(letters *l, int k, size_t *count) {
                 continue;
             status = abut_map_sample_at(map, x, y, &sample);
             l->points[*count] = sample.point;
-            l->texels[(*count)++] = *texel; /* those that have one, one after the other */
+            l->texels[(*count)++] = *texel; /* samples that exist, compacted */
         }
     return status;
 }
@@ -138,12 +141,12 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median over all triangles of how far points are from samples. */
+/* The median over all triangles of the distance of points from samples. */
 static abut_status median_reach(const letters *l, double *median) {
     const uint32_t counts[LETTERS] = {abut_mesh_triangle_count(l->rest[0]),
                                       abut_mesh_triangle_count(l->rest[1])};
     double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
-    abut_status status = all ? ABUT_OK : no_memory();
+    abut_status status = all ? ABUT_OK : fail_out_of_memory();
     for (int k = 0; k < LETTERS && !status; k++)
         for (uint32_t t = 0; t < counts[k] && !status; t++)
             status = abut_map_reach(l->surfaces[k].map, t, all + t + (k ? counts[0] : 0));
@@ -155,7 +158,7 @@ static abut_status median_reach(const letters *l, double *median) {
     return status;
 }
 
-/* The grid over the box of both letters. */
+/* The grid over the bounding box of both letters. */
 static abut_grid grid_over(const letters *l, double reach) {
     const abut_box a = abut_mesh_bounds(l->surfaces[0].mesh),
                    b = abut_mesh_bounds(l->surfaces[1].mesh);
@@ -212,7 +215,7 @@ static abut_status draw_frame(letters *l, bool page) {
         status = page ? map_paint_plain(picture, &panel)
                       : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE, false);
     }
-    for (int k = 0; k < 2 && !status; k++) /* all frames show the same */
+    for (int k = 0; k < 2 && !status; k++) /* all frames show the same region */
         status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
                                         (abut_colour){1, 1, 1, 0.01f});
     if (!status)
@@ -223,7 +226,7 @@ static abut_status draw_frame(letters *l, bool page) {
 
 /* ---- all frames ---- */
 
-static abut_status make(letters *l, const tool_arguments *arguments, int *code) {
+static abut_status make_demo_letters(letters *l, const tool_arguments *arguments, int *code) {
     static const abut_shape_kind kinds[LETTERS] = {ABUT_SHAPE_LETTER_E, ABUT_SHAPE_LETTER_G};
     static const uint32_t segments[LETTERS] = {16, 12}; /* 2,180 and 1,652 triangles */
     static const char *const names[LETTERS] = {"E", "G"};
@@ -238,7 +241,7 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     }
     l->moved = status ? NULL : malloc(vertices * sizeof *l->moved);
     if (!status && !l->moved)
-        return no_memory();
+        return fail_out_of_memory();
     for (int k = 0; k < LETTERS && !status && !*code; k++) {
         l->surfaces[k].path = names[k];
         status = pose_letter(l, k, 0);
@@ -254,10 +257,10 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     l->points = malloc(side * side * sizeof *l->points);
     l->values = malloc(side * side * sizeof *l->values);
     l->rows = calloc(l->frame_count, sizeof *l->rows);
-    return l->texels && l->points && l->values && l->rows ? ABUT_OK : no_memory();
+    return l->texels && l->points && l->values && l->rows ? ABUT_OK : fail_out_of_memory();
 }
 
-static abut_status play(letters *l) {
+static abut_status play_demo_letters(letters *l) {
     abut_status status = ABUT_OK;
     for (uint32_t f = 0; f < l->frame_count && !status; f++) {
         letter_row *row = &l->rows[f];
@@ -281,14 +284,14 @@ static abut_status play(letters *l) {
     return status;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-static int plot(letters *l, const char *path) {
+static int plot_demo_letters(letters *l, const char *path) {
     static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1};
     const size_t count = l->frame_count;
     double *values = malloc(4 * count * sizeof *values);
     if (!values)
-        return tool_fail(l->tool, no_memory());
+        return tool_fail(l->tool, fail_out_of_memory());
     for (size_t i = 0; i < count; i++) {
         values[i] = l->rows[i].relative;
         values[count + i] = l->rows[i].map_ms;
@@ -362,16 +365,16 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
     int code = plotted ? picture_check(tool, plotted->words) : 0;
     code = code ? code : device_open(tool, arguments, &l.device);
     if (!code && png && !film_start(tool, &l.film, png->words, 1.0 / 30))
-        code = tool_fail(tool, no_memory());
+        code = tool_fail(tool, fail_out_of_memory());
     progress_start(tool->progress, "letters");
-    abut_status status = code ? ABUT_OK : make(&l, arguments, &code);
+    abut_status status = code ? ABUT_OK : make_demo_letters(&l, arguments, &code);
     if (!code && !status)
-        status = play(&l);
+        status = play_demo_letters(&l);
     if (!code && !status && png)
         status = film_write(tool, &l.film, png->words);
     code = status ? tool_fail(tool, status) : code;
     if (!code && plotted)
-        code = plot(&l, plotted->words);
+        code = plot_demo_letters(&l, plotted->words);
     uint32_t violated = 0;
     for (uint32_t f = 0; f < l.frame_count && !code; f++) {
         const letter_row *row = &l.rows[f];

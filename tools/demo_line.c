@@ -1,11 +1,11 @@
-/* abut demo line: lines through a teapot that has a distance field, and where they enter it first:
- * by the field, traced and by cells, beside the exact answer. */
+/* abut demo line: the first entry of segments into a teapot with a signed distance field: by
+ * sphere tracing, by cells, and exactly. */
 #include "tool.h"
 
 #include <math.h>
 
 enum { LINES = 1000, CELLS = 64 };
-#define REACH 3.6 /* of a line, from the middle to its ends */
+#define REACH 3.6 /* half length of a segment */
 
 typedef struct line_scene {
     abut_mesh *mesh;
@@ -15,7 +15,7 @@ typedef struct line_scene {
     double cell;
 } line_scene;
 
-/* Entries beside the exact one, along the line, in cells. */
+/* Errors of entries along the segment, in cells. */
 typedef struct line_gap {
     double sum, largest;
     uint32_t missed;
@@ -40,7 +40,7 @@ static void free_scene(line_scene *s) {
     abut_mesh_destroy(s->mesh);
 }
 
-/* All lines pass the middle of the pot: their ends go once around, up and down. */
+/* All segments pass through the middle of the pot: their ends move around it, up and down. */
 static abut_ray line_at(uint32_t number) {
     const double turn = 6.283185307179586 * number / LINES, rise = 0.35 * sin(3 * turn);
     const abut_vec3 d = {REACH * cos(turn) * cos(rise), REACH * sin(turn) * cos(rise),
@@ -48,7 +48,7 @@ static abut_ray line_at(uint32_t number) {
     return (abut_ray){{-d.x, -d.y, 1.2 - d.z}, {2 * d.x, 2 * d.y, 2 * d.z}};
 }
 
-static void compare(line_gap *gap, double parameter, double exact, double cell) {
+static void compare_demo_line(line_gap *gap, double parameter, double exact, double cell) {
     double away = fabs(parameter - exact) * 2 * REACH / cell;
     if (!(parameter <= 1)) {
         gap->missed++;
@@ -58,7 +58,7 @@ static void compare(line_gap *gap, double parameter, double exact, double cell) 
     gap->largest = fmax(gap->largest, away);
 }
 
-/* The line, where it enters, the normal there, and the middle of the first cell inside. */
+/* Draws the segment, its entry, the normal there, and the centre of the first cell inside. */
 static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
                              const abut_field_hit hits[2], tool_film *film) {
     abut_picture_options camera = abut_picture_options_default();
@@ -75,7 +75,7 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
     abut_status status = abut_picture_create(tool->context, &camera, &picture);
     if (!status)
         status = abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style);
-    for (int i = 0; i < 8 && !status; i++) /* all frames show the same */
+    for (int i = 0; i < 8 && !status; i++) /* all frames show the same region */
         status = abut_picture_add_point(picture,
                                         (abut_vec3){i & 1 ? REACH : -REACH, i & 2 ? 1.8 : -1.8,
                                                     i & 4 ? 2.6 : -0.2},
@@ -108,7 +108,7 @@ static abut_status measure_gaps(tool_run *tool, const line_scene *s, tool_film *
         for (int k = 0; k < 2 && !status; k++) {
             status = abut_contact_ray(&s->body, &line, 1, methods[k], &hits[k]);
             if (!status)
-                compare(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
+                compare_demo_line(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
         }
         bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
         if (both &&

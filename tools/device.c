@@ -1,4 +1,4 @@
-/* The option --device: where the questions of a command are answered. */
+/* The option --device: the device on which the queries of a command run. */
 #include "tool.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Help, all of it made from the tables of commands and options, so that it cannot fall behind. */
+/* Generates all help texts from the tables of commands and options. */
 #include "tool.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #define WIDTH 80
 #define WORD_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-/* ---- pieces ---- */
+/* ---- formatting ---- */
 
 /* "  NAME   words", wrapped. */
 static void print_entry(tool_text *to, const char *name, size_t columns, const char *words) {
@@ -36,7 +36,7 @@ static size_t widest_option(const tool_option *options) {
     return widest;
 }
 
-/* Whether `word` stands in a text by itself. */
+/* Returns whether a text contains `word` as a whole word. */
 static bool has_word(const char *words, const char *word, size_t length) {
     for (const char *at = words; *at; at++)
         if (!strncmp(at, word, length) && (at == words || !strchr(WORD_LETTERS, at[-1])) &&
@@ -109,7 +109,7 @@ void help_general(tool_text *to) {
     text_add(to, ".\n");
 }
 
-static void describe(tool_text *to, const tool_command *command) {
+static void describe_help(tool_text *to, const tool_command *command) {
     size_t columns = widest_option(command->options), global = widest_option(global_options);
     columns = columns > global ? columns : global;
     text_print(to, "Usage: abut %s [OPTION...]%s%s\n\n", command->name,
@@ -219,7 +219,7 @@ static int refuse_topic(tool_run *tool, const char *name) {
     return tool_refuse(tool, "no help for '%s': unknown command or topic", name);
 }
 
-static int show(tool_run *tool, tool_text *words) {
+static int write_help_page(tool_run *tool, tool_text *words) {
     if (tool->out.json) {
         out_object(&tool->out, NULL);
         json_text(&tool->out, "help", words->data ? words->data : "");
@@ -233,22 +233,22 @@ static int show(tool_run *tool, tool_text *words) {
 
 int help_command(tool_run *tool, const tool_command *command) {
     tool_text words = {0};
-    describe(&words, command);
-    return show(tool, &words);
+    describe_help(&words, command);
+    return write_help_page(tool, &words);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_help(tool_run *tool, const tool_arguments *arguments) {
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     tool_text words = {0};
     if (!name)
         help_general(&words);
     else if (command_find(name))
-        describe(&words, command_find(name));
+        describe_help(&words, command_find(name));
     if (name && help_topic(name))
         print_paragraphs(&words, help_topic(name));
     if (!words.data)
         return refuse_topic(tool, name);
-    return show(tool, &words);
+    return write_help_page(tool, &words);
 }
 
 const tool_command command_help = {
@@ -261,5 +261,5 @@ const tool_command command_help = {
     .operand_kind = OPERAND_TOPIC,
     .operand_least = 0,
     .operand_most = 1,
-    .run = run,
+    .run = run_help,
 };

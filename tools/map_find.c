@@ -1,5 +1,5 @@
-/* Bodies with surface distance maps, and what these say: for people a table and bars, for programs
- * JSON. */
+/* Computes surface distance maps of bodies and prints their statistics: text with a table and
+ * bars, or JSON. */
 #include "map.h"
 
 #include <math.h>
@@ -105,7 +105,7 @@ void surface_free(tool_surface *surface) {
     abut_mesh_destroy(surface->mesh);
 }
 
-/* ---- measures ---- */
+/* ---- statistics ---- */
 
 int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
             const map_query_options *query) {
@@ -114,13 +114,14 @@ int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t co
     return status ? tool_fail(tool, status) : 0;
 }
 
-static double size_of(abut_vec3 v) {
+static double size_of_map_find(abut_vec3 v) {
     return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
 }
 
-/* How far distances at samples are off by rounding of their places, with room to spare. */
+/* The rounding error of distances at samples, with a margin. */
 static double rounding(const abut_map_measures *m) {
-    return 1e-14 * (sqrt(m->area) + size_of(m->min.point) + size_of(m->max.point));
+    return 1e-14 *
+           (sqrt(m->area) + size_of_map_find(m->min.point) + size_of_map_find(m->max.point));
 }
 
 double map_shown(double distance, const abut_map_measures *m) {
@@ -130,13 +131,13 @@ double map_shown(double distance, const abut_map_measures *m) {
 abut_status map_inside(const abut_map *map, const abut_map_measures *m, double *area) {
     double areas[2] = {0}, depth = rounding(m);
     abut_status status = ABUT_OK;
-    if (m->inside && depth > 0) /* the first bin is all that is below its end */
+    if (m->inside && depth > 0) /* the first bin includes all smaller values */
         status = abut_map_histogram(map, -2 * depth, 0, 2, areas);
     *area = areas[0];
     return status;
 }
 
-/* A bin more than are kept takes what is beyond a scale that is cut. */
+/* An additional bin counts the values beyond a truncated scale. */
 static abut_status find_areas(const abut_map *map, map_answer *a) {
     const double lo = a->scale.least, hi = a->scale.most;
     double areas[MAP_BINS + 1];
@@ -164,7 +165,8 @@ int map_measure(tool_run *tool, const tool_surface *surface,
         lo = fmin(m->min.distance, m->max.distance);
         hi = m->max.distance;
     }
-    if (m->found && fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale of it would tell nothing */
+    if (m->found &&
+        fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale over a single value has no range */
         lo = lo < 0 ? -1e-6 * sqrt(m->area) : 0;
         hi = 1e-6 * sqrt(m->area);
     }
@@ -174,23 +176,24 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- facts ---- */
+/* ---- text output ---- */
 
 static const char *name_of(const tool_surface *others, uint32_t other) {
     const char *path = others[other].path, *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A number without the rounding of floats, so that 5.5e-9 is 0 beside others of size 1. */
-static double tidy(double x, double size) {
+/* A number without rounding errors of floats, so that 5.5e-9 is 0 beside numbers of size 1. */
+static double tidy_map_find(double x, double size) {
     return fabs(x) < 2e-7 * size ? 0 : x;
 }
 
 void text_point(tool_text *to, abut_vec3 p, double reach) {
-    double size = size_of(p), digits = reach > 0 && size > 0 ? ceil(log10(size / reach)) + 3 : 6;
+    double size = size_of_map_find(p),
+           digits = reach > 0 && size > 0 ? ceil(log10(size / reach)) + 3 : 6;
     int shown = (int)fmin(15, fmax(6, digits)); /* also far from the origin */
-    text_print(to, "%.*g, %.*g, %.*g", shown, tidy(p.x, size), shown, tidy(p.y, size), shown,
-               tidy(p.z, size));
+    text_print(to, "%.*g, %.*g, %.*g", shown, tidy_map_find(p.x, size), shown,
+               tidy_map_find(p.y, size), shown, tidy_map_find(p.z, size));
 }
 
 static void json_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
@@ -237,7 +240,7 @@ static void say_witness(tool_output *out, const char *key, const map_answer *a,
     text_free(&words);
 }
 
-static void tell_samples(tool_output *out, const abut_map_info *info) {
+static void print_samples(tool_output *out, const abut_map_info *info) {
     json_count(out, "resolution", info->resolution);
     json_count(out, "samples", info->sample_count);
     json_number(out, "used", info->used);
@@ -251,7 +254,7 @@ static void tell_samples(tool_output *out, const abut_map_info *info) {
     text_free(&words);
 }
 
-static void tell_quantiles(tool_output *out, const map_answer *a) {
+static void print_quantiles(tool_output *out, const map_answer *a) {
     tool_text words = {0};
     if (out->json)
         out_list(out, "quantiles");
@@ -267,8 +270,8 @@ static void tell_quantiles(tool_output *out, const map_answer *a) {
     text_free(&words);
 }
 
-/* Says an area, and which share of all it is. */
-static void tell_area(tool_output *out, const char *key, double area, double all) {
+/* Prints an area and its percentage. */
+static void print_area(tool_output *out, const char *key, double area, double all) {
     json_number(out, key, area);
     say_fact(out, key, "%.6g, %.3g%%", area, all > 0 ? 100 * area / all : 0);
 }
@@ -280,7 +283,7 @@ void map_number(tool_output *out, const char *key, double distance, const abut_m
 void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
-    tell_samples(out, &a->info);
+    print_samples(out, &a->info);
     if (out->json) {
         json_witness(out, "least", &m->min, m->min_error, others);
         json_witness(out, "greatest", &m->max, m->max_error, others);
@@ -292,12 +295,12 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     if (m->found) {
         map_number(out, "mean", m->mean, m);
         map_number(out, "rms", m->rms, m);
-        tell_quantiles(out, a);
+        print_quantiles(out, a);
     }
     if (m->found < m->samples)
-        tell_area(out, "not_found", m->area - m->found_area, m->area);
+        print_area(out, "not_found", m->area - m->found_area, m->area);
     if (a->info.has_sign)
-        tell_area(out, "inside", a->inside_area, m->area);
+        print_area(out, "inside", a->inside_area, m->area);
     if (!m->found)
         json_null(out, "histogram");
     if (!out->json || !m->found)
@@ -309,13 +312,14 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     out_end(out);
 }
 
-/* ---- bars ---- */
+/* ---- histogram ---- */
 
-/* `share` from 0 to 1 of the whole width; eighths of a column where the terminal has them. */
+/* Adds a bar of `share`, from 0 to 1, of the full width; in eighths of a column if the terminal
+ * can show them. */
 static void add_bar(tool_text *to, double share, bool unicode) {
     static const char *const eighths[8] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     long parts = lrint(8 * BAR_COLUMNS * share);
-    parts = parts == 0 && share > 0 ? 1 : parts; /* what there is, is seen */
+    parts = parts == 0 && share > 0 ? 1 : parts; /* a positive share is visible */
     for (long k = 0; k < parts / 8; k++)
         text_add(to, unicode ? "█" : "#");
     if (unicode)
@@ -339,8 +343,8 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
     const double range = scale->most - scale->least;
     const double size = fmax(fabs(scale->least), fabs(scale->most));
     double most = 0;
-    bool less = false, more = false; /* than the scale shows */
-    bool apart = false;              /* by more than rounding */
+    bool less = false, more = false; /* beyond the scale */
+    bool apart = false;              /* by more than rounding errors */
     if (out->json)
         return;
     for (uint32_t i = 0; i < count; i++) {
@@ -352,7 +356,7 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }
-    if (!(most > 0) || !apart || range < 1e-5 * size) /* all are the same */
+    if (!(most > 0) || !apart || range < 1e-5 * size) /* all values are equal */
         return;
     const int digits = range < 1e-3 * size ? 8 : 4;
     out_table(out, "histogram");
@@ -360,12 +364,13 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         double step = range / MAP_LINES, from = scale->least + line * step;
         out_object(out, NULL);
         if (line == 0 && less)
-            say_fact(out, answers[0]->what, "below %.*g", digits, tidy(from + step, range));
+            say_fact(out, answers[0]->what, "below %.*g", digits,
+                     tidy_map_find(from + step, range));
         else if (line == MAP_LINES - 1 && more)
-            say_fact(out, answers[0]->what, "%.*g or more", digits, tidy(from, range));
+            say_fact(out, answers[0]->what, "%.*g or more", digits, tidy_map_find(from, range));
         else
-            say_fact(out, answers[0]->what, "%.*g to %.*g", digits, tidy(from, range), digits,
-                     tidy(from + step, range));
+            say_fact(out, answers[0]->what, "%.*g to %.*g", digits, tidy_map_find(from, range),
+                     digits, tidy_map_find(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
             double share = area_of(answers[i], line) / answers[i]->measures.area;
             tool_text cell = {0};

@@ -1,5 +1,4 @@
-/* A mesh from one file to the next: frames of a folder, and motions of whole meshes or of their
- * parts. */
+/* Moving meshes: frames of a folder, and motions of whole meshes or of their components. */
 #include "tool.h"
 
 #include <dirent.h>
@@ -29,7 +28,7 @@ static bool add_path(tool_frames *frames, const char *folder, const char *name) 
     return true;
 }
 
-/* Runs of digits count as numbers, so that frame 2 comes before frame 10. */
+/* Compares names with runs of digits as numbers, so that frame 2 is before frame 10. */
 static int by_name(const void *x, const void *y) {
     static const char digits[] = "0123456789";
     const char *a = *(char *const *)x, *b = *(char *const *)y;
@@ -89,8 +88,8 @@ static uint32_t root_of(uint32_t *parent, uint32_t v) {
     return v;
 }
 
-/* For every vertex the number of its part, in the order of their first triangles; ABUT_NONE for
- * vertices that no triangle has. Gives how many parts there are. `parent` is scratch. */
+/* Computes the component of every vertex, in the order of their first triangles; ABUT_NONE for
+ * unused vertices. Returns the number of components. `parent` is scratch. */
 static uint32_t number_parts(const abut_mesh *mesh, bool parts, uint32_t *parent, uint32_t *part) {
     const uint32_t vertices = abut_mesh_vertex_count(mesh), *corner = abut_mesh_indices(mesh);
     const size_t corners = 3 * (size_t)abut_mesh_triangle_count(mesh);
@@ -112,15 +111,15 @@ static uint32_t number_parts(const abut_mesh *mesh, bool parts, uint32_t *parent
     return count;
 }
 
-/* What is needed only while parts are made. */
+/* Scratch arrays of the construction. */
 typedef struct parting {
-    uint32_t *part;  /* of each vertex */
-    uint32_t *local; /* number of each vertex in its part */
-    uint32_t *first; /* triangle of each part, and one more */
+    uint32_t *part;  /* component of each vertex */
+    uint32_t *local; /* index of each vertex in its component */
+    uint32_t *first; /* first triangle of each component, and one past the last */
     uint32_t *indices;
 } parting;
 
-/* Sorts vertices and triangles by their parts. */
+/* Sorts vertices and triangles by component. */
 static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
     const uint32_t *corner = abut_mesh_indices(mesh), vertices = abut_mesh_vertex_count(mesh);
     const size_t corners = 3 * (size_t)abut_mesh_triangle_count(mesh);
@@ -143,7 +142,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
         for (size_t k = 0; k < 3; k++)
             to[k] = p->local[corner[i + k]];
     }
-    for (uint32_t k = m->part_count; k > 0; k--) { /* what was counted up moves back by one */
+    for (uint32_t k = m->part_count; k > 0; k--) { /* restores the offsets after counting */
         m->begin[k] = m->begin[k - 1];
         p->first[k] = p->first[k - 1];
     }
@@ -151,7 +150,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
     m->vertex_count = m->begin[m->part_count];
 }
 
-static void place(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
+static void place_moving(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
     const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     for (uint32_t i = 0; i < m->vertex_count; i++) {
         abut_vec3 at = p[m->vertices[i]];
@@ -204,7 +203,7 @@ int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_
     bool fine = allocate(m, mesh, parts, &p);
     if (fine) {
         sort_parts(m, mesh, &p);
-        place(m, mesh, m->start);
+        place_moving(m, mesh, m->start);
         status = make_parts(tool, m, &p);
     }
     free(p.part);
@@ -260,8 +259,8 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
     int code = check_same(tool, start_path, start, end_path, end);
     if (code)
         return code;
-    place(m, start, m->start);
-    place(m, end, m->end);
+    place_moving(m, start, m->start);
+    place_moving(m, end, m->end);
     abut_status status =
         abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;

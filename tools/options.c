@@ -1,7 +1,7 @@
-/* The option parser. Each command declares a table; nothing here knows any command.
+/* The option parser. It depends on the table of a command only.
  *
- * "--name VALUE" and "--name=VALUE" are the same; a value that may be left out is taken from the
- * second form only. "--" ends the options. Options and operands may be mixed. */
+ * "--name VALUE" and "--name=VALUE" are the same; an optional value needs the second form. "--"
+ * ends the options. Options and operands may be mixed. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -43,8 +43,8 @@ static int refuse_unknown(tool_run *tool, const tool_command *command, const cha
     return tool_refuse(tool, "unknown option %s", word);
 }
 
-/* What a value of each kind must look like, as the end of a sentence. */
-static const char *demand(option_kind kind) {
+/* Describes a valid value of each kind, for the end of an error message. */
+static const char *describe_value(option_kind kind) {
     switch (kind) {
     case OPTION_NUMBER:
         return "a number";
@@ -80,7 +80,7 @@ static bool read_pixels(const char *words, uint32_t *counts) {
     return read_count(width, &counts[0]) && read_count(cross + 1, &counts[1]);
 }
 
-/* One number stands for all three, two for x and y. */
+/* One number sets all three lengths, two set x and y. */
 static bool read_size(const char *words, double *numbers) {
     size_t count = read_numbers(words, numbers, 3);
     if (count == 1)
@@ -122,8 +122,8 @@ static bool read_value(tool_given *given) {
 static int refuse_value(tool_run *tool, const tool_given *given) {
     const tool_option *option = given->option;
     if (option->kind != OPTION_CHOICE)
-        return tool_refuse(tool, "--%s must be %s, not '%s'", option->name, demand(option->kind),
-                           given->words);
+        return tool_refuse(tool, "--%s must be %s, not '%s'", option->name,
+                           describe_value(option->kind), given->words);
     const char *best = NULL;
     size_t distance = 0;
     char choices[256], *rest = choices, *choice;
@@ -137,9 +137,9 @@ static int refuse_value(tool_run *tool, const tool_given *given) {
                        given->words, option->choices);
 }
 
-/* Reads the option at words[*at] and moves *at past it. */
-static int take_option(tool_run *tool, const tool_command *command, int count, char **words,
-                       int *at, tool_arguments *arguments) {
+/* Parses the option at words[*at] and advances *at. */
+static int parse_option(tool_run *tool, const tool_command *command, int count, char **words,
+                        int *at, tool_arguments *arguments) {
     const char *word = words[*at];
     const char *name = strcmp(word, "-h") == 0   ? "help"
                        : strcmp(word, "-o") == 0 ? "out"
@@ -205,7 +205,7 @@ int options_parse(tool_run *tool, const tool_command *command, int count, char *
             options = false;
             at++;
         } else if (options && word[0] == '-' && word[1]) {
-            int code = take_option(tool, command, count, words, &at, arguments);
+            int code = parse_option(tool, command, count, words, &at, arguments);
             if (code)
                 return code;
         } else {

@@ -1,4 +1,4 @@
-/* What the commands about two meshes share: reading both, their poses, and a picture. */
+/* Functions that commands about two meshes share: reading both, their poses, and a picture. */
 #include "tool.h"
 
 #include <math.h>
@@ -49,8 +49,8 @@ abut_posed pair_posed(const tool_pair *pair, int side) {
 }
 
 /* Many poses. */
-static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    tool_pair_many *many) {
+static int run_many_pair(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                         tool_pair_many *many) {
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = pair->bvh[0];
     poses.b = pair->bvh[1];
@@ -84,8 +84,8 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
         return code;
     code = pair_load(tool, arguments, device, &pair);
     if (!code)
-        code =
-            pair.poses.count ? run_many(tool, arguments, &pair, many) : one(tool, arguments, &pair);
+        code = pair.poses.count ? run_many_pair(tool, arguments, &pair, many)
+                                : one(tool, arguments, &pair);
     pair_free(&pair);
     abut_device_destroy(device);
     return code;
@@ -106,7 +106,7 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
 
 /* Whether reliability is about this mesh: unreliable are those whose neighbours face opposite ways,
  * limited those with a border. */
-static bool is_meant(abut_mesh *mesh, abut_reliability_level level) {
+static bool is_affected(abut_mesh *mesh, abut_reliability_level level) {
     abut_topology *topology = NULL;
     abut_mesh_report report = {.has_boundary = false};
     abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
@@ -125,10 +125,10 @@ void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *c
     text_print(&words, "%s: %s", abut_reliability_level_name(reliability->level),
                reliability->reason);
     for (uint32_t i = 0; i < count && named < 8; i++) {
-        bool known = false; /* a mesh that others share is named once */
+        bool known = false; /* a shared mesh is named once */
         for (uint32_t k = 0; k < i; k++)
             known = known || meshes[k] == meshes[i];
-        if (known || !is_meant(meshes[i], reliability->level))
+        if (known || !is_affected(meshes[i], reliability->level))
             continue;
         text_add(&words, named++ ? ", " : " Affected meshes: ");
         text_safe(&words, names[i]);
@@ -166,7 +166,7 @@ void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const 
 
 /* ---- the picture ---- */
 
-/* Whether a mesh would hide the other: it is no smaller, and has the middle of it inside. */
+/* Returns whether a mesh would hide the other: it is at least as large, and contains its centre. */
 static bool hides(const tool_pair *pair, int side) {
     abut_bvh *bvh = pair->bvh[side];
     const abut_mesh *other = abut_bvh_mesh(pair->bvh[1 - side]);
@@ -181,15 +181,15 @@ static bool hides(const tool_pair *pair, int side) {
            !abut_sign_prepare(bvh, NULL) && !abut_sign_inside(bvh, p, &inside) && inside;
 }
 
-/* What of `v` is across a unit vector. */
+/* Returns the component of `v` perpendicular to a unit vector. */
 static abut_vec3 part_across(abut_vec3 v, abut_vec3 unit) {
     double along = unit.x * v.x + unit.y * v.y + unit.z * v.z;
     abut_vec3 across = {v.x - along * unit.x, v.y - along * unit.y, v.z - along * unit.z};
     return across;
 }
 
-/* From the usual place, or from a quarter turn beside it where that looks along the longest
- * segment; then moved round until it looks across. */
+/* Chooses the usual view direction, or one rotated by 90 degrees if that is along the longest
+ * segment; then rotates it until it is perpendicular to the segment. */
 static void look_across(const abut_segment *segments, size_t count, abut_picture_options *options) {
     abut_vec3 eye = options->eye_direction, up = options->up, along = {0, 0, 0};
     double longest = 0;
@@ -213,9 +213,9 @@ static void look_across(const abut_segment *segments, size_t count, abut_picture
         options->eye_direction = across;
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                        const abut_picture_options *options, const abut_segment *segments,
-                        size_t count, bool dots) {
+static abut_status draw_pair(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                             const abut_picture_options *options, const abut_segment *segments,
+                             size_t count, bool dots) {
     tool_legend legend = {0};
     static const abut_colour red = {0.85f, 0.1f, 0.1f, 1};
     abut_picture *picture = NULL;
@@ -253,7 +253,7 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
         return code;
     if (!option_given(arguments, "view"))
         look_across(segments, count, &options);
-    abut_status status = draw(tool, arguments, pair, &options, segments, count, dots);
+    abut_status status = draw_pair(tool, arguments, pair, &options, segments, count, dots);
     if (status)
         return tool_fail(tool, status);
     if (tool->out.json || !tool->quiet)

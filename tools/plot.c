@@ -1,4 +1,4 @@
-/* Curves over frames, as panels of a picture. */
+/* Plots of curves over frames, one panel each. */
 #include "tool.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static void range_of(const tool_plot *plot, size_t points, double *lo, double *h
             }
 }
 
-/* A curve between its points; there is a gap where a value is not finite. */
+/* Draws a curve between its points, with a gap at values that are not finite. */
 static void draw_curve(tool_canvas *canvas, const tool_curve *curve, size_t points, int top,
                        const tool_scale *scale) {
     int before = -1;

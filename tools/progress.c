@@ -1,6 +1,6 @@
-/* A progress bar on standard error, for people who wait at a terminal. It appears only when the
- * work has lasted long enough to wonder, is redrawn a few times a second, and is erased before
- * anything else is printed. Its callback is also where a signal turns into a cancelled call. */
+/* A progress bar on standard error of a terminal. It appears after START_SECONDS of work, is
+ * redrawn a few times a second, and is erased before anything else is printed. Its callback also
+ * cancels a call after a signal. */
 #include "tool.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PATIENCE 0.3 /* seconds before the bar appears */
-#define PERIOD 0.05  /* seconds between two drawings */
+#define PERIOD 0.05  /* seconds between updates */
 #define BAR 24       /* columns */
 
 struct progress {
@@ -77,8 +77,8 @@ void progress_number(struct progress *progress, size_t number, size_t total) {
     progress->total = total;
 }
 
-/* "3/40 SUBJECT: stage", or without numbers. A stage may name the file itself ("reading
- * /models/bunny.obj"); its first word is enough then. */
+/* Formats "3/40 SUBJECT: stage", or without numbers. If the stage names the file itself
+ * ("reading /models/bunny.obj"), only its first word is used. */
 static void add_label(tool_text *to, const struct progress *progress, const char *stage) {
     const char *subject = progress->subject.data ? progress->subject.data : "";
     tool_text safe = {0};
@@ -91,7 +91,7 @@ static void add_label(tool_text *to, const struct progress *progress, const char
     text_free(&safe);
 }
 
-static void draw(struct progress *progress, const char *stage, double fraction) {
+static void draw_progress(struct progress *progress, const char *stage, double fraction) {
     size_t width = 80;
     terminal_width(STDERR_FILENO, &width);
     tool_text line = {0};
@@ -106,7 +106,7 @@ static void draw(struct progress *progress, const char *stage, double fraction) 
                             : progress->unicode ? "\u2591"
                                                 : ".");
     }
-    if (columns + 6 < width) /* never a line that the terminal would break */
+    if (columns + 6 < width) /* shorter than the line of the terminal */
         fprintf(stderr, "\r%s %3d%%\033[K", line.data ? line.data : "", (int)(100 * fraction));
     fflush(stderr);
     progress->drawn = true;
@@ -123,7 +123,7 @@ bool progress_report(void *user, const char *stage, double fraction) {
     if (time - progress->started < PATIENCE || time - progress->drawn_at < PERIOD)
         return true;
     progress->drawn_at = time;
-    draw(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
+    draw_progress(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
     return true;
 }
 

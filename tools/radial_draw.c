@@ -1,5 +1,5 @@
-/* Pictures of radial fields: their surface within the body, how far it is from the body in colours,
- * and the fields themselves, unrolled. */
+/* Pictures of radial fields: their surface in the body, its distance from the body in colours,
+ * and the unrolled fields. */
 #include "radial.h"
 #include "view.h"
 
@@ -9,7 +9,7 @@
 
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
-static abut_status no_memory(void) {
+static abut_status fail_out_of_memory(void) {
     return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
 }
 
@@ -17,7 +17,7 @@ static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t hei
     const size_t bytes = 4 * (size_t)width * height;
     *canvas = (tool_canvas){malloc(bytes), width, height};
     if (!canvas->pixels)
-        return no_memory();
+        return fail_out_of_memory();
     memset(canvas->pixels, 255, bytes);
     return ABUT_OK;
 }
@@ -32,8 +32,8 @@ static const char *name_of(const radial_subject *s, uint32_t bone) {
 
 enum { PANEL_WIDTH = 520, PANEL_HEIGHT = 720, BELOW = 110 /* for the legend */ };
 
-/* The same camera from the other side. */
-static abut_picture_options behind(const abut_picture_options *camera) {
+/* The same camera from the opposite side. */
+static abut_picture_options behind_radial_draw(const abut_picture_options *camera) {
     abut_picture_options other = *camera;
     const abut_vec3 e = camera->eye_direction, u = camera->up;
     const double up = 2 * (e.x * u.x + e.y * u.y + e.z * u.z);
@@ -41,16 +41,16 @@ static abut_picture_options behind(const abut_picture_options *camera) {
     return other;
 }
 
-/* Adds what is to be seen to a picture. */
+/* Adds the objects of a picture. */
 typedef abut_status painter(abut_picture *picture, const void *data);
 
 static abut_status draw_panels(tool_run *tool, const abut_picture_options *camera, painter *paint,
                                const void *data, tool_canvas *sheet) {
     const size_t row = 4 * (size_t)PANEL_WIDTH, bytes = row * PANEL_HEIGHT;
     uint8_t *pixels = malloc(bytes);
-    abut_status status = pixels ? ABUT_OK : no_memory();
+    abut_status status = pixels ? ABUT_OK : fail_out_of_memory();
     for (uint32_t k = 0; k < 2 && !status; k++) {
-        abut_picture_options options = k ? behind(camera) : *camera;
+        abut_picture_options options = k ? behind_radial_draw(camera) : *camera;
         abut_picture *picture = NULL;
         options.width = PANEL_WIDTH;
         options.height = PANEL_HEIGHT;
@@ -68,7 +68,7 @@ static abut_status draw_panels(tool_run *tool, const abut_picture_options *camer
 
 /* ---- the surface of the fields ---- */
 
-/* Whether a field has any surface: a cell with four samples. */
+/* Returns whether a field has a surface: a cell with four samples. */
 static bool has_cells(abut_radial_view view) {
     const size_t around = view.around;
     for (size_t i = 0; view.radii && view.step > 0 && i + around < around * view.along; i++) {
@@ -103,7 +103,7 @@ static abut_status paint_surface(abut_picture *picture, const void *data) {
     return status ? status : abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass);
 }
 
-/* The page: the same fields in the same body. */
+/* Adds the same fields and body to the page. */
 static abut_status show_surface(tool_run *tool, const radial_subject *s,
                                 const abut_picture_options *camera) {
     tool_legend legend = {0};
@@ -161,12 +161,12 @@ static abut_status paint_error(abut_picture *picture, const void *data) {
     return status;
 }
 
-/* What fields say of the middle of each triangle, which is on the surface. */
+/* Evaluates the fields at the centre of each triangle, which is on the surface. */
 static abut_status errors_of(const radial_subject *s, abut_radial_answer *answers) {
     const uint32_t count = s->of_character.triangle_count, *corner = abut_mesh_indices(s->mesh);
     abut_vec3 *middles = malloc((count + (size_t)1) * sizeof *middles);
     if (!middles)
-        return no_memory();
+        return fail_out_of_memory();
     for (uint32_t t = 0; t < count; t++) {
         const abut_vec3 a = s->positions[corner[3 * (size_t)t]],
                         b = s->positions[corner[3 * (size_t)t + 1]],
@@ -219,7 +219,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
     abut_colour *colours = malloc((count + 1) * sizeof *colours);
     tool_canvas sheet = {0};
     progress_start(tool->progress, path);
-    abut_status status = answers && colours ? ABUT_OK : no_memory();
+    abut_status status = answers && colours ? ABUT_OK : fail_out_of_memory();
     const char *title = "distance in the field";
     const int words = (int)canvas_words(NULL, 0, 0, 12, title) + 72;
     status = status ? status
@@ -246,7 +246,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
 enum { SHEET_WIDTH = 1280, SHEET_MAX = 8000, GAP = 14, LABEL = 30, HEAD = 50 };
 #define LETTERS 10.0
 
-/* Where the image of a field is. */
+/* The position of the image of a field. */
 typedef struct place {
     int x, y, wide, high;
 } place;
@@ -256,7 +256,7 @@ static int cell_width(const place *p, const char *name) {
     return p->wide > words ? p->wide : words;
 }
 
-/* Rows of images, as wide as the sheet; gives how high they are. */
+/* Arranges images in rows of the width of the sheet. Returns the height. */
 static int lay_out(radial_subject const *s, int pixels, place *places) {
     int x = GAP, y = HEAD, row = 0;
     for (uint32_t i = 0; i < s->info.field_count; i++) {
@@ -301,12 +301,12 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The radius that colours end at: a few fields that reach far do not take them from the others. */
+/* The largest radius of the colour range; a few fields with large radii are excluded. */
 static abut_status end_of_colours(const radial_subject *s, double *most) {
     float *radii = malloc((s->info.sample_count + 1) * sizeof *radii);
     size_t count = 0;
     if (!radii)
-        return no_memory();
+        return fail_out_of_memory();
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = abut_radial_get_field(s->radial, f);
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
@@ -324,11 +324,11 @@ int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *pa
     const uint32_t count = s->info.field_count;
     place *places = malloc((count + (size_t)1) * sizeof *places);
     tool_canvas sheet = {0};
-    abut_status status = places ? end_of_colours(s, &most) : no_memory();
+    abut_status status = places ? end_of_colours(s, &most) : fail_out_of_memory();
     const tool_scale scale = scale_of("near", 0, most);
     int pixels = 4, high = 0;
     progress_start(tool->progress, path);
-    /* the largest pixels that are not much higher than wide */
+    /* the largest pixels for which the sheet is not much higher than wide */
     while (!status && (high = lay_out(s, pixels, places)) > SHEET_WIDTH && pixels > 1)
         pixels--;
     uint32_t wide = SHEET_WIDTH;

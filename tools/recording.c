@@ -1,4 +1,4 @@
-/* A recorded motion as one mesh of several parts: its meshes one after the other. */
+/* A recording as one mesh with several components: its meshes in their order. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recordi
 int recording_read(tool_run *tool, tool_recording *r, uint64_t frame) {
     abut_vec3 *next = r->room[1], *aims = r->aims ? r->room[2] : NULL;
     abut_status status = ABUT_OK;
-    if (r->read == frame && frame) { /* it starts where the last one ended */
+    if (r->read == frame && frame) { /* the step starts at the end of the previous one */
         next = r->room[0];
         r->room[0] = r->room[1];
         r->room[1] = next;

@@ -1,12 +1,12 @@
-/* Pictures of abut replay: how many triangles are in each set over the frames (figures 6.11
- * and 6.12 of Cheng 2011), and the sets of one frame on the mesh. */
+/* Pictures of abut replay: the number of triangles in each view set over the frames (figures
+ * 6.11 and 6.12 of Cheng 2011), and the view sets of one frame on the mesh. */
 #include "replay.h"
 #include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the plot: sets over frames ---- */
+/* ---- the plot: view sets over frames ---- */
 
 enum { WIDE = 900, HIGH = 300, BORDER = 70 };
 
@@ -15,7 +15,7 @@ static const abut_colour set_colours[4] = {{0.62f, 0.70f, 0.80f, 1},
                                            {0.90f, 0.72f, 0.10f, 1},
                                            {0.70f, 0.10f, 0.25f, 1}};
 
-/* One set as a curve of its own column of pixels each. */
+/* Draws a view set as a curve, one column of pixels for each frame. */
 static void draw_curve(tool_canvas *canvas, const replay *r, int set, int top, uint32_t most) {
     int before = -1;
     for (int x = 0; x < WIDE; x++) {
@@ -65,7 +65,7 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- the page: sets on the mesh, step by step ---- */
+/* ---- the page: view sets on the mesh, step by step ---- */
 
 abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     uint32_t count = abut_mesh_triangle_count(r->mesh);
@@ -99,7 +99,7 @@ abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *se
     return status;
 }
 
-/* ---- the picture: sets on the mesh ---- */
+/* ---- the picture: view sets on the mesh ---- */
 
 abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
                            const unsigned char *sets, const char *path, int *code) {
@@ -115,7 +115,7 @@ abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, cons
         colours[i] = set_colours[sets ? sets[i] : 0];
     style.triangle_colour = colours;
     style.edges = true;
-    style.two_sided = true; /* colours are those of sets, on either side */
+    style.two_sided = true; /* both sides have the colour of the view set */
     if (!*code && !status)
         status = abut_frames_mesh_at(r->frames, r->last, 0, &mesh);
     if (mesh && !status)

@@ -1,5 +1,5 @@
-/* What abut replay tells: a line for each step, or the means of all of them, which have what tables
- * 6.2 to 6.17 of Cheng 2011 tell. */
+/* Output of abut replay: a line for each step, or the means of all steps, as in tables 6.2 to
+ * 6.17 of Cheng 2011. */
 #include "replay.h"
 
 /* ---- steps ---- */
@@ -29,9 +29,9 @@ void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, i
     output_flush(out);
 }
 
-/* ---- for people ---- */
+/* ---- text output ---- */
 
-/* How many times as fast as another, "" where that was not asked for. */
+/* Prints the speed-up over another scheme, or "" if that one was not run. */
 static void say_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
     double theirs = replay_total(&r->tallies[other]), ours = replay_total(&r->tallies[which]);
     if (!r->wanted[other])
@@ -81,7 +81,7 @@ static void say_sets(tool_output *out, const replay *r) {
     out_end(out);
 }
 
-/* Triangles that changed set, from and to each. */
+/* Prints the triangles that changed their view set, from and to each. */
 static void say_changes(tool_output *out, const replay *r) {
     double steps = (double)r->counted;
     out_table(out, "changes");
@@ -117,7 +117,7 @@ static void say_regions(tool_output *out, const replay *r) {
     out_end(out);
 }
 
-/* The least of all schemes that mark: the same work for each. */
+/* The minimum of all schemes that classify nodes, which do the same work. */
 static double mark_all(const replay *r) {
     double least = 0;
     for (int k = 0; k < SCHEMES; k++) {
@@ -151,29 +151,29 @@ static void say_summary(tool_output *out, const replay *r) {
                 (unsigned long long)r->tallies[k].fallbacks);
 }
 
-/* ---- for programs ---- */
+/* ---- JSON output ---- */
 
-static void tell_numbers(tool_output *out, const char *key, const char *const *names, int count,
-                         const double *sums, double share) {
+static void print_numbers(tool_output *out, const char *key, const char *const *names, int count,
+                          const double *sums, double share) {
     out_object(out, key);
     for (int k = 0; k < count; k++)
         json_number(out, names[k], share * sums[k]);
     out_end(out);
 }
 
-static void tell_sets(tool_output *out, const char *key, const double sums[4], double share) {
+static void print_sets(tool_output *out, const char *key, const double sums[4], double share) {
     const char *names[4];
     for (int k = 0; k < 4; k++)
         names[k] = abut_self_set_name((abut_self_set)k);
-    tell_numbers(out, key, names, 4, sums, share);
+    print_numbers(out, key, names, 4, sums, share);
 }
 
-static void tell_scheme(tool_output *out, const replay *r, int which) {
+static void print_scheme(tool_output *out, const replay *r, int which) {
     const replay_tally *t = &r->tallies[which];
     double share = 1 / (double)r->counted, total = replay_total(t);
     out_object(out, NULL);
     json_text(out, "scheme", replay_rivals[which].name);
-    tell_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
+    print_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
     json_number(out, "total", 1e3 * share * total);
     if (r->wanted[RIVAL_COMPLETE] && total > 0)
         json_number(out, "ratio_to_complete", replay_total(&r->tallies[RIVAL_COMPLETE]) / total);
@@ -181,11 +181,11 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
         json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
     if (r->wanted[RIVAL_SWEEP] && total > 0)
         json_number(out, "ratio_to_sweep", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
-    tell_sets(out, "sets", t->sets, share);
-    tell_sets(out, "entered", t->entered, share);
-    tell_sets(out, "left", t->left, share);
+    print_sets(out, "sets", t->sets, share);
+    print_sets(out, "entered", t->entered, share);
+    print_sets(out, "left", t->left, share);
     if (t->lines)
-        tell_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
+        print_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
     json_number(out, "node_pairs", share * t->node_pairs);
     json_number(out, "triangle_pairs", share * t->triangle_pairs);
     json_number(out, "features", share * t->features);
@@ -195,7 +195,7 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
     out_end(out);
 }
 
-static void tell_summary(tool_output *out, const replay *r) {
+static void print_summary(tool_output *out, const replay *r) {
     abut_self_info info = abut_self_get_info(r->tallies[r->leader].view);
     out_object(out, NULL);
     json_path(out, "recording", r->path);
@@ -215,7 +215,7 @@ static void tell_summary(tool_output *out, const replay *r) {
     out_list(out, "schemes");
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k])
-            tell_scheme(out, r, k);
+            print_scheme(out, r, k);
     out_end(out);
     out_end(out);
 }
@@ -224,6 +224,6 @@ void replay_say(tool_run *tool, const replay *r) {
     if (!tool->out.json)
         say_summary(&tool->out, r);
     else if (r->summary)
-        tell_summary(&tool->out, r);
+        print_summary(&tool->out, r);
     answer(tool, "%llu", (unsigned long long)r->tallies[r->leader].hits);
 }

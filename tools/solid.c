@@ -1,4 +1,4 @@
-/* Solids of the command line, as plane:0,0,1,0, and their meshes for pictures. */
+/* Primitives on the command line, such as plane:0,0,1,0, and their meshes for pictures. */
 #include "tool.h"
 
 #include <math.h>
@@ -32,7 +32,8 @@ int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_so
             abut_status status = abut_pose_compose(pose, &middle, &solid->pose);
             return status ? tool_fail(tool, status) : 0;
         }
-        memcpy(&solid->shape, n, forms[kind].count * sizeof *n); /* as the structs have them */
+        memcpy(&solid->shape, n,
+               forms[kind].count * sizeof *n); /* members have the order of the numbers */
         return 0;
     }
     return tool_refuse(tool,
@@ -41,7 +42,7 @@ int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_so
                        words);
 }
 
-/* The pose that brings z to a direction and the origin to a place. */
+/* The pose that maps z to a direction and the origin to a point. */
 static abut_pose pose_along(abut_vec3 d, abut_vec3 at) {
     double length = hypot(hypot(d.x, d.y), d.z);
     abut_pose pose = {{-d.y / length, d.x / length, 0, 1 + d.z / length}, at};
@@ -60,7 +61,7 @@ abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh 
     abut_vec3 d = {end[1].x - end[0].x, end[1].y - end[0].y, end[1].z - end[0].z};
     abut_vec3 middle = {end[0].x + d.x / 2, end[0].y + d.y / 2, end[0].z + d.z / 2};
     abut_pose local = {{0, 0, 0, 1}, {0, 0, 0}};
-    if (solid->kind == ABUT_SOLID_PLANE) { /* what of it is around the mesh */
+    if (solid->kind == ABUT_SOLID_PLANE) { /* the part of the plane around the mesh */
         abut_box box = abut_mesh_bounds(near);
         abut_vec3 n = solid->shape.plane.normal;
         double sq = n.x * n.x + n.y * n.y + n.z * n.z, at = solid->shape.plane.offset / sq;

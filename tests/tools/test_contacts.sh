@@ -31,7 +31,7 @@ complains "one of them"
 try 2 "$tool" samples box.obj --cells 4
 complains "at least 5"
 try 2 "$tool" samples box.obj --view top
-complains "belong to --png"
+complains "require --png"
 try 1 "$tool" samples box.obj --cell 1e-12
 complains "too many"
 

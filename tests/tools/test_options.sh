@@ -59,7 +59,7 @@ complains "--json has no value"
 try 2 "$tool" convert box.obj out.obj --scale 2 --scale 3
 complains "--scale is given twice"
 try 2 "$tool" convert box.obj out.obj --scale 0
-complains "not 0"
+complains "must not be 0"
 for bad in w,90 x 90 x,y 0,0,0,90 1,1,90 x,nan xx,90; do
     try 2 "$tool" convert box.obj out.obj --rotate "$bad"
     complains "--rotate must be an axis and degrees"

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_SECONDS 120
-#define MOST_GIBIBYTES 4
+#define TIMEOUT_SECONDS 120
+#define MEMORY_LIMIT_GIB 4
 
 /* ---- the child ---- */
 
@@ -40,15 +40,15 @@ static void set_limit(int resource, uint64_t most) {
 }
 
 static void set_limits(void) {
-    set_limit(RLIMIT_AS, space_in_use() + ((uint64_t)MOST_GIBIBYTES << 30));
-    set_limit(RLIMIT_CPU, MOST_SECONDS);
+    set_limit(RLIMIT_AS, space_in_use() + ((uint64_t)MEMORY_LIMIT_GIB << 30));
+    set_limit(RLIMIT_CPU, TIMEOUT_SECONDS);
     set_limit(RLIMIT_CORE, 0);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
 }
 
-static void write_all_apart(int to, const char *bytes, size_t count) {
+static void write_bytes(int to, const char *bytes, size_t count) {
     while (count) {
         ssize_t written = write(to, bytes, count);
         if (written < 0 && errno == EINTR)
@@ -82,9 +82,9 @@ static _Noreturn void run_child(tool_run *tool, const char *path,
     set_limits();
     abut_status status = read_here(tool, path, options, &mesh);
     code = (char)status;
-    write_all_apart(to, &code, 1);
+    write_bytes(to, &code, 1);
     if (status) {
-        write_all_apart(to, abut_last_error(), strlen(abut_last_error()));
+        write_bytes(to, abut_last_error(), strlen(abut_last_error()));
     } else {
         abut_mesh_write_options writing = abut_mesh_write_options_default();
         writing.format = ABUT_MESH_FORMAT_PLY;
@@ -96,9 +96,9 @@ static _Noreturn void run_child(tool_run *tool, const char *path,
 
 /* ---- the parent ---- */
 
-static abut_status fail_apart(abut_status status, const char *path, const char *format, ...)
+static abut_status set_read_error(abut_status status, const char *path, const char *format, ...)
     TOOL_PRINTF(3, 4);
-static abut_status fail_apart(abut_status status, const char *path, const char *format, ...) {
+static abut_status set_read_error(abut_status status, const char *path, const char *format, ...) {
     char words[300], sentence[1000];
     va_list list;
     va_start(list, format);
@@ -110,17 +110,17 @@ static abut_status fail_apart(abut_status status, const char *path, const char *
 
 /* Waits until the child has written something or has exited. */
 static abut_status wait_for(tool_run *tool, const char *path, int from) {
-    double end = seconds_now() + MOST_SECONDS;
+    double end = seconds_now() + TIMEOUT_SECONDS;
     for (;;) {
         struct pollfd ready = {.fd = from, .events = POLLIN};
         if (poll(&ready, 1, 100) > 0)
             return ABUT_OK;
         if (!progress_report(tool->progress, "reading", 0) || tool_cancelled())
-            return fail_apart(ABUT_ERROR_CANCELLED, path, "cancelled");
+            return set_read_error(ABUT_ERROR_CANCELLED, path, "cancelled");
         if (seconds_now() > end)
-            return fail_apart(ABUT_ERROR_LIMIT, path,
-                              "Assimp did not finish within %d seconds and was stopped",
-                              MOST_SECONDS);
+            return set_read_error(ABUT_ERROR_LIMIT, path,
+                                  "Assimp did not finish within %d seconds and was stopped",
+                                  TIMEOUT_SECONDS);
     }
 }
 
@@ -159,8 +159,9 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     int ends[2], state = 0;
     bool silent;
     if (pipe(ends) != 0)
-        return fail_apart(ABUT_ERROR_FILE, path,
-                          "cannot create a pipe to the process that reads it: %s", strerror(errno));
+        return set_read_error(ABUT_ERROR_FILE, path,
+                              "cannot create a pipe to the process that reads it: %s",
+                              strerror(errno));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -170,8 +171,8 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return fail_apart(ABUT_ERROR_FILE, path, "cannot start the process that reads it: %s",
-                          strerror(errno));
+        return set_read_error(ABUT_ERROR_FILE, path, "cannot start the process that reads it: %s",
+                              strerror(errno));
     }
     abut_status status = receive(tool, path, ends[0], &silent, mesh);
     close(ends[0]);
@@ -180,11 +181,12 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     while (waitpid(child, &state, 0) < 0 && errno == EINTR)
         ;
     if (silent && WIFSIGNALED(state) && WTERMSIG(state) == SIGXCPU)
-        return fail_apart(ABUT_ERROR_LIMIT, path,
-                          "Assimp did not finish within %d seconds and was stopped", MOST_SECONDS);
+        return set_read_error(ABUT_ERROR_LIMIT, path,
+                              "Assimp did not finish within %d seconds and was stopped",
+                              TIMEOUT_SECONDS);
     if (silent)
-        return fail_apart(ABUT_ERROR_FORMAT, path,
-                          "Assimp crashed, or needed more than %d GiB (signal %d)", MOST_GIBIBYTES,
-                          WIFSIGNALED(state) ? WTERMSIG(state) : 0);
+        return set_read_error(ABUT_ERROR_FORMAT, path,
+                              "Assimp crashed, or needed more than %d GiB (signal %d)",
+                              MEMORY_LIMIT_GIB, WIFSIGNALED(state) ? WTERMSIG(state) : 0);
     return status;
 }

@@ -99,8 +99,8 @@ static int check_option(tool_run *tool, draft *d, const tool_given *given) {
 
 /* Parses the words of a job with the option table of its command. `operands` is the number of
  * allowed operands: input and output, or none. */
-static int parse_batch_jobs(tool_run *tool, draft *d, char **words, size_t count,
-                            uint32_t operands) {
+static int parse_job_words(tool_run *tool, draft *d, char **words, size_t count,
+                           uint32_t operands) {
     if (!count)
         return tool_refuse(tool, "%s: the command is missing", d->where);
     int code = find_kind(tool, d, words[0]);
@@ -224,7 +224,7 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
         if (!line || !words_split(line, &words, &count))
             code =
                 tool_refuse(tool, "--do: missing closing quote in: %s", arguments->given[i].words);
-        code = code ? code : parse_batch_jobs(tool, &d, words, count, 0);
+        code = code ? code : parse_job_words(tool, &d, words, count, 0);
         if (!code && d.output)
             code = tool_refuse(
                 tool,
@@ -274,7 +274,7 @@ static int add_json(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     int code = 0;
     if (!copy || !words_split(copy, &words, &word_count))
         code = tool_refuse(tool, "%s: missing closing quote", d->where);
-    code = code ? code : parse_batch_jobs(tool, d, words, word_count, 0);
+    code = code ? code : parse_job_words(tool, d, words, word_count, 0);
     if (!code && flat_value(members, count, "output"))
         d->output = flat_value(members, count, "output");
     code = code ? code : add_job(tool, jobs, d, input);
@@ -290,7 +290,7 @@ static int add_line(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     int code = words_split(line, &words, &count)
                    ? 0
                    : tool_refuse(tool, "%s: missing closing quote", d->where);
-    code = code ? code : parse_batch_jobs(tool, d, words, count, 2);
+    code = code ? code : parse_job_words(tool, d, words, count, 2);
     code = code ? code : add_job(tool, jobs, d, d->input);
     free(words);
     return code;
@@ -348,7 +348,7 @@ static int add_job_file(tool_run *tool, batch_jobs *jobs, const char *path) {
 
 /* ---- checking the list ---- */
 
-static int compare_batch_jobs(const void *a, const void *b) {
+static int compare_job_outputs(const void *a, const void *b) {
     const batch_job *p = *(const batch_job *const *)a, *q = *(const batch_job *const *)b;
     int order = strcmp(p->output, q->output);
     return order ? order : (p > q) - (p < q);
@@ -363,7 +363,7 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
                          abut_set_error(ABUT_ERROR_MEMORY, "not enough memory to sort the jobs"));
     for (size_t i = 0; i < jobs->count; i++)
         sorted[i] = &jobs->list[i];
-    qsort(sorted, jobs->count, sizeof *sorted, compare_batch_jobs);
+    qsort(sorted, jobs->count, sizeof *sorted, compare_job_outputs);
     for (size_t i = 1; i < jobs->count && !code; i++) {
         const batch_job *a = sorted[i - 1], *b = sorted[i];
         if (strcmp(a->output, b->output) != 0)

@@ -19,7 +19,7 @@ static const off_t APPENDING = ((off_t)1 << 60) - 1, CLAIMS = (off_t)1 << 60;
 
 enum { FIRST_BUFFER = 1 << 20, MEMBERS = 24 };
 
-static bool fail_batch_manifest(const batch_manifest *manifest, const char *what) {
+static bool set_manifest_error(const batch_manifest *manifest, const char *what) {
     tool_text words = {0};
     text_safe(&words, manifest->path);
     text_print(&words, ": %s: %s", what, strerror(errno));
@@ -90,7 +90,7 @@ static bool make_room(batch_manifest *manifest) {
 }
 
 /* Adds the record of a line, which is modified. Ignores lines that are not valid records. */
-static bool parse_line(batch_manifest *manifest, char *line, uint64_t at) {
+static bool add_line_record(batch_manifest *manifest, char *line, uint64_t at) {
     flat_member members[MEMBERS];
     size_t count = flat_parse(line, members, MEMBERS);
     const char *output = flat_value(members, count, "output"),
@@ -115,12 +115,12 @@ static bool parse_line(batch_manifest *manifest, char *line, uint64_t at) {
 }
 
 /* Adds the complete lines of the buffer. Returns their bytes, or -1. */
-static ssize_t parse_lines(batch_manifest *manifest, size_t bytes) {
+static ssize_t add_complete_lines(batch_manifest *manifest, size_t bytes) {
     size_t start = 0;
     char *end;
     while ((end = memchr(manifest->buffer + start, '\n', bytes - start))) {
         *end = 0;
-        if (!parse_line(manifest, manifest->buffer + start, manifest->read_to + start))
+        if (!add_line_record(manifest, manifest->buffer + start, manifest->read_to + start))
             return -1;
         start = (size_t)(end - manifest->buffer) + 1;
     }
@@ -134,8 +134,8 @@ bool manifest_refresh(batch_manifest *manifest) {
         if (got < 0 && errno == EINTR && !tool_cancelled())
             continue;
         if (got < 0)
-            return fail_batch_manifest(manifest, "cannot be read");
-        ssize_t taken = parse_lines(manifest, (size_t)got);
+            return set_manifest_error(manifest, "cannot be read");
+        ssize_t taken = add_complete_lines(manifest, (size_t)got);
         if (taken < 0)
             return false;
         manifest->read_to += (uint64_t)taken;
@@ -154,7 +154,7 @@ bool manifest_refresh(batch_manifest *manifest) {
 
 /* ---- appending lines ---- */
 
-static bool write_all_batch_manifest(int file, const char *bytes, size_t count) {
+static bool write_bytes(int file, const char *bytes, size_t count) {
     while (count) {
         ssize_t put = write(file, bytes, count);
         if (put < 0 && errno == EINTR)
@@ -172,17 +172,16 @@ static bool append_locked(batch_manifest *manifest, const tool_text *line) {
     char last = '\n';
     if (fstat(manifest->file, &about) != 0 ||
         (about.st_size && pread(manifest->file, &last, 1, about.st_size - 1) != 1))
-        return fail_batch_manifest(manifest, "cannot be read");
-    if ((last == '\n' || write_all_batch_manifest(manifest->file, "\n", 1)) &&
-        write_all_batch_manifest(manifest->file, line->data, line->used) &&
-        fdatasync(manifest->file) == 0)
+        return set_manifest_error(manifest, "cannot be read");
+    if ((last == '\n' || write_bytes(manifest->file, "\n", 1)) &&
+        write_bytes(manifest->file, line->data, line->used) && fdatasync(manifest->file) == 0)
         return true;
     int error = errno;
     bool cut = ftruncate(manifest->file, about.st_size) == 0;
     errno = error;
-    return fail_batch_manifest(manifest,
-                               cut ? "no line could be added; the run stops"
-                                   : "only a part of a line could be added; the run stops");
+    return set_manifest_error(manifest,
+                              cut ? "no line could be added; the run stops"
+                                  : "only a part of a line could be added; the run stops");
 }
 
 bool manifest_append(batch_manifest *manifest, const tool_text *line) {
@@ -194,7 +193,7 @@ bool manifest_append(batch_manifest *manifest, const tool_text *line) {
                           .l_len = 1};
     while (fcntl(manifest->file, F_SETLKW, &about) != 0)
         if (errno != EINTR)
-            return fail_batch_manifest(manifest, "cannot be locked");
+            return set_manifest_error(manifest, "cannot be locked");
     bool fine = append_locked(manifest, line);
     lock(manifest, APPENDING, F_UNLCK, false);
     return fine;
@@ -207,15 +206,15 @@ static bool open_file(batch_manifest *manifest, bool look) {
         open(manifest->path, look ? O_RDONLY | O_CLOEXEC : O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC,
              0666);
     if (manifest->file < 0)
-        return (look && errno == ENOENT) || fail_batch_manifest(manifest, "cannot be opened");
+        return (look && errno == ENOENT) || set_manifest_error(manifest, "cannot be opened");
     struct stat about;
     if (fstat(manifest->file, &about) == 0 && !S_ISREG(about.st_mode)) {
         errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
-        return fail_batch_manifest(manifest, "is not a regular file");
+        return set_manifest_error(manifest, "is not a regular file");
     }
     if (!look &&
         !(lock(manifest, APPENDING, F_WRLCK, true) && lock(manifest, APPENDING, F_UNLCK, false)))
-        return fail_batch_manifest(
+        return set_manifest_error(
             manifest, "cannot be locked, which 'abut batch' requires; use --manifest with "
                       "a file on another file system");
     return true;

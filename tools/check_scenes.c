@@ -220,7 +220,7 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
 }
 
 /* Compares the impacts found with the exact results. */
-static bool check_result_check_scenes(const scene *s, uint64_t *missed, uint64_t *false_alarms) {
+static bool compare_impacts(const scene *s, uint64_t *missed, uint64_t *false_alarms) {
     *missed = *false_alarms = 0;
     for (int kind = 0; kind < 2; kind++) {
         const pair_list *truth = &s->truth[kind];
@@ -255,7 +255,7 @@ static bool run_scene(scene *s, check_totals *totals) {
                    exact ? " exact" : "", ms, s->found.count,
                    s->found.count ? s->found.list[0].time : 1.0);
         }
-        if (!check_result_check_scenes(s, &missed, &alarms))
+        if (!compare_impacts(s, &missed, &alarms))
             return false;
         printf("%s%s: candidates vertex-face %llu, edge-edge %llu, true hits %zu, missed %llu, "
                "false alarms %llu\n",

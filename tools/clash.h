@@ -91,7 +91,7 @@ void clashes_free(tool_clashes *clashes);
 void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
                     const tool_clashes *clashes);
 /* Reports that abut_layers_add() rejected a mesh, with its name, and with `option` instead of
- * the advice of the library for programs. Returns the exit code. */
+ * the hint of the library for programs. Returns the exit code. */
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option);
 
 /* ---- clash_draw.c ---- */

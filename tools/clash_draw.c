@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES_MAX = 1 << 19, CUTS_MAX = 18, LINES_MAX = 1 << 16 };
+enum { PIECES_MAX = 1 << 19, SUBDIVISIONS_MAX = 18, LINES_MAX = 1 << 16 };
 
 typedef struct piece {
     abut_vec3 corner[3];
@@ -39,15 +39,15 @@ static const struct {
     [CLASH_ITSELF] = {{0.10f, 0.60f, 0.30f, 1}, "overlaps itself"},
 };
 
-static double distance_clash_draw(abut_vec3 a, abut_vec3 b) {
+static double point_distance(abut_vec3 a, abut_vec3 b) {
     return hypot(hypot(a.x - b.x, a.y - b.y), a.z - b.z);
 }
 
-static abut_vec3 between_clash_draw(abut_vec3 a, abut_vec3 b) {
+static abut_vec3 midpoint(abut_vec3 a, abut_vec3 b) {
     return (abut_vec3){(a.x + b.x) / 2, (a.y + b.y) / 2, (a.z + b.z) / 2};
 }
 
-static bool is_missed(const piece *t, const abut_box *box) {
+static bool is_outside_box(const piece *t, const abut_box *box) {
     const abut_vec3 *c = t->corner;
     return fmax(c[0].x, fmax(c[1].x, c[2].x)) < box->lo.x ||
            fmin(c[0].x, fmin(c[1].x, c[2].x)) > box->hi.x ||
@@ -58,30 +58,30 @@ static bool is_missed(const piece *t, const abut_box *box) {
 }
 
 /* Bisects a triangle at its longest edge until it is small. */
-static void cut_clash_draw(piece_list *to, piece whole) {
-    piece stack[CUTS_MAX + 2];
-    int depths[CUTS_MAX + 2], top = 0;
+static void subdivide_triangle(piece_list *to, piece whole) {
+    piece stack[SUBDIVISIONS_MAX + 2];
+    int depths[SUBDIVISIONS_MAX + 2], top = 0;
     stack[0] = whole;
     depths[0] = 0;
     while (top >= 0 && !to->failed) {
         piece t = stack[top];
         int depth = depths[top--], longest = 0;
         double length = 0;
-        if (is_missed(&t, &to->box))
+        if (is_outside_box(&t, &to->box))
             continue;
         for (int k = 0; k < 3; k++) {
-            double own = distance_clash_draw(t.corner[k], t.corner[(k + 1) % 3]);
+            double own = point_distance(t.corner[k], t.corner[(k + 1) % 3]);
             longest = own > length ? k : longest;
             length = fmax(length, own);
         }
-        if (length <= to->small || depth == CUTS_MAX || to->count > PIECES_MAX) {
+        if (length <= to->small || depth == SUBDIVISIONS_MAX || to->count > PIECES_MAX) {
             to->failed = !tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
             if (!to->failed)
                 to->list[to->count++] = t;
             continue;
         }
         abut_vec3 p = t.corner[longest], q = t.corner[(longest + 1) % 3],
-                  r = t.corner[(longest + 2) % 3], m = between_clash_draw(p, q);
+                  r = t.corner[(longest + 2) % 3], m = midpoint(p, q);
         stack[++top] = (piece){{p, m, r}};
         depths[top] = depth + 1;
         stack[++top] = (piece){{m, q, r}};
@@ -106,7 +106,7 @@ static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_
                                       m[4] * x + m[5] * y + m[6] * z + m[7],
                                       m[8] * x + m[9] * y + m[10] * z + m[11]};
         }
-        cut_clash_draw(to, t);
+        subdivide_triangle(to, t);
     }
     return to->failed ? ABUT_ERROR_MEMORY : status;
 }
@@ -136,9 +136,9 @@ static bool is_in(clipper *by, abut_vec3 point) {
 }
 
 /* Finds where the segment from a point inside to a point outside leaves, by bisection. */
-static abut_vec3 leave_clash_draw(clipper *by, abut_vec3 in, abut_vec3 out) {
+static abut_vec3 find_exit_point(clipper *by, abut_vec3 in, abut_vec3 out) {
     for (int i = 0; i < 8; i++) {
-        abut_vec3 m = between_clash_draw(in, out);
+        abut_vec3 m = midpoint(in, out);
         if (is_in(by, m))
             in = m;
         else
@@ -154,10 +154,10 @@ static int clip(clipper *by, const piece *t, const bool in[3], piece made[2]) {
         odd = in[k] == (count == 1) ? k : odd; /* the corner on its own side */
     abut_vec3 p = t->corner[odd], q = t->corner[(odd + 1) % 3], r = t->corner[(odd + 2) % 3];
     if (count == 1) {
-        made[0] = (piece){{p, leave_clash_draw(by, p, q), leave_clash_draw(by, p, r)}};
+        made[0] = (piece){{p, find_exit_point(by, p, q), find_exit_point(by, p, r)}};
         return 1;
     }
-    abut_vec3 pq = leave_clash_draw(by, q, p), pr = leave_clash_draw(by, r, p);
+    abut_vec3 pq = find_exit_point(by, q, p), pr = find_exit_point(by, r, p);
     made[0] = (piece){{pq, q, r}};
     made[1] = (piece){{pq, r, pr}};
     return 2;
@@ -194,7 +194,7 @@ static abut_status keep_inside(clipper *by, piece_list *pieces) {
 }
 
 /* Offsets a piece outwards, so that it does not flicker with the translucent surface. */
-static void lift_clash_draw(piece *t, double by) {
+static void offset_piece(piece *t, double by) {
     const abut_vec3 p = t->corner[0], q = t->corner[1], r = t->corner[2];
     abut_vec3 u = {q.x - p.x, q.y - p.y, q.z - p.z}, v = {r.x - p.x, r.y - p.y, r.z - p.z};
     abut_vec3 n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
@@ -215,7 +215,7 @@ static abut_status add_pieces(tool_run *tool, abut_picture *picture, piece_list 
     style.colour = colour;
     style.two_sided = true; /* pieces have no interior: both sides have one colour */
     for (size_t i = 0; i < pieces->count; i++)
-        lift_clash_draw(&pieces->list[i], lifted);
+        offset_piece(&pieces->list[i], lifted);
     abut_mesh_input input =
         abut_mesh_input_doubles(pieces->list, 3 * (uint32_t)pieces->count, NULL, 0);
     abut_status status = abut_mesh_create(tool->context, &input, &mesh);
@@ -251,8 +251,7 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     abut_colour whole = colour; /* the interior of identical bodies should be visible */
     whole.a = clash->kind == CLASH_SAME ? 0.6f : 1;
     abut_colour dark = {colour.r / 2, colour.g / 2, colour.b / 2, 1};
-    double size = distance_clash_draw(pair->box.lo, pair->box.hi),
-           edge = 0.01 * size + 1e-9 * scale;
+    double size = point_distance(pair->box.lo, pair->box.hi), edge = 0.01 * size + 1e-9 * scale;
     double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
     if (clash->kind == CLASH_NEAR)
         return abut_picture_add_line(picture, clash->from, clash->to, 3, colour);
@@ -286,7 +285,7 @@ static void box_add(abut_box *box, abut_vec3 p) {
     box->hi = (abut_vec3){fmax(box->hi.x, p.x), fmax(box->hi.y, p.y), fmax(box->hi.z, p.z)};
 }
 
-static double size_of_clash_draw(const tool_assembly *assembly) {
+static double assembly_size(const tool_assembly *assembly) {
     abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
     for (uint32_t i = 0; i < assembly->count; i++) {
         abut_box own = abut_mesh_bounds(assembly->bodies[i].mesh);
@@ -297,7 +296,7 @@ static double size_of_clash_draw(const tool_assembly *assembly) {
                 box_add(&all, corner);
         }
     }
-    return assembly->count ? distance_clash_draw(all.lo, all.hi) : 1;
+    return assembly->count ? point_distance(all.lo, all.hi) : 1;
 }
 
 /* ---- rows of the page ---- */
@@ -379,14 +378,14 @@ static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool
     return status;
 }
 
-static abut_status draw_clash_draw(tool_run *tool, const abut_picture_options *camera,
-                                   tool_assembly *assembly, const tool_clashes *clashes,
-                                   const char *path) {
+static abut_status draw_clashes(tool_run *tool, const abut_picture_options *camera,
+                                tool_assembly *assembly, const tool_clashes *clashes,
+                                const char *path) {
     tool_legend legend = {0};
     piece_list pieces = {0};
     abut_picture *picture = NULL;
     size_t counts[CLASH_KINDS] = {0};
-    double scale = size_of_clash_draw(assembly);
+    double scale = assembly_size(assembly);
     abut_status status = abut_picture_create(tool->context, camera, &picture);
     status = status ? status : draw_bodies(tool, picture, assembly, clashes, &legend);
     for (uint32_t i = 0; i < assembly->count && !status; i++)
@@ -422,6 +421,6 @@ int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assemb
     int code = assembly_bvhs(tool, assembly);
     if (code)
         return code;
-    abut_status status = draw_clash_draw(tool, camera, assembly, clashes, path);
+    abut_status status = draw_clashes(tool, camera, assembly, clashes, path);
     return status ? tool_fail(tool, status) : 0;
 }

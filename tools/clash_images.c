@@ -25,13 +25,13 @@ static const struct {
 /* ---- colours ---- */
 
 /* Maps `t` from 0 to 1 to a colour from light over orange and red to dark. */
-static abut_colour heat_colour_clash_images(double t) {
+static abut_colour heat_colour(double t) {
     float s = (float)t;
     return s < 0.5f ? (abut_colour){1, 0.95f - 1.1f * s, 0.75f - 1.2f * s, 1}
                     : (abut_colour){1.4f - 0.85f * s, 0.4f - 0.4f * (2 * s - 1), 0.12f, 1};
 }
 
-static abut_colour colour_of_clash_images(abut_layers_show show, double value, double most) {
+static abut_colour value_colour(abut_layers_show show, double value, double most) {
     static const abut_colour nothing = {1, 1, 1, 1};
     if (!(value < HUGE_VAL))
         return nothing;
@@ -40,18 +40,18 @@ static abut_colour colour_of_clash_images(abut_layers_show show, double value, d
     double t = most > 0 ? value / most : 0;
     if (show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES)
         return (abut_colour){0.85f * (float)t, 0.85f * (float)t, 0.85f * (float)t, 1};
-    return value > 0 ? heat_colour_clash_images(t) : nothing;
+    return value > 0 ? heat_colour(t) : nothing;
 }
 
-static void paint_clash_images(tool_canvas *canvas, const float *values, size_t which, char *words,
-                               size_t words_bytes) {
+static void paint_image(tool_canvas *canvas, const float *values, size_t which, char *words,
+                        size_t words_bytes) {
     size_t count = (size_t)canvas->width * canvas->height;
     double most = 0;
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i]) && values[i] > most)
             most = values[i];
     for (size_t i = 0; i < count; i++) {
-        abut_colour c = colour_of_clash_images(images[which].show, values[i], most);
+        abut_colour c = value_colour(images[which].show, values[i], most);
         canvas->pixels[4 * i] = (uint8_t)(255 * fmaxf(c.r, 0) + 0.5f);
         canvas->pixels[4 * i + 1] = (uint8_t)(255 * fmaxf(c.g, 0) + 0.5f);
         canvas->pixels[4 * i + 2] = (uint8_t)(255 * fmaxf(c.b, 0) + 0.5f);
@@ -76,7 +76,7 @@ static abut_status fail_out_of_memory(void) {
 }
 
 /* Allocates images for the requested size of the larger side of the view. */
-static abut_status prepare_clash_images(image_work *w, uint32_t resolution) {
+static abut_status allocate_images(image_work *w, uint32_t resolution) {
     tool_canvas *canvas = &w->canvas, *sheet = &w->sheet;
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -102,13 +102,13 @@ static abut_status prepare_clash_images(image_work *w, uint32_t resolution) {
     return ABUT_OK;
 }
 
-static const char *ending_clash_images(void) {
+static const char *picture_extension(void) {
     return strstr(abut_features(), "png") ? "png" : "ppm";
 }
 
 static abut_status write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
     tool_text path = {0};
-    text_print(&path, "%s-%s.%s", w->prefix, name, ending_clash_images());
+    text_print(&path, "%s-%s.%s", w->prefix, name, picture_extension());
     abut_status status =
         path.failed ? fail_out_of_memory() : canvas_write(w->tool, canvas, path.data);
     if (!status)
@@ -118,7 +118,7 @@ static abut_status write_canvas(image_work *w, const tool_canvas *canvas, const 
 }
 
 /* Copies an image to the sheet, with its caption below. */
-static void paste_clash_images(image_work *w, size_t which, const char *words) {
+static void copy_to_sheet(image_work *w, size_t which, const char *words) {
     const tool_canvas *from = &w->canvas;
     if (!w->sheet.width)
         return;
@@ -131,8 +131,8 @@ static void paste_clash_images(image_work *w, size_t which, const char *words) {
         canvas_words(&w->sheet, (double)x + 2, (double)(y + from->height) + 16, 9, words);
 }
 
-static abut_status write_all_clash_images(image_work *w, uint32_t resolution) {
-    abut_status status = prepare_clash_images(w, resolution);
+static abut_status write_images(image_work *w, uint32_t resolution) {
+    abut_status status = allocate_images(w, resolution);
     for (size_t i = 0; i < IMAGES && !status; i++) {
         char words[80];
         status = abut_layers_image(w->layers, &w->view, images[i].show,
@@ -140,8 +140,8 @@ static abut_status write_all_clash_images(image_work *w, uint32_t resolution) {
                                    &w->canvas.width, &w->canvas.height);
         if (status)
             break;
-        paint_clash_images(&w->canvas, w->values, i, words, sizeof words);
-        paste_clash_images(w, i, words);
+        paint_image(&w->canvas, w->values, i, words, sizeof words);
+        copy_to_sheet(w, i, words);
         status = write_canvas(w, &w->canvas, abut_layers_show_name(images[i].show));
     }
     if (!status && w->sheet.width)
@@ -157,14 +157,14 @@ int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layer
                     .view = query->views ? query->views[0] : abut_raster_view_default()};
     if (tool->out.json)
         out_object(&tool->out, "images");
-    abut_status status = write_all_clash_images(&w, query->resolution);
+    abut_status status = write_images(&w, query->resolution);
     if (tool->out.json)
         out_end(&tool->out);
     else if (!status) {
         tool_text name = {0};
         text_safe(&name, prefix);
         say_fact(&tool->out, "images", "%s-all.%s and one each", name.data ? name.data : "",
-                 ending_clash_images());
+                 picture_extension());
         text_free(&name);
     }
     free(w.values);

@@ -177,7 +177,7 @@ static bool was_fatal(const attempt *a) {
 
 /* Removes the folder of a job that this process has claimed, with partial files of killed
  * processes. */
-static void tidy_batch(const attempt *a) {
+static void remove_job_folder(const attempt *a) {
     struct dirent *entry;
     DIR *folder = opendir(a->place.data);
     while (folder && (entry = readdir(folder)))
@@ -196,7 +196,7 @@ static void add_member(tool_text *to, const char *key, const char *value) {
 }
 
 /* Adds a line: first the members of a job file, so that a manifest is one, then the result. */
-static bool record_batch(batch *b, const attempt *a, bool done, uint64_t bytes) {
+static bool append_job_line(batch *b, const attempt *a, bool done, uint64_t bytes) {
     tool_text line = {0};
     text_add(&line, "{\"do\": ");
     text_quoted(&line, a->job->words);
@@ -284,7 +284,7 @@ static int run_command(tool_run *tool, attempt *a) {
 }
 
 /* Computes the output of a job. Returns CODE_FINE, CODE_CANCELLED, or another code on failure. */
-static int compute_batch(batch *b, attempt *a) {
+static int compute_output(batch *b, attempt *a) {
     struct stat after;
     uint64_t bytes;
     double begun = seconds_now();
@@ -309,12 +309,12 @@ static int compute_batch(batch *b, attempt *a) {
 
 /* Steps 2 and 3 of batch.h. If the rename fails, another line revokes the first: CODE_WORK with
  * a message. CODE_WORK without a message means that the manifest cannot be written. */
-static int finish_batch(batch *b, attempt *a) {
+static int publish_output(batch *b, attempt *a) {
     const batch_record *known = manifest_find(&b->manifest, a->job->output);
     bool recorded = !a->known && known && known->done && known->key == a->key;
     uint64_t bytes = 0;
     is_file(a->staged.data, &bytes);
-    if (!recorded && !record_batch(b, a, true, bytes))
+    if (!recorded && !append_job_line(b, a, true, bytes))
         return CODE_WORK;
     if (rename(a->staged.data, a->final.data) == 0)
         return CODE_FINE;
@@ -360,7 +360,7 @@ static void count_before(batch *b, attempt *a) {
 
 /* Creates the folders of a job. A process that finishes removes STAGE if it is empty, so that it
  * may have to be created again. */
-static bool prepare_batch(attempt *a) {
+static bool make_job_folders(attempt *a) {
     for (int tries = 0; tries < 100; tries++) {
         if (!make_folders(a->final.data))
             return false;
@@ -377,15 +377,15 @@ static int run_job(batch *b, attempt *a) {
     uint64_t bytes;
     int code = CODE_FINE;
     a->known = b->again || !is_file(a->staged.data, &bytes);
-    if (!prepare_batch(a)) {
+    if (!make_job_folders(a)) {
         complain(a, a->final.data, "cannot be written", errno);
         code = CODE_WORK;
     } else if (a->known) {
-        code = compute_batch(b, a);
+        code = compute_output(b, a);
     }
-    if (!code && (code = finish_batch(b, a)) && !a->complaint.used)
+    if (!code && (code = publish_output(b, a)) && !a->complaint.used)
         return tool_fail(b->tool, ABUT_ERROR_FILE); /* the next run publishes the output */
-    tidy_batch(a);
+    remove_job_folder(a);
     if (code == CODE_CANCELLED)
         return tool_fail(b->tool, ABUT_ERROR_CANCELLED);
     if (!code) {
@@ -395,7 +395,7 @@ static int run_job(batch *b, attempt *a) {
         return 0;
     }
     count_failure(b, a);
-    return record_batch(b, a, false, 0) ? 0 : tool_fail(b->tool, ABUT_ERROR_FILE);
+    return append_job_line(b, a, false, 0) ? 0 : tool_fail(b->tool, ABUT_ERROR_FILE);
 }
 
 /* Runs a job unless it is done or claimed. A job that another process runs, or that may have
@@ -405,7 +405,7 @@ static int try_job(batch *b, batch_job *job, bool last) {
     int code = 0;
     if (!identify(b, &a, job)) {
         count_failure(b, &a);
-        if (!record_batch(b, &a, false, 0))
+        if (!append_job_line(b, &a, false, 0))
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
     } else if (is_done(b, &a)) {
         count_before(b, &a);
@@ -413,7 +413,7 @@ static int try_job(batch *b, batch_job *job, bool last) {
         if (!manifest_refresh(&b->manifest)) {
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
         } else if (is_recorded(b, &a)) {
-            tidy_batch(&a);
+            remove_job_folder(&a);
             count_before(b, &a);
         } else if (has_failed(b, &a)) {
             complain(&a, job->input, "failed in another process; see the manifest for the reason",
@@ -447,7 +447,7 @@ static int do_jobs(batch *b) {
 
 /* Removes the folder STAGE unless it has jobs of other processes or leftovers of runs with other
  * lists. */
-static void clean_batch(const batch *b) {
+static void remove_stage_folder(const batch *b) {
     tool_text path = {0};
     text_print(&path, "%s/" STAGE, b->folder);
     if (!path.failed)
@@ -577,7 +577,7 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
     if (look_only)
         return list_jobs(b);
     code = do_jobs(b);
-    clean_batch(b);
+    remove_stage_folder(b);
     abut_status status = ABUT_OK;
     if (!code && option_given(arguments, "index") &&
         (status = batch_index(b->tool, b->folder, &b->jobs)))

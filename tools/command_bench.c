@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define BRIEF_MS 100 /* time of the repetitions of each case */
+#define REPEAT_MS 100 /* time of the repetitions of each case */
 
 typedef struct bench_run_state {
     tool_output *out;
@@ -145,7 +145,7 @@ static int run_bench(tool_run *tool, const tool_arguments *arguments) {
     bench_settings settings = {.folder = bench_folder_make(),
                                .device = device_named(arguments),
                                .repeats = repeat ? repeat->counts[0] : 0,
-                               .enough_ms = BRIEF_MS,
+                               .enough_ms = REPEAT_MS,
                                .cancelled = tool_cancelled,
                                .threads = tool->threads,
                                .quick = option_given(arguments, "quick") != NULL};

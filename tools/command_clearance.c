@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LIMIT \
+#define SEARCH_FACTOR \
     2.000001 /* search distance over the clearance, with a margin for rounding to floats */
 
 typedef struct clearance {
@@ -45,7 +45,7 @@ static int compute_clearance(tool_run *tool, const tool_arguments *arguments, cl
     abut_map_query query = abut_map_query_default();
     double lo = 0;
     int code = 0;
-    query.limit = c->apart.relation == ABUT_PAIR_APART ? LIMIT * c->below : 0;
+    query.limit = c->apart.relation == ABUT_PAIR_APART ? SEARCH_FACTOR * c->below : 0;
     measure.within = c->apart.distance < c->below ? c->below : -1; /* a clear pair has no area */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;

@@ -32,7 +32,7 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
 /* ---- merging ---- */
 
 /* Merges meshes into one, with vertices and triangles in their order. */
-static abut_status join_convert(tool_run *tool, abut_mesh *const *meshes, size_t count,
+static abut_status merge_meshes(tool_run *tool, abut_mesh *const *meshes, size_t count,
                                 abut_mesh **joined) {
     uint64_t vertices = 0, triangles = 0;
     for (size_t i = 0; i < count; i++) {
@@ -75,7 +75,7 @@ static void replace_mesh(abut_mesh **mesh, abut_mesh *by) {
     *mesh = by;
 }
 
-static abut_status weld_convert(tool_output *out, abut_mesh **mesh, double tolerance) {
+static abut_status weld_mesh(tool_output *out, abut_mesh **mesh, double tolerance) {
     abut_mesh *welded = NULL;
     uint32_t vertices = abut_mesh_vertex_count(*mesh), triangles = abut_mesh_triangle_count(*mesh);
     abut_status status = abut_mesh_weld(*mesh, tolerance, &welded);
@@ -102,7 +102,7 @@ static abut_status weld_convert(tool_output *out, abut_mesh **mesh, double toler
     return ABUT_OK;
 }
 
-static abut_status orient_convert(tool_output *out, abut_mesh **mesh) {
+static abut_status orient_mesh(tool_output *out, abut_mesh **mesh) {
     abut_topology *topology = NULL;
     abut_mesh *oriented = NULL;
     uint32_t flipped = 0;
@@ -122,7 +122,7 @@ static abut_status orient_convert(tool_output *out, abut_mesh **mesh) {
     return ABUT_OK;
 }
 
-static abut_status move_convert(abut_mesh **mesh, double scale, abut_pose pose) {
+static abut_status transform_mesh(abut_mesh **mesh, double scale, abut_pose pose) {
     abut_mesh *moved = NULL;
     abut_status status = abut_mesh_transform(*mesh, scale, pose, &moved);
     if (!status)
@@ -152,8 +152,8 @@ static void print_size(tool_output *out, const char *key, const char *path, cons
 }
 
 /* Reads all files except the last, and merges them. */
-static abut_status read_all_convert(tool_run *tool, const tool_arguments *arguments,
-                                    const abut_mesh_read_options *reading, abut_mesh **mesh) {
+static abut_status read_inputs(tool_run *tool, const tool_arguments *arguments,
+                               const abut_mesh_read_options *reading, abut_mesh **mesh) {
     size_t count = arguments->operand_count - 1;
     abut_mesh **meshes = abut_context_allocate(tool->context, count, sizeof *meshes);
     abut_status status = meshes ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -165,7 +165,7 @@ static abut_status read_all_convert(tool_run *tool, const tool_arguments *argume
     if (!status && count == 1)
         *mesh = abut_mesh_retain(meshes[0]);
     else if (!status)
-        status = join_convert(tool, meshes, count, mesh);
+        status = merge_meshes(tool, meshes, count, mesh);
     for (size_t i = 0; i < read; i++)
         abut_mesh_destroy(meshes[i]);
     abut_context_free(tool->context, meshes);
@@ -186,17 +186,17 @@ static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments,
         reading.triangulation = ABUT_TRIANGULATION_FAN;
     const char *path = arguments->operands[arguments->operand_count - 1];
     out_list(out, "read");
-    abut_status status = read_all_convert(tool, arguments, &reading, mesh);
+    abut_status status = read_inputs(tool, arguments, &reading, mesh);
     if (status)
         return status;
     out_end(out);
     if (welded)
-        status = weld_convert(out, mesh, welded->numbers[0]);
+        status = weld_mesh(out, mesh, welded->numbers[0]);
     if (!status && option_given(arguments, "orient"))
-        status = orient_convert(out, mesh);
+        status = orient_mesh(out, mesh);
     if (!status && (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
                     option_given(arguments, "translate")))
-        status = move_convert(mesh, scale, pose);
+        status = transform_mesh(mesh, scale, pose);
     progress_start(tool->progress, path);
     if (!status && tool_cancelled())
         return ABUT_ERROR_CANCELLED;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MOST_DEVICES 64
+#define DEVICES_MAX 64
 
 static const tool_option options[] = {
     {.name = "check", .kind = OPTION_FLAG, .help = "open each device and run its self-test"},
@@ -81,13 +81,13 @@ static void print_absence(tool_run *tool) {
 
 static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
-    static abut_device_info infos[MOST_DEVICES];
+    static abut_device_info infos[DEVICES_MAX];
     uint64_t count = 0;
     bool fine = true, check = option_given(arguments, "check") != NULL;
-    abut_status status = abut_device_list(tool->context, MOST_DEVICES, infos, &count);
+    abut_status status = abut_device_list(tool->context, DEVICES_MAX, infos, &count);
     if (status)
         return tool_fail(tool, status);
-    uint32_t chosen = MOST_DEVICES;
+    uint32_t chosen = DEVICES_MAX;
     out_object(out, NULL);
     if (out->json || count) {
         out_table(out, "devices");

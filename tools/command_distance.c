@@ -49,7 +49,7 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     return tool_outcome(within, &reliability);
 }
 
-static int run_one_distance(tool_run *tool, const tool_arguments *arguments,
+static int distance_at_pose(tool_run *tool, const tool_arguments *arguments,
                             const tool_pair *pair) {
     const tool_given *margin = option_given(arguments, "margin");
     tool_output *out = &tool->out;
@@ -158,7 +158,7 @@ static void summarise_distance(tool_run *tool, const tool_arguments *arguments,
     out_end(out);
 }
 
-enum { POSES_A_CHUNK = 64 }; /* poses are assigned to processes in chunks of this size */
+enum { POSES_PER_CHUNK = 64 }; /* poses are assigned to processes in chunks of this size */
 
 /* Keeps the poses of this process, and their indices in `keys`, from malloc. */
 static bool keep_own_poses(const tool_run *tool, const tool_pair *pair, abut_pair_poses *poses,
@@ -166,7 +166,7 @@ static bool keep_own_poses(const tool_run *tool, const tool_pair *pair, abut_pai
     size_t kept = 0;
     *keys = malloc((poses->count + 1) * sizeof **keys);
     for (size_t i = 0; *keys && i < poses->count; i++)
-        if (share_mine(tool, i, POSES_A_CHUNK)) {
+        if (share_mine(tool, i, POSES_PER_CHUNK)) {
             pair->poses.list[kept] = pair->poses.list[i];
             (*keys)[kept++] = i;
         }
@@ -198,8 +198,8 @@ static int compute_distances(tool_run *tool, const tool_given *margin, const too
 }
 
 /* Collects all results in the first process. */
-static int collect_distance(tool_run *tool, int code, const uint64_t *keys, size_t worst,
-                            answers *all) {
+static int collect_answers(tool_run *tool, int code, const uint64_t *keys, size_t worst,
+                           answers *all) {
     uint64_t count = all->count;
     code = share_agree(tool, code);
     if (code || !tool->share)
@@ -214,7 +214,7 @@ static int collect_distance(tool_run *tool, int code, const uint64_t *keys, size
     return 0;
 }
 
-static int run_many_distance(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+static int distance_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                              const abut_pair_poses *poses) {
     const tool_given *margin = option_given(arguments, "margin");
     abut_pair_poses mine = *poses;
@@ -224,7 +224,7 @@ static int run_many_distance(tool_run *tool, const tool_arguments *arguments, co
     int code = keep_own_poses(tool, pair, &mine, &keys)
                    ? compute_distances(tool, margin, pair, &mine, &all, &worst)
                    : tool_fail_with(tool, "out of memory", "not enough memory for the poses");
-    code = collect_distance(tool, code, keys, worst, &all);
+    code = collect_answers(tool, code, keys, worst, &all);
     if (!code && all.count)
         tool_advise(tool, &all.reliability);
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count,
@@ -255,7 +255,7 @@ static int run_distance(tool_run *tool, const tool_arguments *arguments) {
             "--png and --html cannot be combined with --margin, which computes no closest points");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out requires --poses");
-    return pair_run(tool, arguments, run_one_distance, run_many_distance);
+    return pair_run(tool, arguments, distance_at_pose, distance_at_poses);
 }
 
 static const tool_option options[] = {

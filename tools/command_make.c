@@ -6,7 +6,7 @@
 
 /* ---- parameters ---- */
 
-static bool takes_make(const abut_shape *shape, const char *option) {
+static bool has_parameter(const abut_shape *shape, const char *option) {
     if (strcmp(option, "size") == 0)
         return shape->extent.x > 0 || shape->extent.y > 0 || shape->extent.z > 0;
     if (strcmp(option, "radius") == 0)
@@ -29,7 +29,7 @@ static void add_parameters(tool_text *to, const abut_shape *shape) {
     const double reals[] = {0, shape->radius, shape->radius2, shape->height};
     const uint32_t wholes[] = {shape->segments, shape->rings};
     for (size_t i = 0; i < PARAMETER_COUNT; i++) {
-        if (!takes_make(shape, parameters[i]))
+        if (!has_parameter(shape, parameters[i]))
             continue;
         text_print(to, "%s--%s ", to->used ? " " : "", parameters[i]);
         if (i == 0)
@@ -56,7 +56,7 @@ static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
 
 static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
     const char *name = given->option->name;
-    if (!takes_make(shape, name)) {
+    if (!has_parameter(shape, name)) {
         tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
@@ -102,17 +102,17 @@ static int list_shapes(tool_run *tool) {
         fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
         say_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
         text_free(&words);
-        if (takes_make(&shape, "size"))
+        if (has_parameter(&shape, "size"))
             json_vector(out, "size", shape.extent);
-        if (takes_make(&shape, "radius"))
+        if (has_parameter(&shape, "radius"))
             json_number(out, "radius", shape.radius);
-        if (takes_make(&shape, "radius2"))
+        if (has_parameter(&shape, "radius2"))
             json_number(out, "radius2", shape.radius2);
-        if (takes_make(&shape, "height"))
+        if (has_parameter(&shape, "height"))
             json_number(out, "height", shape.height);
-        if (takes_make(&shape, "segments"))
+        if (has_parameter(&shape, "segments"))
             json_count(out, "segments", shape.segments);
-        if (takes_make(&shape, "rings"))
+        if (has_parameter(&shape, "rings"))
             json_count(out, "rings", shape.rings);
         out_end(out);
     }

@@ -176,7 +176,7 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
 }
 
 /* Prepares the BVH for signs if --sign is given. */
-static abut_status prepare_nearest(const tool_arguments *arguments, abut_bvh *bvh) {
+static abut_status prepare_signs(const tool_arguments *arguments, abut_bvh *bvh) {
     const tool_given *sign = option_given(arguments, "sign");
     abut_sign_options sign_options = abut_sign_options_default();
     if (!sign)
@@ -201,7 +201,7 @@ static int run_nearest(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : points_get(tool, arguments, mesh, &points);
     if (!code && (status = device_bvh(mesh, device, &bvh)))
         code = tool_fail(tool, status);
-    if (!code && (status = prepare_nearest(arguments, bvh)))
+    if (!code && (status = prepare_signs(arguments, bvh)))
         code = tool_fail(tool, status);
     code = code ? code : find_nearest(tool, arguments, bvh, &points);
     points_free(&points);

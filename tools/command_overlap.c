@@ -13,12 +13,12 @@ static const char *words_for(abut_pair_relation relation) {
 
 /* ---- pairs of triangles ---- */
 
-typedef struct meetings {
+typedef struct intersections {
     abut_pair_intersection *list; /* from malloc */
     uint64_t count;
-} meetings;
+} intersections;
 
-static int find_intersections(tool_run *tool, const tool_pair *pair, meetings *found) {
+static int find_intersections(tool_run *tool, const tool_pair *pair, intersections *found) {
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &found->count);
     if (status == ABUT_ERROR_BUFFER) {
@@ -44,7 +44,7 @@ static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL}
                                               {"to_z", COLUMN_REAL, NULL}};
 
 static void fill_intersection_row(const void *data, size_t row, double *values) {
-    const abut_pair_intersection *m = &((const meetings *)data)->list[row];
+    const abut_pair_intersection *m = &((const intersections *)data)->list[row];
     values[0] = m->triangle_a;
     values[1] = m->triangle_b;
     values[2] = m->kind;
@@ -53,12 +53,12 @@ static void fill_intersection_row(const void *data, size_t row, double *values) 
 }
 
 static int list_intersections(tool_run *tool, const tool_arguments *arguments,
-                              const meetings *found) {
+                              const intersections *found) {
     tool_table table = {meeting_columns, 9, (size_t)found->count, fill_intersection_row, found};
     return pair_table(tool, arguments, &table);
 }
 
-static void json_intersections(tool_output *out, const meetings *found) {
+static void json_intersections(tool_output *out, const intersections *found) {
     out_list(out, "meetings");
     for (uint64_t i = 0; out->json && i < found->count; i++) {
         const abut_pair_intersection *m = &found->list[i];
@@ -74,7 +74,7 @@ static void json_intersections(tool_output *out, const meetings *found) {
 }
 
 static int draw_intersections(tool_run *tool, const tool_arguments *arguments,
-                              const tool_pair *pair, const meetings *found) {
+                              const tool_pair *pair, const intersections *found) {
     abut_segment *segments = malloc(((size_t)found->count + 1) * sizeof *segments);
     if (!segments)
         return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
@@ -87,13 +87,13 @@ static int draw_intersections(tool_run *tool, const tool_arguments *arguments,
 
 /* ---- one pose ---- */
 
-static int run_one_overlap(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
     tool_output *out = &tool->out;
     bool listed = option_given(arguments, "pairs") != NULL;
     bool table = listed && (!out->json || option_given(arguments, "out"));
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_overlap overlap;
-    meetings found = {0};
+    intersections found = {0};
     abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &overlap);
     if (status)
         return tool_fail(tool, status);
@@ -140,7 +140,7 @@ static void fill_pose_row(const void *data, size_t row, double *values) {
     values[2] = relations[row];
 }
 
-static int run_many_overlap(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                             const abut_pair_poses *poses) {
     tool_output *out = &tool->out;
     size_t count = poses->count, touching = 0;
@@ -201,7 +201,7 @@ static void say_measures(tool_output *out, const abut_pair_measures *common) {
     say_vector(out, "hi", common->bounds.hi);
 }
 
-static void say_measures_of_pair(tool_output *out, const abut_pair_measures *common) {
+static void say_pair_measures(tool_output *out, const abut_pair_measures *common) {
     static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
                                            "shared_area", "flush_area", "vector", "centroid",
                                            "lo",          "hi"};
@@ -219,13 +219,13 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     abut_status status = abut_pair_measure(&a, &b, NULL, &common);
     if (status)
         return tool_fail(tool, status);
-    meetings found = {0};
+    intersections found = {0};
     int code = picture_given(arguments) ? find_intersections(tool, pair, &found) : 0;
     if (code)
         return code;
     tool_advise(tool, &common.reliability);
     pair_begin(&tool->out, arguments);
-    say_measures_of_pair(&tool->out, &common);
+    say_pair_measures(&tool->out, &common);
     code = draw_intersections(tool, arguments, pair, &found);
     out_end(&tool->out);
     free(found.list);
@@ -279,7 +279,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
-            say_measures_of_pair(out, &list[i]);
+            say_pair_measures(out, &list[i]);
             out_end(out);
         }
         out_end(out);
@@ -303,7 +303,7 @@ static int run_overlap(tool_run *tool, const tool_arguments *arguments) {
                            "--volume cannot be combined with --pairs, --surfaces or --device");
     if (measured)
         return pair_run(tool, arguments, measure_one, measure_many);
-    return pair_run(tool, arguments, run_one_overlap, run_many_overlap);
+    return pair_run(tool, arguments, overlap_at_pose, overlap_at_poses);
 }
 
 static const tool_option options[] = {

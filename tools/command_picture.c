@@ -98,7 +98,7 @@ static int read_picture_options(tool_run *tool, const tool_arguments *arguments,
 /* ---- rendering ---- */
 
 /* Returns the colour for the file of this index, or null if none was given. */
-static const tool_given *colour_of_picture(const tool_arguments *arguments, size_t number) {
+static const tool_given *colour_option(const tool_arguments *arguments, size_t number) {
     for (size_t i = 0; i < arguments->given_count; i++)
         if (strcmp(arguments->given[i].option->name, "colour") == 0 && number-- == 0)
             return &arguments->given[i];
@@ -110,7 +110,7 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
                             abut_picture_options *options, abut_picture **picture,
                             tool_legend *legend) {
     const char *path = arguments->operands[number];
-    const tool_given *colour = colour_of_picture(arguments, number);
+    const tool_given *colour = colour_option(arguments, number);
     bool defects = option_given(arguments, "defects") != NULL;
     abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
@@ -159,7 +159,7 @@ static int run_picture(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     size_t colours = 0;
-    while (colour_of_picture(arguments, colours))
+    while (colour_option(arguments, colours))
         colours++;
     if (colours > arguments->operand_count - 1)
         return tool_refuse(tool, "--colour: there are more colours than meshes");

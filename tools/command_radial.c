@@ -304,7 +304,7 @@ static abut_status report_bones(tool_run *tool, const radial_subject *s,
     return status;
 }
 
-static int report_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int print_radial_report(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *plot = option_given(arguments, "plot"),
                      *points = option_given(arguments, "points");
     tool_output *out = &tool->out;
@@ -369,7 +369,8 @@ static int draw_radial(tool_run *tool, const tool_arguments *arguments, const ra
     return code || !unrolled ? code : radial_draw_unrolled(tool, s, unrolled->words);
 }
 
-static int check_radial(tool_run *tool, const tool_arguments *arguments, abut_mesh_format *format) {
+static int check_radial_options(tool_run *tool, const tool_arguments *arguments,
+                                abut_mesh_format *format) {
     static const char *const pictures[] = {"png", "error", "unrolled", "plot"};
     const tool_given *to = option_given(arguments, "out");
     int code = to ? tool_output_format(tool, to->words, NULL, format) : 0;
@@ -387,7 +388,7 @@ static int check_radial(tool_run *tool, const tool_arguments *arguments, abut_me
 static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *to = option_given(arguments, "out");
     abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
-    int code = check_radial(tool, arguments, &format);
+    int code = check_radial_options(tool, arguments, &format);
     code = code ? code : load_radial(tool, arguments, s);
     code = code ? code : read_radial_options(tool, arguments, s);
     if (code)
@@ -400,7 +401,7 @@ static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_su
     if (option_given(arguments, "at"))
         code = print_points(tool, arguments, s);
     if (!code && option_given(arguments, "report"))
-        code = report_radial(tool, arguments, s);
+        code = print_radial_report(tool, arguments, s);
     code = code || !to ? code : write_surface(tool, s, to->words, format);
     code = code ? code : draw_radial(tool, arguments, s);
     if (!code)

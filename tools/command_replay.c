@@ -211,7 +211,7 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
             r->shown = k;
 }
 
-static int choose_replay(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static int read_replay_options(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const tool_given *picture = option_given(arguments, "picture");
     const tool_given *every = option_given(arguments, "every");
@@ -234,7 +234,7 @@ static int choose_replay(tool_run *tool, const tool_arguments *arguments, replay
     return 0;
 }
 
-static abut_status prepare_replay(replay *r) {
+static abut_status create_searches(replay *r) {
     size_t count = (size_t)r->info.vertex_count;
     r->start = malloc(count * sizeof *r->start);
     r->end = malloc(count * sizeof *r->end);
@@ -260,7 +260,7 @@ static abut_status prepare_replay(replay *r) {
     return status;
 }
 
-static int finish_replay(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static int write_replay_results(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *png = option_given(arguments, "png");
     int code = png ? replay_plot(tool, r, png->words) : 0;
     if (!code && option_given(arguments, "picture")) {
@@ -297,15 +297,15 @@ static int run_replay(tool_run *tool, const tool_arguments *arguments) {
     if (!code) {
         r.info = abut_frames_get_info(r.frames);
         r.mesh = abut_frames_mesh(r.frames, 0);
-        code = choose_replay(tool, arguments, &r);
+        code = read_replay_options(tool, arguments, &r);
     }
     if (!code) {
-        status = prepare_replay(&r);
+        status = create_searches(&r);
         code = status ? tool_fail(tool, status) : 0;
     }
     tool->out.lines = !r.summary;
     code = code ? code : run_steps(tool, &r);
-    code = code ? code : finish_replay(tool, arguments, &r);
+    code = code ? code : write_replay_results(tool, arguments, &r);
     for (int k = 0; k < SCHEMES; k++) {
         abut_self_destroy(r.tallies[k].view);
         abut_sweep_destroy(r.tallies[k].sweep);

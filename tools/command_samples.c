@@ -35,7 +35,7 @@ static uint32_t count_of(const tool_arguments *arguments, const char *name) {
     return given ? given->counts[0] : 0;
 }
 
-static int check_samples(tool_run *tool, const tool_arguments *arguments) {
+static int check_samples_options(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
         return tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
@@ -143,7 +143,7 @@ static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_m
 static int run_samples(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_samples *samples = NULL;
-    int code = check_samples(tool, arguments);
+    int code = check_samples_options(tool, arguments);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);

@@ -13,8 +13,8 @@ typedef struct self_result {
 /* ---- the search ---- */
 
 /* Starts with a fixed capacity, then repeats with the required capacity. */
-static int search_selfcheck(tool_run *tool, const abut_bvh *bvh,
-                            const abut_pair_self_options *options, self_result *result) {
+static int find_self_intersections(tool_run *tool, const abut_bvh *bvh,
+                                   const abut_pair_self_options *options, self_result *result) {
     uint64_t room = 4096;
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -170,9 +170,9 @@ static abut_status draw_selfcheck(tool_run *tool, const tool_arguments *argument
 
 /* ---- the command ---- */
 
-static int finish_selfcheck(tool_run *tool, const tool_arguments *arguments,
-                            const abut_picture_options *camera, abut_mesh *mesh,
-                            const self_result *result) {
+static int write_selfcheck_results(tool_run *tool, const tool_arguments *arguments,
+                                   const abut_picture_options *camera, abut_mesh *mesh,
+                                   const self_result *result) {
     const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments),
                      *first = option_given(arguments, "first");
     int code = 0;
@@ -216,8 +216,8 @@ static int run_selfcheck(tool_run *tool, const tool_arguments *arguments) {
         code = camera_read(tool, arguments, &camera); /* again: the file may define the up axis */
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
-    code = status ? tool_fail(tool, status) : search_selfcheck(tool, bvh, &options, &result);
-    code = code ? code : finish_selfcheck(tool, arguments, &camera, mesh, &result);
+    code = status ? tool_fail(tool, status) : find_self_intersections(tool, bvh, &options, &result);
+    code = code ? code : write_selfcheck_results(tool, arguments, &camera, mesh, &result);
     free(result.pairs);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDER = 24, SIDE = 720, SIDE_MAX = 8192, PAGE_SIDE = 240 };
-#define WORDS 13.0 /* height of letters */
+enum { BORDER = 24, DEFAULT_SIDE = 720, SIDE_MAX = 8192, PAGE_SIDE = 240 };
+#define LETTER_HEIGHT 13.0 /* height of letters */
 
 /* ---- the slice ---- */
 
@@ -28,13 +28,13 @@ typedef struct slice {
     tool_scale scale;
 } slice;
 
-static double *part_slice(abut_vec3 *v, int axis) {
+static double *component_of(abut_vec3 *v, int axis) {
     return axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z;
 }
 
-static void place_slice(slice *s, uint32_t side) {
-    double wide = *part_slice(&s->box.hi, s->across[0]) - *part_slice(&s->box.lo, s->across[0]);
-    double high = *part_slice(&s->box.hi, s->across[1]) - *part_slice(&s->box.lo, s->across[1]);
+static void layout_pixels(slice *s, uint32_t side) {
+    double wide = *component_of(&s->box.hi, s->across[0]) - *component_of(&s->box.lo, s->across[0]);
+    double high = *component_of(&s->box.hi, s->across[1]) - *component_of(&s->box.lo, s->across[1]);
     s->pixel = fmax(wide, high) / side;
     s->width = (uint32_t)fmax(16, floor(wide / s->pixel));
     s->height = (uint32_t)fmax(16, floor(high / s->pixel));
@@ -43,13 +43,13 @@ static void place_slice(slice *s, uint32_t side) {
 static abut_vec3 *points_of(const slice *s) {
     abut_vec3 *points = malloc((size_t)s->width * s->height * sizeof *points), *to = points;
     abut_vec3 lo = s->box.lo, hi = s->box.hi;
-    double wide = (*part_slice(&hi, s->across[0]) - *part_slice(&lo, s->across[0])) / s->width;
-    double high = (*part_slice(&hi, s->across[1]) - *part_slice(&lo, s->across[1])) / s->height;
+    double wide = (*component_of(&hi, s->across[0]) - *component_of(&lo, s->across[0])) / s->width;
+    double high = (*component_of(&hi, s->across[1]) - *component_of(&lo, s->across[1])) / s->height;
     for (uint32_t j = 0; points && j < s->height; j++)
         for (uint32_t i = 0; i < s->width; i++, to++) {
-            *part_slice(to, s->axis) = s->at;
-            *part_slice(to, s->across[0]) = *part_slice(&lo, s->across[0]) + (i + 0.5) * wide;
-            *part_slice(to, s->across[1]) = *part_slice(&hi, s->across[1]) - (j + 0.5) * high;
+            *component_of(to, s->axis) = s->at;
+            *component_of(to, s->across[0]) = *component_of(&lo, s->across[0]) + (i + 0.5) * wide;
+            *component_of(to, s->across[1]) = *component_of(&hi, s->across[1]) - (j + 0.5) * high;
         }
     return points;
 }
@@ -74,8 +74,8 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
     return status;
 }
 
-static int evaluate_slice(tool_run *tool, const tool_arguments *arguments, slice *s,
-                          const abut_field *field, const abut_bvh *bvh) {
+static int evaluate_distances(tool_run *tool, const tool_arguments *arguments, slice *s,
+                              const abut_field *field, const abut_bvh *bvh) {
     abut_points batch = abut_points_default();
     batch.type = ABUT_SCALAR_FLOAT64;
     abut_vec3 *points = points_of(s);
@@ -108,7 +108,7 @@ static int evaluate_slice(tool_run *tool, const tool_arguments *arguments, slice
 /* Returns the coverage of a pixel by a line at `level`. */
 static double line_at(const slice *s, const abut_field_value *v, double level, double half) {
     abut_vec3 g = v->gradient;
-    double slope = hypot(*part_slice(&g, s->across[0]), *part_slice(&g, s->across[1]));
+    double slope = hypot(*component_of(&g, s->across[0]), *component_of(&g, s->across[1]));
     double away = fabs(v->distance - level) / (fmax(slope, 0.05) * s->pixel);
     return fmin(1, fmax(0, half + 0.5 - away));
 }
@@ -128,7 +128,8 @@ static void draw_slice(const slice *s, tool_canvas *canvas) {
         }
 }
 
-static int draw_slice_all(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
+static int draw_slice_picture(tool_run *tool, const slice *s, const char *path,
+                              tool_canvas *canvas) {
     char words[64];
     snprintf(words, sizeof words, "%c = %.5g", 'x' + s->axis, s->at);
     canvas->width = (uint32_t)(3 * BORDER + 3 + scale_width(&s->scale)) + s->width;
@@ -140,11 +141,11 @@ static int draw_slice_all(tool_run *tool, const slice *s, const char *path, tool
     draw_slice(s, canvas);
     scale_draw(canvas, &s->scale, 2 * BORDER + (int)s->width, BORDER, (int)s->height);
     double below = BORDER + s->height + 30;
-    canvas_words(canvas, BORDER, below, WORDS, words);
+    canvas_words(canvas, BORDER, below, LETTER_HEIGHT, words);
     snprintf(words, sizeof words, "%c to the right, %c up", 'x' + s->across[0], 'x' + s->across[1]);
-    double wide = canvas_words(NULL, 0, 0, WORDS, words);
+    double wide = canvas_words(NULL, 0, 0, LETTER_HEIGHT, words);
     if (wide < 0.55 * s->width)
-        canvas_words(canvas, BORDER + s->width - wide, below, WORDS, words);
+        canvas_words(canvas, BORDER + s->width - wide, below, LETTER_HEIGHT, words);
     abut_status status = canvas_write(tool, canvas, path);
     return status ? tool_fail(tool, status) : 0;
 }
@@ -216,7 +217,7 @@ static int write_slice_page(tool_run *tool, const slice *s, abut_mesh *surface) 
 /* Reads a coordinate, or a percentage of the extent; the middle by default. */
 static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s) {
     const tool_given *at = option_given(arguments, "at");
-    double lo = *part_slice(&s->box.lo, s->axis), hi = *part_slice(&s->box.hi, s->axis), number;
+    double lo = *component_of(&s->box.lo, s->axis), hi = *component_of(&s->box.hi, s->axis), number;
     s->at = 0.5 * (lo + hi);
     if (!at)
         return 0;
@@ -269,10 +270,10 @@ static int load_slice(tool_run *tool, const tool_arguments *arguments, slice *s,
         s->box = abut_mesh_bounds(*mesh);
         double longest = 0;
         for (int k = 0; k < 3; k++)
-            longest = fmax(longest, *part_slice(&s->box.hi, k) - *part_slice(&s->box.lo, k));
+            longest = fmax(longest, *component_of(&s->box.hi, k) - *component_of(&s->box.lo, k));
         for (int k = 0; k < 3; k++) {
-            *part_slice(&s->box.lo, k) -= 0.15 * longest;
-            *part_slice(&s->box.hi, k) += 0.15 * longest;
+            *component_of(&s->box.lo, k) -= 0.15 * longest;
+            *component_of(&s->box.hi, k) += 0.15 * longest;
         }
     }
     return status ? tool_fail(tool, status) : 0;
@@ -303,11 +304,11 @@ static int run_slice(tool_run *tool, const tool_arguments *arguments) {
     code = load_slice(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);
     if (!code) {
-        place_slice(&s, size ? size->counts[0] : SIDE);
-        code = evaluate_slice(tool, arguments, &s, field, bvh);
+        layout_pixels(&s, size ? size->counts[0] : DEFAULT_SIDE);
+        code = evaluate_distances(tool, arguments, &s, field, bvh);
     }
     if (!code && path)
-        code = draw_slice_all(tool, &s, path, &canvas);
+        code = draw_slice_picture(tool, &s, path, &canvas);
     if (!code && tool->view && field)
         code = load_surface(tool, field, &mesh);
     if (!code && tool->view)

@@ -82,8 +82,8 @@ static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
 }
 
 /* Searches the step from one mesh to the next. */
-static int search_sweep(tool_run *tool, sweep_run *s, const char *const path[2],
-                        abut_mesh *const mesh[2]) {
+static int search_step(tool_run *tool, sweep_run *s, const char *const path[2],
+                       abut_mesh *const mesh[2]) {
     int code = s->regardless ? 0 : check_start(tool, path[0], mesh[0]);
     code = code ? code : moving_step(tool, &s->moving, path[0], mesh[0], path[1], mesh[1]);
     return code ? code : find_impacts(tool, s);
@@ -91,7 +91,7 @@ static int search_sweep(tool_run *tool, sweep_run *s, const char *const path[2],
 
 /* ---- output ---- */
 
-static void features_sweep(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
+static void name_features(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
     uint32_t v[4];
     moving_vertices(&s->moving, impact, v);
     if (impact->kind == ABUT_IMPACT_VERTEX_FACE) {
@@ -107,7 +107,7 @@ static void print_impact(tool_output *out, const sweep_run *s, const abut_impact
     uint32_t v[4];
     tool_text names[2] = {{0}, {0}};
     moving_vertices(&s->moving, impact, v);
-    features_sweep(s, impact, names);
+    name_features(s, impact, names);
     out_object(out, NULL);
     json_number(out, "time", impact->time);
     json_text(out, "kind", kind_name(impact->kind));
@@ -194,7 +194,7 @@ static void fill_impact_row(const void *data, size_t row, double *values) {
 
 /* ---- the picture ---- */
 
-enum { WAYS_MAX = 64 };
+enum { DRAWN_PATHS_MAX = 64 };
 
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
     abut_vec3 at[2];
@@ -246,7 +246,7 @@ static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
     }
     for (int k = 0; !edges && !status && k < 3; k++)
         status = abut_picture_add_line(picture, at[1 + k], at[1 + (k + 1) % 3], 2.5, orange);
-    const int ways = s->count > WAYS_MAX ? 0 : edges ? 2 : 1;
+    const int ways = s->count > DRAWN_PATHS_MAX ? 0 : edges ? 2 : 1;
     for (int k = 0; !status && k < ways; k++)
         status = abut_picture_add_line(picture, at_time(mesh, v[k], 0), at_time(mesh, v[k], 1), 1.5,
                                        blue);
@@ -302,7 +302,7 @@ static int draw_sweep(tool_run *tool, const tool_arguments *arguments, const swe
         legend_add(&legend, orange, "edges and faces that touch, each at its time");
         legend_add(&legend, red, "contact points");
     }
-    if (s->count && s->count <= WAYS_MAX)
+    if (s->count && s->count <= DRAWN_PATHS_MAX)
         legend_add(&legend, blue, "path of the first feature");
     if (tool->view) {
         abut_status shown = write_sweep_page(tool, s, mesh, &camera);
@@ -333,7 +333,7 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
     if (!code)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     progress_start(tool->progress, path[1]);
-    code = code ? code : search_sweep(tool, s, path, mesh);
+    code = code ? code : search_step(tool, s, path, mesh);
     if (!code && table_path) {
         tool_table table = {columns, 12, s->count, fill_impact_row, s};
         code = table_put(tool, table_path->words, &table);
@@ -364,7 +364,7 @@ static void print_step(tool_run *tool, const sweep_run *s, uint64_t step, const 
     tool_text names[2] = {{0}, {0}};
     const abut_impact *impact = s->count ? &s->impacts[0] : NULL;
     if (impact)
-        features_sweep(s, impact, names);
+        name_features(s, impact, names);
     out_object(out, NULL);
     fact_count(out, path ? "step" : "frame", step);
     if (path) {
@@ -422,7 +422,7 @@ static int run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, siz
     if (!code && !s->moving.motion)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     start_progress(tool, step + 1, frames->count - 1);
-    code = code ? code : search_sweep(tool, s, path, mesh);
+    code = code ? code : search_step(tool, s, path, mesh);
     if (!code)
         print_step(tool, s, step, path);
     return code;
@@ -454,7 +454,7 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
 
 /* Steps are assigned to processes in chunks. Each chunk starts without a warm start: the number
  * of tested candidates depends on previous steps, and must not depend on the processes. */
-enum { STEPS_A_CHUNK = 16 };
+enum { STEPS_PER_CHUNK = 16 };
 
 /* The results of a step for the output. */
 typedef struct step_answer {
@@ -471,7 +471,7 @@ typedef struct step_answers {
 } step_answers;
 
 /* Prints a step, or keeps it until all are collected. */
-static int set_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
+static int print_or_keep_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
     if (!tool->share) {
         print_step(tool, s, step, NULL);
         return 0;
@@ -527,7 +527,7 @@ static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t f
     abut_mesh_destroy(mesh);
     code = code ? code : moving_step_to(tool, &s->moving, r->start, r->end);
     code = code ? code : find_impacts(tool, s);
-    return code ? code : set_step(tool, s, all, frame);
+    return code ? code : print_or_keep_step(tool, s, all, frame);
 }
 
 static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
@@ -540,9 +540,9 @@ static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_
         begin_steps(tool);
     for (uint64_t frame = r.first; !code && frame <= r.last; frame++) {
         start_progress(tool, ++steps, r.last - r.first + 1);
-        if (!share_mine(tool, frame - r.first, STEPS_A_CHUNK))
+        if (!share_mine(tool, frame - r.first, STEPS_PER_CHUNK))
             continue;
-        if ((frame - r.first) % STEPS_A_CHUNK == 0)
+        if ((frame - r.first) % STEPS_PER_CHUNK == 0)
             moving_free(&s->moving);
         code = run_frame(tool, s, &r, frame, arguments->operands[0], &all);
         hits += !code && s->count;

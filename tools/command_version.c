@@ -29,7 +29,7 @@ enum { HAS_ODE = false };
 #endif
 
 /* Returns whether a word is in a list of words separated by spaces. */
-static bool has_version(const char *list, const char *word) {
+static bool has_list_word(const char *list, const char *word) {
     size_t length = strlen(word);
     while (*list) {
         size_t next = strcspn(list, " ");
@@ -75,7 +75,7 @@ static int run_version(tool_run *tool, const tool_arguments *arguments) {
     if (out->json)
         out_object(out, "features");
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        print_feature(out, &features[i], has_version(list, features[i].name));
+        print_feature(out, &features[i], has_list_word(list, features[i].name));
     print_feature(out, &physics, HAS_ODE);
     if (out->json)
         out_end(out);

@@ -84,7 +84,7 @@ static int read_result(tool_run *tool, const tool_arguments *arguments, viewing 
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int read_all_view(tool_run *tool, const tool_arguments *arguments, viewing *v) {
+static int read_results(tool_run *tool, const tool_arguments *arguments, viewing *v) {
     v->results = calloc(arguments->operand_count, sizeof *v->results);
     if (!v->results)
         return tool_fail_with(tool, "out of memory", "not enough memory for the results");
@@ -101,7 +101,7 @@ static int read_all_view(tool_run *tool, const tool_arguments *arguments, viewin
     return 0;
 }
 
-static void release_view(viewing *v) {
+static void free_results(viewing *v) {
     for (size_t i = 0; i < v->count; i++) {
         view_result *r = &v->results[i];
         abut_mesh_destroy(r->mesh);
@@ -263,13 +263,13 @@ static int run_view(tool_run *tool, const tool_arguments *arguments) {
         view_name_after(tool->view, arguments);
     if (unit)
         view_unit(tool->view, unit->words);
-    code = read_all_view(tool, arguments, &v);
+    code = read_results(tool, arguments, &v);
     if (!code &&
         !camera_read(tool, arguments, &v.camera)) { /* the first file may define the up axis */
         name_layers(&v);
         code = write_view_page(tool, &v);
     }
-    release_view(&v);
+    free_results(&v);
     if (code)
         return code;
     out_object(out, NULL);

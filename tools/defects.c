@@ -28,7 +28,7 @@ static const defect_mark marks[] = {
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks };
 
-static abut_vec3 position_defects(const abut_mesh *mesh, uint32_t vertex) {
+static abut_vec3 vertex_position(const abut_mesh *mesh, uint32_t vertex) {
     abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
@@ -37,11 +37,11 @@ static abut_vec3 position_defects(const abut_mesh *mesh, uint32_t vertex) {
 static abut_status draw_triangle(abut_picture *picture, const abut_mesh *mesh, uint32_t triangle,
                                  const defect_mark *mark) {
     const uint32_t *corner = abut_mesh_indices(mesh) + 3 * (size_t)triangle;
-    abut_status status = abut_picture_add_point(picture, position_defects(mesh, corner[0]),
+    abut_status status = abut_picture_add_point(picture, vertex_position(mesh, corner[0]),
                                                 2 * mark->width, mark->colour);
     for (int k = 0; !status && k < 3; k++)
-        status = abut_picture_add_line(picture, position_defects(mesh, corner[k]),
-                                       position_defects(mesh, corner[(k + 1) % 3]), mark->width,
+        status = abut_picture_add_line(picture, vertex_position(mesh, corner[k]),
+                                       vertex_position(mesh, corner[(k + 1) % 3]), mark->width,
                                        mark->colour);
     return status;
 }
@@ -55,14 +55,14 @@ static abut_status draw_element(abut_picture *picture, const abut_mesh *mesh,
     case ABUT_PROBLEM_NONMANIFOLD_EDGE:
     case ABUT_PROBLEM_FLIPPED_EDGE:
         ends = view->edges + 2 * (size_t)element;
-        return abut_picture_add_line(picture, position_defects(mesh, ends[0]),
-                                     position_defects(mesh, ends[1]), mark->width, mark->colour);
+        return abut_picture_add_line(picture, vertex_position(mesh, ends[0]),
+                                     vertex_position(mesh, ends[1]), mark->width, mark->colour);
     case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
     case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
     case ABUT_PROBLEM_SELF_INTERSECTION:
         return draw_triangle(picture, mesh, element, mark);
     default:
-        return abut_picture_add_point(picture, position_defects(mesh, element), mark->width,
+        return abut_picture_add_point(picture, vertex_position(mesh, element), mark->width,
                                       mark->colour);
     }
 }

@@ -49,7 +49,7 @@ static const part parts[PARTS] = {
 };
 
 /* The area of a regular polygon. */
-static double polygon_demo_clash(double radius) {
+static double polygon_area(double radius) {
     return SEGMENTS / 2.0 * sin(6.283185307179586 / SEGMENTS) * radius * radius;
 }
 
@@ -62,8 +62,7 @@ typedef struct known {
 
 static uint32_t list_known(known *list) {
     const double side = 2 * 0.25 * sin(3.14159265358979323846 / SEGMENTS); /* of a bolt */
-    const double ring = polygon_demo_clash(0.5) - polygon_demo_clash(0.25),
-                 bolt = polygon_demo_clash(0.25) * 0.5;
+    const double ring = polygon_area(0.5) - polygon_area(0.25), bolt = polygon_area(0.25) * 0.5;
     uint32_t n = 0;
     list[n++] = (known){0, 1, CLASH_FLUSH, 16};
     for (int plate = 0; plate < 2; plate++)
@@ -73,18 +72,17 @@ static uint32_t list_known(known *list) {
         list[n++] = (known){1, 6 + i, CLASH_FLUSH, ring};
         list[n++] = (known){2 + i, 6 + i, CLASH_FLUSH, SEGMENTS * side * 0.125};
     }
-    list[n++] =
-        (known){9, 10, CLASH_CUTS, (polygon_demo_clash(0.5) - polygon_demo_clash(0.375)) * 0.5};
-    list[n++] = (known){9, 11, CLASH_CUTS, polygon_demo_clash(0.125) * 0.5};
+    list[n++] = (known){9, 10, CLASH_CUTS, (polygon_area(0.5) - polygon_area(0.375)) * 0.5};
+    list[n++] = (known){9, 11, CLASH_CUTS, polygon_area(0.125) * 0.5};
     list[n++] = (known){12, 13, CLASH_FLUSH, 1};
     list[n++] = (known){12, 14, CLASH_FLUSH, 0.75};
     list[n++] = (known){13, 14, CLASH_FLUSH, 0.25};
-    list[n++] = (known){15, 16, CLASH_B_INSIDE, polygon_demo_clash(0.25)};
+    list[n++] = (known){15, 16, CLASH_B_INSIDE, polygon_area(0.25)};
     list[n++] = (known){17, 18, CLASH_SAME, 0.125 * 0.5625}; /* completed by make_shapes() */
     return n;
 }
 
-static void describe_demo_clash(int which, abut_shape *shape) {
+static void describe_shape(int which, abut_shape *shape) {
     static const abut_shape_kind kinds[SHAPES] = {ABUT_SHAPE_BOX,      ABUT_SHAPE_CYLINDER,
                                                   ABUT_SHAPE_BOX,      ABUT_SHAPE_TUBE,
                                                   ABUT_SHAPE_CYLINDER, ABUT_SHAPE_BOX,
@@ -140,7 +138,7 @@ static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_a
     const uint32_t side = (uint32_t)ceil(sqrt((double)modules));
     for (int i = 0; i < SHAPES && !status; i++) {
         abut_shape shape;
-        describe_demo_clash(i, &shape);
+        describe_shape(i, &shape);
         status = abut_shape_create(tool->context, &shape, &meshes[i]);
     }
     for (uint32_t m = 0; m < modules && !status; m++) {
@@ -172,8 +170,8 @@ typedef struct levels {
     double volume_error, area_error; /* largest relative error */
 } levels;
 
-static levels check_demo_clash(const tool_assembly *assembly, const tool_clashes *clashes,
-                               const known *list, uint32_t count) {
+static levels compare_with_known(const tool_assembly *assembly, const tool_clashes *clashes,
+                                 const known *list, uint32_t count) {
     levels v = {.known = (size_t)count * (assembly->count / PARTS)};
     for (size_t i = 0; i < clashes->count; i++) {
         const tool_clash *clash = &clashes->list[i];
@@ -265,7 +263,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
         code = clashes_draw(tool, &camera, &assembly, &clashes, png->words);
     levels v = {0};
     if (!code) {
-        v = check_demo_clash(&assembly, &clashes, list, count);
+        v = compare_with_known(&assembly, &clashes, list, count);
         code = print_clash_demo(tool, &assembly, &options, &clashes, &v, wall, arguments);
     }
     if (!code && (v.missed || v.wrong_kind || v.invented))

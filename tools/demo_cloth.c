@@ -31,7 +31,7 @@ typedef struct showing {
 
 /* ---- one frame ---- */
 
-static abut_status record_demo_cloth(showing *s) {
+static abut_status record_frame(showing *s) {
     const cloth *c = scene_cloth(s->scene);
     return s->writer ? abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c))
                      : ABUT_OK;
@@ -56,7 +56,7 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
 
 static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
 
-static abut_status draw_demo_cloth(const showing *s, abut_picture **picture) {
+static abut_status draw_cloth(const showing *s, abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
@@ -90,7 +90,7 @@ static abut_status render_frame(showing *s, uint32_t frame) {
     if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
-    abut_status status = draw_demo_cloth(s, &picture);
+    abut_status status = draw_cloth(s, &picture);
     status = status ? status : film_page(&s->film, picture);
     while (!status && due &&
            (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
@@ -100,7 +100,7 @@ static abut_status render_frame(showing *s, uint32_t frame) {
     return status;
 }
 
-static abut_status check_demo_cloth(showing *s, uint32_t frame) {
+static abut_status check_intersections(showing *s, uint32_t frame) {
     bool is_free = true;
     double depth = 0;
     abut_status status =
@@ -114,7 +114,7 @@ static abut_status check_demo_cloth(showing *s, uint32_t frame) {
     return status;
 }
 
-static abut_status step_demo_cloth(showing *s) {
+static abut_status step_cloth(showing *s) {
     cloth_report r;
     abut_status status = scene_step(s->scene, &r);
     if (status)
@@ -139,13 +139,13 @@ static abut_status run_frames(showing *s) {
     abut_status status = ABUT_OK;
     for (uint32_t frame = 0; frame <= s->frames && !status; frame++) {
         if (frame)
-            status = step_demo_cloth(s);
+            status = step_cloth(s);
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
         if (!progress_report(s->tool->progress, stage, (double)frame / s->frames))
             return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
-        status = status ? status : check_demo_cloth(s, frame);
-        status = status ? status : record_demo_cloth(s);
+        status = status ? status : check_intersections(s, frame);
+        status = status ? status : record_frame(s);
         status = status ? status : write_meshes(s, frame);
         status = status || !frame ? status : render_frame(s, frame);
     }
@@ -230,7 +230,7 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
     answer(s->tool, "%u", s->bad);
 }
 
-static abut_status begin_demo_cloth(showing *s, scene_options options) {
+static abut_status begin_cloth_scene(showing *s, scene_options options) {
     for (int k = 0; k < SCENE_COUNT; k++)
         if (!strcmp(s->name, scene_name((scene_kind)k)))
             options.kind = (scene_kind)k;
@@ -329,7 +329,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
         return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     }
     progress_start(tool->progress, s.name);
-    abut_status status = begin_demo_cloth(&s, options);
+    abut_status status = begin_cloth_scene(&s, options);
     abut_device_destroy(options.device); /* the cloth keeps a reference */
     status = status ? status : run_frames(&s);
     if (!status && s.writer) {

@@ -94,7 +94,7 @@ static abut_status draw_stuck(const showing *s, abut_picture *picture) {
     return status;
 }
 
-static abut_status draw_demo_falls(const showing *s, abut_picture **picture) {
+static abut_status draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     const falls *f = s->scene;
     bool stairs = f->options.kind == FALLS_STAIRS;
     abut_picture_options camera = abut_picture_options_default();
@@ -132,7 +132,7 @@ static abut_status render_frame(showing *s, uint32_t frame) {
     if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
-    abut_status status = draw_demo_falls(s, &picture);
+    abut_status status = draw_bodies_of_frame(s, &picture);
     status = status ? status : film_page(&s->film, picture);
     while (!status && due && s->film.taken < FILM_FRAMES &&
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
@@ -208,7 +208,7 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
 }
 
 /* Returns whether exact results differ, or an overlap of two pixels was missed. */
-static bool broken_demo_falls(const showing *s) {
+static bool has_wrong_result(const showing *s) {
     const falls_score *exact = &s->scores[EXACT];
     return exact->missed || exact->false_pairs || s->scores[PLAIN].missed_ball > 2 * s->pixel;
 }
@@ -266,5 +266,5 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
     film_free(&s.film);
-    return code ? code : broken_demo_falls(&s) ? CODE_FOUND : CODE_FINE;
+    return code ? code : has_wrong_result(&s) ? CODE_FOUND : CODE_FINE;
 }

@@ -48,7 +48,7 @@ static abut_status fail_out_of_memory(void) {
 
 /* Twists the letter about its height, bends it sideways and moves it past the other: `t` from 0
  * to 1. */
-static abut_vec3 place_demo_letters(int letter, abut_vec3 p, double t) {
+static abut_vec3 deform_point(int letter, abut_vec3 p, double t) {
     const double pi = 3.14159265358979323846, side = letter ? 1 : -1;
     double turn = side * 1.1 * sin(2 * pi * t) * p.y, bend = 0.45 * sin(pi * t) * side;
     double x = p.x * cos(turn) + p.z * sin(turn), z = p.z * cos(turn) - p.x * sin(turn);
@@ -63,8 +63,7 @@ static abut_status pose_letter(letters *l, int k, double t) {
     const uint32_t count = abut_mesh_vertex_count(rest);
     for (uint32_t i = 0; i < count; i++)
         l->moved[i] =
-            place_demo_letters(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z},
-                               t);
+            deform_point(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
     abut_mesh_input input = abut_mesh_input_doubles(l->moved, count, abut_mesh_indices(rest),
                                                     abut_mesh_triangle_count(rest));
     abut_mesh *mesh = NULL;
@@ -226,7 +225,7 @@ static abut_status draw_frame(letters *l, bool page) {
 
 /* ---- all frames ---- */
 
-static abut_status make_demo_letters(letters *l, const tool_arguments *arguments, int *code) {
+static abut_status create_letters(letters *l, const tool_arguments *arguments, int *code) {
     static const abut_shape_kind kinds[LETTERS] = {ABUT_SHAPE_LETTER_E, ABUT_SHAPE_LETTER_G};
     static const uint32_t segments[LETTERS] = {16, 12}; /* 2,180 and 1,652 triangles */
     static const char *const names[LETTERS] = {"E", "G"};
@@ -260,7 +259,7 @@ static abut_status make_demo_letters(letters *l, const tool_arguments *arguments
     return l->texels && l->points && l->values && l->rows ? ABUT_OK : fail_out_of_memory();
 }
 
-static abut_status play_demo_letters(letters *l) {
+static abut_status run_letter_frames(letters *l) {
     abut_status status = ABUT_OK;
     for (uint32_t f = 0; f < l->frame_count && !status; f++) {
         letter_row *row = &l->rows[f];
@@ -286,7 +285,7 @@ static abut_status play_demo_letters(letters *l) {
 
 /* ---- output ---- */
 
-static int plot_demo_letters(letters *l, const char *path) {
+static int plot_letters(letters *l, const char *path) {
     static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1};
     const size_t count = l->frame_count;
     double *values = malloc(4 * count * sizeof *values);
@@ -367,14 +366,14 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
     if (!code && png && !film_start(tool, &l.film, png->words, 1.0 / 30))
         code = tool_fail(tool, fail_out_of_memory());
     progress_start(tool->progress, "letters");
-    abut_status status = code ? ABUT_OK : make_demo_letters(&l, arguments, &code);
+    abut_status status = code ? ABUT_OK : create_letters(&l, arguments, &code);
     if (!code && !status)
-        status = play_demo_letters(&l);
+        status = run_letter_frames(&l);
     if (!code && !status && png)
         status = film_write(tool, &l.film, png->words);
     code = status ? tool_fail(tool, status) : code;
     if (!code && plotted)
-        code = plot_demo_letters(&l, plotted->words);
+        code = plot_letters(&l, plotted->words);
     uint32_t violated = 0;
     for (uint32_t f = 0; f < l.frame_count && !code; f++) {
         const letter_row *row = &l.rows[f];

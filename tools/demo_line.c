@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { LINES = 1000, CELLS = 64 };
-#define REACH 3.6 /* half length of a segment */
+#define SEGMENT_HALF_LENGTH 3.6 /* half length of a segment */
 
 typedef struct line_scene {
     abut_mesh *mesh;
@@ -43,13 +43,14 @@ static void free_scene(line_scene *s) {
 /* All segments pass through the middle of the pot: their ends move around it, up and down. */
 static abut_ray line_at(uint32_t number) {
     const double turn = 6.283185307179586 * number / LINES, rise = 0.35 * sin(3 * turn);
-    const abut_vec3 d = {REACH * cos(turn) * cos(rise), REACH * sin(turn) * cos(rise),
-                         REACH * sin(rise)};
+    const abut_vec3 d = {SEGMENT_HALF_LENGTH * cos(turn) * cos(rise),
+                         SEGMENT_HALF_LENGTH * sin(turn) * cos(rise),
+                         SEGMENT_HALF_LENGTH * sin(rise)};
     return (abut_ray){{-d.x, -d.y, 1.2 - d.z}, {2 * d.x, 2 * d.y, 2 * d.z}};
 }
 
-static void compare_demo_line(line_gap *gap, double parameter, double exact, double cell) {
-    double away = fabs(parameter - exact) * 2 * REACH / cell;
+static void add_entry_error(line_gap *gap, double parameter, double exact, double cell) {
+    double away = fabs(parameter - exact) * 2 * SEGMENT_HALF_LENGTH / cell;
     if (!(parameter <= 1)) {
         gap->missed++;
         return;
@@ -76,10 +77,11 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
     if (!status)
         status = abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style);
     for (int i = 0; i < 8 && !status; i++) /* all frames show the same region */
-        status = abut_picture_add_point(picture,
-                                        (abut_vec3){i & 1 ? REACH : -REACH, i & 2 ? 1.8 : -1.8,
-                                                    i & 4 ? 2.6 : -0.2},
-                                        0.1, (abut_colour){1, 1, 1, 0.01f});
+        status =
+            abut_picture_add_point(picture,
+                                   (abut_vec3){i & 1 ? SEGMENT_HALF_LENGTH : -SEGMENT_HALF_LENGTH,
+                                               i & 2 ? 1.8 : -1.8, i & 4 ? 2.6 : -0.2},
+                                   0.1, (abut_colour){1, 1, 1, 0.01f});
     if (!status)
         status = abut_picture_add_line(picture, o, end, 2, (abut_colour){0.1f, 0.2f, 0.5f, 1});
     if (!status)
@@ -108,7 +110,7 @@ static abut_status measure_gaps(tool_run *tool, const line_scene *s, tool_film *
         for (int k = 0; k < 2 && !status; k++) {
             status = abut_contact_ray(&s->body, &line, 1, methods[k], &hits[k]);
             if (!status)
-                compare_demo_line(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
+                add_entry_error(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
         }
         bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
         if (both &&

@@ -18,9 +18,9 @@ typedef struct stand_film {
     abut_status status;
 } stand_film;
 
-static abut_status draw_demo_stand(const stand_film *f, const abut_pose *poses,
-                                   abut_mesh *const *meshes, uint32_t count,
-                                   abut_picture **picture) {
+static abut_status draw_stand_frame(const stand_film *f, const abut_pose *poses,
+                                    abut_mesh *const *meshes, uint32_t count,
+                                    abut_picture **picture) {
     /* The extent of the scenes, so that all frames show the same region. */
     static const abut_vec3 reach[] = {{4, 4, 10},       {5, 3, 5.5}, {0.7, 0.7, 0.5},
                                       {0.5, 0.5, 0.25}, {7, 3, 2},   {5, 5, 5}};
@@ -60,7 +60,7 @@ static bool add_film_frame(void *user, double time, const abut_pose *poses,
     if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
-    f->status = draw_demo_stand(f, poses, meshes, count, &picture);
+    f->status = draw_stand_frame(f, poses, meshes, count, &picture);
     f->status = f->status ? f->status : film_page(&f->strip, picture);
     if (!f->status && due)
         f->status = film_take(&f->strip, picture);

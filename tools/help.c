@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define WIDTH 80
+#define HELP_WIDTH 80
 #define WORD_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 /* ---- formatting ---- */
@@ -14,7 +14,7 @@ static void print_entry(tool_text *to, const char *name, size_t columns, const c
     text_padded(to, name, columns);
     text_add(to, "  ");
     size_t column = 2 + (text_columns(name) > columns ? text_columns(name) : columns) + 2;
-    text_wrapped(to, words, column, columns + 4, WIDTH - 1);
+    text_wrapped(to, words, column, columns + 4, HELP_WIDTH - 1);
     text_add(to, "\n");
 }
 
@@ -79,7 +79,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
         if (line[0] == ' ')
             text_add(to, line);
         else
-            text_wrapped(to, line, 0, 0, WIDTH - 1);
+            text_wrapped(to, line, 0, 0, HELP_WIDTH - 1);
         text_add(to, "\n");
         words += length + (words[length] == '\n');
     }
@@ -109,7 +109,7 @@ void help_general(tool_text *to) {
     text_add(to, ".\n");
 }
 
-static void describe_help(tool_text *to, const tool_command *command) {
+static void describe_command(tool_text *to, const tool_command *command) {
     size_t columns = widest_option(command->options), global = widest_option(global_options);
     columns = columns > global ? columns : global;
     text_print(to, "Usage: abut %s [OPTION...]%s%s\n\n", command->name,
@@ -219,7 +219,7 @@ static int refuse_topic(tool_run *tool, const char *name) {
     return tool_refuse(tool, "no help for '%s': unknown command or topic", name);
 }
 
-static int write_help_page(tool_run *tool, tool_text *words) {
+static int print_help(tool_run *tool, tool_text *words) {
     if (tool->out.json) {
         out_object(&tool->out, NULL);
         json_text(&tool->out, "help", words->data ? words->data : "");
@@ -233,8 +233,8 @@ static int write_help_page(tool_run *tool, tool_text *words) {
 
 int help_command(tool_run *tool, const tool_command *command) {
     tool_text words = {0};
-    describe_help(&words, command);
-    return write_help_page(tool, &words);
+    describe_command(&words, command);
+    return print_help(tool, &words);
 }
 
 static int run_help(tool_run *tool, const tool_arguments *arguments) {
@@ -243,12 +243,12 @@ static int run_help(tool_run *tool, const tool_arguments *arguments) {
     if (!name)
         help_general(&words);
     else if (command_find(name))
-        describe_help(&words, command_find(name));
+        describe_command(&words, command_find(name));
     if (name && help_topic(name))
         print_paragraphs(&words, help_topic(name));
     if (!words.data)
         return refuse_topic(tool, name);
-    return write_help_page(tool, &words);
+    return print_help(tool, &words);
 }
 
 const tool_command command_help = {

@@ -124,7 +124,7 @@ static void replace_output(tool_output *out, const char *kind, const char *sente
 
 /* The name, message and exit code of a failure. A call that failed after a signal was cancelled
  * by it, regardless of its status (for example an interrupted open). */
-static int check_result_main(abut_status status, const char **kind, const char **sentence) {
+static int classify_failure(abut_status status, const char **kind, const char **sentence) {
     if (tool_cancelled() || status == ABUT_ERROR_CANCELLED) {
         *kind = abut_status_name(ABUT_ERROR_CANCELLED);
         *sentence = "cancelled";
@@ -143,7 +143,7 @@ static bool reader_left(abut_status status, const char *sentence) {
 
 int tool_fail(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
-    int code = check_result_main(status, &kind, &sentence);
+    int code = classify_failure(status, &kind, &sentence);
     if (reader_left(status, sentence))
         return CODE_FINE;
     print_error(tool, sentence);
@@ -153,7 +153,7 @@ int tool_fail(tool_run *tool, abut_status status) {
 
 int tool_complain(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
-    int code = check_result_main(status, &kind, &sentence);
+    int code = classify_failure(status, &kind, &sentence);
     print_error(tool, sentence);
     if (tool->out.json)
         write_error(&tool->out, kind, sentence, code);
@@ -322,7 +322,7 @@ static int find_command(int count, char **words) {
 }
 
 /* Commands that several processes can run together. */
-#define SHARED "field|sweep|distance|contacts|version|help"
+#define SHARED_COMMANDS "field|sweep|distance|contacts|version|help"
 
 /* Runs a command with parsed arguments. */
 static int run_command(tool_run *tool, const tool_arguments *arguments) {
@@ -349,8 +349,9 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = abut_context_create(&options, &tool->context);
     if (status)
         return tool_fail(tool, status);
-    int code = tool->share && !word_in(tool->command->name, SHARED)
-                   ? tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands", SHARED)
+    int code = tool->share && !word_in(tool->command->name, SHARED_COMMANDS)
+                   ? tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands",
+                                 SHARED_COMMANDS)
                    : view_open(tool, arguments);
     code = code ? code : tool->command->run(tool, arguments);
     view_close(tool->view);
@@ -385,7 +386,7 @@ static int run_bare(tool_run *tool, int count, char **words) {
     return code;
 }
 
-static int run_main(tool_run *tool, int count, char **words) {
+static int run_command_line(tool_run *tool, int count, char **words) {
     int at = find_command(count, words);
     if (at < 0)
         return run_bare(tool, count, words);
@@ -419,7 +420,7 @@ int tool_main(int count, char **words, tool_share *share) {
         tool.complaint = &complaint;
     int skip = count > 0;
     output_start(&tool.out, wants_json(count - skip, words + skip));
-    int code = share_agree(&tool, run_main(&tool, count - skip, words + skip));
+    int code = share_agree(&tool, run_command_line(&tool, count - skip, words + skip));
     progress_free(tool.progress);
     tool.progress = NULL;
     if (!share_tells(&tool))

@@ -82,7 +82,7 @@ static bool add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
 }
 
 /* Splits a triangle at its long sides; a round splits an edge in both of its triangles. */
-static bool cut_map_draw(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
+static bool split_long_sides(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
     uint32_t p[6];
     double w[6][3];
     bool split[3];
@@ -121,7 +121,7 @@ static bool cut_map_draw(map_fine *fine, middles *m, size_t t, double longest, b
            add_curved_triangle(fine, end + 2, s, p, w, ca, bc, c);
 }
 
-static bool start_map_draw(const abut_mesh *mesh, map_fine *fine) {
+static bool copy_mesh_to_fine(const abut_mesh *mesh, map_fine *fine) {
     static const double one[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
@@ -146,13 +146,13 @@ static bool start_map_draw(const abut_mesh *mesh, map_fine *fine) {
 abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine) {
     middles m = {0};
     memset(fine, 0, sizeof *fine);
-    bool good = start_map_draw(surface->mesh, fine), changed = true;
+    bool good = copy_mesh_to_fine(surface->mesh, fine), changed = true;
     for (int round = 0; good && changed && round < FINE_ROUNDS && fine->count < FINE_MAX; round++) {
         const size_t count = fine->count;
         changed = false;
         good = middles_reserve(&m, 3 * count);
         for (size_t t = 0; t < count && good; t++)
-            good = cut_map_draw(fine, &m, t, longest, &changed);
+            good = split_long_sides(fine, &m, t, longest, &changed);
     }
     free(m.keys);
     free(m.points);
@@ -210,8 +210,8 @@ static abut_colour direction_colour(const float v[3]) {
                          0.5f + 0.5f * v[2] / length, 1};
 }
 
-static abut_colour colour_of_map_draw(const map_panel *panel, map_show show,
-                                      const abut_map_texel *texel, double distance) {
+static abut_colour texel_colour(const map_panel *panel, map_show show, const abut_map_texel *texel,
+                                double distance) {
     const map_answer *a = panel->answer;
     if (texel->other == ABUT_NONE ||
         (show == MAP_SHOW_DISTANCE && a->cut && distance > a->scale.most))
@@ -269,8 +269,8 @@ static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map
                 (fine->weights[t][0][k] + fine->weights[t][1][k] + fine->weights[t][2][k]) / 3;
         status = abut_map_evaluate(panel->surface->map, fine->source[t], weights, &value);
         if (!status)
-            colours[t] = colour_of_map_draw(panel, show, &texels[(size_t)value.y * side + value.x],
-                                            value.distance);
+            colours[t] = texel_colour(panel, show, &texels[(size_t)value.y * side + value.x],
+                                      value.distance);
     }
     abut_mesh_input input = abut_mesh_input_doubles(fine->points, (uint32_t)fine->point_count,
                                                     fine->corners, (uint32_t)fine->count);
@@ -444,7 +444,7 @@ static void paint_atlas(const map_panel *panel, map_show show, const abut_map_te
     for (size_t i = 0; i < count; i++) {
         abut_colour c = {1, 1, 1, 1};
         if (!isnan(texels[i].distance))
-            c = colour_of_map_draw(panel, show, &texels[i], texels[i].distance);
+            c = texel_colour(panel, show, &texels[i], texels[i].distance);
         const float parts[3] = {c.r, c.g, c.b};
         for (size_t k = 0; k < 3; k++)
             canvas->pixels[4 * i + k] = (uint8_t)lrintf(255 * parts[k]);

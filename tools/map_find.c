@@ -114,14 +114,14 @@ int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t co
     return status ? tool_fail(tool, status) : 0;
 }
 
-static double size_of_map_find(abut_vec3 v) {
+static double largest_component(abut_vec3 v) {
     return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
 }
 
 /* The rounding error of distances at samples, with a margin. */
 static double rounding(const abut_map_measures *m) {
     return 1e-14 *
-           (sqrt(m->area) + size_of_map_find(m->min.point) + size_of_map_find(m->max.point));
+           (sqrt(m->area) + largest_component(m->min.point) + largest_component(m->max.point));
 }
 
 double map_shown(double distance, const abut_map_measures *m) {
@@ -184,16 +184,16 @@ static const char *name_of(const tool_surface *others, uint32_t other) {
 }
 
 /* A number without rounding errors of floats, so that 5.5e-9 is 0 beside numbers of size 1. */
-static double tidy_map_find(double x, double size) {
+static double drop_rounding_error(double x, double size) {
     return fabs(x) < 2e-7 * size ? 0 : x;
 }
 
 void text_point(tool_text *to, abut_vec3 p, double reach) {
-    double size = size_of_map_find(p),
+    double size = largest_component(p),
            digits = reach > 0 && size > 0 ? ceil(log10(size / reach)) + 3 : 6;
     int shown = (int)fmin(15, fmax(6, digits)); /* also far from the origin */
-    text_print(to, "%.*g, %.*g, %.*g", shown, tidy_map_find(p.x, size), shown,
-               tidy_map_find(p.y, size), shown, tidy_map_find(p.z, size));
+    text_print(to, "%.*g, %.*g, %.*g", shown, drop_rounding_error(p.x, size), shown,
+               drop_rounding_error(p.y, size), shown, drop_rounding_error(p.z, size));
 }
 
 static void json_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
@@ -365,12 +365,14 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         out_object(out, NULL);
         if (line == 0 && less)
             say_fact(out, answers[0]->what, "below %.*g", digits,
-                     tidy_map_find(from + step, range));
+                     drop_rounding_error(from + step, range));
         else if (line == MAP_LINES - 1 && more)
-            say_fact(out, answers[0]->what, "%.*g or more", digits, tidy_map_find(from, range));
+            say_fact(out, answers[0]->what, "%.*g or more", digits,
+                     drop_rounding_error(from, range));
         else
-            say_fact(out, answers[0]->what, "%.*g to %.*g", digits, tidy_map_find(from, range),
-                     digits, tidy_map_find(from + step, range));
+            say_fact(out, answers[0]->what, "%.*g to %.*g", digits,
+                     drop_rounding_error(from, range), digits,
+                     drop_rounding_error(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
             double share = area_of(answers[i], line) / answers[i]->measures.area;
             tool_text cell = {0};

@@ -80,7 +80,7 @@ static int list_folders(tool_run *tool, frames_run *r) {
     return 0;
 }
 
-static int prepare_map_frames(tool_run *tool, frames_run *r) {
+static int open_frames(tool_run *tool, frames_run *r) {
     const bool recorded = map_recorded(r->arguments);
     r->body_count = (uint32_t)r->arguments->operand_count;
     int code = recorded ? open_recording(tool, r) : 0;
@@ -117,7 +117,7 @@ static abut_status read_body(tool_run *tool, frames_run *r, uint32_t body, uint6
 /* ---- a frame ---- */
 
 /* Builds the map in the first frame, and updates it in later ones. */
-static int begin_map_frames(tool_run *tool, frames_run *r) {
+static int build_maps(tool_run *tool, frames_run *r) {
     int code = 0;
     for (uint32_t i = 1; i < r->body_count && !code; i++) {
         code = surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
@@ -126,7 +126,7 @@ static int begin_map_frames(tool_run *tool, frames_run *r) {
     return code ? code : surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static int follow_map_frames(tool_run *tool, frames_run *r, uint64_t frame) {
+static int update_surfaces(tool_run *tool, frames_run *r, uint64_t frame) {
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < r->body_count && !status; i++) {
         if (!body_moves(r, i))
@@ -159,7 +159,7 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     progress_start(tool->progress, subject.data ? subject.data : "");
     text_free(&subject);
     double start = seconds_now();
-    int code = frame ? follow_map_frames(tool, r, frame) : begin_map_frames(tool, r);
+    int code = frame ? update_surfaces(tool, r, frame) : build_maps(tool, r);
     code = code ? code : map_ask(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
     abut_status status =
         code ? ABUT_OK
@@ -196,8 +196,8 @@ static int keep_frame(tool_run *tool, frames_run *r, uint64_t frame) {
 }
 
 /* Computes the colours of the scale of all frames. */
-static void paint_map_frames(const frames_run *r, uint64_t frame, const tool_scale *scale,
-                             abut_colour *colours) {
+static void colour_frame(const frames_run *r, uint64_t frame, const tool_scale *scale,
+                         abut_colour *colours) {
     const float *values = r->film + r->triangle_count * (size_t)frame;
     for (size_t t = 0; t < r->triangle_count; t++)
         colours[t] = isfinite(values[t]) ? scale_colour(scale, (double)values[t]) : plain;
@@ -228,7 +228,7 @@ static abut_status add_frame(tool_run *tool, frames_run *r, uint64_t frame,
 }
 
 /* Adds all frames in the colours of one scale, from the minimum to the maximum. */
-static int write_map_frames_page(tool_run *tool, frames_run *r) {
+static int add_frames_to_page(tool_run *tool, frames_run *r) {
     enum { STEPS = 5 };
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++)
@@ -256,7 +256,7 @@ static int write_map_frames_page(tool_run *tool, frames_run *r) {
         view_note(tool->view, scale_colour(&scale, value), words);
     }
     for (uint64_t frame = 0; frame < r->frame_count && !status; frame++) {
-        paint_map_frames(r, frame, &scale, colours);
+        colour_frame(r, frame, &scale, colours);
         status = add_frame(tool, r, frame, colours, &legend);
     }
     free(colours);
@@ -274,7 +274,7 @@ static const tool_column columns[] = {
     {"inside_area", COLUMN_REAL, NULL},   {"reach", COLUMN_REAL, NULL},
     {"relative_reach", COLUMN_REAL, NULL}};
 
-static void fill_map_frames_row(const void *data, size_t i, double *values) {
+static void fill_frame_row(const void *data, size_t i, double *values) {
     const frame_row *row = &((const frame_row *)data)[i];
     const abut_map_measures *m = &row->measures;
     values[0] = (double)i;
@@ -294,7 +294,7 @@ static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     tool_output *out = &tool->out;
     double values[TABLE_COLUMNS];
     const abut_map_measures *m = &r->rows[frame].measures;
-    fill_map_frames_row(r->rows, (size_t)frame, values);
+    fill_frame_row(r->rows, (size_t)frame, values);
     out_object(out, NULL);
     fact_count(out, "frame", frame);
     if (out->json) {
@@ -317,7 +317,7 @@ static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     }
 }
 
-static int draw_map_frames(tool_run *tool, const frames_run *r, const char *path) {
+static int plot_frames(tool_run *tool, const frames_run *r, const char *path) {
     static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1},
                              green = {0.1f, 0.5f, 0.25f, 1};
     const size_t count = (size_t)r->frame_count;
@@ -326,7 +326,7 @@ static int draw_map_frames(tool_run *tool, const frames_run *r, const char *path
         return fail_out_of_memory(tool);
     for (size_t i = 0; i < count; i++) {
         double row[TABLE_COLUMNS];
-        fill_map_frames_row(r->rows, i, row);
+        fill_frame_row(r->rows, i, row);
         values[i] = row[2];
         values[count + i] = row[10];
         values[2 * count + i] = row[1];
@@ -351,16 +351,16 @@ static int write_files(tool_run *tool, const frames_run *r) {
         if (!word_in(name, "png|out"))
             continue;
         tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)r->frame_count,
-                            fill_map_frames_row, r->rows};
+                            fill_frame_row, r->rows};
         code = name[0] == 'p' || word_in(path_ending(path), "png|ppm")
-                   ? draw_map_frames(tool, r, path)
+                   ? plot_frames(tool, r, path)
                    : table_put(tool, path, &table);
     }
     return code;
 }
 
 /* Prints the mean time of all frames except the first, which builds the atlas. */
-static void summarise_map_frames(tool_run *tool, const frames_run *r) {
+static void print_frames_summary(tool_run *tool, const frames_run *r) {
     double sum = 0, worst = 0, least = HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++) {
         sum += i ? r->rows[i].milliseconds : 0;
@@ -383,7 +383,7 @@ static void summarise_map_frames(tool_run *tool, const frames_run *r) {
 int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                const map_query_options *query) {
     frames_run r = {.arguments = arguments, .query = *query, .device = device};
-    int code = prepare_map_frames(tool, &r);
+    int code = open_frames(tool, &r);
     tool->out.lines = true;
     if (!tool->out.json && !code)
         out_table(&tool->out, "frames");
@@ -398,11 +398,11 @@ int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *dev
     }
     if (!tool->out.json && !code) {
         out_end(&tool->out);
-        summarise_map_frames(tool, &r);
+        print_frames_summary(tool, &r);
     }
     code = code ? code : write_files(tool, &r);
     if (!code && tool->view)
-        code = write_map_frames_page(tool, &r);
+        code = add_frames_to_page(tool, &r);
     for (uint32_t i = 0; i < r.body_count; i++) {
         if (r.surfaces)
             surface_free(&r.surfaces[i]);

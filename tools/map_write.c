@@ -33,7 +33,7 @@ static const tool_column columns[] = {{"x", COLUMN_WHOLE, NULL},
                                       {"other_triangle", COLUMN_WHOLE, NULL},
                                       {"feature", COLUMN_WORD, feature_name}};
 
-static void fill_map_write_row(const void *data, size_t row, double *values) {
+static void fill_sample_row(const void *data, size_t row, double *values) {
     const sample_rows *rows = data;
     const uint32_t texel = rows->samples[row], x = texel % rows->side, y = texel / rows->side;
     const abut_map_texel *t = &rows->texels[texel];
@@ -72,7 +72,7 @@ static int write_samples(tool_run *tool, const map_panel *panel, const char *pat
         if (!isnan(texels[i].distance))
             samples[used++] = (uint32_t)i;
     sample_rows rows = {panel->surface->map, side, texels, samples};
-    tool_table table = {columns, sizeof columns / sizeof *columns, used, fill_map_write_row, &rows};
+    tool_table table = {columns, sizeof columns / sizeof *columns, used, fill_sample_row, &rows};
     code = code ? code : table_put(tool, path, &table);
     free(samples);
     free(texels);

@@ -150,7 +150,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
     m->vertex_count = m->begin[m->part_count];
 }
 
-static void place_moving(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
+static void copy_positions(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
     const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     for (uint32_t i = 0; i < m->vertex_count; i++) {
         abut_vec3 at = p[m->vertices[i]];
@@ -203,7 +203,7 @@ int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_
     bool fine = allocate(m, mesh, parts, &p);
     if (fine) {
         sort_parts(m, mesh, &p);
-        place_moving(m, mesh, m->start);
+        copy_positions(m, mesh, m->start);
         status = make_parts(tool, m, &p);
     }
     free(p.part);
@@ -259,8 +259,8 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
     int code = check_same(tool, start_path, start, end_path, end);
     if (code)
         return code;
-    place_moving(m, start, m->start);
-    place_moving(m, end, m->end);
+    copy_positions(m, start, m->start);
+    copy_positions(m, end, m->end);
     abut_status status =
         abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;

@@ -14,9 +14,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define INDENT 2   /* of tables, below their headline */
-#define GAP 3      /* between columns */
-#define WIDEST 110 /* longer lines are hard to read on a wide terminal */
+#define INDENT 2           /* of tables, below their headline */
+#define COLUMN_GAP 3       /* between columns */
+#define LINE_WIDTH_MAX 110 /* longer lines are hard to read on a wide terminal */
 
 /* ---- construction ---- */
 
@@ -28,7 +28,7 @@ void output_start(tool_output *out, bool json) {
     out->unicode = strcasecmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (!terminal || !terminal_width(STDOUT_FILENO, &out->width))
         out->width = 0;
-    out->width = out->width > WIDEST ? WIDEST : out->width;
+    out->width = out->width > LINE_WIDTH_MAX ? LINE_WIDTH_MAX : out->width;
 }
 
 static void forget_rows(tool_output *out) {
@@ -144,8 +144,8 @@ static size_t print_cell(tool_output *out, const tool_cell *cell, size_t column,
     if (cell->shade != SHADE_PLAIN)
         text_add(to, shade_off(out));
     if (!last)
-        text_print(to, "%*s", (int)(GAP + (cell->number ? 0 : spaces)), "");
-    return column + (used > columns ? used : columns) + GAP;
+        text_print(to, "%*s", (int)(COLUMN_GAP + (cell->number ? 0 : spaces)), "");
+    return column + (used > columns ? used : columns) + COLUMN_GAP;
 }
 
 static void print_heads(tool_output *out, const size_t *widths, const bool *numbers,
@@ -160,7 +160,7 @@ static void print_heads(tool_output *out, const size_t *widths, const bool *numb
         for (; *head; head++)
             text_bytes(to, *head == '_' ? " " : head, 1);
         if (k + 1 < count)
-            text_print(to, "%*s", (int)(GAP + (numbers[k] ? 0 : spaces)), "");
+            text_print(to, "%*s", (int)(COLUMN_GAP + (numbers[k] ? 0 : spaces)), "");
     }
     text_print(to, "%s\n", shade_off(out));
 }

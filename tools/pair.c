@@ -49,8 +49,8 @@ abut_posed pair_posed(const tool_pair *pair, int side) {
 }
 
 /* Many poses. */
-static int run_many_pair(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                         tool_pair_many *many) {
+static int run_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                     tool_pair_many *many) {
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = pair->bvh[0];
     poses.b = pair->bvh[1];
@@ -84,7 +84,7 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
         return code;
     code = pair_load(tool, arguments, device, &pair);
     if (!code)
-        code = pair.poses.count ? run_many_pair(tool, arguments, &pair, many)
+        code = pair.poses.count ? run_poses(tool, arguments, &pair, many)
                                 : one(tool, arguments, &pair);
     pair_free(&pair);
     abut_device_destroy(device);
@@ -213,9 +213,9 @@ static void look_across(const abut_segment *segments, size_t count, abut_picture
         options->eye_direction = across;
 }
 
-static abut_status draw_pair(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                             const abut_picture_options *options, const abut_segment *segments,
-                             size_t count, bool dots) {
+static abut_status draw_pair_picture(tool_run *tool, const tool_arguments *arguments,
+                                     const tool_pair *pair, const abut_picture_options *options,
+                                     const abut_segment *segments, size_t count, bool dots) {
     tool_legend legend = {0};
     static const abut_colour red = {0.85f, 0.1f, 0.1f, 1};
     abut_picture *picture = NULL;
@@ -253,7 +253,7 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
         return code;
     if (!option_given(arguments, "view"))
         look_across(segments, count, &options);
-    abut_status status = draw_pair(tool, arguments, pair, &options, segments, count, dots);
+    abut_status status = draw_pair_picture(tool, arguments, pair, &options, segments, count, dots);
     if (status)
         return tool_fail(tool, status);
     if (tool->out.json || !tool->quiet)

@@ -10,8 +10,8 @@ struct tool_palette {
     uint32_t outside[5], inside[5];
 };
 
-enum { BAR = 26 };
-#define WORDS 13.0 /* height of letters */
+enum { BAR_WIDTH = 26 };
+#define LETTER_HEIGHT 13.0 /* height of letters */
 
 static const tool_palette palettes[] = {
     /* light at the surface and dark away from it, orange against blue */
@@ -81,23 +81,23 @@ double scale_width(const tool_scale *s) {
     for (int64_t k = (int64_t)ceil(s->least / s->step); (double)k * s->step <= s->most; k++) {
         char words[32];
         word_of(s, k, words);
-        widest = fmax(widest, canvas_words(NULL, 0, 0, WORDS, words));
+        widest = fmax(widest, canvas_words(NULL, 0, 0, LETTER_HEIGHT, words));
     }
-    return BAR + 13 + widest;
+    return BAR_WIDTH + 13 + widest;
 }
 
 void scale_draw(tool_canvas *canvas, const tool_scale *s, int left, int top, int high) {
     double range = s->most - s->least;
     for (int j = 0; j < high; j++)
-        canvas_fill(canvas, left, top + j, BAR, 1,
+        canvas_fill(canvas, left, top + j, BAR_WIDTH, 1,
                     scale_colour(s, s->most - (j + 0.5) / high * range));
     for (int64_t k = (int64_t)ceil(s->least / s->step); (double)k * s->step <= s->most; k++) {
         int y = top + (int)lrint((s->most - (double)k * s->step) / range * high);
         char words[32];
         word_of(s, k, words);
-        canvas_fill(canvas, left, y - (k == 0), BAR + 6, k == 0 ? 3 : 1,
+        canvas_fill(canvas, left, y - (k == 0), BAR_WIDTH + 6, k == 0 ? 3 : 1,
                     (abut_colour){0.05f, 0.05f, 0.08f, k == 0 ? 1 : 0.45f});
-        double base = fmin(top + high, fmax(top + WORDS, y + WORDS / 2));
-        canvas_words(canvas, left + BAR + 13, base, WORDS, words);
+        double base = fmin(top + high, fmax(top + LETTER_HEIGHT, y + LETTER_HEIGHT / 2));
+        canvas_words(canvas, left + BAR_WIDTH + 13, base, LETTER_HEIGHT, words);
     }
 }

@@ -31,13 +31,13 @@ static uint32_t root_of(uint32_t *parent, uint32_t i) {
     return i;
 }
 
-static void join_parts(uint32_t *parent, uint32_t a, uint32_t b) {
+static void join_sets(uint32_t *parent, uint32_t a, uint32_t b) {
     a = root_of(parent, a);
     b = root_of(parent, b);
     parent[a > b ? a : b] = a > b ? b : a;
 }
 
-static abut_vec3 minus_parts(abut_vec3 a, abut_vec3 b) {
+static abut_vec3 subtract(abut_vec3 a, abut_vec3 b) {
     return (abut_vec3){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
@@ -70,9 +70,9 @@ static bool face_corner(const shells *s, uint32_t face, uint32_t low, uint32_t h
  * up to a full turn for coincident faces. */
 static double angle_through(abut_vec3 along, abut_vec3 from, abut_vec3 to, bool forward) {
     double sq = dot(along, along);
-    abut_vec3 u = minus_parts(from, (abut_vec3){along.x * dot(from, along) / sq,
-                                                along.y * dot(from, along) / sq,
-                                                along.z * dot(from, along) / sq});
+    abut_vec3 u =
+        subtract(from, (abut_vec3){along.x * dot(from, along) / sq, along.y * dot(from, along) / sq,
+                                   along.z * dot(from, along) / sq});
     abut_vec3 normal = cross(along, u); /* of the face that traverses the edge forwards */
     double sign = forward ? -1 : 1;     /* the interior is behind it */
     double x = dot(to, u) / sqrt(dot(u, u)), y = sign * dot(to, normal) / sqrt(dot(normal, normal));
@@ -87,7 +87,7 @@ static void join_many(shells *s, uint32_t edge) {
     uint32_t count = t->edge_face_begin[edge + 1] - t->edge_face_begin[edge];
     uint32_t low = t->edges[2 * (size_t)edge], high = t->edges[2 * (size_t)edge + 1];
     const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
-    abut_vec3 along = minus_parts(p[high], p[low]);
+    abut_vec3 along = subtract(p[high], p[low]);
     for (uint32_t i = 0; i < count; i++) {
         abut_vec3 from, to;
         bool forward = face_corner(s, faces[i], low, high, &from);
@@ -97,13 +97,13 @@ static void join_many(shells *s, uint32_t edge) {
             if (face_corner(s, faces[k], low, high, &to) == forward)
                 continue;
             double angle =
-                angle_through(along, minus_parts(from, p[low]), minus_parts(to, p[low]), forward);
+                angle_through(along, subtract(from, p[low]), subtract(to, p[low]), forward);
             if (angle < least) {
                 least = angle;
                 best = faces[k];
             }
         }
-        join_parts(s->parent, faces[i], best);
+        join_sets(s->parent, faces[i], best);
     }
 }
 
@@ -116,12 +116,12 @@ static void find_shells(shells *s) {
     for (uint32_t e = 0; e < t->edge_count; e++) {
         uint32_t first = t->edge_face_begin[e], count = t->edge_face_begin[e + 1] - first;
         if (count == 2)
-            join_parts(s->parent, t->edge_faces[first], t->edge_faces[first + 1]);
+            join_sets(s->parent, t->edge_faces[first], t->edge_faces[first + 1]);
         else if (count > 2 && count <= 64) /* more faces are not touching solids */
             join_many(s, e);
         else
             for (uint32_t k = 1; k < count; k++)
-                join_parts(s->parent, t->edge_faces[first], t->edge_faces[first + k]);
+                join_sets(s->parent, t->edge_faces[first], t->edge_faces[first + k]);
     }
     for (uint32_t i = 0; i < t->triangle_count; i++) {
         uint32_t root = root_of(s->parent, i);
@@ -192,8 +192,8 @@ static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
     double sum = 0;
     for (uint32_t i = s->begin[shell]; i < s->begin[shell + 1]; i++) {
         const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)s->order[i];
-        abut_vec3 a = minus_parts(p[t[0]], point), b = minus_parts(p[t[1]], point),
-                  c = minus_parts(p[t[2]], point);
+        abut_vec3 a = subtract(p[t[0]], point), b = subtract(p[t[1]], point),
+                  c = subtract(p[t[2]], point);
         double la = sqrt(dot(a, a)), lb = sqrt(dot(b, b)), lc = sqrt(dot(c, c));
         sum += 2 * atan2(dot(a, cross(b, c)),
                          la * lb * lc + dot(a, b) * lc + dot(b, c) * la + dot(c, a) * lb);
@@ -264,7 +264,7 @@ static void shells_free(shells *s) {
 }
 
 /* Splits a mesh whose vertices have distinct coordinates. */
-static int split_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+static int split_solids(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
     abut_topology *topology = NULL;
     abut_status status = abut_topology_create(mesh, &topology);
     if (status)
@@ -294,7 +294,7 @@ int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *co
     abut_status status = abut_mesh_weld(mesh, 0, &welded); /* files may have seams */
     if (status)
         return tool_fail(tool, status);
-    int code = split_parts(tool, welded, parts, count);
+    int code = split_solids(tool, welded, parts, count);
     abut_mesh_destroy(welded);
     return code;
 }

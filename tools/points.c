@@ -147,15 +147,15 @@ int points_load(tool_run *tool, const char *path, tool_points *points) {
 /* ---- at random ---- */
 
 /* Uniform from 0 to 1 (splitmix64). */
-static double uniform_points(uint64_t *state) {
+static double random_uniform(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-static double between_points(uint64_t *state, double lo, double hi) {
-    return lo + (hi - lo) * uniform_points(state);
+static double random_between(uint64_t *state, double lo, double hi) {
+    return lo + (hi - lo) * random_uniform(state);
 }
 
 bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
@@ -169,8 +169,8 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
         if (near > 0) {
             const uint32_t *corner =
                 abut_mesh_indices(mesh) +
-                3 * (size_t)(uniform_points(&seed) * abut_mesh_triangle_count(mesh));
-            double s = uniform_points(&seed), r = (1 - s) * uniform_points(&seed);
+                3 * (size_t)(random_uniform(&seed) * abut_mesh_triangle_count(mesh));
+            double s = random_uniform(&seed), r = (1 - s) * random_uniform(&seed);
             const double weight[3] = {1 - s - r, s, r};
             p = o;
             for (int k = 0; k < 3; k++) {
@@ -179,13 +179,13 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
                 p.y += weight[k] * v.y;
                 p.z += weight[k] * v.z;
             }
-            p.x += between_points(&seed, -away, away);
-            p.y += between_points(&seed, -away, away);
-            p.z += between_points(&seed, -away, away);
+            p.x += random_between(&seed, -away, away);
+            p.y += random_between(&seed, -away, away);
+            p.z += random_between(&seed, -away, away);
         } else {
-            p.x = between_points(&seed, box.lo.x - 0.1 * x, box.hi.x + 0.1 * x);
-            p.y = between_points(&seed, box.lo.y - 0.1 * y, box.hi.y + 0.1 * y);
-            p.z = between_points(&seed, box.lo.z - 0.1 * z, box.hi.z + 0.1 * z);
+            p.x = random_between(&seed, box.lo.x - 0.1 * x, box.hi.x + 0.1 * x);
+            p.y = random_between(&seed, box.lo.y - 0.1 * y, box.hi.y + 0.1 * y);
+            p.z = random_between(&seed, box.lo.z - 0.1 * z, box.hi.z + 0.1 * z);
         }
         if (!points_add(points, p))
             return false;

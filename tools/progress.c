@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 0.3 /* seconds before the bar appears */
-#define PERIOD 0.05  /* seconds between updates */
-#define BAR 24       /* columns */
+#define START_SECONDS 0.3   /* seconds before the bar appears */
+#define REDRAW_SECONDS 0.05 /* seconds between updates */
+#define BAR_COLUMNS 24      /* columns */
 
 struct progress {
     bool wanted, unicode, drawn;
@@ -91,17 +91,17 @@ static void add_label(tool_text *to, const struct progress *progress, const char
     text_free(&safe);
 }
 
-static void draw_progress(struct progress *progress, const char *stage, double fraction) {
+static void draw_progress_bar(struct progress *progress, const char *stage, double fraction) {
     size_t width = 80;
     terminal_width(STDERR_FILENO, &width);
     tool_text line = {0};
     add_label(&line, progress, stage);
     size_t columns = line.data ? text_columns(line.data) : 0;
-    bool fits = columns + BAR + 8 < width;
+    bool fits = columns + BAR_COLUMNS + 8 < width;
     if (fits) {
-        int full = (int)(fraction * BAR + 0.5);
+        int full = (int)(fraction * BAR_COLUMNS + 0.5);
         text_add(&line, "  ");
-        for (int i = 0; i < BAR; i++)
+        for (int i = 0; i < BAR_COLUMNS; i++)
             text_add(&line, i < full            ? progress->unicode ? "\u2588" : "#"
                             : progress->unicode ? "\u2591"
                                                 : ".");
@@ -120,10 +120,10 @@ bool progress_report(void *user, const char *stage, double fraction) {
     if (!progress || !progress->wanted)
         return true;
     double time = seconds_now();
-    if (time - progress->started < PATIENCE || time - progress->drawn_at < PERIOD)
+    if (time - progress->started < START_SECONDS || time - progress->drawn_at < REDRAW_SECONDS)
         return true;
     progress->drawn_at = time;
-    draw_progress(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
+    draw_progress_bar(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
     return true;
 }
 

@@ -33,7 +33,7 @@ static const char *name_of(const radial_subject *s, uint32_t bone) {
 enum { PANEL_WIDTH = 520, PANEL_HEIGHT = 720, BELOW = 110 /* for the legend */ };
 
 /* The same camera from the opposite side. */
-static abut_picture_options behind_radial_draw(const abut_picture_options *camera) {
+static abut_picture_options opposite_camera(const abut_picture_options *camera) {
     abut_picture_options other = *camera;
     const abut_vec3 e = camera->eye_direction, u = camera->up;
     const double up = 2 * (e.x * u.x + e.y * u.y + e.z * u.z);
@@ -50,7 +50,7 @@ static abut_status draw_panels(tool_run *tool, const abut_picture_options *camer
     uint8_t *pixels = malloc(bytes);
     abut_status status = pixels ? ABUT_OK : fail_out_of_memory();
     for (uint32_t k = 0; k < 2 && !status; k++) {
-        abut_picture_options options = k ? behind_radial_draw(camera) : *camera;
+        abut_picture_options options = k ? opposite_camera(camera) : *camera;
         abut_picture *picture = NULL;
         options.width = PANEL_WIDTH;
         options.height = PANEL_HEIGHT;
@@ -244,7 +244,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
 /* ---- unrolled ---- */
 
 enum { SHEET_WIDTH = 1280, SHEET_MAX = 8000, GAP = 14, LABEL = 30, HEAD = 50 };
-#define LETTERS 10.0
+#define LETTER_HEIGHT 10.0
 
 /* The position of the image of a field. */
 typedef struct place {
@@ -252,7 +252,7 @@ typedef struct place {
 } place;
 
 static int cell_width(const place *p, const char *name) {
-    const int words = (int)canvas_words(NULL, 0, 0, LETTERS, name);
+    const int words = (int)canvas_words(NULL, 0, 0, LETTER_HEIGHT, name);
     return p->wide > words ? p->wide : words;
 }
 
@@ -292,7 +292,7 @@ static void draw_field(tool_canvas *canvas, const radial_subject *s, uint32_t fi
     char words[64];
     snprintf(words, sizeof words, "%ux%u %.0f%%", view.around, view.along,
              100 - 100.0 * (double)empty / ((double)view.around * view.along));
-    canvas_words(canvas, at->x, at->y + at->high + 13, LETTERS, name_of(s, view.bone));
+    canvas_words(canvas, at->x, at->y + at->high + 13, LETTER_HEIGHT, name_of(s, view.bone));
     canvas_words(canvas, at->x, at->y + at->high + 27, 8, words);
 }
 

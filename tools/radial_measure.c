@@ -16,15 +16,15 @@ static abut_vec3 along(abut_vec3 p, double by, abut_vec3 n) {
     return (abut_vec3){p.x + by * n.x, p.y + by * n.y, p.z + by * n.z};
 }
 
-static abut_vec3 between_radial_measure(abut_vec3 a, abut_vec3 b) {
+static abut_vec3 difference(abut_vec3 a, abut_vec3 b) {
     return (abut_vec3){b.x - a.x, b.y - a.y, b.z - a.z};
 }
 
 /* The normal of a triangle; its length is twice the area. */
 static abut_vec3 normal_of(const radial_subject *s, uint32_t triangle) {
     const uint32_t *corner = abut_mesh_indices(s->mesh) + 3 * (size_t)triangle;
-    const abut_vec3 u = between_radial_measure(s->positions[corner[0]], s->positions[corner[1]]),
-                    v = between_radial_measure(s->positions[corner[0]], s->positions[corner[2]]);
+    const abut_vec3 u = difference(s->positions[corner[0]], s->positions[corner[1]]),
+                    v = difference(s->positions[corner[0]], s->positions[corner[2]]);
     return (abut_vec3){u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
 }
 
@@ -33,14 +33,13 @@ static double length_of(abut_vec3 v) {
 }
 
 /* A low-discrepancy number between 0 and 1: the fractional part of a multiple. */
-static double evenly_radial_measure(size_t i, double share) {
+static double low_discrepancy(size_t i, double share) {
     double at = (double)i * share;
     return at - floor(at);
 }
 
 /* Places points with equal area each, triangle by triangle; `normals` have unit length. */
-static void spread_radial_measure(const radial_subject *s, radial_truth *truth,
-                                  abut_vec3 *normals) {
+static void place_points(const radial_subject *s, radial_truth *truth, abut_vec3 *normals) {
     const uint32_t triangles = s->of_character.triangle_count;
     const uint32_t *corners = abut_mesh_indices(s->mesh);
     double total = 0, before = 0;
@@ -57,14 +56,13 @@ static void spread_radial_measure(const radial_subject *s, radial_truth *truth,
         while (made < truth->count && area > 0 &&
                ((double)made + 0.5) * total <= before * (double)truth->count) {
             /* the plastic number's sequence (Roberts 2018) */
-            double u = evenly_radial_measure(made + 1, 0.7548776662466927),
-                   v = evenly_radial_measure(made + 1, 0.5698402909980532);
+            double u = low_discrepancy(made + 1, 0.7548776662466927),
+                   v = low_discrepancy(made + 1, 0.5698402909980532);
             if (u + v > 1) {
                 u = 1 - u;
                 v = 1 - v;
             }
-            truth->on[made] =
-                along(along(a, u, between_radial_measure(a, b)), v, between_radial_measure(a, c));
+            truth->on[made] = along(along(a, u, difference(a, b)), v, difference(a, c));
             normals[made] = along((abut_vec3){0, 0, 0}, 1 / area, normal);
             truth->triangle[made++] = t;
         }
@@ -107,7 +105,7 @@ static abut_status measure_near(const abut_bvh *bvh, double reach, const abut_ve
         return fail_out_of_memory();
     for (size_t i = 0; i < truth->count; i++)
         truth->near[i] =
-            along(truth->on[i], reach * (2 * evenly_radial_measure(i + 1, 0.6180339887498949) - 1),
+            along(truth->on[i], reach * (2 * low_discrepancy(i + 1, 0.6180339887498949) - 1),
                   normals[i]);
     const abut_points points = abut_points_doubles(truth->near, truth->count);
     abut_status status = abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
@@ -136,7 +134,7 @@ abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t co
     status = status ? status : abut_sign_prepare(bvh, NULL);
     if (!status) {
         truth->reliability = abut_sign_get_info(bvh).reliability;
-        spread_radial_measure(s, truth, normals);
+        place_points(s, truth, normals);
         status = drop_hidden(s, bvh, truth, normals);
     }
     status = status ? status : measure_near(bvh, reach, normals, truth);

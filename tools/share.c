@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 508 };
+enum { MESSAGE_BYTES = 508 };
 
 typedef struct fate {
     int32_t code;
-    char words[WORDS];
+    char words[MESSAGE_BYTES];
 } fate;
 
 typedef struct said {
@@ -41,7 +41,7 @@ static bool has_failed(int code) {
 }
 
 /* Allocates memory; on failure ends all processes, which would otherwise wait for this one. */
-static void *room_share(const tool_share *share, uint64_t bytes) {
+static void *allocate_or_end(const tool_share *share, uint64_t bytes) {
     void *memory = bytes < SIZE_MAX ? calloc((size_t)bytes + 1, 1) : NULL;
     if (!memory)
         share->give_up(share->user, "not enough memory to exchange results");
@@ -50,8 +50,8 @@ static void *room_share(const tool_share *share, uint64_t bytes) {
 
 /* Sends the same number of bytes of each process to all. */
 static void *gather_equal(tool_share *share, const void *own, size_t bytes) {
-    uint64_t *sizes = room_share(share, share->count * sizeof *sizes);
-    void *all = room_share(share, (uint64_t)share->count * bytes);
+    uint64_t *sizes = allocate_or_end(share, share->count * sizeof *sizes);
+    void *all = allocate_or_end(share, (uint64_t)share->count * bytes);
     for (uint32_t i = 0; i < share->count; i++)
         sizes[i] = bytes;
     share->gather(share->user, own, sizes, all);
@@ -95,9 +95,9 @@ void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key) {
 }
 
 /* Merges lists that are sorted by key. */
-static void merge_share(const tool_share *share, const uint64_t *counts, const uint64_t *keys,
-                        const unsigned char *from, size_t bytes, unsigned char *to) {
-    uint64_t *at = room_share(share, 2 * share->count * sizeof *at), *end = at + share->count,
+static void merge_by_key(const tool_share *share, const uint64_t *counts, const uint64_t *keys,
+                         const unsigned char *from, size_t bytes, unsigned char *to) {
+    uint64_t *at = allocate_or_end(share, 2 * share->count * sizeof *at), *end = at + share->count,
              total = 0;
     for (uint32_t i = 0; i < share->count; i++) {
         at[i] = total;
@@ -121,12 +121,12 @@ void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
     void *own;
     memcpy(&own, list, sizeof own);
     uint64_t *counts = gather_equal(share, count, sizeof *count), total = 0;
-    uint64_t *sizes = room_share(share, share->count * sizeof *sizes);
+    uint64_t *sizes = allocate_or_end(share, share->count * sizeof *sizes);
     for (uint32_t i = 0; i < share->count; i++)
         total += counts[i];
     const bool first = share->rank == 0;
-    unsigned char *all = first ? room_share(share, total * bytes) : NULL;
-    uint64_t *marks = first ? room_share(share, total * sizeof *marks) : NULL;
+    unsigned char *all = first ? allocate_or_end(share, total * bytes) : NULL;
+    uint64_t *marks = first ? allocate_or_end(share, total * sizeof *marks) : NULL;
     for (uint32_t i = 0; i < share->count; i++)
         sizes[i] = counts[i] * bytes;
     share->collect(share->user, own, sizes, all);
@@ -134,8 +134,8 @@ void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
         sizes[i] = counts[i] * sizeof *keys;
     share->collect(share->user, keys, sizes, marks);
     if (first) {
-        unsigned char *merged = room_share(share, total * bytes);
-        merge_share(share, counts, marks, all, bytes, merged);
+        unsigned char *merged = allocate_or_end(share, total * bytes);
+        merge_by_key(share, counts, marks, all, bytes, merged);
         free(own);
         memcpy(list, &merged, sizeof merged);
         *count = total;

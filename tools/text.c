@@ -375,7 +375,7 @@ static const struct {
                     {"navy", 0x000080},   {"purple", 0x800080}, {"magenta", 0xff00ff},
                     {"pink", 0xffc0cb},   {"brown", 0xa52a2a},  {"gold", 0xffd700}};
 
-static abut_colour unpack_text(uint32_t rgb, uint32_t alpha) {
+static abut_colour unpack_colour(uint32_t rgb, uint32_t alpha) {
     abut_colour colour = {(float)(rgb >> 16 & 255) / 255, (float)(rgb >> 8 & 255) / 255,
                           (float)(rgb & 255) / 255, (float)alpha / 255};
     return colour;
@@ -384,7 +384,7 @@ static abut_colour unpack_text(uint32_t rgb, uint32_t alpha) {
 bool read_colour(const char *string, abut_colour *colour) {
     for (size_t i = 0; i < sizeof colour_names / sizeof *colour_names; i++) {
         if (strcmp(string, colour_names[i].name) == 0) {
-            *colour = unpack_text(colour_names[i].rgb, 255);
+            *colour = unpack_colour(colour_names[i].rgb, 255);
             return true;
         }
     }
@@ -394,13 +394,13 @@ bool read_colour(const char *string, abut_colour *colour) {
         return false;
     uint32_t value = (uint32_t)strtoul(string, NULL, 16);
     if (length == 3)
-        *colour = unpack_text((value >> 8 & 15) * 0x110000 + (value >> 4 & 15) * 0x1100 +
-                                  (value & 15) * 0x11,
-                              255);
+        *colour = unpack_colour((value >> 8 & 15) * 0x110000 + (value >> 4 & 15) * 0x1100 +
+                                    (value & 15) * 0x11,
+                                255);
     else if (length == 6)
-        *colour = unpack_text(value, 255);
+        *colour = unpack_colour(value, 255);
     else if (length == 8)
-        *colour = unpack_text(value >> 8, value & 255);
+        *colour = unpack_colour(value >> 8, value & 255);
     else
         return false;
     return true;

@@ -18,7 +18,7 @@ enum { PATH_ROOM = 4096 };
 
 /* ---- the viewer ---- */
 
-static bool read_all_view_file(const char *path, tool_text *to) {
+static bool read_whole_file(const char *path, tool_text *to) {
     struct stat status;
     FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
     char bytes[65536];
@@ -36,7 +36,7 @@ static bool read_all_view_file(const char *path, tool_text *to) {
 static bool try_path(tool_text *to, const char *folder, const char *name) {
     char path[PATH_ROOM];
     int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return length > 0 && (size_t)length < sizeof path && read_all_view_file(path, to);
+    return length > 0 && (size_t)length < sizeof path && read_whole_file(path, to);
 }
 
 /* Searches for the script: ABUT_VIEWER, otherwise beside the program, as installed or in the
@@ -47,7 +47,7 @@ static int find_viewer(tool_run *tool, tool_text *to) {
     const char *asked = getenv("ABUT_VIEWER");
     char self[PATH_ROOM];
     if (asked && asked[0]) {
-        if (read_all_view_file(asked, to) || try_path(to, asked, "viewer.js"))
+        if (read_whole_file(asked, to) || try_path(to, asked, "viewer.js"))
             return 0;
         return tool_fail_with(tool, "file error",
                               "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in "
@@ -198,7 +198,7 @@ static void add_head(const tool_view *view, tool_text *to) {
 }
 
 /* The length of the head, the head, and the arrays. */
-static void join_view_file(const tool_view *view, tool_text *to) {
+static void pack_scene(const tool_view *view, tool_text *to) {
     tool_text head = {0};
     add_head(view, &head);
     while (head.used % 8 != 4)
@@ -213,7 +213,7 @@ static void join_view_file(const tool_view *view, tool_text *to) {
 /* Adds the scene as an element, deflated if the build has zlib. */
 static abut_status add_scene(const tool_view *view, tool_text *to) {
     tool_text scene = {0};
-    join_view_file(view, &scene);
+    pack_scene(view, &scene);
     bool failed = scene.failed;
 #ifdef ABUT_HAS_ZLIB
     uLongf room = compressBound((uLong)scene.used);

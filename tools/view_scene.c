@@ -9,7 +9,7 @@
 
 enum { SCALE_STOPS = 32, FIELD_CELLS_MAX = 192 };
 
-static double largest_view_scene(double a, double b, double c) {
+static double max_of_three(double a, double b, double c) {
     return fmax(a, fmax(b, c));
 }
 
@@ -18,7 +18,7 @@ static double largest_view_scene(double a, double b, double c) {
 void view_place(tool_view *view, abut_box box) {
     if (!view || view->placed || !(box.lo.x <= box.hi.x))
         return;
-    double size = largest_view_scene(box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z);
+    double size = max_of_three(box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z);
     int exponent = 0;
     view->centre = (abut_vec3){box.lo.x / 2 + box.hi.x / 2, box.lo.y / 2 + box.hi.y / 2,
                                box.lo.z / 2 + box.hi.z / 2};

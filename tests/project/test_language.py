@@ -83,6 +83,15 @@ REWRITTEN = [
     "include/abut/world.h",
     "mpi/include/abut/mpi.h",
     "python/src/abut/*.py",
+    "tools/*.h",
+    "tools/[abd-z]*.c",
+    "tools/c[!o]*.c",
+    "tools/command_[abd-z]*.c",
+    "tools/command_c[!o]*.c",
+    "tools/command_co[!n]*.c",
+    "tools/command_convert.c",
+    "tools/commands.c",
+    "tools/contacts_scene.c",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

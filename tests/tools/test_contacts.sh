@@ -219,9 +219,9 @@ EOF
     try 3 sh -c '"$0" contacts - <scene.json' "$tool"
     demand "standard input, another answer" "$(cmp out named 2>&1)" = ""
     try 2 sh -c '"$0" contacts - <cube.obj' "$tool"
-    complains "needs a second file"
+    complains "second file"
     try 2 "$tool" contacts scene.json --hint 0,0,1
-    complains "--hint is for two meshes"
+    complains "--hint applies to two meshes"
     # Solids, and why each body is tried as it is.
     cat >solids.json <<EOF
 {"bodies": [{"name": "ground", "mesh": {"shape": "sheet"}, "solid": true},
@@ -235,10 +235,10 @@ EOF
     is "[m['forced'] for m in it['methods']]" "[False, False, True, False]"
     try 3 "$tool" contacts solids.json --explain
     says "ball: exact. It is a simple solid, of closed form."
-    says "cube: exact. The scene says so."
-    says "ground, ball: exact, 1 contact, 0.01 deep within 0. Nothing is missed"
+    says "cube: exact. Set by the scene."
+    says "ground, ball: exact, 1 contact, penetration depth 0.01, error bound 0. Nothing is missed"
     try 3 "$tool" contacts scene.json --method map --explain
-    says "high: map. --method says so."
+    says "high: map. Set by --method."
     says "low, wide, high: map, "
     try 2 "$tool" contacts scene.json --method fast
     complains "auto, exact, field, map or layers, not 'fast'"
@@ -265,6 +265,6 @@ complains " Affected meshes: twice.obj"
 # What is forced is told by who did, and a depth of nothing has no sign.
 printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
 try 3 "$tool" contacts forced.json --explain
-says "a: exact. The scene says so."
+says "a: exact. Set by the scene."
 says "a, b: exact, 4 contacts, 0 deep"
 finish

@@ -39,7 +39,7 @@ is "it['error']['kind']" "device error"
 try 1 "$tool" demo sheet --triangles 100 --frames 1 --device gpu
 complains "abut demo: no OpenCL device"
 try 2 "$tool" demo drop --device gpu
-complains "does not apply for demo drop"
+complains "does not apply to demo drop"
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.

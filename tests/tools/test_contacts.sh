@@ -266,5 +266,5 @@ complains " Affected meshes: twice.obj"
 printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
 try 3 "$tool" contacts forced.json --explain
 says "a: exact. Set by the scene."
-says "a, b: exact, 4 contacts, 0 deep"
+says "a, b: exact, 4 contacts, penetration depth 0"
 finish

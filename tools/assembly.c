@@ -231,7 +231,7 @@ void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to) 
     }
 }
 
-bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b) {
+bool assembly_should_collide(const tool_assembly *assembly, uint32_t a, uint32_t b) {
     return assembly->scene ? abut_scene_should_collide(assembly->scene, a, b) : a != b;
 }
 

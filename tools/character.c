@@ -31,7 +31,7 @@ static uint32_t bone_find(const abut_character *character, const char *word, siz
                : ABUT_NONE;
 }
 
-int character_leave_out(tool_run *tool, const char *words, abut_character **character) {
+int character_remove(tool_run *tool, const char *words, abut_character **character) {
     const uint32_t room = abut_character_get_info(*character).bone_count;
     uint32_t *bones = malloc(room * sizeof *bones), count = 0;
     abut_character *reduced = NULL;
@@ -76,10 +76,10 @@ int character_load(tool_run *tool, const tool_arguments *arguments, const char *
     const tool_given *without = option_given(arguments, "without");
     if (status)
         return tool_fail(tool, status);
-    return without ? character_leave_out(tool, without->words, character) : 0;
+    return without ? character_remove(tool, without->words, character) : 0;
 }
 
-int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
+int clip_read(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
     const uint32_t count = abut_character_get_info(character).clip_count;
     char *end;
     for (uint32_t i = 0; i < count; i++) {
@@ -107,7 +107,7 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
                        count, words);
 }
 
-int joints_find(tool_run *tool, const abut_character *character, const char *words,
+int joints_read(tool_run *tool, const abut_character *character, const char *words,
                 uint32_t *joints) {
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         joints[i] = ABUT_NONE;
@@ -147,5 +147,5 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
         pose->time = time->numbers[0];
     if (how && !strcmp(how->words, "dual"))
         *skinning = ABUT_CHARACTER_SKINNING_DUAL;
-    return clip ? clip_find(tool, character, clip->words, &pose->clip) : 0;
+    return clip ? clip_read(tool, character, clip->words, &pose->clip) : 0;
 }

@@ -41,11 +41,11 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
                  abut_character_pose_options *pose, abut_character_skinning *skinning);
 /* Reads --joints: the bones that determine the cut of garments, ABUT_GARMENT_JOINT_COUNT of
  * them. Returns 0 or the exit code. */
-int joints_find(tool_run *tool, const abut_character *character, const char *words,
+int joints_read(tool_run *tool, const abut_character *character, const char *words,
                 uint32_t *joints);
 /* Reads --without: removes the triangles that the listed bones move. Returns 0 or the exit code. */
-int character_leave_out(tool_run *tool, const char *words, abut_character **character);
+int character_remove(tool_run *tool, const char *words, abut_character **character);
 /* Reads --clip: a clip by its name or number. Returns 0 or the exit code. */
-int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
+int clip_read(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
 
 #endif

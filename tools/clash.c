@@ -36,7 +36,7 @@ void clashes_free(tool_clashes *clashes) {
 /* ---- overlaps ---- */
 
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option) {
-    const char *words = tool_sentence(abut_last_error());
+    const char *words = tool_error_message(abut_last_error());
     const char *hint = strstr(words, ", or set options->cap");
     return tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s", name,
                           hint ? (int)(hint - words) : (int)strlen(words), words,
@@ -53,12 +53,12 @@ static bool is_open(abut_mesh *mesh) {
     return !status && report.has_boundary;
 }
 
-void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                    const tool_clashes *clashes) {
+void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
+                               const clash_options *options, const tool_clashes *clashes) {
     tool_text names = {0};
     uint32_t open = 0;
     bool last = false; /* whether the previous body was closed, which may have the same mesh */
-    tool_advise(tool, &clashes->reliability);
+    tool_print_reliability(tool, &clashes->reliability);
     if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED ||
         tool->out.json)
         return;
@@ -147,7 +147,8 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
         clash.kind = kind_of(&options->query, &clash.pair);
         if (clash.kind == CLASH_FLUSH)
             clash.pair.area = clash.pair.flush_area;
-        if (assembly_tries(assembly, clash.pair.a, clash.pair.b) && !add_clash(clashes, &clash))
+        if (assembly_should_collide(assembly, clash.pair.a, clash.pair.b) &&
+            !add_clash(clashes, &clash))
             code = fail_out_of_memory(tool);
     }
     clashes->pair_count = clashes->count;

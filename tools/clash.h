@@ -30,7 +30,7 @@ void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to);
 /* Adds a body. Returns false if memory runs out. */
 bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose);
 /* Returns whether two bodies are tested. */
-bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b);
+bool assembly_should_collide(const tool_assembly *assembly, uint32_t a, uint32_t b);
 /* Builds the BVHs. */
 int assembly_bvhs(tool_run *tool, tool_assembly *assembly);
 abut_posed assembly_posed(const tool_assembly *assembly, uint32_t body);
@@ -88,8 +88,8 @@ int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *o
                  tool_clashes *clashes);
 void clashes_free(tool_clashes *clashes);
 /* Prints the reliability of the result, and the bodies that --cap has closed. */
-void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                    const tool_clashes *clashes);
+void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
+                               const clash_options *options, const tool_clashes *clashes);
 /* Reports that abut_layers_add() rejected a mesh, with its name, and with `option` instead of
  * the hint of the library for programs. Returns the exit code. */
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option);
@@ -115,8 +115,8 @@ double clash_thickness(const tool_clash *clash);
 void clashes_count(tool_output *out, const tool_clashes *clashes);
 /* Prints the first rows of the table, the largest volume first; text only. Returns the exit
  * code. */
-int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, size_t first);
+int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                  const tool_clashes *clashes, size_t first);
 
 /* ---- contacts_scene.c ---- */
 

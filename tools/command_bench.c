@@ -45,11 +45,11 @@ static void print_skipped(bench_run_state *state, const char *name) {
     if (out->json) {
         out_object(out, NULL);
         json_text(out, "case", name);
-        json_text(out, "skipped", tool_sentence(bench_error()));
+        json_text(out, "skipped", tool_error_message(bench_error()));
         out_end(out);
     } else {
         text_print(&state->skipped, "%s: skipped: ", name);
-        text_safe(&state->skipped, tool_sentence(bench_error()));
+        text_safe(&state->skipped, tool_error_message(bench_error()));
         text_add(&state->skipped, "\n");
     }
 }
@@ -122,7 +122,7 @@ static int run_cases(tool_run *tool, const bench_settings *settings, const char 
             print_skipped(state, which->name);
         else if (outcome != BENCH_FINE)
             code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong result" : "failure",
-                                  "%s: %s", which->name, tool_sentence(bench_error()));
+                                  "%s: %s", which->name, tool_error_message(bench_error()));
     }
     return code;
 }
@@ -150,7 +150,7 @@ static int run_bench(tool_run *tool, const tool_arguments *arguments) {
                                .threads = tool->threads,
                                .quick = option_given(arguments, "quick") != NULL};
     if (!settings.folder)
-        return tool_fail_with(tool, "file error", "%s", tool_sentence(bench_error()));
+        return tool_fail_with(tool, "file error", "%s", tool_error_message(bench_error()));
     bench_run_state state = {.out = &tool->out};
     out_object(&tool->out, NULL);
     print_machine(&tool->out);

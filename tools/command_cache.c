@@ -163,7 +163,7 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
     text_free(&view.problems);
     int code = verify && view.damaged ? CODE_WORK : CODE_FINE;
     if (status)
-        code = tool_complain(tool, status);
+        code = tool_report_error(tool, status);
     out_end(out);
     return code;
 }

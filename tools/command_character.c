@@ -276,7 +276,7 @@ static int make_garment(tool_run *tool, const tool_arguments *arguments, subject
         return tool_refuse(tool, "--particles must be from %u to %u, not %u",
                            ABUT_GARMENT_PARTICLES_MIN, ABUT_GARMENT_PARTICLES_MAX,
                            particles->counts[0]);
-    int code = named ? joints_find(tool, s->character, named->words, joints) : 0;
+    int code = named ? joints_read(tool, s->character, named->words, joints) : 0;
     if (!kind || code)
         return code;
     options.joints = named ? joints : NULL;

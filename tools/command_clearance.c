@@ -33,8 +33,8 @@ static int load_clearance(tool_run *tool, const tool_arguments *arguments, clear
     options.surface_only = option_given(arguments, "surfaces") != NULL;
     abut_status status = code ? ABUT_OK : abut_pair_distance(&a, &b, &options, NULL, &c->apart);
     if (!code && !status && c->apart.distance >= c->below)
-        units_remark(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
-                     c->surfaces[1].mesh);
+        print_unit_note(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
+                        c->surfaces[1].mesh);
     return status ? tool_fail(tool, status) : code;
 }
 
@@ -110,13 +110,13 @@ static void print_surfaces(tool_run *tool, const clearance *c) {
         fact_path(out, "surface", c->surfaces[k].path);
         if (out->json) {
             json_number(out, "below_area", m->within_area);
-            map_tell(tool, &c->answers[k], &c->surfaces[1 - k]);
+            map_print(tool, &c->answers[k], &c->surfaces[1 - k]);
         } else {
             fact_number(out, "area", m->area);
             fact_number(out, "too near", m->within_area);
             say_fact(out, "share", "%.3g%%", 100 * m->within_area / fmax(m->area, 1e-300));
             if (m->found)
-                say_fact(out, "least", "%.6g", map_shown(m->min.distance, m));
+                say_fact(out, "least", "%.6g", map_rounded(m->min.distance, m));
             else
                 say_fact(out, "least", "above %.6g", 2 * c->below);
             say_fact(out, "error", "%.2g", c->answers[k].info.reach);
@@ -192,7 +192,7 @@ static int run_clearance(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : find_patches(tool, &c);
     bool found = !code && c.apart.distance < c.below;
     if (!code)
-        tool_advise(tool, &c.apart.reliability);
+        tool_print_reliability(tool, &c.apart.reliability);
     code = code ? code : print_clearance(tool, arguments, &c, found);
     for (int k = 0; k < 2; k++)
         surface_free(&c.surfaces[k]);

@@ -28,8 +28,8 @@ static int load_deviation(tool_run *tool, const tool_arguments *arguments, devia
             code = surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
     }
     if (!code)
-        units_remark(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
-                     d->surfaces[1].mesh);
+        print_unit_note(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
+                        d->surfaces[1].mesh);
     return code;
 }
 
@@ -115,7 +115,7 @@ static void print_way(tool_run *tool, const deviation *d, int k) {
     fact_path(out, "from", d->surfaces[k].path);
     if (out->json) {
         json_path(out, "to", d->surfaces[1 - k].path);
-        map_tell(tool, a, &d->surfaces[1 - k]);
+        map_print(tool, a, &d->surfaces[1 - k]);
         if (d->tolerance > 0)
             json_number(out, "within_area", d->within[k]);
         out_object(out, "farthest");
@@ -131,8 +131,8 @@ static void print_way(tool_run *tool, const deviation *d, int k) {
         text_point(&place, far->point, a->info.reach);
         map_number(out, "mean", m->mean, m);
         map_number(out, "rms", m->rms, m);
-        say_fact(out, "5% to 95%", "%.4g to %.4g", map_shown(a->quantiles[1], m),
-                 map_shown(a->quantiles[5], m));
+        say_fact(out, "5% to 95%", "%.4g to %.4g", map_rounded(a->quantiles[1], m),
+                 map_rounded(a->quantiles[5], m));
         if (d->tolerance > 0)
             say_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
         say_bounds(out, "farthest", far->lower, far->upper);
@@ -200,7 +200,7 @@ static int run_deviation(tool_run *tool, const tool_arguments *arguments) {
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
            upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
     if (!code)
-        tool_advise(tool, &d.answers[0].info.reliability);
+        tool_print_reliability(tool, &d.answers[0].info.reliability);
     code = code ? code : print_deviation(tool, arguments, &d, lower, upper);
     for (int k = 0; k < 2; k++)
         surface_free(&d.surfaces[k]);

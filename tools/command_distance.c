@@ -38,7 +38,7 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
         abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &reliability);
+    tool_print_reliability(tool, &reliability);
     pair_begin(out, arguments);
     json_number(out, "margin", margin);
     json_boolean(out, "within", within);
@@ -60,10 +60,10 @@ static int distance_at_pose(tool_run *tool, const tool_arguments *arguments,
     abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &found.reliability);
+    tool_print_reliability(tool, &found.reliability);
     if (found.relation == ABUT_PAIR_APART)
-        units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
-                     arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
+        print_unit_note(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
+                        arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     pair_begin(out, arguments);
     fact_number(out, "distance", found.distance);
     fact_text(out, "relation", abut_pair_relation_name(found.relation));
@@ -226,10 +226,10 @@ static int distance_at_poses(tool_run *tool, const tool_arguments *arguments, co
                    : tool_fail_with(tool, "out of memory", "not enough memory for the poses");
     code = collect_answers(tool, code, keys, worst, &all);
     if (!code && all.count)
-        tool_advise(tool, &all.reliability);
+        tool_print_reliability(tool, &all.reliability);
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count,
                         fill_distance_row, &all};
-    const bool tells = !code && share_tells(tool);
+    const bool tells = !code && share_prints(tool);
     if (tells)
         code = pair_table(tool, arguments, &table);
     if (tells && !code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))

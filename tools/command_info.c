@@ -378,7 +378,7 @@ static int print_file(tool_run *tool, const char *path, const tool_arguments *ar
     if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
         code = CODE_CANCELLED;
     } else if (status) {
-        code = tool_complain(tool, status);
+        code = tool_report_error(tool, status);
     } else {
         abut_topology_arrays view = abut_topology_get_arrays(topology);
         if (out->begun && !tool->quiet)

@@ -92,7 +92,7 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
     code = code ? code : write_inside_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = abut_sign_get_info(bvh).reliability;
     if (!code)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     if (!code && (tool->out.json || out_path))
         summarise_inside(tool, arguments->operands[0], bvh, &a);
     free(a.inside);

@@ -137,8 +137,8 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     text_free(&names[1]);
 }
 
-int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, size_t first) {
+int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                  const tool_clashes *clashes, size_t first) {
     tool_output *out = &tool->out;
     const tool_clash **order = malloc((clashes->count + 1) * sizeof *order);
     if (!order)
@@ -264,7 +264,7 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
             json_pair(out, assembly, options, &clashes->list[i]);
         out_end(out);
     } else if (clashes->count && !path) {
-        code = clashes_say(tool, assembly, options, clashes, first ? first->counts[0] : 30);
+        code = clashes_print(tool, assembly, options, clashes, first ? first->counts[0] : 30);
     }
     out_end(out);
     answer(tool, "%zu", clashes->count);
@@ -363,7 +363,7 @@ static int run_interfere(tool_run *tool, const tool_arguments *arguments, tool_a
     int code = clashes_find(tool, assembly, options, clashes);
     if (code)
         return code;
-    clashes_advise(tool, assembly, options, clashes);
+    clashes_print_reliability(tool, assembly, options, clashes);
     abut_picture_options camera = abut_picture_options_default();
     code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && png)

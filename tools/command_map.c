@@ -39,7 +39,7 @@ static int compute_map(tool_run *tool, const map_run *r) {
     for (uint32_t i = 1; i < r->count; i++)
         others[i - 1].bvh = r->surfaces[i].bvh;
     progress_start(tool->progress, r->surfaces[0].path);
-    int code = map_ask(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
+    int code = map_compute(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
     free(others);
     return code;
 }
@@ -72,7 +72,7 @@ static int print_map(tool_run *tool, const tool_arguments *arguments, const map_
     if (out->json)
         out_end(out);
     json_reliability(out, &found->info.reliability);
-    map_tell(tool, found, others);
+    map_print(tool, found, others);
     if (option_given(arguments, "within"))
         print_within(out, &found->measures, r->query.measure.within);
     int code = map_write(tool, arguments, &panel, 1, r->show);
@@ -142,7 +142,7 @@ static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r
     if (!code)
         code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
     if (!code)
-        tool_advise(tool, &found.info.reliability);
+        tool_print_reliability(tool, &found.info.reliability);
     code = code ? code : print_map(tool, arguments, r, &found);
     for (uint32_t i = 0; r->surfaces && i < r->count; i++)
         surface_free(&r->surfaces[i]);

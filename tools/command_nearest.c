@@ -167,7 +167,7 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     code = code ? code : write_nearest_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = abut_sign_get_info(bvh).reliability;
     if (!code && reliability.reason)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
         summarise_nearest(&tool->out, arguments->operands[0], bvh, &a);
     free(a.nearest);

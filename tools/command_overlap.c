@@ -99,10 +99,10 @@ static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, cons
         return tool_fail(tool, status);
     abut_pair_relation relation = overlap.relation;
     int code = 0;
-    tool_advise(tool, &overlap.reliability);
+    tool_print_reliability(tool, &overlap.reliability);
     if (relation == ABUT_PAIR_APART)
-        units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
-                     arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
+        print_unit_note(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
+                        arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     if (listed || picture_given(arguments))
         code = find_intersections(tool, pair, &found);
     if (!code && table)
@@ -151,7 +151,7 @@ static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, con
     abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &reliability);
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;
     tool_table table = {pose_columns, 3, count, fill_pose_row, relations};
@@ -223,7 +223,7 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     int code = picture_given(arguments) ? find_intersections(tool, pair, &found) : 0;
     if (code)
         return code;
-    tool_advise(tool, &common.reliability);
+    tool_print_reliability(tool, &common.reliability);
     pair_begin(&tool->out, arguments);
     say_pair_measures(&tool->out, &common);
     code = draw_intersections(tool, arguments, pair, &found);
@@ -269,7 +269,8 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     }
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tool_advise(tool, &list[0].reliability); /* a property of the meshes: equal for all poses */
+        tool_print_reliability(
+            tool, &list[0].reliability); /* a property of the meshes: equal for all poses */
     tool_table table = {common_columns, 8, count, fill_measures_row, list};
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {

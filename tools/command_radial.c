@@ -155,7 +155,7 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
     const abut_reliability reliability = reliability_of(s);
     json_reliability(out, &reliability);
     if (reliability.level == ABUT_RELIABILITY_UNRELIABLE)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     say_of(out, s->path,
            "%u field%s, %llu samples, %.3g KB, cell size %.3g; %u of %u triangles are in no field",
            i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
@@ -229,7 +229,7 @@ static void print_level(tool_output *out, const radial_level *l) {
     out_end(out);
 }
 
-static void print_blames(tool_output *out, const radial_subject *s, const radial_blame *blames,
+static void print_blames(tool_output *out, const radial_subject *s, const radial_bone_error *blames,
                          uint32_t count) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < count && (out->json || i < BLAMED); i++) {
@@ -293,10 +293,10 @@ static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
 static abut_status report_bones(tool_run *tool, const radial_subject *s,
                                 const radial_truth *truth) {
     radial_error error = {0};
-    radial_blame *blames = NULL;
+    radial_bone_error *blames = NULL;
     uint32_t count = 0;
     abut_status status = radial_error_make(s, truth, &error);
-    status = status ? status : radial_blame_make(s, truth, &error, &blames, &count);
+    status = status ? status : radial_bone_errors_make(s, truth, &error, &blames, &count);
     if (!status)
         print_blames(&tool->out, s, blames, count);
     free(blames);
@@ -340,7 +340,7 @@ static int print_radial_report(tool_run *tool, const tool_arguments *arguments, 
     for (int i = 0; i < 2 * LEVELS; i++)
         radial_error_free(&levels[i].error);
     if (!status && !code && !out->json)
-        tool_advise(tool, &truth.reliability);
+        tool_print_reliability(tool, &truth.reliability);
     radial_truth_free(&truth);
     return status ? tool_fail(tool, status) : code;
 }

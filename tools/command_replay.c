@@ -148,7 +148,7 @@ static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int wh
         t->mark_all = stages[STAGE_MARKS];
     t->hits += result->hit;
     t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
-    replay_tell(tool, r, frame_of(r, number), counts, which, result, stages);
+    replay_print_step(tool, r, frame_of(r, number), counts, which, result, stages);
     return ABUT_OK;
 }
 
@@ -273,7 +273,7 @@ static int write_replay_results(tool_run *tool, const tool_arguments *arguments,
     code = shown ? tool_fail(tool, shown) : code;
     if (code)
         return code;
-    replay_say(tool, r);
+    replay_print_summary(tool, r);
     return r->tallies[r->leader].hits ? CODE_FOUND : CODE_FINE;
 }
 

@@ -494,7 +494,7 @@ static int print_steps(tool_run *tool, int code, sweep_run *s, step_answers *all
     if (!code && tool->share) {
         *hits = 0;
         share_collect(tool, &all->list, &all->count, sizeof *all->list, all->keys);
-        for (uint64_t i = 0; share_tells(tool) && i < all->count; i++) {
+        for (uint64_t i = 0; share_prints(tool) && i < all->count; i++) {
             s->counts = all->list[i].counts;
             s->count = (size_t)all->list[i].count;
             if (s->count)

@@ -42,7 +42,7 @@ static int print_thickness(tool_run *tool, const tool_arguments *arguments,
     json_path(out, "file", surface->path);
     json_text(out, "kind", abut_map_thickness_name(kind));
     json_reliability(out, &found->info.reliability);
-    map_tell(tool, found, NULL);
+    map_print(tool, found, NULL);
     if (below) {
         json_number(out, "below", below->numbers[0]);
         json_number(out, "below_area", m->within_area);
@@ -85,7 +85,7 @@ static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : check_inwards(tool, surface.mesh, &found.info.reliability);
     if (!code) {
         check_found(&found.measures, most != NULL, &found.info.reliability);
-        tool_advise(tool, &found.info.reliability);
+        tool_print_reliability(tool, &found.info.reliability);
     }
     code = code ? code : print_thickness(tool, arguments, &surface, &found, kind);
     surface_free(&surface);

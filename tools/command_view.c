@@ -46,7 +46,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
         return 0; /* otherwise a mesh */
     }
     tool->up = abut_mesh_up(abut_character_rest_mesh(r->character));
-    int code = clip ? clip_find(tool, r->character, clip->words, &v->clip) : 0;
+    int code = clip ? clip_read(tool, r->character, clip->words, &v->clip) : 0;
     if (code)
         return code;
     double length = abut_character_get_clip(r->character, v->clip).duration;

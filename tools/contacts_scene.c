@@ -455,7 +455,7 @@ static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, t
     if (!code && !t->assembly.scene)
         code = tool_refuse(tool, "the second file is missing: name B, or use --with");
     code = collect(tool, code ? code : find_scene_contacts(tool, arguments, t), t);
-    if (!code && !share_tells(tool))
+    if (!code && !share_prints(tool))
         return 0;
     if (!code)
         advise(tool, t);

@@ -233,7 +233,7 @@ static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
     tool_clashes first = *clashes; /* of the first module */
     while (first.count && first.list[first.count - 1].pair.a >= PARTS)
         first.count--;
-    int code = out->json || tool->quiet ? 0 : clashes_say(tool, assembly, options, &first, 40);
+    int code = out->json || tool->quiet ? 0 : clashes_print(tool, assembly, options, &first, 40);
     out_end(out);
     answer(tool, "%zu", clashes->count);
     return code;

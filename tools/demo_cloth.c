@@ -285,7 +285,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     abut_status status = character_find(s->tool, who, options->solid_triangles, &s->character);
     if (status)
         return tool_fail(s->tool, status);
-    int code = without ? character_leave_out(s->tool, without->words, &s->character) : 0;
+    int code = without ? character_remove(s->tool, without->words, &s->character) : 0;
     if (code)
         return code;
     options->character = s->character;
@@ -297,8 +297,8 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     options->outside = option_given(arguments, "outside") != NULL;
     options->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     options->joints = joints ? s->joints : NULL;
-    code = joints ? joints_find(s->tool, s->character, joints->words, s->joints) : 0;
-    return clip && !code ? clip_find(s->tool, s->character, clip->words, &options->clip) : code;
+    code = joints ? joints_read(s->tool, s->character, joints->words, s->joints) : 0;
+    return clip && !code ? clip_read(s->tool, s->character, clip->words, &options->clip) : code;
 }
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {

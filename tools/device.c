@@ -22,7 +22,7 @@ int device_open(tool_run *tool, const tool_arguments *arguments, abut_device **d
     abut_status status = abut_device_open(tool->context, name, device);
     if (status == ABUT_ERROR_DEVICE && !tool_cancelled())
         return tool_fail_with(tool, abut_status_name(status), "%s; omit --device to run on the CPU",
-                              tool_sentence(abut_last_error()));
+                              tool_error_message(abut_last_error()));
     return status ? tool_fail(tool, status) : 0;
 }
 

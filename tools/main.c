@@ -82,7 +82,7 @@ static void reserve_standard_streams(void) {
 
 /* ---- errors ---- */
 
-const char *tool_sentence(const char *sentence) {
+const char *tool_error_message(const char *sentence) {
     if (strncmp(sentence, "abut_", 5) != 0 && strncmp(sentence, "cloth_", 6) != 0)
         return sentence;
     size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -131,7 +131,7 @@ static int classify_failure(abut_status status, const char **kind, const char **
         return CODE_CANCELLED;
     }
     *kind = abut_status_name(status);
-    *sentence = tool_sentence(abut_last_error());
+    *sentence = tool_error_message(abut_last_error());
     return CODE_WORK;
 }
 
@@ -151,7 +151,7 @@ int tool_fail(tool_run *tool, abut_status status) {
     return code;
 }
 
-int tool_complain(tool_run *tool, abut_status status) {
+int tool_report_error(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
     int code = classify_failure(status, &kind, &sentence);
     print_error(tool, sentence);
@@ -197,7 +197,7 @@ int tool_refuse(tool_run *tool, const char *format, ...) {
 }
 
 int tool_refuse_last(tool_run *tool) {
-    return tool_refuse(tool, "%s", tool_sentence(abut_last_error()));
+    return tool_refuse(tool, "%s", tool_error_message(abut_last_error()));
 }
 
 /* ---- functions that commands share ---- */
@@ -264,7 +264,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
 
 void tool_log(void *user, abut_log_level level, const char *message) {
     tool_run *tool = user;
-    if (tool->quiet || !share_tells(tool))
+    if (tool->quiet || !share_prints(tool))
         return;
     progress_erase(tool->progress);
     fprintf(stderr, "abut%s%s: %s%s\n", tool->command ? " " : "",
@@ -272,7 +272,7 @@ void tool_log(void *user, abut_log_level level, const char *message) {
             message);
 }
 
-void tool_advise(tool_run *tool, const abut_reliability *reliability) {
+void tool_print_reliability(tool_run *tool, const abut_reliability *reliability) {
     const bool exact = reliability->level == ABUT_RELIABILITY_GUARANTEED;
     char words[512];
     if (exact && !strstr(reliability->reason, " sheet"))
@@ -339,7 +339,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (table && strcmp(path_ending(table->words), "json") == 0)
         return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON use "
                                  "--json, which prints to standard output");
-    tool->progress = progress_create(!tool->quiet && share_tells(tool), tool->out.unicode);
+    tool->progress = progress_create(!tool->quiet && share_prints(tool), tool->out.unicode);
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;
     options.progress_user = tool->progress;
@@ -416,14 +416,14 @@ int tool_main(int count, char **words, tool_share *share) {
     setlocale(LC_CTYPE, "");
     install_signal_handlers();
     tool_run tool = {.share = share};
-    if (!share_tells(&tool))
+    if (!share_prints(&tool))
         tool.complaint = &complaint;
     int skip = count > 0;
     output_start(&tool.out, wants_json(count - skip, words + skip));
     int code = share_agree(&tool, run_command_line(&tool, count - skip, words + skip));
     progress_free(tool.progress);
     tool.progress = NULL;
-    if (!share_tells(&tool))
+    if (!share_prints(&tool))
         text_clear(&tool.out.text);
     /* A reader that closed the pipe (head) is not an error; a full disk is. */
     if (!output_flush(&tool.out) && tool.out.error != EPIPE && code != CODE_CANCELLED) {

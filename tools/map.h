@@ -99,8 +99,8 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
                 abut_device *device, tool_surface *surface);
 void surface_free(tool_surface *surface);
 /* Computes distances to others, or to itself. */
-int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
-            const map_query_options *query);
+int map_compute(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+                const map_query_options *query);
 /* Computes the statistics of a map. The scale is from `lo` to `hi`; if these are equal, over all
  * distances. */
 int map_measure(tool_run *tool, const tool_surface *surface,
@@ -110,12 +110,12 @@ int map_measure(tool_run *tool, const tool_surface *surface,
 /* The area that is inside by more than rounding errors: coincident surfaces are not inside. */
 abut_status map_inside(const abut_map *map, const abut_map_measures *measures, double *area);
 /* A distance for text output: 0 if it is a rounding error. */
-double map_shown(double distance, const abut_map_measures *measures);
+double map_rounded(double distance, const abut_map_measures *measures);
 void map_number(tool_output *out, const char *key, double distance,
                 const abut_map_measures *measures);
 /* Prints the statistics of a map: samples, minimum, maximum, mean, quantiles. `others` name the
  * bodies. */
-void map_tell(tool_run *tool, const map_answer *answer, const tool_surface *others);
+void map_print(tool_run *tool, const map_answer *answer, const tool_surface *others);
 /* Adds a point with as many digits as the resolution of the samples justifies. */
 void text_point(tool_text *to, abut_vec3 point, double reach);
 /* Prints a table with bars and a named column for each answer; all have the same scale. */

@@ -380,7 +380,8 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
     else if (show == MAP_SHOW_DISTANCE && a->measures.found < a->measures.samples)
         legend_add(&legend, nothing, "nothing found");
     if (show == MAP_SHOW_DISTANCE && panel->marked)
-        legend_add(&legend, ink, "%s: %.5g", panel->marked, map_shown(panel->value, &a->measures));
+        legend_add(&legend, ink, "%s: %.5g", panel->marked,
+                   map_rounded(panel->value, &a->measures));
     if (show == MAP_SHOW_GRADIENT)
         add_directions(&legend);
     canvas.pixels = malloc(bytes);

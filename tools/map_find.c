@@ -95,7 +95,7 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
     if (status == ABUT_ERROR_LIMIT)
         return tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
-                              tool_sentence(abut_last_error()));
+                              tool_error_message(abut_last_error()));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -107,8 +107,8 @@ void surface_free(tool_surface *surface) {
 
 /* ---- statistics ---- */
 
-int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
-            const map_query_options *query) {
+int map_compute(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+                const map_query_options *query) {
     abut_status status = query->self ? abut_map_compute_self_distance(map, &query->query)
                                      : abut_map_compute_distance(map, others, count, &query->query);
     return status ? tool_fail(tool, status) : 0;
@@ -124,7 +124,7 @@ static double rounding(const abut_map_measures *m) {
            (sqrt(m->area) + largest_component(m->min.point) + largest_component(m->max.point));
 }
 
-double map_shown(double distance, const abut_map_measures *m) {
+double map_rounded(double distance, const abut_map_measures *m) {
     return fabs(distance) < rounding(m) ? 0 : distance;
 }
 
@@ -223,7 +223,7 @@ static void say_witness(tool_output *out, const char *key, const map_answer *a,
         return;
     }
     tool_text words = {0};
-    text_print(&words, "%.6g", map_shown(w->distance, &a->measures));
+    text_print(&words, "%.6g", map_rounded(w->distance, &a->measures));
     if (error > 0 && error < HUGE_VAL)
         text_print(&words, " (at most %.2g %s)", error, strcmp(key, "least") ? "more" : "less");
     text_add(&words, " at ");
@@ -262,7 +262,7 @@ static void print_quantiles(tool_output *out, const map_answer *a) {
         if (out->json)
             json_numbers(out, NULL, (double[2]){map_shares[k], a->quantiles[k]}, 2);
         text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k],
-                   map_shown(a->quantiles[k], &a->measures));
+                   map_rounded(a->quantiles[k], &a->measures));
     }
     if (out->json)
         out_end(out);
@@ -277,10 +277,10 @@ static void print_area(tool_output *out, const char *key, double area, double al
 }
 
 void map_number(tool_output *out, const char *key, double distance, const abut_map_measures *m) {
-    fact_number(out, key, out->json ? distance : map_shown(distance, m));
+    fact_number(out, key, out->json ? distance : map_rounded(distance, m));
 }
 
-void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
+void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) {
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
     print_samples(out, &a->info);
@@ -349,7 +349,8 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         return;
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
-        apart = apart || map_shown(m->min.distance, m) != 0 || map_shown(m->max.distance, m) != 0;
+        apart =
+            apart || map_rounded(m->min.distance, m) != 0 || map_rounded(m->max.distance, m) != 0;
         less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
         more =
             more || (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);

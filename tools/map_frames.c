@@ -160,7 +160,8 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     text_free(&subject);
     double start = seconds_now();
     int code = frame ? update_surfaces(tool, r, frame) : build_maps(tool, r);
-    code = code ? code : map_ask(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
+    code = code ? code
+                : map_compute(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
     abut_status status =
         code ? ABUT_OK
              : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);
@@ -302,8 +303,8 @@ static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
             json_number(out, columns[k].name, values[k]);
     } else {
         say_fact(out, "ms", "%.3g", values[1]);
-        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_shown(values[2], m));
-        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_shown(values[5], m));
+        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_rounded(values[2], m));
+        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_rounded(values[5], m));
         if (r->query.measure.within != 0)
             say_fact(out, "area within", "%.4g", values[7]);
         if (abut_map_get_info(r->surfaces[0].map).has_sign)

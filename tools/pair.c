@@ -147,8 +147,8 @@ static double diagonal_of(const abut_mesh *mesh) {
     return length_of((abut_vec3){box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z});
 }
 
-void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
-                  const abut_mesh *b) {
+void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
+                     const abut_mesh *b) {
     double size_a = diagonal_of(a), size_b = diagonal_of(b);
     double small = fmin(size_a, size_b), large = fmax(size_a, size_b);
     bool first = size_a > size_b;

@@ -59,16 +59,17 @@ abut_status radial_error_make(const radial_subject *s, const radial_truth *truth
 void radial_error_free(radial_error *error);
 
 /* Errors by bone: the bone with the largest weight of a point. */
-typedef struct radial_blame {
+typedef struct radial_bone_error {
     uint32_t bone;
     double area;         /* its fraction of the surface */
     double bare, buried; /* fractions of that */
     double p95;          /* of absolute errors on the surface */
-} radial_blame;
+} radial_bone_error;
 
 /* Sorted by bare and buried surface, the largest first. Freed by the caller. */
-abut_status radial_blame_make(const radial_subject *s, const radial_truth *truth,
-                              const radial_error *error, radial_blame **blames, uint32_t *count);
+abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
+                                    const radial_error *error, radial_bone_error **blames,
+                                    uint32_t *count);
 
 /* ---- radial_draw.c ---- */
 

@@ -235,7 +235,7 @@ void radial_error_free(radial_error *error) {
 /* ---- bones ---- */
 
 static int compare_bone_errors(const void *a, const void *b) {
-    const radial_blame *x = a, *y = b;
+    const radial_bone_error *x = a, *y = b;
     const double p = x->area * (x->bare + x->buried), q = y->area * (y->bare + y->buried);
     return p > q ? -1 : p < q ? 1 : x->bone < y->bone ? -1 : x->bone > y->bone;
 }
@@ -249,7 +249,8 @@ static uint32_t bone_of(const radial_subject *s, uint32_t triangle) {
 }
 
 static void blame_bone(const radial_truth *truth, const radial_error *error,
-                       const uint32_t *bone_at, uint32_t bone, double *sizes, radial_blame *blame) {
+                       const uint32_t *bone_at, uint32_t bone, double *sizes,
+                       radial_bone_error *blame) {
     size_t count = 0, bare = 0, buried = 0;
     for (size_t i = 0; i < truth->count; i++)
         if (bone_at[i] == bone) {
@@ -258,18 +259,19 @@ static void blame_bone(const radial_truth *truth, const radial_error *error,
             sizes[count++] = error->on[i];
         }
     const double share = count ? 1.0 / (double)count : 0;
-    *blame = (radial_blame){bone, (double)count / (double)(truth->count ? truth->count : 1),
-                            share * (double)bare, share * (double)buried, 0};
+    *blame = (radial_bone_error){bone, (double)count / (double)(truth->count ? truth->count : 1),
+                                 share * (double)bare, share * (double)buried, 0};
     const size_t used = sort_sizes(sizes, count, sizes);
     blame->p95 = at_share(sizes, used, 0.95);
 }
 
-abut_status radial_blame_make(const radial_subject *s, const radial_truth *truth,
-                              const radial_error *error, radial_blame **blames, uint32_t *count) {
+abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
+                                    const radial_error *error, radial_bone_error **blames,
+                                    uint32_t *count) {
     const uint32_t bones = s->of_character.bone_count;
     uint32_t *bone_at = malloc((truth->count + 1) * sizeof *bone_at), used = 0;
     double *sizes = malloc((truth->count + 1) * sizeof *sizes);
-    radial_blame *made = malloc((bones + (size_t)1) * sizeof *made);
+    radial_bone_error *made = malloc((bones + (size_t)1) * sizeof *made);
     const bool good = bone_at && sizes && made;
     for (size_t i = 0; i < truth->count && good; i++)
         bone_at[i] = bone_of(s, truth->triangle[i]);

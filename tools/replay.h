@@ -70,13 +70,13 @@ typedef struct replay {
 
 double replay_total(const replay_tally *t);
 
-/* ---- replay_say.c ---- */
+/* ---- replay_print_summary.c ---- */
 
 /* Prints a line of JSON for a step of one scheme. */
-void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
-                 const abut_self_result *result, const double stages[STAGES]);
+void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
+                       const abut_self_result *result, const double stages[STAGES]);
 /* Prints all steps together: tables of text, or with --summary a JSON object. */
-void replay_say(tool_run *tool, const replay *r);
+void replay_print_summary(tool_run *tool, const replay *r);
 
 /* ---- replay_draw.c ---- */
 

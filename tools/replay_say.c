@@ -4,8 +4,8 @@
 
 /* ---- steps ---- */
 
-void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
-                 const abut_self_result *result, const double stages[STAGES]) {
+void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
+                       const abut_self_result *result, const double stages[STAGES]) {
     tool_output *out = &tool->out;
     if (!out->json || r->summary)
         return;
@@ -220,7 +220,7 @@ static void print_summary(tool_output *out, const replay *r) {
     out_end(out);
 }
 
-void replay_say(tool_run *tool, const replay *r) {
+void replay_print_summary(tool_run *tool, const replay *r) {
     if (!tool->out.json)
         say_summary(&tool->out, r);
     else if (r->summary)

@@ -31,7 +31,7 @@ bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk) {
     return !tool->share || item / chunk % tool->share->count == tool->share->rank;
 }
 
-bool share_tells(const tool_run *tool) {
+bool share_prints(const tool_run *tool) {
     return !tool->share || tool->share->rank == 0;
 }
 

@@ -419,7 +419,7 @@ typedef struct tool_share {
 /* Returns whether an item belongs to this process; always for a single process. */
 bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk);
 /* Returns whether this process has all results and prints them. */
-bool share_tells(const tool_run *tool);
+bool share_prints(const tool_run *tool);
 /* Returns the exit code of the first process that failed, whose error the first process reports;
  * otherwise its own. All processes call it equally often, or end. */
 int share_agree(tool_run *tool, int code);
@@ -441,10 +441,10 @@ int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
 int tool_refuse_last(tool_run *tool);
 /* Only prints the error, for commands that continue; its JSON is written at the current
  * position. */
-int tool_complain(tool_run *tool, abut_status status);
+int tool_report_error(tool_run *tool, abut_status status);
 /* The error message of the library without the name of the function at its start, which is not
  * relevant on the command line. */
-const char *tool_sentence(const char *sentence);
+const char *tool_error_message(const char *sentence);
 /* Returns whether a signal requested cancellation. */
 bool tool_cancelled(void);
 
@@ -472,7 +472,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
 /* Prints the reliability of a result. Text: a line on standard error if it is not guaranteed, or
  * if a mesh is a sheet, which has no interior. JSON: "reliability" and "reason" of the open
  * object. */
-void tool_advise(tool_run *tool, const abut_reliability *reliability);
+void tool_print_reliability(tool_run *tool, const abut_reliability *reliability);
 void json_reliability(tool_output *out, const abut_reliability *reliability);
 /* The exit code of a search, and its word for --quiet. If nothing was found and the meshes do
  * not allow a reliable result, neither means "free". */
@@ -748,8 +748,8 @@ void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *c
                const char *const *names, uint32_t count);
 /* Prints a note about units if one mesh is hundreds of times larger than the other, as with
  * millimetres and metres. Only for separate meshes: a small ball on a terrain is plausible. */
-void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
-                  const abut_mesh *b);
+void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
+                     const abut_mesh *b);
 
 /* ---- parts.c ---- */
 

@@ -1,4 +1,4 @@
-/* The abut command: one process, which does all. abut-mpi has another beginning. */
+/* Entry point of the abut command, as a single process. abut-mpi has its own entry point. */
 #include "tool.h"
 
 int main(int count, char **words) {

@@ -1,10 +1,8 @@
-/* Files through Assimp, read in a child process. Its importers trust the bytes that they read: some
- * end the process, some ask for more memory than there is, some never come back. So a child reads,
- * under limits, and hands the mesh over as a PLY file in a pipe.
+/* Reads files with Assimp in a child process. Importers of Assimp do not validate their input:
+ * some crash, some allocate without bound, some do not return. The child therefore reads the
+ * file under limits of memory and time, and sends the mesh as a PLY file through a pipe.
  *
- * The pipe holds one byte, the status of the child, and then the mesh, or the sentence of the
- * error.
- */
+ * The pipe carries one byte, the status of the child, followed by the mesh or the error message. */
 #include "tool.h"
 
 #include <errno.h>
@@ -15,12 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_SECONDS 120
-#define MOST_GIBIBYTES 4
+#define TIMEOUT_SECONDS 120
+#define MEMORY_LIMIT_GIB 4
 
 /* ---- the child ---- */
 
-/* Bytes of address space that are in use already. Only Linux tells; elsewhere 0. */
+/* Returns the bytes of address space in use. Known on Linux only; otherwise 0. */
 static uint64_t space_in_use(void) {
     unsigned long long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -42,15 +40,15 @@ static void set_limit(int resource, uint64_t most) {
 }
 
 static void set_limits(void) {
-    set_limit(RLIMIT_AS, space_in_use() + ((uint64_t)MOST_GIBIBYTES << 30));
-    set_limit(RLIMIT_CPU, MOST_SECONDS);
+    set_limit(RLIMIT_AS, space_in_use() + ((uint64_t)MEMORY_LIMIT_GIB << 30));
+    set_limit(RLIMIT_CPU, TIMEOUT_SECONDS);
     set_limit(RLIMIT_CORE, 0);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
 }
 
-static void write_all(int to, const char *bytes, size_t count) {
+static void write_bytes(int to, const char *bytes, size_t count) {
     while (count) {
         ssize_t written = write(to, bytes, count);
         if (written < 0 && errno == EINTR)
@@ -62,7 +60,7 @@ static void write_all(int to, const char *bytes, size_t count) {
     }
 }
 
-/* One thread: those of the parent do not exist here. */
+/* Single-threaded: the threads of the parent do not exist after fork(). */
 static abut_status read_here(tool_run *tool, const char *path,
                              const abut_mesh_read_options *options, abut_mesh **mesh) {
     abut_context_options ours = abut_context_options_default();
@@ -77,16 +75,16 @@ static abut_status read_here(tool_run *tool, const char *path,
     return status;
 }
 
-static _Noreturn void be_child(tool_run *tool, const char *path,
-                               const abut_mesh_read_options *options, int to) {
+static _Noreturn void run_child(tool_run *tool, const char *path,
+                                const abut_mesh_read_options *options, int to) {
     abut_mesh *mesh = NULL;
     char pipe_path[32], code;
     set_limits();
     abut_status status = read_here(tool, path, options, &mesh);
     code = (char)status;
-    write_all(to, &code, 1);
+    write_bytes(to, &code, 1);
     if (status) {
-        write_all(to, abut_last_error(), strlen(abut_last_error()));
+        write_bytes(to, abut_last_error(), strlen(abut_last_error()));
     } else {
         abut_mesh_write_options writing = abut_mesh_write_options_default();
         writing.format = ABUT_MESH_FORMAT_PLY;
@@ -98,9 +96,9 @@ static _Noreturn void be_child(tool_run *tool, const char *path,
 
 /* ---- the parent ---- */
 
-static abut_status fail(abut_status status, const char *path, const char *format, ...)
+static abut_status set_read_error(abut_status status, const char *path, const char *format, ...)
     TOOL_PRINTF(3, 4);
-static abut_status fail(abut_status status, const char *path, const char *format, ...) {
+static abut_status set_read_error(abut_status status, const char *path, const char *format, ...) {
     char words[300], sentence[1000];
     va_list list;
     va_start(list, format);
@@ -110,22 +108,23 @@ static abut_status fail(abut_status status, const char *path, const char *format
     return abut_set_error(status, sentence);
 }
 
-/* Waits until the child has something to say, or is gone. */
+/* Waits until the child has written something or has exited. */
 static abut_status wait_for(tool_run *tool, const char *path, int from) {
-    double end = seconds_now() + MOST_SECONDS;
+    double end = seconds_now() + TIMEOUT_SECONDS;
     for (;;) {
         struct pollfd ready = {.fd = from, .events = POLLIN};
         if (poll(&ready, 1, 100) > 0)
             return ABUT_OK;
         if (!progress_report(tool->progress, "reading", 0) || tool_cancelled())
-            return fail(ABUT_ERROR_CANCELLED, path, "cancelled");
+            return set_read_error(ABUT_ERROR_CANCELLED, path, "cancelled");
         if (seconds_now() > end)
-            return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
-                        MOST_SECONDS);
+            return set_read_error(ABUT_ERROR_LIMIT, path,
+                                  "Assimp did not finish within %d seconds and was stopped",
+                                  TIMEOUT_SECONDS);
     }
 }
 
-/* What the child hands over. `silent` where it died before the end, which is not said here. */
+/* Reads what the child has sent. Sets `silent` if it ended early; the caller reports that. */
 static abut_status receive(tool_run *tool, const char *path, int from, bool *silent,
                            abut_mesh **mesh) {
     abut_status status = wait_for(tool, path, from);
@@ -160,30 +159,34 @@ abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_re
     int ends[2], state = 0;
     bool silent;
     if (pipe(ends) != 0)
-        return fail(ABUT_ERROR_FILE, path, "no pipe for a child process: %s", strerror(errno));
+        return set_read_error(ABUT_ERROR_FILE, path,
+                              "cannot create a pipe to the process that reads it: %s",
+                              strerror(errno));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
-        be_child(tool, path, options, ends[1]);
+        run_child(tool, path, options, ends[1]);
     }
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return fail(ABUT_ERROR_FILE, path, "no child process: %s", strerror(errno));
+        return set_read_error(ABUT_ERROR_FILE, path, "cannot start the process that reads it: %s",
+                              strerror(errno));
     }
     abut_status status = receive(tool, path, ends[0], &silent, mesh);
     close(ends[0]);
     if (status && !silent)
-        kill(child, SIGKILL); /* it may be at work still, for no one */
+        kill(child, SIGKILL); /* the child may still be running */
     while (waitpid(child, &state, 0) < 0 && errno == EINTR)
         ;
     if (silent && WIFSIGNALED(state) && WTERMSIG(state) == SIGXCPU)
-        return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
-                    MOST_SECONDS);
+        return set_read_error(ABUT_ERROR_LIMIT, path,
+                              "Assimp did not finish within %d seconds and was stopped",
+                              TIMEOUT_SECONDS);
     if (silent)
-        return fail(ABUT_ERROR_FORMAT, path,
-                    "Assimp crashed on it, or asked for more than %d GiB (signal %d)",
-                    MOST_GIBIBYTES, WIFSIGNALED(state) ? WTERMSIG(state) : 0);
+        return set_read_error(ABUT_ERROR_FORMAT, path,
+                              "Assimp crashed, or needed more than %d GiB (signal %d)",
+                              MEMORY_LIMIT_GIB, WIFSIGNALED(state) ? WTERMSIG(state) : 0);
     return status;
 }

@@ -1,5 +1,5 @@
-/* Assemblies: the bodies of a scene file, or of mesh files of which each is a body, or each
- * connected part of one. */
+/* Assemblies: the bodies of a scene file, or one body for each mesh file, or for each solid of
+ * one. */
 #include "clash.h"
 #include "get.h"
 
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what is a scene ---- */
+/* ---- recognising scenes ---- */
 
-/* Skips to the end of a JSON string, whose first letters go into `word`. */
+/* Skips to the end of a JSON string and copies its first characters to `word`. */
 static void read_word(FILE *file, char word[8]) {
     size_t length = 0;
     int c;
@@ -23,15 +23,15 @@ static void read_word(FILE *file, char word[8]) {
     word[length] = 0;
 }
 
-/* Whether a file is a JSON object with a member "bodies", and not before it "asset", which glTF
- * must have. */
+/* Returns whether a file is a JSON object with a member "bodies" that does not follow a member
+ * "asset", which glTF requires. */
 static bool holds_scene(FILE *file) {
     char word[8] = "";
     int depth = 0, c;
     do
         c = getc(file);
     while (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == 0xef || c == 0xbb ||
-           c == 0xbf); /* blanks, and the mark of UTF-8 */
+           c == 0xbf); /* white space and the UTF-8 byte order mark */
     if (c != '{')
         return false;
     for (; c != EOF; c = getc(file)) {
@@ -46,7 +46,7 @@ static bool holds_scene(FILE *file) {
 
 static bool is_scene_file(const char *path) {
     struct stat about;
-    /* what is read from a pipe is gone */
+    /* input from a pipe cannot be read again */
     bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
     FILE *file = regular ? fopen(path, "rb") : NULL;
     bool scene = file && holds_scene(file);
@@ -75,8 +75,8 @@ bool assembly_is_scene(const tool_arguments *arguments) {
 
 /* ---- from files ---- */
 
-static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+static int fail_out_of_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
 }
 
 bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose) {
@@ -93,7 +93,7 @@ bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
     return true;
 }
 
-/* The name of a file without its folders, or with them where two files have the same. */
+/* The file name without folders, or with them if two files have the same name. */
 static const char *file_name(const tool_arguments *arguments, size_t which) {
     const char *path = arguments->operands[which], *slash = strrchr(path, '/');
     const char *name = slash && slash[1] ? slash + 1 : path;
@@ -122,7 +122,7 @@ static int add_mesh(tool_run *tool, const tool_arguments *arguments, size_t whic
             text_print(&name, "#%u", i);
         if (name.failed || !assembly_add(assembly, name.data, parts ? list[i] : mesh,
                                          (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}))
-            code = no_memory(tool);
+            code = fail_out_of_memory(tool);
     }
     for (uint32_t i = 0; i < count; i++)
         abut_mesh_destroy(list[i]);
@@ -141,11 +141,11 @@ static int add_file(tool_run *tool, const tool_arguments *arguments, size_t whic
     return code;
 }
 
-/* `text` is null where the scene is in a file. */
+/* `text` is null if the scene is in a file. */
 static int add_scene(tool_run *tool, const char *path, const tool_text *text, bool parts,
                      tool_assembly *assembly) {
     if (parts)
-        return tool_refuse(tool, "--parts is for mesh files; a scene names its bodies");
+        return tool_refuse(tool, "--parts applies to mesh files only; a scene lists its bodies");
     progress_start(tool->progress, path);
     assembly->path = path;
     abut_status status =
@@ -157,15 +157,15 @@ static int add_scene(tool_run *tool, const char *path, const tool_text *text, bo
     for (uint32_t i = 0; i < it.body_count; i++) {
         const abut_scene_body *body = &it.bodies[i];
         if (!assembly_add(assembly, body->name, body->mesh, body->pose))
-            return no_memory(tool);
+            return fail_out_of_memory(tool);
         const char *name = assembly->bodies[i].name;
-        assembly->bodies[i] = *body; /* the mesh has been retained */
+        assembly->bodies[i] = *body; /* the reference was retained */
         assembly->bodies[i].name = name;
     }
     return 0;
 }
 
-/* Standard input alone: a scene, or a mesh. */
+/* Reads standard input as the only operand: a scene or a mesh. */
 static int add_input(tool_run *tool, const tool_arguments *arguments, bool parts,
                      tool_assembly *assembly) {
     tool_text text = {0};
@@ -197,7 +197,7 @@ int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
         return add_input(tool, arguments, parts, assembly);
     for (size_t i = 0; i < arguments->operand_count && !code; i++) {
         if (strcmp(path_ending(arguments->operands[i]), "json") == 0)
-            return tool_refuse(tool, "%s: a scene goes alone, without other files",
+            return tool_refuse(tool, "%s: a scene cannot be combined with other files",
                                arguments->operands[i]);
         code = add_file(tool, arguments, i, parts, assembly);
     }
@@ -232,11 +232,11 @@ void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to) 
     }
 }
 
-bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b) {
+bool assembly_should_collide(const tool_assembly *assembly, uint32_t a, uint32_t b) {
     return assembly->scene ? abut_scene_should_collide(assembly->scene, a, b) : a != b;
 }
 
-/* ---- hierarchies, one a mesh ---- */
+/* ---- one BVH for each mesh ---- */
 
 typedef struct mesh_of_body {
     const abut_mesh *mesh;
@@ -259,7 +259,7 @@ int assembly_bvhs(tool_run *tool, tool_assembly *assembly) {
     assembly->bvhs = calloc((size_t)count + 1, sizeof *assembly->bvhs);
     if (!list || !assembly->owner || !assembly->bvhs) {
         free(list);
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     }
     for (uint32_t i = 0; i < count; i++)
         list[i] = (mesh_of_body){assembly->bodies[i].mesh, i};

@@ -1,6 +1,5 @@
-/* The index of a batch: one page with all inputs, their pictures, and links to what was made of
- * them. It needs no script, and stands in the folder of the outputs, which it names relative to
- * itself; so the folder can be moved as a whole. */
+/* The index page of a batch: all inputs with their pictures and links to their outputs. It needs
+ * no script. Its links are relative to the output folder, which can be moved as a whole. */
 #include "batch.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ static const char head[] =
     "small { color: var(--soft) } .bad { color: var(--bad) }\n"
     "</style>\n";
 
-/* A path as a link to it. */
+/* Adds a path as the target of a link. */
 static void add_address(tool_text *to, const char *path) {
     for (const unsigned char *c = (const unsigned char *)path; *c; c++)
         if ((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
@@ -54,7 +53,7 @@ static bool is_there(const char *folder, const batch_job *job) {
     return there && job->state != JOB_FAILED;
 }
 
-/* Pictures first, then a line for each job. */
+/* Adds the pictures first, then a line for each job. */
 static void add_input(tool_text *to, const char *folder, const batch_job *jobs, size_t count) {
     text_add(to, "<section>\n");
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +83,7 @@ static void add_input(tool_text *to, const char *folder, const batch_job *jobs, 
             text_add(to, ": <span class=\"bad\">");
             add_name(to, jobs[i].error                 ? jobs[i].error
                          : jobs[i].state == JOB_FAILED ? "failed"
-                                                       : "not yet done");
+                                                       : "not finished");
             text_add(to, "</span>");
         }
         text_add(to, "</li>\n");
@@ -98,10 +97,10 @@ abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jo
     for (size_t i = 0; i < jobs->count; i++)
         made += is_there(folder, &jobs->list[i]);
     text_add(&page, head);
-    text_print(&page,
-               "<h1>abut batch</h1>\n<p>%zu of %zu outputs are there. Written by abut %s.</p>\n"
-               "<main>\n",
-               made, jobs->count, abut_version());
+    text_print(
+        &page,
+        "<h1>abut batch</h1>\n<p>%zu of %zu outputs exist. Written by abut %s.</p>\n<main>\n", made,
+        jobs->count, abut_version());
     for (size_t i = 0, end; i < jobs->count; i = end) {
         for (end = i + 1; end < jobs->count; end++)
             if (strcmp(jobs->list[i].input, jobs->list[end].input) != 0)
@@ -113,11 +112,10 @@ abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jo
     struct stat about;
     abut_status status;
     if (page.failed || path.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the index");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the index");
     else if (lstat(path.data, &about) == 0 && S_ISLNK(about.st_mode))
-        status =
-            abut_set_error(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could lead out "
-                                            "of the folder of --out; remove it");
+        status = abut_set_error(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could "
+                                                 "point outside the folder of --out; remove it");
     else
         status = abut_context_write_file(tool->context, path.data, page.data, page.used);
     text_free(&page);

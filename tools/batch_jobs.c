@@ -1,11 +1,11 @@
-/* Lists of jobs: from files and --do, from lists of names, from job files. */
+/* Builds the list of jobs from files and --do, from lists of names, and from job files. */
 #include "batch.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Commands that make one file of one file. */
+/* Commands that produce one output file from one input file. */
 static const batch_kind kinds[] = {{&command_field, PRODUCT_OPERAND, "abutf|vti|npy|dcache"},
                                    {&command_info, PRODUCT_JSON, "json"},
                                    {&command_samples, PRODUCT_OPTION, "csv|ply|npy"},
@@ -29,12 +29,12 @@ void jobs_free(batch_jobs *jobs) {
 
 /* ---- one job ---- */
 
-/* A job as it is being read: COMMAND[.ENDING] OPTION..., for one input or any. */
+/* A job during parsing: COMMAND[.EXTENSION] OPTION..., for one input or for any. */
 typedef struct draft {
-    const char *where; /* what errors begin with */
+    const char *where; /* prefix of error messages */
     const batch_kind *kind;
-    const char *ending; /* as it was given, else null */
-    tool_text words;    /* command and options as a batch_job has them */
+    const char *ending; /* as given, or null */
+    tool_text words;    /* command and options as in batch_job */
     const char *input, *output;
 } draft;
 
@@ -42,8 +42,8 @@ static int refuse_kind(tool_run *tool, const char *where, const char *word) {
     tool_text names = {0};
     for (size_t i = 0; i < KINDS; i++)
         text_print(&names, "%s%s", i ? ", " : "", kinds[i].command->name);
-    int code = tool_refuse(tool, "%s: '%s' is no command for a batch, which can do %s", where, word,
-                           names.data ? names.data : "");
+    int code = tool_refuse(tool, "%s: 'abut batch' cannot run '%s'; the possible commands are %s",
+                           where, word, names.data ? names.data : "");
     text_free(&names);
     return code;
 }
@@ -56,7 +56,7 @@ static int find_kind(tool_run *tool, draft *d, char *word) {
             strncmp(kinds[i].command->name, word, length) == 0)
             d->kind = &kinds[i];
     if (!d->kind && length == 6 && strncmp(word, "report", 6) == 0)
-        d->kind = &kinds[1]; /* what info writes */
+        d->kind = &kinds[1]; /* the extension of the output of info */
     if (!d->kind)
         return refuse_kind(tool, d->where, word);
     d->ending = dot ? dot + 1 : NULL;
@@ -64,28 +64,30 @@ static int find_kind(tool_run *tool, draft *d, char *word) {
     return 0;
 }
 
-/* Each job writes one file, and what all jobs share is said once. */
+/* Reports an error for options that do not apply to a job: each job writes one file, and options
+ * of the whole run belong to 'abut batch'. */
 static int check_option(tool_run *tool, draft *d, const tool_given *given) {
     const char *name = given->option->name;
     if (word_in(name, "json|quiet|threads|help"))
-        return tool_refuse(tool, "%s: --%s is no option of a job; give it to 'abut batch' itself",
+        return tool_refuse(tool,
+                           "%s: --%s is not an option of a job; use it with 'abut batch' itself",
                            d->where, name);
     if (d->kind->product == PRODUCT_OPTION && strcmp(name, "out") == 0) {
         if (d->output)
-            return tool_refuse(tool, "%s: has two outputs", d->where);
+            return tool_refuse(tool, "%s: the job has two outputs", d->where);
         d->output = given->words;
         return 0;
     }
     if (given->option->argument && strcmp(given->option->argument, "FILE") == 0)
-        return tool_refuse(tool, "%s: --%s names one more file, but a job has one output", d->where,
-                           name);
+        return tool_refuse(tool, "%s: --%s would write a second file, but a job has one output",
+                           d->where, name);
     if (strcmp(name, "to") == 0)
-        return tool_refuse(tool, "%s: --to is told by the ending of the output: %s.%s", d->where,
-                           d->kind->command->name, given->words);
+        return tool_refuse(tool, "%s: the extension of the output replaces --to: write %s.%s",
+                           d->where, d->kind->command->name, given->words);
     if (strcmp(name, "strict") == 0)
         return tool_refuse(tool,
-                           "%s: --strict changes an exit code, which a job has not; reports "
-                           "say problem_total",
+                           "%s: --strict has no effect in a job, which has no exit code; see "
+                           "problem_total in the report",
                            d->where);
     tool_text option = {0};
     text_print(&option, given->words ? "--%s=%s" : "--%s", name, given->words);
@@ -95,11 +97,12 @@ static int check_option(tool_run *tool, draft *d, const tool_given *given) {
     return 0;
 }
 
-/* The words of a job through the parser of its command. `operands` is how many it may have: input
- * and output, or none. */
-static int parse(tool_run *tool, draft *d, char **words, size_t count, uint32_t operands) {
+/* Parses the words of a job with the option table of its command. `operands` is the number of
+ * allowed operands: input and output, or none. */
+static int parse_job_words(tool_run *tool, draft *d, char **words, size_t count,
+                           uint32_t operands) {
     if (!count)
-        return tool_refuse(tool, "%s: there is no command", d->where);
+        return tool_refuse(tool, "%s: the command is missing", d->where);
     int code = find_kind(tool, d, words[0]);
     if (code)
         return code;
@@ -127,8 +130,8 @@ static int parse(tool_run *tool, draft *d, char **words, size_t count, uint32_t 
     return code;
 }
 
-/* Where the output of an input stands: its path within `base` (may be null), without what leads out
- * of the folder, in printable UTF-8, and the ending. */
+/* Computes the path of the output of an input: its path relative to `base` (may be null),
+ * without parts that leave the folder, in printable UTF-8, with the extension. */
 static void add_output(tool_text *to, const draft *d, const char *base, const char *input) {
     tool_text clean = {0};
     size_t above = base ? strlen(base) : 0;
@@ -165,14 +168,14 @@ static bool leaves_folder(const char *output) {
 static int check_output(tool_run *tool, const draft *d, const char *output) {
     const char *ending = path_ending(output), *last = strrchr(output, '/');
     if (leaves_folder(output))
-        return tool_refuse(tool, "%s: the output %s is not in the folder of --out", d->where,
+        return tool_refuse(tool, "%s: the output %s is outside the folder of --out", d->where,
                            output);
     if (!text_is_utf8(output) || strpbrk(output, "\n\r") || (last && !last[1]) ||
         strncmp(output, ".abut-", 6) == 0)
-        return tool_refuse(tool, "%s: '%s' cannot be the name of an output", d->where, output);
+        return tool_refuse(tool, "%s: '%s' is not a valid name for an output", d->where, output);
     if (*ending && word_in(ending, d->kind->endings))
         return 0;
-    return tool_refuse(tool, "%s: %s cannot write %s; its outputs end in one of %s", d->where,
+    return tool_refuse(tool, "%s: %s cannot write %s; allowed extensions are %s", d->where,
                        d->kind->command->name, output, d->kind->endings);
 }
 
@@ -180,7 +183,7 @@ static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char 
     tool_text output = {0};
     const char *last = strrchr(input, '/');
     if (word_in(last ? last + 1 : input, "|.|.."))
-        return tool_refuse(tool, "%s: '%s' is no name of a file", d->where, input);
+        return tool_refuse(tool, "%s: '%s' is not a valid file name", d->where, input);
     if (d->output)
         text_add(&output, d->output);
     else
@@ -204,10 +207,10 @@ static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char 
     free(job.input);
     free(job.output);
     return tool_fail(tool,
-                     abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the list of jobs"));
+                     abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the list of jobs"));
 }
 
-/* ---- files, and what to do with each ---- */
+/* ---- files with --do ---- */
 
 static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs,
                        const char *input) {
@@ -220,11 +223,13 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
         size_t count = 0;
         if (!line || !words_split(line, &words, &count))
             code =
-                tool_refuse(tool, "--do: a quote is not closed in: %s", arguments->given[i].words);
-        code = code ? code : parse(tool, &d, words, count, 0);
+                tool_refuse(tool, "--do: missing closing quote in: %s", arguments->given[i].words);
+        code = code ? code : parse_job_words(tool, &d, words, count, 0);
         if (!code && d.output)
-            code = tool_refuse(tool, "--do: --out names one file for all; write %s.ENDING",
-                               d.kind->command->name);
+            code = tool_refuse(
+                tool,
+                "--do: --out would be one file for all jobs; select an extension with %s.EXTENSION",
+                d.kind->command->name);
         if (!code && input)
             code = add_job(tool, jobs, &d, input);
         text_free(&d.words);
@@ -234,11 +239,11 @@ static int add_for_all(tool_run *tool, const tool_arguments *arguments, batch_jo
     return code;
 }
 
-/* Names, one a line, or with a 0 after each as `find -print0` writes them. */
+/* Reads file names, one on each line, or each terminated by 0 as `find -print0` writes them. */
 static int add_names(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs) {
     tool_text bytes = {0};
     if (tool->input_taken)
-        return tool_refuse(tool, "standard input (-) was named twice; it is there only once");
+        return tool_refuse(tool, "standard input (-) can be read only once");
     tool->input_taken = true;
     int code = input_read(tool, &bytes);
     char end = bytes.used && memchr(bytes.data, 0, bytes.used) ? 0 : '\n';
@@ -248,7 +253,7 @@ static int add_names(tool_run *tool, const tool_arguments *arguments, batch_jobs
         at += length + 1;
         if (end == '\n' && length && start[length - 1] == '\r')
             length--;
-        start[length] = 0; /* there is one more byte behind all */
+        start[length] = 0; /* the buffer has one byte after the last */
         if (length)
             code = add_for_all(tool, arguments, jobs, start);
     }
@@ -264,12 +269,12 @@ static int add_json(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     const char *what = flat_value(members, count, "do"),
                *input = flat_value(members, count, "input");
     if (!what || !input || !*input)
-        return tool_refuse(tool, "%s: is no JSON object with \"do\" and \"input\"", d->where);
+        return tool_refuse(tool, "%s: not a JSON object with \"do\" and \"input\"", d->where);
     char *copy = strdup(what), **words = NULL;
     int code = 0;
     if (!copy || !words_split(copy, &words, &word_count))
-        code = tool_refuse(tool, "%s: a quote is not closed", d->where);
-    code = code ? code : parse(tool, d, words, word_count, 0);
+        code = tool_refuse(tool, "%s: missing closing quote", d->where);
+    code = code ? code : parse_job_words(tool, d, words, word_count, 0);
     if (!code && flat_value(members, count, "output"))
         d->output = flat_value(members, count, "output");
     code = code ? code : add_job(tool, jobs, d, input);
@@ -278,14 +283,14 @@ static int add_json(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     return code;
 }
 
-/* A command line without its "abut". */
+/* Parses a command line without the leading "abut". */
 static int add_line(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
     char **words = NULL;
     size_t count = 0;
     int code = words_split(line, &words, &count)
                    ? 0
-                   : tool_refuse(tool, "%s: a quote is not closed", d->where);
-    code = code ? code : parse(tool, d, words, count, 2);
+                   : tool_refuse(tool, "%s: missing closing quote", d->where);
+    code = code ? code : parse_job_words(tool, d, words, count, 2);
     code = code ? code : add_job(tool, jobs, d, d->input);
     free(words);
     return code;
@@ -294,7 +299,7 @@ static int add_line(tool_run *tool, batch_jobs *jobs, draft *d, char *line) {
 static int read_whole(tool_run *tool, const char *path, tool_text *bytes) {
     if (strcmp(path, "-") == 0) {
         if (tool->input_taken)
-            return tool_refuse(tool, "standard input (-) was named twice; it is there only once");
+            return tool_refuse(tool, "standard input (-) can be read only once");
         tool->input_taken = true;
         return input_read(tool, bytes);
     }
@@ -321,7 +326,7 @@ static int add_job_file(tool_run *tool, batch_jobs *jobs, const char *path) {
     int code = read_whole(tool, path, &bytes);
     size_t number = 0;
     if (!code && bytes.used && memchr(bytes.data, 0, bytes.used))
-        code = tool_refuse(tool, "%s: is no text; a job file has a job on each line", path);
+        code = tool_refuse(tool, "%s: not a text file; a job file has a job on each line", path);
     for (char *line = bytes.data, *next; line && *line && !code; line = next) {
         size_t length = strcspn(line, "\n");
         next = line + length + (line[length] == '\n');
@@ -341,24 +346,24 @@ static int add_job_file(tool_run *tool, batch_jobs *jobs, const char *path) {
     return code;
 }
 
-/* ---- the list ---- */
+/* ---- checking the list ---- */
 
-static int compare(const void *a, const void *b) {
+static int compare_job_outputs(const void *a, const void *b) {
     const batch_job *p = *(const batch_job *const *)a, *q = *(const batch_job *const *)b;
     int order = strcmp(p->output, q->output);
     return order ? order : (p > q) - (p < q);
 }
 
-/* The same job twice is one; two jobs with one output are an error. */
+/* Merges duplicates of a job; two different jobs with one output are an error. */
 static int check_unique(tool_run *tool, batch_jobs *jobs) {
     const batch_job **sorted = malloc((jobs->count + 1) * sizeof *sorted);
     int code = 0;
     if (!sorted)
         return tool_fail(tool,
-                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory to sort the jobs"));
+                         abut_set_error(ABUT_ERROR_MEMORY, "not enough memory to sort the jobs"));
     for (size_t i = 0; i < jobs->count; i++)
         sorted[i] = &jobs->list[i];
-    qsort(sorted, jobs->count, sizeof *sorted, compare);
+    qsort(sorted, jobs->count, sizeof *sorted, compare_job_outputs);
     for (size_t i = 1; i < jobs->count && !code; i++) {
         const batch_job *a = sorted[i - 1], *b = sorted[i];
         if (strcmp(a->output, b->output) != 0)
@@ -367,8 +372,8 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
             jobs->list[b - jobs->list].state = JOB_SKIPPED;
         else
             code = tool_refuse(tool,
-                               "two jobs would write %s: '%s' of %s and '%s' of %s; name them "
-                               "apart, such as %s.fine.%s",
+                               "two jobs have the output %s: '%s' of %s and '%s' of %s; use "
+                               "different names, such as %s.fine.%s",
                                a->output, a->words, a->input, b->words, b->input,
                                b->kind->command->name, path_ending(b->output));
     }
@@ -381,14 +386,14 @@ int jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jo
                      *base = option_given(arguments, "base");
     bool what = option_given(arguments, "do") != NULL;
     if (!what && (arguments->operand_count || !file))
-        return tool_refuse(tool, "what shall be done with the files? Say --do 'field --cells 64', "
-                                 "--do report, or name a list of jobs with --jobs");
+        return tool_refuse(tool, "the command for the files is missing: use --do 'field --cells "
+                                 "64', --do report, or a list of jobs with --jobs");
     if (what && !arguments->operand_count)
-        return tool_refuse(tool, "--do is for files, but none is named; '-' reads their names from "
-                                 "standard input");
+        return tool_refuse(tool, "--do needs file names; '-' reads them from standard input");
     jobs->base = base ? base->words : NULL;
     int code = file ? add_job_file(tool, jobs, file->words) : 0;
-    code = code || !what ? code : add_for_all(tool, arguments, jobs, NULL); /* errors first */
+    code = code || !what ? code
+                         : add_for_all(tool, arguments, jobs, NULL); /* validate before any work */
     for (size_t i = 0; i < arguments->operand_count && !code; i++)
         code = strcmp(arguments->operands[i], "-") == 0
                    ? add_names(tool, arguments, jobs)

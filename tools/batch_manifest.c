@@ -1,10 +1,10 @@
-/* The manifest of a batch: JSON lines, only ever added to, by any number of processes.
+/* The manifest of a batch: JSON lines, append-only, shared by any number of processes.
  *
- * A line is added by one write under a lock. One that was cut off, because the machine lost power
- * or the disk was full, is no JSON and counts as not there; the next line begins after a newline.
+ * A line is added by one write under a lock. A truncated line, after a power failure or on a
+ * full disk, is not valid JSON and is ignored; the next line begins after a newline.
  *
- * Locks are those of POSIX on bytes of the file: they end with their process, and NFS has them.
- * Closing any other descriptor of the file would drop them, so there is only one. */
+ * Locks are POSIX record locks: they end with their process, and NFS supports them. Closing any
+ * other descriptor of the file would release them, so that there is only one descriptor. */
 #include "batch.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that are locked, beyond any manifest. */
+/* Offsets of the locked bytes, beyond the end of any manifest. */
 static const off_t APPENDING = ((off_t)1 << 60) - 1, CLAIMS = (off_t)1 << 60;
 
 enum { FIRST_BUFFER = 1 << 20, MEMBERS = 24 };
 
-static bool fail(const batch_manifest *manifest, const char *what) {
+static bool set_manifest_error(const batch_manifest *manifest, const char *what) {
     tool_text words = {0};
     text_safe(&words, manifest->path);
     text_print(&words, ": %s: %s", what, strerror(errno));
@@ -29,13 +29,13 @@ static bool fail(const batch_manifest *manifest, const char *what) {
 }
 
 static bool fail_memory(void) {
-    abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the manifest");
+    abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the manifest");
     return false;
 }
 
 /* ---- locks ---- */
 
-/* False where another process has the byte, or a signal came. */
+/* Returns false if another process holds the lock, or a signal arrived. */
 static bool lock(const batch_manifest *manifest, off_t byte, short type, bool wait) {
     struct flock about = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
     int result;
@@ -89,8 +89,8 @@ static bool make_room(batch_manifest *manifest) {
     return true;
 }
 
-/* Takes in a line, which is changed. What is no line of a manifest is left out. */
-static bool take_line(batch_manifest *manifest, char *line, uint64_t at) {
+/* Adds the record of a line, which is modified. Ignores lines that are not valid records. */
+static bool add_line_record(batch_manifest *manifest, char *line, uint64_t at) {
     flat_member members[MEMBERS];
     size_t count = flat_parse(line, members, MEMBERS);
     const char *output = flat_value(members, count, "output"),
@@ -114,13 +114,13 @@ static bool take_line(batch_manifest *manifest, char *line, uint64_t at) {
     return true;
 }
 
-/* Takes in the complete lines of the buffer; how many bytes they are, or -1. */
-static ssize_t take_lines(batch_manifest *manifest, size_t bytes) {
+/* Adds the complete lines of the buffer. Returns their bytes, or -1. */
+static ssize_t add_complete_lines(batch_manifest *manifest, size_t bytes) {
     size_t start = 0;
     char *end;
     while ((end = memchr(manifest->buffer + start, '\n', bytes - start))) {
         *end = 0;
-        if (!take_line(manifest, manifest->buffer + start, manifest->read_to + start))
+        if (!add_line_record(manifest, manifest->buffer + start, manifest->read_to + start))
             return -1;
         start = (size_t)(end - manifest->buffer) + 1;
     }
@@ -134,13 +134,13 @@ bool manifest_refresh(batch_manifest *manifest) {
         if (got < 0 && errno == EINTR && !tool_cancelled())
             continue;
         if (got < 0)
-            return fail(manifest, "cannot be read");
-        ssize_t taken = take_lines(manifest, (size_t)got);
+            return set_manifest_error(manifest, "cannot be read");
+        ssize_t taken = add_complete_lines(manifest, (size_t)got);
         if (taken < 0)
             return false;
         manifest->read_to += (uint64_t)taken;
         if ((size_t)got < manifest->buffer_bytes)
-            return true; /* what is left is a line that is not complete */
+            return true; /* the rest is an incomplete line */
         if (!taken) {
             char *larger = realloc(manifest->buffer, 2 * manifest->buffer_bytes);
             if (!larger)
@@ -152,13 +152,13 @@ bool manifest_refresh(batch_manifest *manifest) {
     return true;
 }
 
-/* ---- adding lines ---- */
+/* ---- appending lines ---- */
 
-static bool write_all(int file, const char *bytes, size_t count) {
+static bool write_bytes(int file, const char *bytes, size_t count) {
     while (count) {
         ssize_t put = write(file, bytes, count);
         if (put < 0 && errno == EINTR)
-            continue; /* a line of few bytes is worth finishing, also when cancelled */
+            continue; /* a short line is completed even after cancellation */
         if (put <= 0)
             return false;
         bytes += put;
@@ -172,15 +172,16 @@ static bool append_locked(batch_manifest *manifest, const tool_text *line) {
     char last = '\n';
     if (fstat(manifest->file, &about) != 0 ||
         (about.st_size && pread(manifest->file, &last, 1, about.st_size - 1) != 1))
-        return fail(manifest, "cannot be read");
-    if ((last == '\n' || write_all(manifest->file, "\n", 1)) &&
-        write_all(manifest->file, line->data, line->used) && fdatasync(manifest->file) == 0)
+        return set_manifest_error(manifest, "cannot be read");
+    if ((last == '\n' || write_bytes(manifest->file, "\n", 1)) &&
+        write_bytes(manifest->file, line->data, line->used) && fdatasync(manifest->file) == 0)
         return true;
     int error = errno;
     bool cut = ftruncate(manifest->file, about.st_size) == 0;
     errno = error;
-    return fail(manifest, cut ? "no line could be added, so no more jobs are done"
-                              : "a line could be added only in part, so no more jobs are done");
+    return set_manifest_error(manifest,
+                              cut ? "no line could be added; the run stops"
+                                  : "only a part of a line could be added; the run stops");
 }
 
 bool manifest_append(batch_manifest *manifest, const tool_text *line) {
@@ -192,29 +193,30 @@ bool manifest_append(batch_manifest *manifest, const tool_text *line) {
                           .l_len = 1};
     while (fcntl(manifest->file, F_SETLKW, &about) != 0)
         if (errno != EINTR)
-            return fail(manifest, "cannot be locked");
+            return set_manifest_error(manifest, "cannot be locked");
     bool fine = append_locked(manifest, line);
     lock(manifest, APPENDING, F_UNLCK, false);
     return fine;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static bool open_file(batch_manifest *manifest, bool look) {
     manifest->file =
         open(manifest->path, look ? O_RDONLY | O_CLOEXEC : O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC,
              0666);
     if (manifest->file < 0)
-        return (look && errno == ENOENT) || fail(manifest, "cannot be opened");
+        return (look && errno == ENOENT) || set_manifest_error(manifest, "cannot be opened");
     struct stat about;
     if (fstat(manifest->file, &about) == 0 && !S_ISREG(about.st_mode)) {
         errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
-        return fail(manifest, "is no regular file");
+        return set_manifest_error(manifest, "is not a regular file");
     }
     if (!look &&
         !(lock(manifest, APPENDING, F_WRLCK, true) && lock(manifest, APPENDING, F_UNLCK, false)))
-        return fail(manifest, "cannot be locked, which a batch needs; --manifest can name a file "
-                              "on another file system");
+        return set_manifest_error(
+            manifest, "cannot be locked, which 'abut batch' requires; use --manifest with "
+                      "a file on another file system");
     return true;
 }
 

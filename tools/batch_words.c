@@ -1,4 +1,4 @@
-/* Words of job lists, flat JSON, and the hash that names jobs. */
+/* Splits job lines into words, parses flat JSON, and computes the hash that identifies a job. */
 #include "batch.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 /* ---- words ---- */
 
-/* Moves one word from *from to *to, without its quotes. False where a quote is not closed. */
+/* Moves one word from *from to *to, without its quotes. Returns false if a quote is not closed. */
 static bool move_word(char **from, char **to) {
     char *s = *from, *out = *to, quote = 0;
     for (; *s && (quote || !strchr(" \t\r\n", *s)); s++) {
@@ -40,7 +40,7 @@ bool words_split(char *line, char ***words, size_t *count) {
         char *start = to;
         if (!move_word(&from, &to))
             return false;
-        from += *from != 0; /* the end of the word may stand where the blank was */
+        from += *from != 0; /* the terminator of the word may overwrite the separator */
         *to++ = 0;
         (*words)[(*count)++] = start;
     }
@@ -97,8 +97,8 @@ static char *put_utf8(char *to, unsigned code) {
     return to;
 }
 
-/* What follows a backslash at s; moves past it. Half of a surrogate pair is no character, and 0
- * would end the string. Never longer than what it was read from. */
+/* Decodes the escape sequence after a backslash at s and advances s. Rejects unpaired surrogates
+ * and 0, which would end the string. The result is never longer than its source. */
 static char *unescape(char **s, char *to) {
     static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
     char *at = *s;
@@ -125,7 +125,7 @@ static char *unescape(char **s, char *to) {
     return put_utf8(to, code);
 }
 
-/* The string whose opening quote stands at *s; moves past its end. */
+/* Decodes the string whose opening quote is at *s, and advances *s past its end. */
 static char *read_string(char **s) {
     char *start = *s + 1, *at = start, *to = start;
     while (to && *at && *at != '"') {
@@ -147,7 +147,7 @@ static char *skip_blanks(char *s) {
     return s + strspn(s, " \t\r\n");
 }
 
-/* Reads a member and what follows it, which is returned: ',' or '}', or 0 where it is wrong. */
+/* Parses a member. Returns the character after it, ',' or '}', or 0 if the syntax is wrong. */
 static char read_member(char **s, flat_member *member) {
     char *at = skip_blanks(*s), *end;
     if (*at != '"' || !(member->key = read_string(&at)))

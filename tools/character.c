@@ -1,4 +1,4 @@
-/* Characters and poses from command lines. */
+/* Loads characters and poses that the command line selects. */
 #include "character.h"
 #include "get.h"
 
@@ -17,7 +17,7 @@ abut_status character_find(tool_run *tool, const char *path, uint32_t triangles,
     return abut_character_read(tool->context, path, character);
 }
 
-/* A bone by its name, of several the first, or by its number. */
+/* Finds a bone by name (the first of several) or by number. */
 static uint32_t bone_find(const abut_character *character, const char *word, size_t length) {
     const uint32_t count = get_character_info(character).bone_count;
     char *end;
@@ -32,11 +32,11 @@ static uint32_t bone_find(const abut_character *character, const char *word, siz
                : ABUT_NONE;
 }
 
-int character_leave_out(tool_run *tool, const char *words, abut_character **character) {
+int character_remove(tool_run *tool, const char *words, abut_character **character) {
     const uint32_t room = get_character_info(*character).bone_count;
     uint32_t *bones = malloc(room * sizeof *bones), count = 0;
     abut_character *reduced = NULL;
-    int code = bones ? 0 : tool_fail_with(tool, "out of memory", "there is no memory for bones");
+    int code = bones ? 0 : tool_fail_with(tool, "out of memory", "not enough memory for bones");
     while (*words && !code) {
         size_t length = strcspn(words, ",");
         uint32_t bone = bone_find(*character, words, length);
@@ -45,7 +45,7 @@ int character_leave_out(tool_run *tool, const char *words, abut_character **char
                                "--without: the character has no bone '%.*s'; 'abut character' "
                                "lists them",
                                (int)length, words);
-        else if (count < room) /* more are some of them twice */
+        else if (count < room) /* a longer list has duplicates */
             bones[count++] = bone;
         words += length + (words[length] == ',');
     }
@@ -77,10 +77,10 @@ int character_load(tool_run *tool, const tool_arguments *arguments, const char *
     const tool_given *without = option_given(arguments, "without");
     if (status)
         return tool_fail(tool, status);
-    return without ? character_leave_out(tool, without->words, character) : 0;
+    return without ? character_remove(tool, without->words, character) : 0;
 }
 
-int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
+int clip_read(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
     const uint32_t count = get_character_info(character).clip_count;
     char *end;
     for (uint32_t i = 0; i < count; i++) {
@@ -95,20 +95,20 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
         return 0;
     }
     if (!count)
-        return tool_refuse(tool, "--clip '%s': the character has no clips", words);
+        return tool_refuse(tool, "--clip %s: the character has no clips", words);
     const char *best = NULL;
     size_t distance = 0;
     for (uint32_t i = 0; i < count; i++)
         word_closer(words, get_character_clip(character, i).name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no clip '%s'; did you mean '%s'?", words, best);
+        return tool_refuse(tool, "unknown clip '%s'; did you mean '%s'?", words, best);
     return tool_refuse(tool,
-                       "--clip needs the name of a clip, or its number below %u; '%s' is not; "
-                       "'abut character' lists them",
+                       "--clip must be the name of a clip or a number below %u, not '%s'; 'abut "
+                       "character' lists the clips",
                        count, words);
 }
 
-int joints_find(tool_run *tool, const abut_character *character, const char *words,
+int joints_read(tool_run *tool, const abut_character *character, const char *words,
                 uint32_t *joints) {
     for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
         joints[i] = ABUT_NONE;
@@ -120,11 +120,11 @@ int joints_find(tool_run *tool, const abut_character *character, const char *wor
                 strncmp(words, abut_garment_joint_name((abut_garment_joint)joint), name) != 0))
             joint++;
         if (name >= length || joint == ABUT_GARMENT_JOINT_COUNT)
-            return tool_refuse(tool,
-                               "--joints needs JOINT=BONE, with commas between several, '%.*s' is "
-                               "not; joints are hips, neck, and left- and right- arm, forearm, "
-                               "hand, thigh, leg and foot",
-                               (int)length, words);
+            return tool_refuse(
+                tool,
+                "--joints must be JOINT=BONE, separated by commas, not '%.*s'; joints are hips, "
+                "neck, and left- and right- arm, forearm, hand, thigh, leg and foot",
+                (int)length, words);
         joints[joint] = bone_find(character, words + name + 1, length - name - 1);
         if (joints[joint] == ABUT_NONE)
             return tool_refuse(tool, "--joints: the character has no bone '%.*s'",
@@ -143,10 +143,10 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
     pose->clip = ABUT_NONE;
     *skinning = ABUT_CHARACTER_SKINNING_LINEAR;
     if (time && !clip)
-        return tool_refuse(tool, "--time needs --clip");
+        return tool_refuse(tool, "--time requires --clip");
     if (time)
         pose->time = time->numbers[0];
     if (how && !strcmp(how->words, "dual"))
         *skinning = ABUT_CHARACTER_SKINNING_DUAL;
-    return clip ? clip_find(tool, character, clip->words, &pose->clip) : 0;
+    return clip ? clip_read(tool, character, clip->words, &pose->clip) : 0;
 }

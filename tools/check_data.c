@@ -1,11 +1,12 @@
-/* abut-check-data PATH: sweeps with exact answers, from PATH/ccd/queries; and scenes
- * (check_scenes.c) and signs (check_signs.c). tools/check-data runs it.
+/* abut-check-data PATH: compares continuous collision detection with exact results of
+ * PATH/ccd/queries; also whole scenes (check_scenes.c) and signs (check_signs.c).
+ * tools/check-data runs it.
  *
- * Every file there is CSV with eight rows a query, four vertices at the start and four at the end,
- * as three fractions and the answer; its folder, "vertex-face" or "edge-edge", says of which
- * features. Each query is asked twice, plain and exact. Ends with one line of totals; exit code: 0,
- * 1 where something was missed or wrong by exact arithmetic, or a sign was, 2 for wrong usage or no
- * data. */
+ * Every file is CSV with eight rows for each query, four vertices at the start and four at the
+ * end, as three fractions and the result. Its folder, "vertex-face" or "edge-edge", gives the
+ * features. Each query runs twice, with and without exact arithmetic. The last line has the
+ * totals. Exit codes: 0 success; 1 if an impact was missed, a result was wrong by exact
+ * arithmetic, or a sign was wrong; 2 for a usage error or missing data. */
 #include "check_data.h"
 
 #include <dirent.h>
@@ -26,7 +27,7 @@ static bool read_row(FILE *file, abut_vec3 *p, int *truth, bool *end) {
     if (sscanf(line, "%lf,%lf,%lf,%lf,%lf,%lf,%d", &n[0], &n[1], &n[2], &n[3], &n[4], &n[5],
                truth) != 7)
         return false;
-    /* exact: all coordinates are doubles, so that both parts of a reduced fraction are, too */
+    /* exact: coordinates are doubles, and so are both parts of the reduced fractions */
     p->x = n[0] / n[1];
     p->y = n[2] / n[3];
     p->z = n[4] / n[5];
@@ -72,7 +73,7 @@ static bool check_file(const char *path, bool edges, check_totals *totals) {
     return good;
 }
 
-/* All files two folders below: PATH/<set>/<features>/<name>.csv. */
+/* Visits all files two levels below: PATH/<set>/<features>/<name>.csv. */
 static bool check_folder(const char *path, int depth, bool edges, check_totals *totals) {
     DIR *folder = opendir(path);
     bool good = folder != NULL;

@@ -1,4 +1,4 @@
-/* What the files of abut-check-data share. */
+/* Declarations of abut-check-data. */
 #ifndef ABUT_CHECK_DATA_H
 #define ABUT_CHECK_DATA_H
 
@@ -12,10 +12,10 @@ typedef struct check_totals {
     uint64_t sign_errors;
 } check_totals;
 
-/* check_scenes.c: whole steps with exact answers, in PATH/ccd/scenes. False where one cannot be
- * read; none at all is fine. */
+/* check_scenes.c: whole steps with exact results, in PATH/ccd/scenes. Returns false if one
+ * cannot be read; a missing folder is not an error. */
 bool check_scenes(const char *data, check_totals *totals);
-/* check_signs.c: inside and outside of the closed models in PATH/models. As above. */
+/* check_signs.c: inside tests of the closed models in PATH/models. As above. */
 bool check_signs(const char *data, check_totals *totals);
 
 #endif

@@ -1,8 +1,9 @@
-/* Whole steps with exact answers: every candidate of a scene, not only the listed pairs.
+/* Compares whole steps with exact results: every candidate pair of a scene, not only listed
+ * ones.
  *
- * A scene is a folder with frames/ (the mesh at the start and at the end), boxes/ (names that end
- * in vf.json or ee.json; pairs of numbers: vertices first, then edges, then faces) and mma_bool/
- * (whether each of these collides, exactly). Pairs that are not listed do not collide. */
+ * A scene is a folder with frames/ (the mesh at the start and at the end), boxes/ (files that
+ * end in vf.json or ee.json with pairs of indices: vertices first, then edges, then faces) and
+ * mma_bool/ (whether each pair collides, exactly). Pairs that are not listed do not collide. */
 #include "check_data.h"
 #include "get.h"
 
@@ -29,7 +30,7 @@ typedef struct scene {
     abut_mesh *mesh[2];
     abut_vec3 *position[2];
     abut_sweep *motion;
-    pair_list truth[2]; /* by kind; sorted */
+    pair_list truth[2]; /* for each kind; sorted */
     abut_impacts found;
     abut_sweep_counts counts;
 } scene;
@@ -47,7 +48,7 @@ static int compare_names(const void *a, const void *b) {
 
 /* ---- reading ---- */
 
-/* Up to `most` names in a folder that end so, sorted, each from malloc. */
+/* Lists up to `most` names in a folder with the given ending, sorted; each is from malloc. */
 static size_t list_names(const char *path, const char *ending, char **names, size_t most) {
     DIR *folder = opendir(path);
     size_t count = 0;
@@ -93,7 +94,7 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* The pairs of a list that collide. */
+/* Reads the pairs of a list that collide. */
 static bool match_truth(const char *boxes, const char *answers, const uint32_t offset[2],
                         pair_list *truth) {
     size_t room = 0;
@@ -119,7 +120,7 @@ static bool match_truth(const char *boxes, const char *answers, const uint32_t o
         answers += *answers == 't' ? 4 : 5;
     }
     qsort(truth->list, truth->count, sizeof *truth->list, compare_pairs);
-    return !boxes; /* all pairs had an answer */
+    return !boxes; /* every pair has a result */
 }
 
 static bool read_truth(scene *s, int kind, uint32_t vertices, uint32_t edges) {
@@ -190,7 +191,8 @@ static double now_ms(void) {
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-/* Takes the step and searches it; the best time of some. Negative where it failed. */
+/* Sets the step and searches it several times. Returns the shortest time, or a negative value on
+ * failure. */
 static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
     abut_sweep_find_options options = abut_sweep_find_options_default();
     double best = -1;
@@ -202,7 +204,7 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
         status =
             status ? status : abut_sweep_find(s->motion, mode, &options, &s->found, &s->counts);
         double took = now_ms() - began;
-        if (status == ABUT_ERROR_BUFFER) { /* once more, with room for all */
+        if (status == ABUT_ERROR_BUFFER) { /* again, with capacity for all impacts */
             free(s->found.list);
             s->found.capacity = s->found.count;
             s->found.list = malloc(s->found.capacity * sizeof *s->found.list);
@@ -218,8 +220,8 @@ static double time_mode(scene *s, abut_sweep_mode mode, bool exact) {
     return best;
 }
 
-/* Holds what was found against the truth. */
-static bool judge(const scene *s, uint64_t *missed, uint64_t *false_alarms) {
+/* Compares the impacts found with the exact results. */
+static bool compare_impacts(const scene *s, uint64_t *missed, uint64_t *false_alarms) {
     *missed = *false_alarms = 0;
     for (int kind = 0; kind < 2; kind++) {
         const pair_list *truth = &s->truth[kind];
@@ -254,7 +256,7 @@ static bool run_scene(scene *s, check_totals *totals) {
                    exact ? " exact" : "", ms, s->found.count,
                    s->found.count ? s->found.list[0].time : 1.0);
         }
-        if (!judge(s, &missed, &alarms))
+        if (!compare_impacts(s, &missed, &alarms))
             return false;
         printf("%s%s: candidates vertex-face %llu, edge-edge %llu, true hits %zu, missed %llu, "
                "false alarms %llu\n",

@@ -1,6 +1,5 @@
-/* Inside and outside of real models: what the library says about random points, against the solid
- * angle of all triangles, summed one by one. Only models that are closed have an inside that is no
- * matter of opinion. */
+/* Compares inside tests of random points with the sum of the solid angles of all triangles. Only
+ * closed models are used: others have no defined interior. */
 #include "check_data.h"
 #include "get.h"
 
@@ -54,10 +53,10 @@ static bool is_inside(const abut_mesh *mesh, abut_vec3 point) {
     double sum = 0;
     for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++)
         sum += angle_of(mesh, t, point);
-    return fabs(sum) > 2 * 3.14159265358979323846; /* half of a full turn */
+    return fabs(sum) > 2 * 3.14159265358979323846; /* half of the full solid angle */
 }
 
-/* Half of the points are centres of cells, half are anywhere near the surface. */
+/* Half of the points are centres of cells, half are random points near the surface. */
 static abut_vec3 choose_point(const abut_mesh *mesh, const abut_grid *grid, uint64_t *random,
                               int number, uint32_t cell[3]) {
     abut_vec3 p = grid->origin;
@@ -96,7 +95,7 @@ static abut_status check_points(const abut_mesh *mesh, const abut_bvh *bvh, cons
         if (status)
             return status;
         if (fabs(nearest.distance) <= 1e-9 * grid.cell)
-            continue; /* on the surface: nothing that a sum of angles could tell */
+            continue; /* on the surface the sum of solid angles is ambiguous */
         const bool said[3] = {inside, nearest.distance < 0, value < 0};
         for (int k = 0; k < 3; k++)
             totals->sign_errors += said[k] != truth;

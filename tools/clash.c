@@ -1,5 +1,5 @@
-/* Which bodies of an assembly interfere: found by abut_layers_find(), exactly or in images, and
- * those that only come near by abut_pair_distance(). */
+/* Finds interferences of an assembly: overlaps by abut_layers_find(), exactly or in images, and
+ * near pairs by abut_pair_distance(). */
 #include "clash.h"
 
 #include <math.h>
@@ -16,14 +16,16 @@ const char *clash_kind_name(unsigned kind) {
 
 const char *clash_kind_words(clash_kind kind) {
     static const char *const words[CLASH_KINDS] = {
-        [CLASH_OVERLAP] = "overlaps", [CLASH_CUTS] = "cuts",    [CLASH_A_INSIDE] = "is inside",
-        [CLASH_B_INSIDE] = "holds",   [CLASH_SAME] = "same as", [CLASH_FLUSH] = "flush with",
-        [CLASH_TOUCH] = "touches",    [CLASH_NEAR] = "near",    [CLASH_ITSELF] = "overlaps itself"};
+        [CLASH_OVERLAP] = "overlaps",      [CLASH_CUTS] = "intersects",
+        [CLASH_A_INSIDE] = "is inside",    [CLASH_B_INSIDE] = "contains",
+        [CLASH_SAME] = "identical to",     [CLASH_FLUSH] = "flush with",
+        [CLASH_TOUCH] = "touches",         [CLASH_NEAR] = "near",
+        [CLASH_ITSELF] = "overlaps itself"};
     return words[kind];
 }
 
-static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+static int fail_out_of_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
 }
 
 void clashes_free(tool_clashes *clashes) {
@@ -34,14 +36,14 @@ void clashes_free(tool_clashes *clashes) {
 /* ---- overlaps ---- */
 
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option) {
-    const char *words = tool_sentence(abut_last_error());
+    const char *words = tool_error_message(abut_last_error());
     const char *hint = strstr(words, ", or set options->cap");
     return tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s", name,
                           hint ? (int)(hint - words) : (int)strlen(words), words,
                           hint ? option : "");
 }
 
-/* Whether --cap had something to close. */
+/* Reports the meshes that --cap has closed. */
 static bool is_open(abut_mesh *mesh) {
     abut_topology *topology = NULL;
     abut_mesh_report report = {.has_boundary = false};
@@ -51,12 +53,12 @@ static bool is_open(abut_mesh *mesh) {
     return !status && report.has_boundary;
 }
 
-void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                    const tool_clashes *clashes) {
+void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
+                               const clash_options *options, const tool_clashes *clashes) {
     tool_text names = {0};
     uint32_t open = 0;
-    bool last = false; /* of the body before, whose mesh may be the same */
-    tool_advise(tool, &clashes->reliability);
+    bool last = false; /* whether the previous body was closed, which may have the same mesh */
+    tool_print_reliability(tool, &clashes->reliability);
     if (!options->cap || clashes->reliability.level == ABUT_RELIABILITY_GUARANTEED ||
         tool->out.json)
         return;
@@ -69,7 +71,7 @@ void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_o
         }
     }
     if (open > 8)
-        text_print(&names, " and %u more", open - 8);
+        text_print(&names, " and %u others", open - 8);
     if (names.used && !names.failed)
         tool_log(tool, ABUT_LOG_INFO, names.data);
     text_free(&names);
@@ -103,7 +105,7 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
     return 0;
 }
 
-static bool add(tool_clashes *clashes, const tool_clash *clash) {
+static bool add_clash(tool_clashes *clashes, const tool_clash *clash) {
     if (!tool_grow(&clashes->list, clashes->count, &clashes->room, sizeof *clashes->list))
         return false;
     clashes->list[clashes->count++] = *clash;
@@ -134,7 +136,7 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
         found.pairs = malloc((found.capacity + 1) * sizeof *found.pairs);
         found.own = malloc((found.own_capacity + 1) * sizeof *found.own);
         if (!found.pairs || !found.own)
-            code = no_memory(tool);
+            code = fail_out_of_memory(tool);
         else
             status = abut_layers_find(clashes->layers, &options->query, &found);
     }
@@ -145,14 +147,15 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
         clash.kind = kind_of(&options->query, &clash.pair);
         if (clash.kind == CLASH_FLUSH)
             clash.pair.area = clash.pair.flush_area;
-        if (assembly_tries(assembly, clash.pair.a, clash.pair.b) && !add(clashes, &clash))
-            code = no_memory(tool);
+        if (assembly_should_collide(assembly, clash.pair.a, clash.pair.b) &&
+            !add_clash(clashes, &clash))
+            code = fail_out_of_memory(tool);
     }
     clashes->pair_count = clashes->count;
     for (uint64_t i = 0; !code && options->query.find_self && i < found.own_count; i++) {
         tool_clash clash = {.pair = found.own[i], .kind = CLASH_ITSELF, .distance = NAN};
-        if (!add(clashes, &clash))
-            code = no_memory(tool);
+        if (!add_clash(clashes, &clash))
+            code = fail_out_of_memory(tool);
     }
     clashes->fragments = found.fragments;
     clashes->candidates = found.candidates;
@@ -163,7 +166,7 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
     return code;
 }
 
-/* ---- nearly ---- */
+/* ---- clearance ---- */
 
 static bool is_found(const tool_clashes *clashes, uint32_t a, uint32_t b) {
     size_t lo = 0, hi = clashes->pair_count;
@@ -207,7 +210,7 @@ static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options
                                  .b = tried->b,
                                  .normal = {d.x / length, d.y / length, d.z / length},
                                  .centre = {(p.x + q.x) / 2, (p.y + q.y) / 2, (p.z + q.z) / 2}}};
-    return add(clashes, &clash) ? 0 : no_memory(tool);
+    return add_clash(clashes, &clash) ? 0 : fail_out_of_memory(tool);
 }
 
 static int find_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
@@ -222,7 +225,7 @@ static int find_near(tool_run *tool, tool_assembly *assembly, const clash_option
     if (status == ABUT_ERROR_BUFFER) {
         pairs = malloc(count * sizeof *pairs);
         status = pairs ? abut_world_pairs(world, count, pairs, &count) : ABUT_OK;
-        code = pairs ? 0 : no_memory(tool);
+        code = pairs ? 0 : fail_out_of_memory(tool);
     }
     if (status)
         code = tool_fail(tool, status);
@@ -237,9 +240,9 @@ static int find_near(tool_run *tool, tool_assembly *assembly, const clash_option
     return code;
 }
 
-/* ---- all ---- */
+/* ---- all pairs ---- */
 
-/* Leaves out pairs without a common volume. */
+/* Removes pairs without an intersection volume. */
 static void keep_overlaps(tool_clashes *clashes) {
     size_t kept = 0;
     for (size_t i = 0; i < clashes->count; i++) {

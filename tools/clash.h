@@ -1,4 +1,4 @@
-/* Assemblies of bodies, and which of them interfere. */
+/* Assemblies of bodies, and their interferences. */
 #ifndef ABUT_TOOL_CLASH_H
 #define ABUT_TOOL_CLASH_H
 
@@ -7,33 +7,34 @@
 /* ---- assembly.c: many bodies with names ---- */
 
 typedef struct tool_assembly {
-    abut_scene *scene;       /* null where bodies come from mesh files */
+    abut_scene *scene;       /* null if bodies come from mesh files */
     const char *path;        /* of the scene; the operand */
-    abut_scene_body *bodies; /* from malloc; their names and meshes are held */
+    abut_scene_body *bodies; /* from malloc; names and meshes are owned */
     uint32_t count;
     size_t room;
-    abut_bvh **bvhs; /* a body, once asked for; bodies of one mesh have the same */
-    uint32_t *owner; /* of each: the body that holds it */
+    abut_bvh **bvhs; /* for each body, once computed; bodies of one mesh share it */
+    uint32_t *owner; /* for each: the body that owns it */
 } tool_assembly;
 
-/* Whether the operands are a scene: one file that ends in .json, or holds a scene. What standard
- * input is, is known only once it is read. */
+/* Returns whether the operands are a scene: one file with the extension .json, or with the
+ * content of a scene. For standard input this is known only after reading. */
 bool assembly_is_scene(const tool_arguments *arguments);
-/* Reads the scene, or the mesh files, that the operands name. 0, or the exit code after the error
- * was reported; to be freed in either case. */
+/* Reads the scene, or the mesh files, of the operands. Returns 0, or the exit code after the
+ * error was reported; free it in either case. */
 int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
                   tool_assembly *assembly);
 void assembly_free(tool_assembly *assembly);
-/* Adds what errors call a body: its file, or the scene, its place there, its name and its file. */
+/* Adds the name of a body in error messages: its file, or the scene, its index there, its name
+ * and its file. */
 void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to);
-/* Adds a body; false where memory runs out. */
+/* Adds a body. Returns false if memory runs out. */
 bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose);
-/* Whether two bodies are to be tried. */
-bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b);
-/* Makes the hierarchies. */
+/* Returns whether two bodies are tested. */
+bool assembly_should_collide(const tool_assembly *assembly, uint32_t a, uint32_t b);
+/* Builds the BVHs. */
 int assembly_bvhs(tool_run *tool, tool_assembly *assembly);
 abut_posed assembly_posed(const tool_assembly *assembly, uint32_t body);
-/* Makes a world of all bodies; ids are their numbers. */
+/* Makes a world of all bodies; ids are their indices. */
 int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
                    abut_world **world);
 abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
@@ -43,24 +44,24 @@ abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, 
 
 typedef enum clash_kind {
     CLASH_OVERLAP = 0, /* in images */
-    CLASH_CUTS = 3,    /* a part of both, from here on exactly; 1 and 2 were used by abut 0.5 */
-    CLASH_A_INSIDE,    /* all of a */
+    CLASH_CUTS = 3,    /* a part of both, exact from here on; 1 and 2 were used by abut 0.5 */
+    CLASH_A_INSIDE,    /* a is completely inside b */
     CLASH_B_INSIDE,
-    CLASH_SAME,  /* all of both */
-    CLASH_FLUSH, /* faces that lie on each other */
+    CLASH_SAME,  /* both occupy the same points */
+    CLASH_FLUSH, /* coincident faces */
     CLASH_TOUCH, /* an edge or a point */
     CLASH_NEAR,
     CLASH_ITSELF,
     CLASH_KINDS
 } clash_kind;
 
-const char *clash_kind_name(unsigned kind);    /* for programs: "a-inside" */
+const char *clash_kind_name(unsigned kind);    /* for JSON and tables: "a-inside" */
 const char *clash_kind_words(clash_kind kind); /* between two names: "is inside" */
 
 typedef struct tool_clash {
     abut_layers_pair pair;
     clash_kind kind;
-    double distance;    /* of those that are near; else NaN */
+    double distance;    /* of near pairs; otherwise NaN */
     abut_vec3 from, to; /* their closest points */
 } tool_clash;
 
@@ -68,12 +69,12 @@ typedef struct clash_options {
     abut_layers_query query;
     bool cap;
     abut_device *device;
-    bool touching;    /* also those that only touch */
-    double clearance; /* also pairs that are this near; 0 = none */
+    bool touching;    /* also pairs that only touch */
+    double clearance; /* also pairs within this distance; 0 = none */
 } clash_options;
 
 typedef struct tool_clashes {
-    tool_clash *list; /* by a, then b; from malloc */
+    tool_clash *list; /* sorted by a, then b; from malloc */
     size_t count, room;
     size_t pair_count; /* found by layers */
     abut_layers *layers;
@@ -82,43 +83,44 @@ typedef struct tool_clashes {
     abut_reliability reliability;
 } tool_clashes;
 
-/* 0, or the exit code after the error was reported; to be freed in either case. */
+/* Returns 0, or the exit code after the error was reported; free it in either case. */
 int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
                  tool_clashes *clashes);
 void clashes_free(tool_clashes *clashes);
-/* Says what the answer is good for, and which bodies --cap has closed. */
-void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                    const tool_clashes *clashes);
-/* Says that abut_layers_add() refused a mesh, with its name, and `option` in place of what the
- * sentence advises to programs. The exit code. */
+/* Prints the reliability of the result, and the bodies that --cap has closed. */
+void clashes_print_reliability(tool_run *tool, const tool_assembly *assembly,
+                               const clash_options *options, const tool_clashes *clashes);
+/* Reports that abut_layers_add() rejected a mesh, with its name, and with `option` instead of
+ * the hint of the library for programs. Returns the exit code. */
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option);
 
 /* ---- clash_draw.c ---- */
 
-/* Draws all bodies as glass and what they have in common in colours. Gives the exit code. */
+/* Draws all bodies translucent and their intersections in colours. Returns the exit code. */
 int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
                  const tool_clashes *clashes, const char *path);
 
 /* ---- clash_images.c ---- */
 
-/* Writes what the first view of a query sees as images whose names begin with `prefix`. */
+/* Writes images of the first view of a query; their names begin with `prefix`. */
 int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
                    const char *prefix);
 
 /* ---- command_interfere.c ---- */
 
-/* The mean thickness of the common solid: twice the volume over the surface, exact for slabs and
- * thin shells. NaN if the surface is not known. */
+/* The mean thickness of the intersection: twice the volume over the surface area, exact for
+ * slabs and thin shells. NaN if the surface area is not known. */
 double clash_thickness(const tool_clash *clash);
-/* Says how many pairs there are of each kind; to people only. */
+/* Prints the number of pairs of each kind; text only. */
 void clashes_count(tool_output *out, const tool_clashes *clashes);
-/* Shows the first rows of the table to people, the largest volume first. The exit code. */
-int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, size_t first);
+/* Prints the first rows of the table, the largest volume first; text only. Returns the exit
+ * code. */
+int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                  const tool_clashes *clashes, size_t first);
 
 /* ---- contacts_scene.c ---- */
 
-/* All contacts of a scene. The exit code. */
+/* Prints all contacts of a scene. Returns the exit code. */
 int contacts_scene(tool_run *tool, const tool_arguments *arguments);
 
 #endif

@@ -1,9 +1,8 @@
-/* The picture of an interference: bodies as glass, and in colours what they have in common.
+/* The picture of an interference: bodies translucent, intersections in colours.
  *
- * Of each pair the surface of the one that is inside the other is shown, both ways: triangles near
- * the overlap are cut until they are small, and those are clipped where their edges leave the other
- * body. The curves along which surfaces meet are drawn over their borders, and those are exact.
- */
+ * For each pair, the surface of each body inside the other is drawn. Triangles near the overlap
+ * are subdivided until they are small, and clipped where their edges leave the other body. The
+ * exact intersection contours are drawn over the clipped boundaries. */
 #include "clash.h"
 #include "view.h"
 
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECES_MAX = 1 << 19, CUTS_MAX = 18, LINES_MAX = 1 << 16 };
+enum { PIECES_MAX = 1 << 19, SUBDIVISIONS_MAX = 18, LINES_MAX = 1 << 16 };
 
 typedef struct piece {
     abut_vec3 corner[3];
@@ -20,8 +19,8 @@ typedef struct piece {
 typedef struct piece_list {
     piece *list; /* from malloc */
     size_t count, room;
-    double small; /* edges no longer than this are not cut */
-    abut_box box; /* pieces outside are dropped */
+    double small; /* edges up to this length are not subdivided */
+    abut_box box; /* whether pieces outside are removed */
     bool failed;
 } piece_list;
 
@@ -30,25 +29,25 @@ static const struct {
     const char *words;
 } looks[CLASH_KINDS] = {
     [CLASH_OVERLAP] = {{0.85f, 0.10f, 0.10f, 1}, "overlap"},
-    [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "cut each other"},
+    [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "intersect"},
     [CLASH_A_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_B_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
-    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "the same twice"},
+    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "identical"},
     [CLASH_FLUSH] = {{0.95f, 0.65f, 0.05f, 1}, "flush contact"},
     [CLASH_TOUCH] = {{0.00f, 0.60f, 0.60f, 1}, "touch"},
     [CLASH_NEAR] = {{0.05f, 0.35f, 0.90f, 1}, "near"},
     [CLASH_ITSELF] = {{0.10f, 0.60f, 0.30f, 1}, "overlaps itself"},
 };
 
-static double distance(abut_vec3 a, abut_vec3 b) {
+static double point_distance(abut_vec3 a, abut_vec3 b) {
     return hypot(hypot(a.x - b.x, a.y - b.y), a.z - b.z);
 }
 
-static abut_vec3 between(abut_vec3 a, abut_vec3 b) {
+static abut_vec3 midpoint(abut_vec3 a, abut_vec3 b) {
     return (abut_vec3){(a.x + b.x) / 2, (a.y + b.y) / 2, (a.z + b.z) / 2};
 }
 
-static bool misses(const piece *t, const abut_box *box) {
+static bool is_outside_box(const piece *t, const abut_box *box) {
     const abut_vec3 *c = t->corner;
     return fmax(c[0].x, fmax(c[1].x, c[2].x)) < box->lo.x ||
            fmin(c[0].x, fmin(c[1].x, c[2].x)) > box->hi.x ||
@@ -58,31 +57,31 @@ static bool misses(const piece *t, const abut_box *box) {
            fmin(c[0].z, fmin(c[1].z, c[2].z)) > box->hi.z;
 }
 
-/* Cuts a triangle in two along its longest edge until it is small. */
-static void cut(piece_list *to, piece whole) {
-    piece stack[CUTS_MAX + 2];
-    int depths[CUTS_MAX + 2], top = 0;
+/* Bisects a triangle at its longest edge until it is small. */
+static void subdivide_triangle(piece_list *to, piece whole) {
+    piece stack[SUBDIVISIONS_MAX + 2];
+    int depths[SUBDIVISIONS_MAX + 2], top = 0;
     stack[0] = whole;
     depths[0] = 0;
     while (top >= 0 && !to->failed) {
         piece t = stack[top];
         int depth = depths[top--], longest = 0;
         double length = 0;
-        if (misses(&t, &to->box))
+        if (is_outside_box(&t, &to->box))
             continue;
         for (int k = 0; k < 3; k++) {
-            double own = distance(t.corner[k], t.corner[(k + 1) % 3]);
+            double own = point_distance(t.corner[k], t.corner[(k + 1) % 3]);
             longest = own > length ? k : longest;
             length = fmax(length, own);
         }
-        if (length <= to->small || depth == CUTS_MAX || to->count > PIECES_MAX) {
+        if (length <= to->small || depth == SUBDIVISIONS_MAX || to->count > PIECES_MAX) {
             to->failed = !tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
             if (!to->failed)
                 to->list[to->count++] = t;
             continue;
         }
         abut_vec3 p = t.corner[longest], q = t.corner[(longest + 1) % 3],
-                  r = t.corner[(longest + 2) % 3], m = between(p, q);
+                  r = t.corner[(longest + 2) % 3], m = midpoint(p, q);
         stack[++top] = (piece){{p, m, r}};
         depths[top] = depth + 1;
         stack[++top] = (piece){{m, q, r}};
@@ -90,7 +89,7 @@ static void cut(piece_list *to, piece whole) {
     }
 }
 
-/* The pieces of a body near the overlap, where it is. */
+/* Collects the pieces of a body near the overlap, in world coordinates. */
 static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_list *to) {
     const abut_scene_body *b = &assembly->bodies[body];
     const abut_vec3 *p = abut_mesh_local_positions(b->mesh), o = abut_mesh_local_origin(b->mesh);
@@ -107,16 +106,17 @@ static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_
                                       m[4] * x + m[5] * y + m[6] * z + m[7],
                                       m[8] * x + m[9] * y + m[10] * z + m[11]};
         }
-        cut(to, t);
+        subdivide_triangle(to, t);
     }
     return to->failed ? ABUT_ERROR_MEMORY : status;
 }
 
-/* What pieces are clipped by: a body, or its surface where two only touch. */
+/* The volume that clips pieces: a body, or the neighbourhood of its surface if two bodies only
+ * touch. */
 typedef struct clipper {
     const abut_bvh *bvh;
-    abut_pose back; /* to where the body is at home */
-    double touch;   /* how near the surface is; 0 = inside */
+    abut_pose back; /* to the local coordinates of the body */
+    double touch;   /* distance from the surface that counts as inside; 0 = interior only */
     abut_status status;
 } clipper;
 
@@ -135,10 +135,10 @@ static bool is_in(clipper *by, abut_vec3 point) {
     return inside;
 }
 
-/* Where the way from a point inside to one outside leaves, by bisection. */
-static abut_vec3 leave(clipper *by, abut_vec3 in, abut_vec3 out) {
+/* Finds where the segment from a point inside to a point outside leaves, by bisection. */
+static abut_vec3 find_exit_point(clipper *by, abut_vec3 in, abut_vec3 out) {
     for (int i = 0; i < 8; i++) {
-        abut_vec3 m = between(in, out);
+        abut_vec3 m = midpoint(in, out);
         if (is_in(by, m))
             in = m;
         else
@@ -147,23 +147,23 @@ static abut_vec3 leave(clipper *by, abut_vec3 in, abut_vec3 out) {
     return in;
 }
 
-/* Clips a piece whose corners are not all inside; writes up to two and gives how many. */
+/* Clips a piece with corners on both sides. Writes up to two pieces and returns their number. */
 static int clip(clipper *by, const piece *t, const bool in[3], piece made[2]) {
     int count = in[0] + in[1] + in[2], odd = 0;
     for (int k = 0; k < 3; k++)
-        odd = in[k] == (count == 1) ? k : odd; /* the corner that is unlike the others */
+        odd = in[k] == (count == 1) ? k : odd; /* the corner on its own side */
     abut_vec3 p = t->corner[odd], q = t->corner[(odd + 1) % 3], r = t->corner[(odd + 2) % 3];
     if (count == 1) {
-        made[0] = (piece){{p, leave(by, p, q), leave(by, p, r)}};
+        made[0] = (piece){{p, find_exit_point(by, p, q), find_exit_point(by, p, r)}};
         return 1;
     }
-    abut_vec3 pq = leave(by, q, p), pr = leave(by, r, p);
+    abut_vec3 pq = find_exit_point(by, q, p), pr = find_exit_point(by, r, p);
     made[0] = (piece){{pq, q, r}};
     made[1] = (piece){{pq, r, pr}};
     return 2;
 }
 
-/* Keeps what of the pieces is in the clipper. */
+/* Keeps the parts of the pieces that are inside the clipper. */
 static abut_status keep_inside(clipper *by, piece_list *pieces) {
     piece_list kept = {0};
     for (size_t i = 0; i < pieces->count && !by->status && !kept.failed; i++) {
@@ -172,7 +172,7 @@ static abut_status keep_inside(clipper *by, piece_list *pieces) {
         abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
                             (c[0].z + c[1].z + c[2].z) / 3};
         bool in[3];
-        for (int k = 0; k < 3; k++) /* a little inwards, off the edges of the body */
+        for (int k = 0; k < 3; k++) /* slightly inwards, off the edges of the body */
             in[k] = is_in(by, (abut_vec3){c[k].x + 0.01 * (middle.x - c[k].x),
                                           c[k].y + 0.01 * (middle.y - c[k].y),
                                           c[k].z + 0.01 * (middle.z - c[k].z)});
@@ -193,8 +193,8 @@ static abut_status keep_inside(clipper *by, piece_list *pieces) {
     return kept.failed ? ABUT_ERROR_MEMORY : by->status;
 }
 
-/* Moves a piece outwards, so that it does not flicker with the glass that it was cut from. */
-static void lift(piece *t, double by) {
+/* Offsets a piece outwards, so that it does not flicker with the translucent surface. */
+static void offset_piece(piece *t, double by) {
     const abut_vec3 p = t->corner[0], q = t->corner[1], r = t->corner[2];
     abut_vec3 u = {q.x - p.x, q.y - p.y, q.z - p.z}, v = {r.x - p.x, r.y - p.y, r.z - p.z};
     abut_vec3 n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
@@ -213,9 +213,9 @@ static abut_status add_pieces(tool_run *tool, abut_picture *picture, piece_list 
     if (!pieces->count)
         return ABUT_OK;
     style.colour = colour;
-    style.two_sided = true; /* pieces have no inside: both sides have one colour */
+    style.two_sided = true; /* pieces have no interior: both sides have one colour */
     for (size_t i = 0; i < pieces->count; i++)
-        lift(&pieces->list[i], lifted);
+        offset_piece(&pieces->list[i], lifted);
     abut_mesh_input input =
         abut_mesh_input_doubles(pieces->list, 3 * (uint32_t)pieces->count, NULL, 0);
     abut_status status = abut_mesh_create(tool->context, &input, &mesh);
@@ -243,15 +243,15 @@ static abut_status add_curves(abut_picture *picture, const tool_assembly *assemb
     return status;
 }
 
-/* What two bodies have in common. `scale` is the size of all. */
+/* Draws the intersection of two bodies. `scale` is the size of the scene. */
 static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
                               const tool_clash *clash, double scale, piece_list *pieces) {
     const abut_layers_pair *pair = &clash->pair;
     abut_colour colour = looks[clash->kind].colour;
-    abut_colour whole = colour; /* what is inside of twins shall be seen */
+    abut_colour whole = colour; /* the interior of identical bodies should be visible */
     whole.a = clash->kind == CLASH_SAME ? 0.6f : 1;
     abut_colour dark = {colour.r / 2, colour.g / 2, colour.b / 2, 1};
-    double size = distance(pair->box.lo, pair->box.hi), edge = 0.01 * size + 1e-9 * scale;
+    double size = point_distance(pair->box.lo, pair->box.hi), edge = 0.01 * size + 1e-9 * scale;
     double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
     if (clash->kind == CLASH_NEAR)
         return abut_picture_add_line(picture, clash->from, clash->to, 3, colour);
@@ -275,7 +275,7 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     }
     if (!status && touch <= 0)
         status = add_curves(picture, assembly, clash, dark);
-    if (!status && size < 0.03 * scale) /* small ones would not be seen */
+    if (!status && size < 0.03 * scale) /* small bodies would not be visible */
         status = abut_picture_add_point(picture, pair->centre, 6, colour);
     return status;
 }
@@ -285,7 +285,7 @@ static void box_add(abut_box *box, abut_vec3 p) {
     box->hi = (abut_vec3){fmax(box->hi.x, p.x), fmax(box->hi.y, p.y), fmax(box->hi.z, p.z)};
 }
 
-static double size_of(const tool_assembly *assembly) {
+static double assembly_size(const tool_assembly *assembly) {
     abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
     for (uint32_t i = 0; i < assembly->count; i++) {
         abut_box own = abut_mesh_bounds(assembly->bodies[i].mesh);
@@ -296,12 +296,12 @@ static double size_of(const tool_assembly *assembly) {
                 box_add(&all, corner);
         }
     }
-    return assembly->count ? distance(all.lo, all.hi) : 1;
+    return assembly->count ? point_distance(all.lo, all.hi) : 1;
 }
 
 /* ---- rows of the page ---- */
 
-/* More rows than this are one for all bodies, or one for each kind of clash. */
+/* With more rows than this, one row stands for all bodies, or for each kind of interference. */
 enum { ROWS_MAX = 256 };
 
 static void label_clash(tool_run *tool, const abut_picture *picture, const tool_assembly *assembly,
@@ -321,10 +321,10 @@ static void label_clash(tool_run *tool, const abut_picture *picture, const tool_
     else if (clash->kind != CLASH_TOUCH)
         snprintf(amount, sizeof amount, "vol %.4g", pair->volume);
     if (isfinite(thickness))
-        snprintf(note, sizeof note, "volume %.4g, surface %.4g, mean thickness %.4g", pair->volume,
-                 pair->surface, thickness);
+        snprintf(note, sizeof note, "volume %.4g, surface area %.4g, mean thickness %.4g",
+                 pair->volume, pair->surface, thickness);
     else if (clash->kind == CLASH_FLUSH)
-        snprintf(note, sizeof note, "faces in contact, area %.4g", pair->area);
+        snprintf(note, sizeof note, "flush faces, area %.4g", pair->area);
     else if (pair->pixels)
         snprintf(note, sizeof note, "volume %.4g, depth %.4g", pair->volume, pair->depth);
     view_label label = {
@@ -345,7 +345,7 @@ static void label_kind(tool_run *tool, const abut_picture *picture, clash_kind k
 
 static const abut_colour many_colour = {0.45f, 0.55f, 0.65f, 1};
 
-/* Few bodies have colours and names; of many, those that take part are less faint. */
+/* Few bodies have colours and names; of many bodies, those with an interference are less faint. */
 static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
                                const tool_clashes *clashes, tool_legend *legend) {
     bool few = assembly->count <= 7;
@@ -353,7 +353,7 @@ static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool
     abut_status status = takes_part ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < clashes->count && !status; i++)
         takes_part[clashes->list[i].pair.a] = takes_part[clashes->list[i].pair.b] = 1;
-    for (size_t i = 0; i < clashes->count && !status; i++) { /* these are drawn in colour */
+    for (size_t i = 0; i < clashes->count && !status; i++) { /* drawn in colour */
         const tool_clash *clash = &clashes->list[i];
         if (clash->kind == CLASH_A_INSIDE || clash->kind == CLASH_SAME)
             takes_part[clash->pair.a] = 2;
@@ -378,13 +378,14 @@ static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool
     return status;
 }
 
-static abut_status draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
-                        const tool_clashes *clashes, const char *path) {
+static abut_status draw_clashes(tool_run *tool, const abut_picture_options *camera,
+                                tool_assembly *assembly, const tool_clashes *clashes,
+                                const char *path) {
     tool_legend legend = {0};
     piece_list pieces = {0};
     abut_picture *picture = NULL;
     size_t counts[CLASH_KINDS] = {0};
-    double scale = size_of(assembly);
+    double scale = assembly_size(assembly);
     abut_status status = abut_picture_create(tool->context, camera, &picture);
     status = status ? status : draw_bodies(tool, picture, assembly, clashes, &legend);
     for (uint32_t i = 0; i < assembly->count && !status; i++)
@@ -420,6 +421,6 @@ int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assemb
     int code = assembly_bvhs(tool, assembly);
     if (code)
         return code;
-    abut_status status = draw(tool, camera, assembly, clashes, path);
+    abut_status status = draw_clashes(tool, camera, assembly, clashes, path);
     return status ? tool_fail(tool, status) : 0;
 }

@@ -1,5 +1,5 @@
-/* What a view of solids sees, as images: figures 9 to 13 of Malmsten and Klasen (2005), and more;
- * each by itself, and all of them on one sheet. */
+/* Images of a view of solids: figures 9 to 13 of Malmsten and Klasen (2005), and others; one
+ * file each, and all of them on one sheet. */
 #include "clash.h"
 
 #include <math.h>
@@ -15,23 +15,23 @@ static const struct {
     {ABUT_LAYERS_COUNT, "surfaces: up to %.0f"},
     {ABUT_LAYERS_NEAREST, "first surface: up to %.3g away"},
     {ABUT_LAYERS_EDGES, "nearest edge: up to %.3g away"},
-    {ABUT_LAYERS_INSIDE, "solids around it: up to %.0f"},
-    {ABUT_LAYERS_LENGTH, "overlap: up to %.3g long"},
-    {ABUT_LAYERS_PAIRS, "pairs that overlap: up to %.0f"},
+    {ABUT_LAYERS_INSIDE, "solids that contain it: up to %.0f"},
+    {ABUT_LAYERS_LENGTH, "overlap: up to %.3g deep"},
+    {ABUT_LAYERS_PAIRS, "overlapping pairs: up to %.0f"},
     {ABUT_LAYERS_FIRST, "one of the nearest pair"},
     {ABUT_LAYERS_SECOND, "the other"},
 };
 
 /* ---- colours ---- */
 
-/* Light for little, then through orange and red to dark: `t` from 0 to 1. */
-static abut_colour heat(double t) {
+/* Maps `t` from 0 to 1 to a colour from light over orange and red to dark. */
+static abut_colour heat_colour(double t) {
     float s = (float)t;
     return s < 0.5f ? (abut_colour){1, 0.95f - 1.1f * s, 0.75f - 1.2f * s, 1}
                     : (abut_colour){1.4f - 0.85f * s, 0.4f - 0.4f * (2 * s - 1), 0.12f, 1};
 }
 
-static abut_colour colour_of(abut_layers_show show, double value, double most) {
+static abut_colour value_colour(abut_layers_show show, double value, double most) {
     static const abut_colour nothing = {1, 1, 1, 1};
     if (!(value < HUGE_VAL))
         return nothing;
@@ -40,18 +40,18 @@ static abut_colour colour_of(abut_layers_show show, double value, double most) {
     double t = most > 0 ? value / most : 0;
     if (show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES)
         return (abut_colour){0.85f * (float)t, 0.85f * (float)t, 0.85f * (float)t, 1};
-    return value > 0 ? heat(t) : nothing;
+    return value > 0 ? heat_colour(t) : nothing;
 }
 
-static void paint(tool_canvas *canvas, const float *values, size_t which, char *words,
-                  size_t words_bytes) {
+static void paint_image(tool_canvas *canvas, const float *values, size_t which, char *words,
+                        size_t words_bytes) {
     size_t count = (size_t)canvas->width * canvas->height;
     double most = 0;
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i]) && values[i] > most)
             most = values[i];
     for (size_t i = 0; i < count; i++) {
-        abut_colour c = colour_of(images[which].show, values[i], most);
+        abut_colour c = value_colour(images[which].show, values[i], most);
         canvas->pixels[4 * i] = (uint8_t)(255 * fmaxf(c.r, 0) + 0.5f);
         canvas->pixels[4 * i + 1] = (uint8_t)(255 * fmaxf(c.g, 0) + 0.5f);
         canvas->pixels[4 * i + 2] = (uint8_t)(255 * fmaxf(c.b, 0) + 0.5f);
@@ -67,16 +67,16 @@ typedef struct image_work {
     abut_layers *layers;
     const char *prefix;
     abut_raster_view view;
-    tool_canvas canvas, sheet; /* one image, and all; from malloc */
+    tool_canvas canvas, sheet; /* one image, and the sheet; from malloc */
     float *values;
 } image_work;
 
-static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the images");
+static abut_status fail_out_of_memory(void) {
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the images");
 }
 
-/* The larger side of the view as asked for; memory for that. */
-static abut_status prepare(image_work *w, uint32_t resolution) {
+/* Allocates images for the requested size of the larger side of the view. */
+static abut_status allocate_images(image_work *w, uint32_t resolution) {
     tool_canvas *canvas = &w->canvas, *sheet = &w->sheet;
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -94,30 +94,31 @@ static abut_status prepare(image_work *w, uint32_t resolution) {
     sheet->width = COLUMNS * (canvas->width + GAP) + GAP;
     sheet->height = IMAGES / COLUMNS * (canvas->height + CAPTION + GAP) + GAP;
     if (sheet->width > SIDE_MAX || sheet->height > SIDE_MAX)
-        sheet->width = sheet->height = 0; /* too large to be looked at */
+        sheet->width = sheet->height = 0; /* too large for a sheet */
     sheet->pixels = malloc(4 * (size_t)sheet->width * sheet->height + 1);
     if (!w->values || !canvas->pixels || !sheet->pixels)
-        return no_memory();
+        return fail_out_of_memory();
     memset(sheet->pixels, 0xec, 4 * (size_t)sheet->width * sheet->height);
     return ABUT_OK;
 }
 
-static const char *ending(void) {
+static const char *picture_extension(void) {
     return strstr(abut_features(), "png") ? "png" : "ppm";
 }
 
 static abut_status write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
     tool_text path = {0};
-    text_print(&path, "%s-%s.%s", w->prefix, name, ending());
-    abut_status status = path.failed ? no_memory() : canvas_write(w->tool, canvas, path.data);
+    text_print(&path, "%s-%s.%s", w->prefix, name, picture_extension());
+    abut_status status =
+        path.failed ? fail_out_of_memory() : canvas_write(w->tool, canvas, path.data);
     if (!status)
         json_path(&w->tool->out, name, path.data);
     text_free(&path);
     return status;
 }
 
-/* Puts an image on the sheet, with its caption under it. */
-static void paste(image_work *w, size_t which, const char *words) {
+/* Copies an image to the sheet, with its caption below. */
+static void copy_to_sheet(image_work *w, size_t which, const char *words) {
     const tool_canvas *from = &w->canvas;
     if (!w->sheet.width)
         return;
@@ -130,8 +131,8 @@ static void paste(image_work *w, size_t which, const char *words) {
         canvas_words(&w->sheet, (double)x + 2, (double)(y + from->height) + 16, 9, words);
 }
 
-static abut_status write_all(image_work *w, uint32_t resolution) {
-    abut_status status = prepare(w, resolution);
+static abut_status write_images(image_work *w, uint32_t resolution) {
+    abut_status status = allocate_images(w, resolution);
     for (size_t i = 0; i < IMAGES && !status; i++) {
         char words[80];
         status = abut_layers_image(w->layers, &w->view, images[i].show,
@@ -139,8 +140,8 @@ static abut_status write_all(image_work *w, uint32_t resolution) {
                                    &w->canvas.width, &w->canvas.height);
         if (status)
             break;
-        paint(&w->canvas, w->values, i, words, sizeof words);
-        paste(w, i, words);
+        paint_image(&w->canvas, w->values, i, words, sizeof words);
+        copy_to_sheet(w, i, words);
         status = write_canvas(w, &w->canvas, abut_layers_show_name(images[i].show));
     }
     if (!status && w->sheet.width)
@@ -156,14 +157,14 @@ int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layer
                     .view = query->views ? query->views[0] : abut_raster_view_default()};
     if (tool->out.json)
         out_object(&tool->out, "images");
-    abut_status status = write_all(&w, query->resolution);
+    abut_status status = write_images(&w, query->resolution);
     if (tool->out.json)
         out_end(&tool->out);
     else if (!status) {
         tool_text name = {0};
         text_safe(&name, prefix);
         say_fact(&tool->out, "images", "%s-all.%s and one each", name.data ? name.data : "",
-                 ending());
+                 picture_extension());
         text_free(&name);
     }
     free(w.values);

@@ -1,5 +1,5 @@
-/* abut batch: the same commands for many files, by many processes, killed and resumed at will. What
- * is guaranteed, and how, stands in batch.h. */
+/* abut batch: runs commands on many files, by many processes, resumable after interruption.
+ * batch.h states the guarantees and the protocol. */
 #include "batch.h"
 #include "view.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STAGE ".abut-batch" /* the folder in --out where outputs are completed */
+#define STAGE ".abut-batch" /* the folder in --out in which outputs are completed */
 
 typedef struct batch {
     tool_run *tool;
@@ -23,20 +23,20 @@ typedef struct batch {
     size_t total, done, before, failed; /* of this shard */
 } batch;
 
-/* A job that is looked at: what names it, and where it stands. */
+/* The state of a job that is being processed: its key and its paths. */
 typedef struct attempt {
     batch_job *job;
     struct stat input;
     uint64_t key;
-    tool_text staged, place, final; /* paths: batch.h says what stands there */
-    tool_text complaint;            /* why it failed */
+    tool_text staged, place, final; /* paths; batch.h describes them */
+    tool_text complaint;            /* reason of the failure */
     double seconds;
-    bool known; /* how long it took: false where it was finished by a process that was killed */
+    bool known; /* whether the duration is known: false if a killed process had finished the job */
 } attempt;
 
 /* ---- paths ---- */
 
-/* Makes a folder and those above it; a path that ends with a name makes only what is above. */
+/* Creates a folder and its parents; for a path that ends with a name only the parents. */
 static bool make_folders(char *path) {
     for (char *at = path + (*path == '/'); (at = strchr(at, '/')); at++) {
         *at = 0;
@@ -54,8 +54,8 @@ static void complain(attempt *a, const char *path, const char *what, int error) 
     text_print(&a->complaint, ": %s%s%s", what, error ? ": " : "", error ? strerror(error) : "");
 }
 
-/* Whether a symbolic link is on the way from the folder of --out down to a path in it: it could
- * lead out of the folder. With `last` the path itself counts as well. */
+/* Returns whether a symbolic link is on the path from the folder of --out to a path in it: it
+ * could point outside. With `last` the path itself is included. */
 static bool has_link(const batch *b, char *path, bool last) {
     struct stat about;
     for (char *at = path + strlen(b->folder) + 1; at; at++) {
@@ -74,7 +74,7 @@ static bool has_link(const batch *b, char *path, bool last) {
     return false;
 }
 
-/* Errors are about the output, not about where it is completed. */
+/* Errors name the output, not the temporary file. */
 static void rename_in(tool_text *words, const char *from, const char *to) {
     char *at = words->data ? strstr(words->data, from) : NULL;
     if (!at)
@@ -87,9 +87,9 @@ static void rename_in(tool_text *words, const char *from, const char *to) {
     *words = changed;
 }
 
-/* ---- what is known of a job ---- */
+/* ---- state of a job ---- */
 
-/* Fills in what names the job now. False where the input or the output cannot be. */
+/* Computes the key of the job. Returns false if the input or the output is not usable. */
 static bool identify(const batch *b, attempt *a, batch_job *job) {
     tool_text name = {0};
     struct stat old;
@@ -101,7 +101,7 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
     }
     if (!S_ISREG(a->input.st_mode)) {
         complain(a, job->input,
-                 S_ISDIR(a->input.st_mode) ? "is a directory, not a file" : "is no regular file",
+                 S_ISDIR(a->input.st_mode) ? "is a directory, not a file" : "is not a regular file",
                  0);
         return false;
     }
@@ -122,7 +122,7 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
         complain(a, job->input, "out of memory", 0);
     } else if (has_link(b, a->final.data, false) || has_link(b, a->staged.data, true)) {
         complain(a, a->final.data,
-                 "cannot be written: a symbolic link could lead out of the folder of --out", 0);
+                 "cannot be written: a symbolic link could point outside the folder of --out", 0);
         fine = false;
     }
     text_free(&name);
@@ -149,7 +149,7 @@ static bool exists(const char *path) {
     return stat(path, &about) == 0;
 }
 
-/* Whether the manifest knows an output of this very job, and it is in its place. With --again only
+/* Returns whether the manifest has this job as done, and the output exists. With --again only
  * lines of this run count. */
 static bool is_recorded(const batch *b, const attempt *a) {
     const batch_record *record = manifest_find(&b->manifest, a->job->output);
@@ -159,25 +159,25 @@ static bool is_recorded(const batch *b, const attempt *a) {
            is_file(a->final.data, &bytes) && bytes == record->bytes;
 }
 
-/* The same without a claim: then nobody may be at it either. */
+/* The same for a job that is not claimed: no other process may be running it. */
 static bool is_done(const batch *b, const attempt *a) {
     return !exists(a->place.data) && is_recorded(b, a);
 }
 
-/* Whether another process has tried this very job since we began. */
+/* Returns whether another process has tried this job since the start of this run. */
 static bool has_failed(const batch *b, const attempt *a) {
     const batch_record *record = manifest_find(&b->manifest, a->job->output);
     return record && !record->done && record->key == a->key && record->at >= b->manifest.begun;
 }
 
-/* Whether a process ended in the midst of the job, which we have claimed. */
+/* Returns whether a process ended during this job, which this process has claimed. */
 static bool was_fatal(const attempt *a) {
     return exists(a->place.data) && !exists(a->staged.data);
 }
 
-/* Removes the folder of a job, which we have claimed, and what is in it: parts of files that had
- * names when their process was killed. */
-static void tidy(const attempt *a) {
+/* Removes the folder of a job that this process has claimed, with partial files of killed
+ * processes. */
+static void remove_job_folder(const attempt *a) {
     struct dirent *entry;
     DIR *folder = opendir(a->place.data);
     while (folder && (entry = readdir(folder)))
@@ -188,15 +188,15 @@ static void tidy(const attempt *a) {
     rmdir(a->place.data);
 }
 
-/* ---- the manifest's lines ---- */
+/* ---- lines of the manifest ---- */
 
 static void add_member(tool_text *to, const char *key, const char *value) {
     text_print(to, ", \"%s\": ", key);
     text_quoted(to, value);
 }
 
-/* A line: first what job files have, so that it is one, then how it went. */
-static bool record(batch *b, const attempt *a, bool done, uint64_t bytes) {
+/* Adds a line: first the members of a job file, so that a manifest is one, then the result. */
+static bool append_job_line(batch *b, const attempt *a, bool done, uint64_t bytes) {
     tool_text line = {0};
     text_add(&line, "{\"do\": ");
     text_quoted(&line, a->job->words);
@@ -220,7 +220,7 @@ static bool record(batch *b, const attempt *a, bool done, uint64_t bytes) {
     return fine;
 }
 
-/* ---- doing a job ---- */
+/* ---- running a job ---- */
 
 static int run_words(tool_run *tool, const attempt *a, char **words, size_t count) {
     const batch_job *job = a->job;
@@ -248,8 +248,8 @@ static int run_words(tool_run *tool, const attempt *a, char **words, size_t coun
     return code;
 }
 
-/* Runs the command of a job as if it had been called with --json. What it would say is dropped, or
- * is the output. */
+/* Runs the command of a job as with --json. Its output is discarded, or is the output of the
+ * job. */
 static int run_command(tool_run *tool, attempt *a) {
     const tool_command *command = tool->command;
     tool_output out = tool->out;
@@ -266,7 +266,7 @@ static int run_command(tool_run *tool, attempt *a) {
     if (a->job->kind->product == PRODUCT_JSON && code == CODE_FINE) {
         abut_status status =
             tool->out.text.failed
-                ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the report")
+                ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the report")
                 : abut_context_write_file(tool->context, a->staged.data, tool->out.text.data,
                                           tool->out.text.used);
         code = status ? tool_fail(tool, status) : code;
@@ -283,8 +283,8 @@ static int run_command(tool_run *tool, attempt *a) {
     return tool_cancelled() ? CODE_CANCELLED : code;
 }
 
-/* Computes the output of a job. CODE_FINE or CODE_CANCELLED; else it failed. */
-static int compute(batch *b, attempt *a) {
+/* Computes the output of a job. Returns CODE_FINE, CODE_CANCELLED, or another code on failure. */
+static int compute_output(batch *b, attempt *a) {
     struct stat after;
     uint64_t bytes;
     double begun = seconds_now();
@@ -307,14 +307,14 @@ static int compute(batch *b, attempt *a) {
     return code;
 }
 
-/* Steps 2 and 3 of batch.h. A rename that fails takes the line back by another: CODE_WORK with a
- * complaint, while without one the manifest cannot be written. */
-static int finish(batch *b, attempt *a) {
+/* Steps 2 and 3 of batch.h. If the rename fails, another line revokes the first: CODE_WORK with
+ * a message. CODE_WORK without a message means that the manifest cannot be written. */
+static int publish_output(batch *b, attempt *a) {
     const batch_record *known = manifest_find(&b->manifest, a->job->output);
     bool recorded = !a->known && known && known->done && known->key == a->key;
     uint64_t bytes = 0;
     is_file(a->staged.data, &bytes);
-    if (!recorded && !record(b, a, true, bytes))
+    if (!recorded && !append_job_line(b, a, true, bytes))
         return CODE_WORK;
     if (rename(a->staged.data, a->final.data) == 0)
         return CODE_FINE;
@@ -322,9 +322,9 @@ static int finish(batch *b, attempt *a) {
     return CODE_WORK;
 }
 
-/* ---- the jobs one by one ---- */
+/* ---- all jobs ---- */
 
-static void tell_failure(batch *b, const attempt *a) {
+static void print_failure(batch *b, const attempt *a) {
     const char *words = a->complaint.data ? a->complaint.data : "out of memory";
     tool_text name = {0};
     text_safe(&name, a->job->input);
@@ -334,23 +334,23 @@ static void tell_failure(batch *b, const attempt *a) {
         output_flush(&b->tool->out);
     fprintf(stderr, "abut batch: %s%s%s\n", named ? "" : name.data, named ? "" : ": ", words);
     text_free(&name);
-    a->job->error = strdup(words); /* for the list at the end, and the index */
+    a->job->error = strdup(words); /* for the final list and the index */
 }
 
-static void tell_done(batch *b, const attempt *a) {
+static void print_done(batch *b, const attempt *a) {
     if (b->tool->quiet || b->tool->out.json)
         return;
     if (a->known)
         say(&b->tool->out, "done  %s  (%.2f s)", a->job->output, a->seconds);
     else
-        say(&b->tool->out, "done  %s  (finished by a run that was interrupted)", a->job->output);
+        say(&b->tool->out, "done  %s  (completed by an interrupted run)", a->job->output);
     output_flush(&b->tool->out);
 }
 
 static void count_failure(batch *b, attempt *a) {
     a->job->state = JOB_FAILED;
     b->failed++;
-    tell_failure(b, a);
+    print_failure(b, a);
 }
 
 static void count_before(batch *b, attempt *a) {
@@ -358,9 +358,9 @@ static void count_before(batch *b, attempt *a) {
     b->before++;
 }
 
-/* Makes the folders of a job. Who has finished removes STAGE where it is empty, so that it may be
- * gone again. */
-static bool prepare(attempt *a) {
+/* Creates the folders of a job. A process that finishes removes STAGE if it is empty, so that it
+ * may have to be created again. */
+static bool make_job_folders(attempt *a) {
     for (int tries = 0; tries < 100; tries++) {
         if (!make_folders(a->final.data))
             return false;
@@ -372,40 +372,40 @@ static bool prepare(attempt *a) {
     return false;
 }
 
-/* A job that is ours to do. 0, or the exit code where no more jobs shall be done. */
+/* Runs a job that this process has claimed. Returns 0, or the exit code if the run has to stop. */
 static int run_job(batch *b, attempt *a) {
     uint64_t bytes;
     int code = CODE_FINE;
     a->known = b->again || !is_file(a->staged.data, &bytes);
-    if (!prepare(a)) {
+    if (!make_job_folders(a)) {
         complain(a, a->final.data, "cannot be written", errno);
         code = CODE_WORK;
     } else if (a->known) {
-        code = compute(b, a);
+        code = compute_output(b, a);
     }
-    if (!code && (code = finish(b, a)) && !a->complaint.used)
-        return tool_fail(b->tool, ABUT_ERROR_FILE); /* the output waits for the next run */
-    tidy(a);
+    if (!code && (code = publish_output(b, a)) && !a->complaint.used)
+        return tool_fail(b->tool, ABUT_ERROR_FILE); /* the next run publishes the output */
+    remove_job_folder(a);
     if (code == CODE_CANCELLED)
         return tool_fail(b->tool, ABUT_ERROR_CANCELLED);
     if (!code) {
         a->job->state = JOB_DONE;
         b->done++;
-        tell_done(b, a);
+        print_done(b, a);
         return 0;
     }
     count_failure(b, a);
-    return record(b, a, false, 0) ? 0 : tool_fail(b->tool, ABUT_ERROR_FILE);
+    return append_job_line(b, a, false, 0) ? 0 : tool_fail(b->tool, ABUT_ERROR_FILE);
 }
 
-/* Looks at a job, and does it where nobody has. One that another process is at, or that may have
- * ended a process, stays open unless this is the last round, which waits. */
+/* Runs a job unless it is done or claimed. A job that another process runs, or that may have
+ * ended a process, stays open until the last round, which waits for it. */
 static int try_job(batch *b, batch_job *job, bool last) {
     attempt a;
     int code = 0;
     if (!identify(b, &a, job)) {
         count_failure(b, &a);
-        if (!record(b, &a, false, 0))
+        if (!append_job_line(b, &a, false, 0))
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
     } else if (is_done(b, &a)) {
         count_before(b, &a);
@@ -413,10 +413,11 @@ static int try_job(batch *b, batch_job *job, bool last) {
         if (!manifest_refresh(&b->manifest)) {
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
         } else if (is_recorded(b, &a)) {
-            tidy(&a);
+            remove_job_folder(&a);
             count_before(b, &a);
         } else if (has_failed(b, &a)) {
-            complain(&a, job->input, "failed in another process; the manifest says why", 0);
+            complain(&a, job->input, "failed in another process; see the manifest for the reason",
+                     0);
             count_failure(b, &a);
         } else if (last || !was_fatal(&a)) {
             code = run_job(b, &a);
@@ -444,9 +445,9 @@ static int do_jobs(batch *b) {
     return code;
 }
 
-/* Removes the folder where outputs are completed, unless something is in it: jobs of others, or
- * what runs with other lists of jobs have left. */
-static void clean(const batch *b) {
+/* Removes the folder STAGE unless it has jobs of other processes or leftovers of runs with other
+ * lists. */
+static void remove_stage_folder(const batch *b) {
     tool_text path = {0};
     text_print(&path, "%s/" STAGE, b->folder);
     if (!path.failed)
@@ -456,7 +457,7 @@ static void clean(const batch *b) {
 
 /* ---- the command ---- */
 
-/* Jobs of other shards are left out, by their names alone. */
+/* Removes the jobs of other shards, by the hash of the name of the output. */
 static void choose_shard(batch *b) {
     for (size_t i = 0; i < b->jobs.count; i++) {
         batch_job *job = &b->jobs.list[i];
@@ -479,12 +480,12 @@ static int read_shard(tool_run *tool, const tool_given *given, batch *b) {
     free(first);
     return fine ? 0
                 : tool_refuse(tool,
-                              "--shard needs a part and how many there are, such as 1/3, 2/3 or "
-                              "3/3; '%s' is not",
+                              "--shard must be a part and the number of parts, such as 1/3, 2/3 or "
+                              "3/3, not '%s'",
                               given->words);
 }
 
-static void tell_failed_job(tool_output *out, const batch_job *job) {
+static void print_failed_job(tool_output *out, const batch_job *job) {
     out_object(out, NULL);
     json_text(out, "do", job->words);
     json_path(out, "input", job->input);
@@ -493,7 +494,7 @@ static void tell_failed_job(tool_output *out, const batch_job *job) {
     out_end(out);
 }
 
-static int summarise(batch *b) {
+static int summarise_batch(batch *b) {
     tool_run *tool = b->tool;
     tool_output *out = &tool->out;
     if (out->json) {
@@ -507,7 +508,7 @@ static int summarise(batch *b) {
         out_list(out, "failures");
         for (size_t i = 0; i < b->jobs.count; i++)
             if (b->jobs.list[i].state == JOB_FAILED)
-                tell_failed_job(out, &b->jobs.list[i]);
+                print_failed_job(out, &b->jobs.list[i]);
         out_end(out);
         out_end(out);
     } else {
@@ -518,7 +519,7 @@ static int summarise(batch *b) {
     return b->failed ? CODE_WORK : CODE_FINE;
 }
 
-/* --dry-run: what stands, and what is to be done. */
+/* --dry-run: lists the jobs and their states. */
 static int list_jobs(batch *b) {
     tool_output *out = &b->tool->out;
     out_object(out, NULL);
@@ -556,18 +557,18 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
         text_print(&path, "%s/manifest.jsonl", b->folder);
     if (path.failed)
         return tool_fail(b->tool,
-                         abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for a name"));
+                         abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a name"));
     if (!look_only && !make_folders(path.data)) {
         int error = errno;
         text_free(&path);
-        return tool_fail_with(b->tool, "file error", "%s: the folder cannot be made: %s", b->folder,
-                              strerror(error));
+        return tool_fail_with(b->tool, "file error", "%s: the folder cannot be created: %s",
+                              b->folder, strerror(error));
     }
     if (!manifest && has_link(b, path.data, true)) {
         text_free(&path);
         return tool_fail_with(b->tool, "file error",
-                              "%s/manifest.jsonl: is a symbolic link, which could lead out of the "
-                              "folder of --out; name its target with --manifest",
+                              "%s/manifest.jsonl: is a symbolic link, which could point outside "
+                              "the folder of --out; use --manifest with its target",
                               b->folder);
     }
     int code = manifest_open(b->tool, &b->manifest, path.data, look_only);
@@ -576,27 +577,28 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
     if (look_only)
         return list_jobs(b);
     code = do_jobs(b);
-    clean(b);
+    remove_stage_folder(b);
     abut_status status = ABUT_OK;
     if (!code && option_given(arguments, "index") &&
         (status = batch_index(b->tool, b->folder, &b->jobs)))
         code = tool_fail(b->tool, status);
-    return code ? code : summarise(b);
+    return code ? code : summarise_batch(b);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_batch_command(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *folder = option_given(arguments, "out");
     batch b = {.tool = tool, .manifest = {.file = -1}};
     if (!folder || !*folder->words)
         return tool_refuse(tool,
-                           "--out FOLDER is missing: where the outputs and their manifest go");
+                           "--out FOLDER is missing: the folder of the outputs and the manifest");
     b.folder = folder->words;
     b.again = option_given(arguments, "again") != NULL;
     int code = read_shard(tool, option_given(arguments, "shard"), &b);
     code = code ? code : jobs_collect(tool, arguments, &b.jobs);
     for (size_t i = 0; i < b.jobs.count && option_given(arguments, "index") && !code; i++)
         if (strcmp(b.jobs.list[i].output, "index.html") == 0)
-            code = tool_refuse(tool, "--index writes index.html, which a job writes as well");
+            code =
+                tool_refuse(tool, "--index writes index.html, which is also the output of a job");
     if (!code) {
         choose_shard(&b);
         code = run_batch(&b, arguments);
@@ -608,43 +610,41 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"do", "'COMMAND OPTION...'", OPTION_TEXT,
-     "what to do with each file: field, info (or report), samples, convert, offset, picture, "
-     "slice or view with options of their own; field.vti names another ending than the default",
+     "command to run on each file: field, info (or report), samples, convert, offset, picture, "
+     "slice or view with its options; field.vti selects another extension than the default; "
+     "repeatable",
      NULL, true},
-    {"out", "FOLDER", OPTION_TEXT, "where outputs go; made where it is missing", NULL, false},
+    {"out", "FOLDER", OPTION_TEXT, "output folder; created if it does not exist", NULL, false},
     {"jobs", "FILE", OPTION_TEXT,
-     "a list of jobs: command lines without 'abut', or JSON objects with do, input and output; - "
-     "is "
+     "list of jobs: command lines without 'abut', or JSON objects with do, input and output; - is "
      "standard input",
      NULL, false},
     {"base", "FOLDER", OPTION_TEXT,
-     "name outputs by where their inputs are in this folder, such as one with a long path", NULL,
-     false},
-    {"shard", "I/N", OPTION_TEXT, "do only part I of N, for N machines; each job is in one part",
+     "name outputs by the path of their inputs relative to this folder", NULL, false},
+    {"shard", "I/N", OPTION_TEXT, "run only part I of N, for N machines; each job is in one part",
      NULL, false},
     {"manifest", "FILE", OPTION_TEXT,
-     "the list of what was done (default: manifest.jsonl in the folder)", NULL, false},
+     "list of finished jobs (default: manifest.jsonl in the output folder)", NULL, false},
     {"index", NULL, OPTION_FLAG,
-     "also write index.html into the folder: pictures of all inputs, and links to their outputs",
+     "also write index.html into the output folder: pictures of all inputs, with links to their "
+     "outputs",
      NULL, false},
-    {"again", NULL, OPTION_FLAG, "also do what was done before", NULL, false},
-    {"dry-run", NULL, OPTION_FLAG, "only list the jobs, and which of them are done", NULL, false},
+    {"again", NULL, OPTION_FLAG, "also run finished jobs", NULL, false},
+    {"dry-run", NULL, OPTION_FLAG, "only list the jobs and which of them are finished", NULL,
+     false},
     {0}};
 
 const tool_command command_batch = {
     .name = "batch",
     .operands = "[FILE... | -]",
-    .summary = "fields, reports, samples of many files; can be killed and resumed",
-    .about =
-        "Does the same with many files: each --do for each FILE, where - reads names from standard "
-        "input. The output of models/part.obj is models/part.obj.abutf in the folder, with the "
-        "ending of what was asked for. Jobs that fail do not stop the others.\n"
-        "\n"
-        "What was done is in the manifest. Run the same line again after an interruption, even by "
-        "kill -9: what is done stays, what is missing or failed is done, and so is what has "
-        "another "
-        "input or other options now. Any number of processes may work on one folder; each job is "
-        "done by one of them.",
+    .summary = "run commands on many files, resumable after interruption",
+    .about = "Runs each --do on each FILE; - reads file names from standard input. The output of "
+             "models/part.obj is models/part.obj.abutf in the output folder, with the extension of "
+             "the command. A job that fails does not stop the others.\n\n"
+             "The manifest lists the finished jobs. Run the same line again after an interruption, "
+             "even by kill -9: finished jobs are skipped; jobs that are missing, failed, or have "
+             "changed inputs or options are run. Several processes can work on one folder; each "
+             "job is run by one of them.",
     .examples = "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
                 "  find . -name '*.stl' | abut batch - --do 'samples.npy --count 99' --out points\n"
                 "  abut batch --jobs jobs.txt --out results --shard 1/3\n"
@@ -653,5 +653,5 @@ const tool_command command_batch = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 0,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_batch_command,
 };

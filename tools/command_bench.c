@@ -1,21 +1,21 @@
-/* abut bench: how fast the library is on this machine. The cases are those of abut-bench (bench/),
- * on models that they make themselves. */
+/* abut bench: measures the speed of the library. The cases are those of abut-bench (bench/), on
+ * generated models. */
 #include "tool.h"
 
 #include "bench.h"
 
 #include <string.h>
 
-#define BRIEF_MS 100 /* of repeats for each case */
+#define REPEAT_MS 100 /* time of the repetitions of each case */
 
 typedef struct bench_run_state {
     tool_output *out;
-    tool_text skipped; /* lines for people */
+    tool_text skipped; /* lines of text output */
 } bench_run_state;
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-static bool tell_result(void *user, const bench_case *which, const bench_result *result) {
+static bool print_result(void *user, const bench_case *which, const bench_result *result) {
     bench_run_state *state = user;
     tool_output *out = state->out;
     double seconds = result->median_ms * 1e-3;
@@ -40,21 +40,21 @@ static bool tell_result(void *user, const bench_case *which, const bench_result 
     return true;
 }
 
-static void tell_skipped(bench_run_state *state, const char *name) {
+static void print_skipped(bench_run_state *state, const char *name) {
     tool_output *out = state->out;
     if (out->json) {
         out_object(out, NULL);
         json_text(out, "case", name);
-        json_text(out, "skipped", tool_sentence(bench_error()));
+        json_text(out, "skipped", tool_error_message(bench_error()));
         out_end(out);
     } else {
         text_print(&state->skipped, "%s: skipped: ", name);
-        text_safe(&state->skipped, tool_sentence(bench_error()));
+        text_safe(&state->skipped, tool_error_message(bench_error()));
         text_add(&state->skipped, "\n");
     }
 }
 
-static void tell_machine(tool_output *out) {
+static void print_machine(tool_output *out) {
     bench_results about;
     bench_results_begin(&about);
     json_text(out, "commit", about.commit);
@@ -66,10 +66,10 @@ static void tell_machine(tool_output *out) {
     say(out, "commit %s, %s\n%s, %s", about.commit, about.compiler, about.cpu, about.system);
 }
 
-/* ---- which cases ---- */
+/* ---- selection of cases ---- */
 
-/* Without a name the few that are brief; with one all that have it in theirs. Those of devices have
- * nothing to do where only the CPU is wanted. */
+/* Selects the brief cases without a name, otherwise all cases with it in their names. Skips
+ * device cases with --device cpu. */
 static bool is_chosen(const bench_case *which, const char *part, bool cpu_only) {
     if (cpu_only && strncmp(which->name, "device/", 7) == 0)
         return false;
@@ -95,7 +95,7 @@ static void list_cases(tool_output *out, const char *part) {
         fact_text(out, "case", which->name);
         fact_text(out, "unit", which->unit);
         json_boolean(out, "brief", bench_case_is_brief(which));
-        say_fact(out, "by itself", bench_case_is_brief(which) ? "yes" : "");
+        say_fact(out, "by default", bench_case_is_brief(which) ? "yes" : "");
         out_end(out);
     }
     out_end(out);
@@ -104,7 +104,7 @@ static void list_cases(tool_output *out, const char *part) {
 
 /* ---- the run ---- */
 
-/* Runs the chosen cases; the worst exit code. */
+/* Runs the selected cases. Returns the most severe exit code. */
 static int run_cases(tool_run *tool, const bench_settings *settings, const char *part,
                      bool cpu_only, bench_run_state *state) {
     size_t count = count_chosen(part, cpu_only), done = 0;
@@ -115,43 +115,45 @@ static int run_cases(tool_run *tool, const bench_settings *settings, const char 
             continue;
         progress_report(tool->progress, which->name, (double)done++ / (double)count);
         bench_outcome outcome =
-            tool_cancelled() ? BENCH_BROKEN : bench_run(which, settings, tell_result, state);
+            tool_cancelled() ? BENCH_BROKEN : bench_run(which, settings, print_result, state);
         if (tool_cancelled())
             code = tool_fail(tool, ABUT_ERROR_CANCELLED);
         else if (outcome == BENCH_SKIPPED)
-            tell_skipped(state, which->name);
+            print_skipped(state, which->name);
         else if (outcome != BENCH_FINE)
-            code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong answer" : "failure",
-                                  "%s: %s", which->name, tool_sentence(bench_error()));
+            code = tool_fail_with(tool, outcome == BENCH_DIFFERS ? "wrong result" : "failure",
+                                  "%s: %s", which->name, tool_error_message(bench_error()));
     }
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_bench(tool_run *tool, const tool_arguments *arguments) {
     const char *part = arguments->operand_count ? arguments->operands[0] : NULL;
     const tool_given *repeat = option_given(arguments, "repeat");
     const tool_given *device = option_given(arguments, "device");
     bool cpu_only = device && !device_named(arguments);
     if (part && !count_chosen(part, cpu_only))
-        return tool_refuse(tool, "no case has '%s' in its name; see 'abut bench --list'", part);
+        return tool_refuse(tool,
+                           "no case has '%s' in its name; 'abut bench --list' lists the cases",
+                           part);
     if (option_given(arguments, "list")) {
         list_cases(&tool->out, part);
         return CODE_FINE;
     }
     if (repeat && repeat->counts[0] > 1000)
-        return tool_refuse(tool, "--repeat is %u; at most 1000 are possible", repeat->counts[0]);
+        return tool_refuse(tool, "--repeat must be at most 1000, not %u", repeat->counts[0]);
     bench_settings settings = {.folder = bench_folder_make(),
                                .device = device_named(arguments),
                                .repeats = repeat ? repeat->counts[0] : 0,
-                               .enough_ms = BRIEF_MS,
+                               .enough_ms = REPEAT_MS,
                                .cancelled = tool_cancelled,
                                .threads = tool->threads,
                                .quick = option_given(arguments, "quick") != NULL};
     if (!settings.folder)
-        return tool_fail_with(tool, "file error", "%s", tool_sentence(bench_error()));
+        return tool_fail_with(tool, "file error", "%s", tool_error_message(bench_error()));
     bench_run_state state = {.out = &tool->out};
     out_object(&tool->out, NULL);
-    tell_machine(&tool->out);
+    print_machine(&tool->out);
     json_boolean(&tool->out, "quick", settings.quick);
     out_table(&tool->out, "cases");
     int code = run_cases(tool, &settings, part, cpu_only, &state);
@@ -166,25 +168,24 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"list", NULL, OPTION_FLAG, "print the names of the cases and end", NULL, false},
-    {"repeat", "N", OPTION_COUNT, "N timed runs of each (default: as many as fit into 0.1 s)", NULL,
-     false},
-    {"quick", NULL, OPTION_FLAG, "small inputs, one run: the answers matter, the times do not",
+    {"list", NULL, OPTION_FLAG, "print the names of the cases and exit", NULL, false},
+    {"repeat", "N", OPTION_COUNT, "N timed runs of each case (default: as many as take 0.1 s)",
      NULL, false},
+    {"quick", NULL, OPTION_FLAG, "small inputs, one run: for checking results, not times", NULL,
+     false},
     DEVICE_OPTION,
     {0}};
 
 const tool_command command_bench = {
     .name = "bench",
     .operands = "[CASE]",
-    .summary = "measure how fast the library is on this machine",
-    .about =
-        "Runs benchmark cases on built-in models: a few that tell most, in some seconds, or all "
-        "that have CASE in their names. Each runs with one thread, and with two where that "
-        "matters; --threads N takes N instead. The hash is that of the answers: it must not depend "
-        "on threads, repeats, compiler or processor, and a case that gives two answers fails. "
-        "Cases of devices take a GPU where there is one and no other is named; with --device cpu "
-        "they are left out.",
+    .summary = "measure the speed of the library on this machine",
+    .about = "Runs benchmark cases on built-in models: a representative selection, which takes "
+             "some seconds, or all cases with CASE in their names. Each case runs with one thread, "
+             "and with two if that matters; --threads N runs it with N instead. The hash is that "
+             "of the results: it does not depend on threads, repetitions, compiler or processor, "
+             "and a case with two different hashes fails. Device cases use a GPU if there is one "
+             "and --device does not select another; --device cpu skips them.",
     .examples = "  abut bench\n"
                 "  abut bench bvh/nearest\n"
                 "  abut bench --list\n"
@@ -193,5 +194,5 @@ const tool_command command_bench = {
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 1,
-    .run = run,
+    .run = run_bench,
 };

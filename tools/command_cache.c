@@ -1,4 +1,4 @@
-/* abut cache: the fields and samples that are kept on disk. */
+/* abut cache: lists, verifies and removes the fields and samples of the disk cache. */
 #include "tool.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 typedef struct cache_view {
     tool_output *out;
     bool verified;
-    tool_text problems; /* for people, after the table */
+    tool_text problems; /* text output after the table */
     uint64_t fields, samples, damaged, bytes;
 } cache_view;
 
@@ -25,14 +25,14 @@ static void print_age(char *words, size_t bytes, double age) {
     snprintf(words, bytes, "just now");
 }
 
-static void tell_problem(tool_output *out, const char *problem) {
+static void print_problem(tool_output *out, const char *problem) {
     if (problem)
         json_text(out, "problem", problem);
     else
         json_null(out, "problem");
 }
 
-static void tell_json(tool_output *out, const abut_field_cache_entry *entry) {
+static void print_json(tool_output *out, const abut_field_cache_entry *entry) {
     const abut_field_info *info = &entry->info;
     const double counts[3] = {info->grid.count[0], info->grid.count[1], info->grid.count[2]};
     json_text(out, "mesh", entry->mesh);
@@ -50,11 +50,11 @@ static void tell_json(tool_output *out, const abut_field_cache_entry *entry) {
             json_null(out, "band");
         json_count(out, "bytes", info->bytes);
     }
-    tell_problem(out, entry->problem);
+    print_problem(out, entry->problem);
 }
 
-/* The last columns of a row, for people. */
-static void tell_state(cache_view *view, uint64_t bytes, double age, const char *problem) {
+/* Prints the last columns of a row in text output. */
+static void print_state(cache_view *view, uint64_t bytes, double age, const char *problem) {
     char words[32];
     print_age(words, sizeof words, age);
     say_fact(view->out, "on disk", "%.2f MB", (double)bytes / 1e6);
@@ -79,7 +79,7 @@ static bool print_entry(void *user, const abut_field_cache_entry *entry) {
     view->bytes += entry->stored_bytes;
     out_object(out, NULL);
     if (out->json) {
-        tell_json(out, entry);
+        print_json(out, entry);
         out_end(out);
         return true;
     }
@@ -91,12 +91,12 @@ static bool print_entry(void *user, const abut_field_cache_entry *entry) {
     say_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info.layout) : "?",
              known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
     say_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
-    tell_state(view, entry->stored_bytes, entry->age, entry->problem);
+    print_state(view, entry->stored_bytes, entry->age, entry->problem);
     out_end(out);
     return true;
 }
 
-static bool tell_samples(void *user, const abut_samples_cache_entry *entry) {
+static bool print_samples(void *user, const abut_samples_cache_entry *entry) {
     cache_view *view = user;
     tool_output *out = view->out;
     view->samples++;
@@ -115,7 +115,7 @@ static bool tell_samples(void *user, const abut_samples_cache_entry *entry) {
             json_count(out, "samples", entry->count);
             json_count(out, "edges", entry->edge_count);
         }
-        tell_problem(out, entry->problem);
+        print_problem(out, entry->problem);
     } else {
         char samples[16] = "?", edges[16] = "?";
         if (entry->mesh[0]) {
@@ -125,7 +125,7 @@ static bool tell_samples(void *user, const abut_samples_cache_entry *entry) {
         say_fact(out, "mesh", "%.12s", entry->mesh[0] ? entry->mesh : "?");
         say_fact(out, "samples", "%s", samples);
         say_fact(out, "edges", "%s", edges);
-        tell_state(view, entry->stored_bytes, entry->age, entry->problem);
+        print_state(view, entry->stored_bytes, entry->age, entry->problem);
     }
     out_end(out);
     return true;
@@ -144,7 +144,7 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
                                 : abut_field_cache_list(tool->context, folder, print_entry, &view);
     out_end(out);
     out_table(out, "samples");
-    status = status ? status : abut_samples_cache_list(tool->context, folder, tell_samples, &view);
+    status = status ? status : abut_samples_cache_list(tool->context, folder, print_samples, &view);
     out_end(out);
     json_count(out, "stored_bytes", view.bytes);
     json_count(out, "damaged", view.damaged);
@@ -155,20 +155,20 @@ static int list_entries(tool_run *tool, const char *folder, bool verify) {
         say(out, "%" PRIu64 " field%s, %.2f MB", view.fields, plural(view.fields),
             (double)view.bytes / 1e6);
     else if (!tool->quiet && !status)
-        say(out, "no fields are kept");
+        say(out, "the cache is empty");
     if (view.problems.data) {
-        view.problems.data[view.problems.used - 1] = 0; /* the last line end */
+        view.problems.data[view.problems.used - 1] = 0; /* the last newline */
         say(out, "%s", view.problems.data);
     }
     text_free(&view.problems);
     int code = verify && view.damaged ? CODE_WORK : CODE_FINE;
     if (status)
-        code = tool_complain(tool, status);
+        code = tool_report_error(tool, status);
     out_end(out);
     return code;
 }
 
-static int clear(tool_run *tool, const char *folder, const tool_given *older) {
+static int clear_cache(tool_run *tool, const char *folder, const tool_given *older) {
     tool_output *out = &tool->out;
     uint64_t files, bytes, more_files, more_bytes;
     const double age = older ? 86400 * older->numbers[0] : 0;
@@ -190,33 +190,33 @@ static int clear(tool_run *tool, const char *folder, const tool_given *older) {
     return CODE_FINE;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_cache(tool_run *tool, const tool_arguments *arguments) {
     const char *what = arguments->operands[0];
     const char *folder = arguments->operand_count > 1 ? arguments->operands[1] : "";
     const tool_given *older = option_given(arguments, "older");
     if (!word_in(what, "ls|verify|clear"))
-        return tool_refuse(tool, "%s is none of ls, verify and clear", what);
+        return tool_refuse(tool, "'%s' is not one of ls, verify and clear", what);
     if (older && strcmp(what, "clear") != 0)
-        return tool_refuse(tool, "--older is for 'abut cache clear' only");
+        return tool_refuse(tool, "--older applies to 'abut cache clear' only");
     if (strcmp(what, "clear") == 0)
-        return clear(tool, folder, older);
+        return clear_cache(tool, folder, older);
     return list_entries(tool, folder, strcmp(what, "verify") == 0);
 }
 
 static const tool_option options[] = {{"older", "DAYS", OPTION_POSITIVE,
-                                       "clear: only files that were not used for so long", NULL,
-                                       false},
+                                       "clear: only files that were not used for this many days",
+                                       NULL, false},
                                       {0}};
 
 const tool_command command_cache = {
     .name = "cache",
     .operands = "ls|verify|clear [FOLDER]",
-    .summary = "list, check or remove the fields and samples that are kept on disk",
-    .about = "Looks after the fields that '--cache' keeps, one file for each mesh, and the "
-             "samples, one for each mesh and options: 'ls' lists them, 'verify' also reads them "
-             "all to find damage, and 'clear' removes them. The "
-             "folder is that of the user, ~/.cache/abut/fields, or 'fields' in ABUT_CACHE_DIR. "
-             "Damaged files do no harm: they are replaced when they are next asked for.",
+    .summary = "list, verify or remove the fields and samples cached on disk",
+    .about =
+        "Manages the signed distance fields that '--cache' stores, one file for each mesh, and the "
+        "samples, one file for each mesh and options: 'ls' lists them, 'verify' also reads them to "
+        "find damage, and 'clear' removes them. The default folder is ~/.cache/abut/fields, or "
+        "'fields' in ABUT_CACHE_DIR. Damaged files are replaced at their next use.",
     .examples = "  abut field bunny.obj --cells 256 --cache\n"
                 "  abut cache ls\n"
                 "  abut cache verify --json\n"
@@ -225,5 +225,5 @@ const tool_command command_cache = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_cache,
 };

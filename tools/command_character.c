@@ -1,4 +1,4 @@
-/* abut character: bones, clips, weights and health of a skinned mesh; a pose of it as a mesh, a
+/* abut character: bones, clips, weights and defects of a skinned mesh; a pose as a mesh, a
  * picture or a film strip. */
 #include "character.h"
 #include "get.h"
@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A character that is being looked at. */
+/* A loaded character with its current pose. */
 typedef struct subject {
     abut_character *character;
     abut_character_info info;
     abut_character_skinner *skinner;
     abut_garment *garment;        /* null = none */
-    abut_character_matrix *bones; /* the pose; from malloc */
-    double *morphs;               /* the same: weights of morph targets */
-    uint32_t *vertices;           /* that each bone moves; from malloc */
+    abut_character_matrix *bones; /* positions of the pose; from malloc */
+    double *morphs;               /* weights of morph targets; from malloc */
+    uint32_t *vertices;           /* number of vertices that each bone moves; from malloc */
     abut_character_pose_options options;
     abut_character_skinning skinning;
 } subject;
 
-/* ---- what there is ---- */
+/* ---- bones, clips and problems ---- */
 
 static bool count_vertices(subject *s) {
     s->bones = malloc(s->info.bone_count * sizeof *s->bones);
@@ -36,7 +36,7 @@ static bool count_vertices(subject *s) {
     return s->bones && s->morphs && s->vertices;
 }
 
-/* A name out of the file, as terminals bear it. */
+/* A name of the file, escaped for terminals. */
 static void name_fact(tool_output *out, const char *key, const char *name) {
     tool_text safe = {0};
     text_safe(&safe, name);
@@ -44,7 +44,7 @@ static void name_fact(tool_output *out, const char *key, const char *name) {
     text_free(&safe);
 }
 
-static void tell_bones(tool_output *out, const subject *s) {
+static void print_bones(tool_output *out, const subject *s) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < s->info.bone_count; i++) {
         abut_character_bone bone = get_character_bone(s->character, i);
@@ -63,7 +63,7 @@ static void tell_bones(tool_output *out, const subject *s) {
     out_end(out);
 }
 
-static void tell_clips(tool_output *out, const subject *s) {
+static void print_clips(tool_output *out, const subject *s) {
     out_table(out, "clips");
     for (uint32_t i = 0; i < s->info.clip_count; i++) {
         abut_character_clip clip = get_character_clip(s->character, i);
@@ -81,7 +81,7 @@ static void tell_clips(tool_output *out, const subject *s) {
     out_end(out);
 }
 
-static void tell_morphs(tool_output *out, const subject *s) {
+static void print_morphs(tool_output *out, const subject *s) {
     out_table(out, "morphs");
     for (uint32_t i = 0; i < s->info.morph_count; i++) {
         abut_character_morph morph = get_character_morph(s->character, i);
@@ -95,8 +95,8 @@ static void tell_morphs(tool_output *out, const subject *s) {
     out_end(out);
 }
 
-/* Returns how many kinds of problems there are. */
-static int tell_health(tool_output *out, const abut_character_report *report) {
+/* Returns the number of kinds of problems. */
+static int print_health(tool_output *out, const abut_character_report *report) {
     int kinds = 0;
     out_table(out, "problems");
     for (int kind = 0; kind < ABUT_CHARACTER_PROBLEM_COUNT; kind++) {
@@ -139,27 +139,27 @@ static int print_character(tool_run *tool, const char *path, const subject *s) {
     json_count(out, "triangles", s->info.triangle_count);
     json_count(out, "weights", s->info.weight_count);
     say_of(out, path,
-           "%u triangles on %u bone%s, up to %u weight%s a vertex, %u clip%s; %d kind%s of problem",
+           "%u triangles, %u bone%s, up to %u weight%s per vertex, %u clip%s; %d kind%s of problem",
            s->info.triangle_count, s->info.bone_count, s->info.bone_count == 1 ? "" : "s",
            s->info.weight_count, s->info.weight_count == 1 ? "" : "s", s->info.clip_count,
            s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
     if (tool->quiet && !out->json)
         return 0;
-    tell_bones(out, s);
+    print_bones(out, s);
     if (s->info.clip_count || out->json)
-        tell_clips(out, s);
+        print_clips(out, s);
     if (s->info.morph_count || out->json)
-        tell_morphs(out, s);
+        print_morphs(out, s);
     if (kinds || out->json)
-        tell_health(out, &report);
+        print_health(out, &report);
     return 0;
 }
 
-/* ---- which pose ---- */
+/* ---- pose ---- */
 
 static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (option_given(arguments, "film") && !option_given(arguments, "clip"))
-        return tool_refuse(tool, "--film needs --clip");
+        return tool_refuse(tool, "--film requires --clip");
     return pose_options(tool, arguments, s->character, &s->options, &s->skinning);
 }
 
@@ -171,7 +171,7 @@ static abut_status pose_mesh(const subject *s, abut_mesh **mesh) {
     return status ? status : abut_character_skinner_mesh(s->skinner, s->bones, s->morphs, mesh);
 }
 
-/* The garment as skinning puts it, in the pose of the last pose_mesh(). */
+/* Skins the garment in the pose of the last pose_mesh(). */
 static abut_status pose_garment(const subject *s, abut_mesh **mesh) {
     return abut_character_mesh(abut_garment_character(s->garment), s->bones, s->skinning, mesh);
 }
@@ -181,11 +181,11 @@ static abut_vec3 place_of(const abut_character_matrix *bone) {
 }
 
 static const abut_colour bone_colour = {0.75f, 0.1f, 0.1f, 1};
-enum { PAGE_RATE = 30 }; /* frames of a page a second */
+enum { PAGE_RATE = 30 }; /* frames per second of a page */
 
-/* The mesh as glass, and the bones that move it as lines from their parents. */
-static abut_status draw(tool_run *tool, const subject *s, const abut_picture_options *options,
-                        abut_picture **picture) {
+/* Draws the mesh translucent, and each bone as a line from its parent. */
+static abut_status draw_character(tool_run *tool, const subject *s,
+                                  const abut_picture_options *options, abut_picture **picture) {
     const abut_colour ink = bone_colour;
     abut_mesh_style style = abut_mesh_style_default();
     abut_mesh *mesh = NULL, *cloth = NULL;
@@ -217,14 +217,14 @@ static abut_status draw(tool_run *tool, const subject *s, const abut_picture_opt
 static int write_picture(tool_run *tool, const subject *s, abut_picture_options *options,
                          const char *path) {
     abut_picture *picture = NULL;
-    abut_status status = draw(tool, s, options, &picture);
+    abut_status status = draw_character(tool, s, options, &picture);
     if (!status)
         status = picture_write(tool, picture, options, NULL, path);
     abut_picture_destroy(picture);
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* Frames at even times over the clip. */
+/* Draws frames at equal time steps over the clip. */
 static int write_film(tool_run *tool, const subject *s, const abut_picture_options *camera,
                       const char *path) {
     tool_film film = {0};
@@ -245,7 +245,7 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
         frame.options.time = duration * i / count;
         if (!progress_report(tool->progress, "frames", (double)i / count))
             status = ABUT_ERROR_CANCELLED;
-        status = status ? status : draw(tool, &frame, &options, &picture);
+        status = status ? status : draw_character(tool, &frame, &options, &picture);
         if (!status && film.pixels)
             status = film_take(&film, picture);
         else if (!status)
@@ -268,35 +268,36 @@ static int make_garment(tool_run *tool, const tool_arguments *arguments, subject
     abut_garment_options options = abut_garment_options_default();
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
     if ((particles || named || ease) && !kind)
-        return tool_refuse(tool, "--%s needs --garment",
+        return tool_refuse(tool, "--%s requires --garment",
                            particles ? "particles"
                            : named   ? "joints"
                                      : "ease");
     if (particles && (particles->counts[0] < ABUT_GARMENT_PARTICLES_MIN ||
                       particles->counts[0] > ABUT_GARMENT_PARTICLES_MAX))
-        return tool_refuse(tool, "--particles needs a number from %u to %u; %u is not",
+        return tool_refuse(tool, "--particles must be from %u to %u, not %u",
                            ABUT_GARMENT_PARTICLES_MIN, ABUT_GARMENT_PARTICLES_MAX,
                            particles->counts[0]);
-    int code = named ? joints_find(tool, s->character, named->words, joints) : 0;
+    int code = named ? joints_read(tool, s->character, named->words, joints) : 0;
     if (!kind || code)
         return code;
     options.joints = named ? joints : NULL;
     while (strcmp(kind->words, abut_garment_kind_name(options.kind)))
-        options.kind = (abut_garment_kind)(options.kind + 1); /* the parser knows them all */
+        options.kind =
+            (abut_garment_kind)(options.kind + 1); /* the option parser has validated the name */
     options.particles = particles ? particles->counts[0] : 0;
     options.ease = ease ? ease->numbers[0] : 0;
     abut_status status = abut_garment_create(s->character, &options, &s->garment);
     return status ? tool_fail(tool, status) : 0;
 }
 
-static void tell_garment(tool_run *tool, const tool_given *kind, const subject *s) {
+static void print_garment(tool_run *tool, const tool_given *kind, const subject *s) {
     abut_character_info info = get_character_info(abut_garment_character(s->garment));
     uint32_t pins;
     abut_garment_pins(s->garment, &pins);
     if (!tool->quiet)
         say_of(&tool->out, kind->words,
-               "%u particles, %u triangles, %u pins; touches nothing at rest", info.vertex_count,
-               info.triangle_count, pins);
+               "%u particles, %u triangles, %u pins; no contact in the rest pose",
+               info.vertex_count, info.triangle_count, pins);
     out_object(&tool->out, "garment");
     json_text(&tool->out, "kind", kind->words);
     json_count(&tool->out, "particles", info.vertex_count);
@@ -305,7 +306,7 @@ static void tell_garment(tool_run *tool, const tool_given *kind, const subject *
     out_end(&tool->out);
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_mesh_format format) {
     abut_mesh_write_options how = abut_mesh_write_options_default();
@@ -357,9 +358,9 @@ static int run_character(tool_run *tool, const tool_arguments *arguments, subjec
     out_object(&tool->out, NULL);
     code = print_character(tool, path, s);
     if (!code && s->garment)
-        tell_garment(tool, option_given(arguments, "garment"), s);
+        print_garment(tool, option_given(arguments, "garment"), s);
     code = code || !to ? code : write_mesh(tool, s, to->words, format);
-    /* a page shows the whole clip */
+    /* a page has the whole clip */
     if (!code && html && option_given(arguments, "clip"))
         code = write_film(tool, s, &camera, html->words);
     code = code || !png ? code : write_picture(tool, s, &camera, png->words);
@@ -374,7 +375,7 @@ static int run_character(tool_run *tool, const tool_arguments *arguments, subjec
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_character_command(tool_run *tool, const tool_arguments *arguments) {
     subject s = {0};
     int code = run_character(tool, arguments, &s);
     abut_character_skinner_destroy(s.skinner);
@@ -391,40 +392,38 @@ static const tool_option options[] = {
     {"garment", "KIND", OPTION_CHOICE,
      "dress the character: --out writes the garment, --png and --film show both",
      "trousers-and-top|overcoat|cape|dress", false},
-    {"particles", "N", OPTION_COUNT, "vertices of the garment (default: 4825 to 8700)", NULL,
-     false},
+    {"particles", "N", OPTION_COUNT, "number of vertices of the garment (default: 4825 to 8700)",
+     NULL, false},
     {"ease", "D", OPTION_POSITIVE,
-     "distance from the body to the garment, about; more helps where the garment would touch "
-     "(default: a hundredth of the height)",
+     "approximate distance of the garment from the body; increase it if the garment touches itself "
+     "or the body (default: 1/100 of the height)",
      NULL, false},
     {"joints", "LIST", OPTION_TEXT,
-     "bones that the garment is cut by, such as neck=head,left-hand=wrist.l (default: by usual "
-     "names, or by the shape of the skeleton)",
+     "bones that determine the cut of the garment, such as neck=head,left-hand=wrist.l (default: "
+     "by common names, or by the shape of the skeleton)",
      NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
+    {"out", "FILE", OPTION_TEXT, "write the posed mesh (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
-    {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones", NULL, false},
     PAGE_OPTION,
-    {"film", "FILE", OPTION_TEXT, "draw eight frames of the clip side by side into FILE", NULL,
-     false},
+    {"film", "FILE", OPTION_TEXT, "draw eight frames of the clip side by side", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
+    {"up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
      "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
-     false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
+     NULL, false},
     {0}};
 
 const tool_command command_character = {
     .name = "character",
     .operands = "FILE",
-    .summary = "show bones, clips and health of a skinned mesh, and pose it",
-    .about =
-        "Reads a skinned and animated mesh from glTF or GLB, or takes a built-in one: mannequin, "
-        "mannequin-female, ogre. Lists its bones with how many vertices each moves, its clips and "
-        "morph targets, and what is wrong with its weights. With --out, --png or --film it is "
-        "posed, at rest or by a clip.",
+    .summary = "list bones, clips and defects of a skinned mesh, and pose it",
+    .about = "Reads a skinned, animated mesh from glTF or GLB, or uses a built-in one: mannequin, "
+             "mannequin-female, ogre. Lists its bones with the number of vertices that each one "
+             "moves, its clips, its morph targets, and the defects of its weights. --out, --png "
+             "and --film write the mesh in its rest pose or in a pose of a clip.",
     .examples = "  abut character human.glb\n"
                 "  abut character human.glb --clip walk --time 0.5 --out step.ply\n"
                 "  abut character human.glb --clip dance --skinning dual --film dance.png\n"
@@ -434,5 +433,5 @@ const tool_command command_character = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_character_command,
 };

@@ -1,24 +1,25 @@
-/* abut clearance: where two bodies are nearer to each other than they should be. */
+/* abut clearance: where two bodies are nearer than a required clearance. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define LIMIT 2.000001 /* times the distance to keep; with room for rounding to floats */
+#define SEARCH_FACTOR \
+    2.000001 /* search distance over the clearance, with a margin for rounding to floats */
 
 typedef struct clearance {
     tool_surface surfaces[2];
     map_answer answers[2];
     abut_device *device;
     double below;
-    abut_separation apart; /* by their triangles */
-    abut_patch *patches;   /* of a; from malloc, the largest first */
+    abut_separation apart; /* exact, by triangles */
+    abut_patch *patches;   /* patches of a, the largest first; from malloc */
     uint64_t patch_count;
 } clearance;
 
-/* ---- work ---- */
+/* ---- computation ---- */
 
-static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
+static int load_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     static const char *const poses[2] = {"pose-a", "pose"};
     int code = 0;
     for (int k = 0; k < 2 && !code; k++) {
@@ -32,20 +33,20 @@ static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     options.surface_only = option_given(arguments, "surfaces") != NULL;
     abut_status status = code ? ABUT_OK : abut_pair_distance(&a, &b, &options, NULL, &c->apart);
     if (!code && !status && c->apart.distance >= c->below)
-        units_remark(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
-                     c->surfaces[1].mesh);
+        print_unit_note(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
+                        c->surfaces[1].mesh);
     return status ? tool_fail(tool, status) : code;
 }
 
-/* Distances up to twice the limit, so that there is something to compare with; all where the bodies
- * overlap, since what is inside may be far from the surface. */
+/* Search distance: twice the clearance, so that the scale has context; unlimited if the bodies
+ * overlap, since points inside may be far from the surface. */
 static int compute_clearance(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_map_measure_options measure = abut_map_measure_options_default();
     abut_map_query query = abut_map_query_default();
     double lo = 0;
     int code = 0;
-    query.limit = c->apart.relation == ABUT_PAIR_APART ? LIMIT * c->below : 0;
-    measure.within = c->apart.distance < c->below ? c->below : -1; /* what is clear has none */
+    query.limit = c->apart.relation == ABUT_PAIR_APART ? SEARCH_FACTOR * c->below : 0;
+    measure.within = c->apart.distance < c->below ? c->below : -1; /* a clear pair has no area */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
         c->answers[k].cut = true;
@@ -55,7 +56,8 @@ static int compute_clearance(tool_run *tool, const tool_arguments *arguments, cl
             code ? ABUT_OK : abut_map_compute_distance(c->surfaces[k].map, &other, 1, &query);
         code = status ? tool_fail(tool, status) : code;
     }
-    for (int round = 0; round < 2 && !code; round++) /* the second with one scale for both */
+    for (int round = 0; round < 2 && !code;
+         round++) /* the second map uses the scale of the first */
         for (int k = 0; k < 2 && !code; k++) {
             code = map_measure(tool, &c->surfaces[k], &measure, "near", lo, 2 * c->below,
                                &c->answers[k]);
@@ -86,7 +88,7 @@ static int find_patches(tool_run *tool, clearance *c) {
         found.contact_capacity = found.contact_count;
         status = found.list && found.contacts
                      ? abut_map_contacts(map, &options, &found)
-                     : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the patches");
+                     : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the patches");
         free(found.contacts);
     }
     if (status)
@@ -97,9 +99,9 @@ static int find_patches(tool_run *tool, clearance *c) {
     return 0;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-static void tell_surfaces(tool_run *tool, const clearance *c) {
+static void print_surfaces(tool_run *tool, const clearance *c) {
     tool_output *out = &tool->out;
     out_table(out, "surfaces");
     for (int k = 0; k < 2; k++) {
@@ -108,13 +110,13 @@ static void tell_surfaces(tool_run *tool, const clearance *c) {
         fact_path(out, "surface", c->surfaces[k].path);
         if (out->json) {
             json_number(out, "below_area", m->within_area);
-            map_tell(tool, &c->answers[k], &c->surfaces[1 - k]);
+            map_print(tool, &c->answers[k], &c->surfaces[1 - k]);
         } else {
             fact_number(out, "area", m->area);
             fact_number(out, "too near", m->within_area);
             say_fact(out, "share", "%.3g%%", 100 * m->within_area / fmax(m->area, 1e-300));
             if (m->found)
-                say_fact(out, "least", "%.6g", map_shown(m->min.distance, m));
+                say_fact(out, "least", "%.6g", map_rounded(m->min.distance, m));
             else
                 say_fact(out, "least", "above %.6g", 2 * c->below);
             say_fact(out, "error", "%.2g", c->answers[k].info.reach);
@@ -124,7 +126,7 @@ static void tell_surfaces(tool_run *tool, const clearance *c) {
     out_end(out);
 }
 
-static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
+static void print_patches(tool_output *out, const clearance *c, uint32_t first) {
     out_table(out, "patches");
     for (uint64_t i = 0; i < c->patch_count && (out->json || i < first); i++) {
         const abut_patch *p = &c->patches[i];
@@ -142,7 +144,7 @@ static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
     }
     out_end(out);
     if (c->patch_count > first)
-        say(out, "... and %llu smaller ones; --first N shows so many",
+        say(out, "... and %llu smaller ones; --first N shows N",
             (unsigned long long)(c->patch_count - first));
 }
 
@@ -164,9 +166,9 @@ static int print_clearance(tool_run *tool, const tool_arguments *arguments, cons
     int code = map_write(tool, arguments, panels, 2, MAP_SHOW_DISTANCE);
     if (code)
         return code;
-    tell_surfaces(tool, c);
+    print_surfaces(tool, c);
     if (out->json || c->patch_count)
-        tell_patches(out, c, first ? first->counts[0] : 10);
+        print_patches(out, c, first ? first->counts[0] : 10);
     map_histogram(tool, answers, names, 2);
     out_end(out);
     answer(tool, "%s", found ? "no" : tool_yes_or_no(true, &c->apart.reliability));
@@ -175,22 +177,22 @@ static int print_clearance(tool_run *tool, const tool_arguments *arguments, cons
 
 /* ---- the command ---- */
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_clearance(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *below = option_given(arguments, "below");
     clearance c = {0};
     if (!below)
-        return tool_refuse(tool, "--below D is needed: the distance that A and B should keep");
+        return tool_refuse(tool, "--below D is missing: the required clearance of A and B");
     if (below->numbers[0] > ABUT_COORDINATE_MAX)
-        return tool_refuse(tool, "--below is at most %g", ABUT_COORDINATE_MAX);
+        return tool_refuse(tool, "--below must be at most %g", ABUT_COORDINATE_MAX);
     c.below = below->numbers[0];
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &c.device);
-    code = code ? code : load(tool, arguments, &c);
+    code = code ? code : load_clearance(tool, arguments, &c);
     code = code ? code : compute_clearance(tool, arguments, &c);
     code = code ? code : find_patches(tool, &c);
     bool found = !code && c.apart.distance < c.below;
     if (!code)
-        tool_advise(tool, &c.apart.reliability);
+        tool_print_reliability(tool, &c.apart.reliability);
     code = code ? code : print_clearance(tool, arguments, &c, found);
     for (int k = 0; k < 2; k++)
         surface_free(&c.surfaces[k]);
@@ -200,10 +202,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"below", "D", OPTION_POSITIVE, "the distance that they should keep", NULL, false},
-    {"surfaces", NULL, OPTION_FLAG, "only surfaces count: a body inside another may be clear", NULL,
+    {"below", "D", OPTION_POSITIVE, "the required clearance", NULL, false},
+    {"surfaces", NULL, OPTION_FLAG, "surfaces only: a body inside another one can be clear", NULL,
      false},
-    {"first", "N", OPTION_COUNT, "list so many patches, the largest first (default: 10)", NULL,
+    {"first", "N", OPTION_COUNT, "number of patches to list, the largest first (default: 10)", NULL,
      false},
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
@@ -211,17 +213,17 @@ static const tool_option options[] = {
 const tool_command command_clearance = {
     .name = "clearance",
     .operands = "A B --below D",
-    .summary = "where two bodies are nearer to each other than they should be",
-    .about = "Tells whether two bodies are nearer to each other than D, decided by their "
-             "triangles, and over which area of each: samples that are spread evenly over both "
-             "surfaces. Those of A that hang together are a patch. The picture has A in colours "
-             "beside B in colours, each with the other as glass; grey is farther than 2 D.",
-    .found = "they are nearer than D",
+    .summary = "where two bodies are nearer than a required clearance",
+    .about = "Tests whether the distance of two bodies is less than D, by their triangles. "
+             "Measures the area of each surface that is too near, with samples placed evenly on "
+             "both surfaces; connected samples of A are a patch. The picture shows A in colours "
+             "beside B in colours, each with the other one translucent; grey is farther than 2 D.",
+    .found = "the bodies are nearer than D",
     .examples = "  abut clearance pipe.obj wall.obj --below 5\n"
                 "  abut clearance a.obj b.obj --below 0.2 --pose 0,0,2 --png near.png\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_clearance,
 };

@@ -188,7 +188,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
         b->patches = found.list = malloc(found.count * sizeof *found.list);
         b->list = found.contacts = malloc(found.contact_count * sizeof *found.contacts);
         if (!b->patches || !b->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = ask(b, &options, &found);
     }
     if (status)
@@ -211,7 +211,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
         found.capacity = found.count;
         b->list = found.list = malloc(found.count * sizeof *found.list);
         if (!b->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = abut_contact_bodies(&b->body[0], &b->body[1], &options, &found);
     }
     if (status)
@@ -725,85 +725,88 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"pose", "POSE", OPTION_TEXT,
-     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 (turned, "
-     "then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",
+     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 "
+     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",
      NULL, false},
-    {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
+    {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},
     {"with", "SOLID", OPTION_TEXT,
-     "instead of B: plane:NX,NY,NZ,D (all below it), sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R (both "
-     "ends), box:X,Y,Z,SX,SY,SZ (middle and sizes) or cylinder:X,Y,Z,X,Y,Z,R",
+     "a primitive instead of B: plane:NX,NY,NZ,D (the half-space below it), sphere:X,Y,Z,R, "
+     "capsule:X,Y,Z,X,Y,Z,R (both ends), box:X,Y,Z,SX,SY,SZ (centre and sizes) or "
+     "cylinder:X,Y,Z,X,Y,Z,R",
      "plane:|sphere:|capsule:|box:|cylinder:", false},
     {"to", "POSE", OPTION_TEXT,
-     "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
+     "end pose of B: print the time of impact, from 0 to 1; no impact is missed at any speed", NULL,
+     false},
     {"method", "NAME", OPTION_TEXT,
-     "exact: from the contours in which the meshes meet (default); field: samples of each mesh in "
-     "the distance field of the other; map: texels of A, by their distance to B. Of a scene also "
-     "auto, what suits each body (default), and layers",
+     "exact: from the intersection contours of the meshes (default); field: samples of each mesh "
+     "in the signed distance field of the other; map: texels of A, by their distance to B. For a "
+     "scene also auto, the method that suits each body (default), and layers",
      "exact|field|map|auto|layers", false},
     {"explain", NULL, OPTION_FLAG,
-     "of a scene: which method each body is tried by and why, and what that promises of pairs that "
-     "touch, instead of contacts",
+     "scenes: print the method of each body with its reason, and the guarantee of each touching "
+     "pair, instead of contacts",
      NULL, false},
     {"resolution", "N", OPTION_COUNT, "map: N x N texels on A (default: 512)", NULL, false},
     {"cells", "N", OPTION_COUNT,
-     "fields: of each along its longest side (default: 64). This and the other options of fields "
-     "imply --method field",
+     "fields: cells along the longest side of each mesh (default: 64). This and the other options "
+     "of fields imply --method field",
      NULL, false},
     {"cache", NULL, OPTION_FLAG,
-     "fields: look for fields and samples on disk first, and keep them there; see 'abut cache'",
+     "fields: read fields and samples from the disk cache if they are there, otherwise add them; "
+     "see 'abut cache'",
      NULL, false},
     {"margin", "M", OPTION_NUMBER,
      "also surfaces within this distance: a patch for each wall, with the gap as a negative depth. "
-     "Walls more than 5% of the smaller body beyond the nearest are left out. With --to: when the "
-     "meshes come this near",
+     "Walls farther than the nearest one by more than 5% of the size of the smaller body are "
+     "omitted. With --to: the time at which the distance is this small",
      NULL, false},
     {"hint", "X,Y,Z", OPTION_VECTOR,
-     "direction: the normal of the last step, or the motion of A relative to B, reversed. It "
-     "chooses the side to which a body that has gone through the other is pushed",
+     "warm start: the contact normal of the previous step, or the reversed motion of A relative to "
+     "B. It chooses the side to which a body that has passed through the other one is pushed",
      NULL, false},
     {"patches", NULL, OPTION_FLAG,
-     "a row for each patch instead of its contacts: centre, normal, depth, area and volume of the "
-     "overlap",
+     "print a row for each contact patch instead of its contacts: centre, normal, penetration "
+     "depth, area and volume of the overlap",
      NULL, false},
-    {"samples", NULL, OPTION_FLAG, "fields: only at samples, without the deepest points of edges",
-     NULL, false},
+    {"samples", NULL, OPTION_FLAG,
+     "fields: contacts at samples only, without the deepest points of edges", NULL, false},
     {"limit", "N", OPTION_COUNT, "fields: at most N samples of each mesh", NULL, false},
     {"most", "K", OPTION_COUNT,
-     "keep for each patch, or direction, only the deepest contact and K - 1 more, spread widely "
-     "(default: 4 a patch; all by fields)",
+     "keep the deepest contact and K - 1 others, spread widely, for each patch or direction "
+     "(default: 4 for each patch; all with fields)",
      NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw both meshes with contacts and normals, and print a summary",
-     NULL, false},
+    {"png", "FILE", OPTION_TEXT,
+     "draw both meshes with contact points and normals, and print a summary", NULL, false},
     PAGE_OPTION,
     {"colour", "NAME", OPTION_TEXT,
      "colours of contacts in the picture: depth (default), or patch: one for each patch",
      "depth|patch", false},
-    {"after", NULL, OPTION_FLAG, "draw A where the depths and normals take it", NULL, false},
+    {"after", NULL, OPTION_FLAG, "draw A after it is shifted out by the depths along the normals",
+     NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: across "
-     "the first normal)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: perpendicular "
+     "to the first normal)",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 
 const tool_command command_contacts = {
     .name = "contacts",
     .operands = "A [B] | SCENE.json",
-    .summary = "where two meshes touch, how deep, and which way out",
-    .about =
-        "Prints the contacts of two meshes, or of one with a solid, as comma-separated "
-        "values: point, normal (from B to "
-        "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
-        "however thin they are. With --json a summary with all contacts is printed instead.\n\n"
-        "Of a scene (see docs/scene.md) all contacts of all its bodies are printed, with "
-        "the names of both, each body by the method that suits it; --margin, --most, --method, "
-        "--explain, "
-        "--out, --png and the camera go with it.",
-    .found = "there is a contact, or a touch on the way",
+    .summary = "contact points, normals and penetration depths of two meshes",
+    .about = "Prints the contacts of two meshes, or of a mesh and a primitive, as comma-separated "
+             "values: contact point, contact normal (from B to A), penetration depth, and the "
+             "touching feature of A or B. Meshes that touch have a contact, even if they are "
+             "infinitely thin. With --json a summary with all contacts is printed instead.\n\n"
+             "For a scene (see docs/scene.md), all contacts of all bodies are printed with the "
+             "names of both bodies. Each body uses the method that suits it. --margin, --most, "
+             "--method, --explain, --out, --png and the camera options apply to scenes.",
+    .found = "a contact, or with --to an impact",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"
                 "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n"

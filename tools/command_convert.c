@@ -1,4 +1,4 @@
-/* abut convert: read, repair, move, write. */
+/* abut convert: reads, repairs, transforms and writes meshes. */
 #include "tool.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
     const tool_given *moved = option_given(arguments, "translate");
     *scale = scaled ? scaled->numbers[0] : 1;
     if (*scale == 0)
-        return tool_refuse(tool, "--scale needs a number that is not 0");
+        return tool_refuse(tool, "--scale must not be 0");
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (moved)
         pose->translation = (abut_vec3){moved->numbers[0], moved->numbers[1], moved->numbers[2]};
@@ -21,27 +21,26 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
         if (strcmp(given->option->name, "rotate") != 0)
             continue;
         if (!rotation_read(given->words, &turn))
-            return tool_refuse(tool,
-                               "--rotate needs an axis and degrees, such as x,90 or 1,1,0,30; "
-                               "'%s' is not",
-                               given->words);
+            return tool_refuse(
+                tool, "--rotate must be an axis and degrees, such as x,90 or 1,1,0,30, not '%s'",
+                given->words);
         pose->rotation = rotation_after(turn, pose->rotation);
     }
     return 0;
 }
 
-/* ---- joining ---- */
+/* ---- merging ---- */
 
-/* One mesh of all, vertices and triangles one after the other. */
-static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
-                        abut_mesh **joined) {
+/* Merges meshes into one, with vertices and triangles in their order. */
+static abut_status merge_meshes(tool_run *tool, abut_mesh *const *meshes, size_t count,
+                                abut_mesh **joined) {
     uint64_t vertices = 0, triangles = 0;
     for (size_t i = 0; i < count; i++) {
         vertices += abut_mesh_vertex_count(meshes[i]);
         triangles += abut_mesh_triangle_count(meshes[i]);
     }
     if (vertices > UINT32_MAX || triangles > UINT32_MAX)
-        return abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be joined");
+        return abut_set_error(ABUT_ERROR_LIMIT, "the meshes are too large to be merged");
     abut_vec3 *positions =
         abut_context_allocate(tool->context, (size_t)vertices, sizeof *positions);
     uint32_t *indices =
@@ -69,14 +68,14 @@ static abut_status join(tool_run *tool, abut_mesh *const *meshes, size_t count,
     return status;
 }
 
-/* ---- steps: each replaces the mesh by a better one ---- */
+/* ---- steps: each replaces the mesh ---- */
 
 static void replace_mesh(abut_mesh **mesh, abut_mesh *by) {
     abut_mesh_destroy(*mesh);
     *mesh = by;
 }
 
-static abut_status weld(tool_output *out, abut_mesh **mesh, double tolerance) {
+static abut_status weld_mesh(tool_output *out, abut_mesh **mesh, double tolerance) {
     abut_mesh *welded = NULL;
     uint32_t vertices = abut_mesh_vertex_count(*mesh), triangles = abut_mesh_triangle_count(*mesh);
     abut_status status = abut_mesh_weld(*mesh, tolerance, &welded);
@@ -103,7 +102,7 @@ static abut_status weld(tool_output *out, abut_mesh **mesh, double tolerance) {
     return ABUT_OK;
 }
 
-static abut_status orient(tool_output *out, abut_mesh **mesh) {
+static abut_status orient_mesh(tool_output *out, abut_mesh **mesh) {
     abut_topology *topology = NULL;
     abut_mesh *oriented = NULL;
     uint32_t flipped = 0;
@@ -116,14 +115,14 @@ static abut_status orient(tool_output *out, abut_mesh **mesh) {
     replace_mesh(mesh, oriented);
     tool_text words = {0};
     text_grouped(&words, flipped);
-    say_fact(out, "orient", "turned %s triangle%s", words.data ? words.data : "",
+    say_fact(out, "orient", "flipped %s triangle%s", words.data ? words.data : "",
              flipped == 1 ? "" : "s");
     text_free(&words);
     json_count(out, "flipped", flipped);
     return ABUT_OK;
 }
 
-static abut_status move(abut_mesh **mesh, double scale, abut_pose pose) {
+static abut_status transform_mesh(abut_mesh **mesh, double scale, abut_pose pose) {
     abut_mesh *moved = NULL;
     abut_status status = abut_mesh_transform(*mesh, scale, pose, &moved);
     if (!status)
@@ -133,7 +132,7 @@ static abut_status move(abut_mesh **mesh, double scale, abut_pose pose) {
 
 /* ---- the command ---- */
 
-static void tell_size(tool_output *out, const char *key, const char *path, const abut_mesh *mesh) {
+static void print_size(tool_output *out, const char *key, const char *path, const abut_mesh *mesh) {
     tool_text words = {0};
     text_safe(&words, path);
     text_add(&words, ": ");
@@ -152,9 +151,9 @@ static void tell_size(tool_output *out, const char *key, const char *path, const
     out_end(out);
 }
 
-/* Reads all files but the last, and joins them. */
-static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
-                            const abut_mesh_read_options *reading, abut_mesh **mesh) {
+/* Reads all files except the last, and merges them. */
+static abut_status read_inputs(tool_run *tool, const tool_arguments *arguments,
+                               const abut_mesh_read_options *reading, abut_mesh **mesh) {
     size_t count = arguments->operand_count - 1;
     abut_mesh **meshes = abut_context_allocate(tool->context, count, sizeof *meshes);
     abut_status status = meshes ? ABUT_OK : ABUT_ERROR_MEMORY;
@@ -162,18 +161,18 @@ static abut_status read_all(tool_run *tool, const tool_arguments *arguments,
     for (; !status && read < count; read += !status)
         status = tool_read(tool, arguments->operands[read], reading, &meshes[read]);
     for (size_t i = 0; !status && i < count; i++)
-        tell_size(&tool->out, "read", arguments->operands[i], meshes[i]);
+        print_size(&tool->out, "read", arguments->operands[i], meshes[i]);
     if (!status && count == 1)
         *mesh = abut_mesh_retain(meshes[0]);
     else if (!status)
-        status = join(tool, meshes, count, mesh);
+        status = merge_meshes(tool, meshes, count, mesh);
     for (size_t i = 0; i < read; i++)
         abut_mesh_destroy(meshes[i]);
     abut_context_free(tool->context, meshes);
     return status;
 }
 
-/* Everything from the open object to the written file. */
+/* Runs all steps and writes the file. */
 static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments, double scale,
                                 abut_pose pose, const abut_mesh_write_options *writing,
                                 abut_mesh **mesh) {
@@ -187,28 +186,28 @@ static abut_status convert_mesh(tool_run *tool, const tool_arguments *arguments,
         reading.triangulation = ABUT_TRIANGULATION_FAN;
     const char *path = arguments->operands[arguments->operand_count - 1];
     out_list(out, "read");
-    abut_status status = read_all(tool, arguments, &reading, mesh);
+    abut_status status = read_inputs(tool, arguments, &reading, mesh);
     if (status)
         return status;
     out_end(out);
     if (welded)
-        status = weld(out, mesh, welded->numbers[0]);
+        status = weld_mesh(out, mesh, welded->numbers[0]);
     if (!status && option_given(arguments, "orient"))
-        status = orient(out, mesh);
+        status = orient_mesh(out, mesh);
     if (!status && (option_given(arguments, "scale") || option_given(arguments, "rotate") ||
                     option_given(arguments, "translate")))
-        status = move(mesh, scale, pose);
+        status = transform_mesh(mesh, scale, pose);
     progress_start(tool->progress, path);
     if (!status && tool_cancelled())
         return ABUT_ERROR_CANCELLED;
     if (!status)
         status = abut_mesh_write(*mesh, tool_target(tool, path), writing);
     if (!status)
-        tell_size(out, "wrote", path, *mesh);
+        print_size(out, "wrote", path, *mesh);
     return status;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_convert(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     double scale = 1;
     abut_pose pose = {0};
@@ -233,30 +232,35 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"weld", "T", OPTION_TOLERANCE,
-     "merge vertices at the same place, or closer than T, and drop what collapses", NULL, false},
+     "merge vertices with equal coordinates, or nearer than T; remove triangles that become "
+     "degenerate",
+     NULL, false},
     {"orient", NULL, OPTION_FLAG,
-     "turn triangles so that neighbours agree and solids face outwards", NULL, false},
-    {"scale", "S", OPTION_NUMBER, "multiply all coordinates by S; negative mirrors", NULL, false},
+     "flip triangles so that neighbours agree and solids face outwards", NULL, false},
+    {"scale", "S", OPTION_NUMBER, "multiply all coordinates by S; a negative S mirrors the mesh",
+     NULL, false},
     {"rotate", "AXIS,DEG", OPTION_TEXT,
-     "turn about x, y, z or an axis X,Y,Z through the origin; may be repeated", NULL, true},
-    {"translate", "X,Y,Z", OPTION_VECTOR, "move by this much", NULL, false},
-    {"fan", NULL, OPTION_FLAG, "cut every polygon as a fan from its first corner", NULL, false},
+     "rotate about x, y, z or an axis X,Y,Z through the origin; repeatable", NULL, true},
+    {"translate", "X,Y,Z", OPTION_VECTOR, "translate by this vector", NULL, false},
+    {"fan", NULL, OPTION_FLAG, "triangulate every polygon as a fan from its first corner", NULL,
+     false},
     {"ascii", NULL, OPTION_FLAG, "write PLY, STL and glTF as text", NULL, false},
     {"from", "FORMAT", OPTION_CHOICE,
-     "read as obj, ply, stl, off, gltf or other, whatever the name says",
+     "read as obj, ply, stl, off, gltf or other, regardless of the file extension",
      "obj|ply|stl|off|gltf|other", false},
-    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply, stl, off or gltf, whatever the name says",
+    {"to", "FORMAT", OPTION_CHOICE,
+     "write as obj, ply, stl, off or gltf, regardless of the file extension",
      "obj|ply|stl|off|gltf", false},
     {0}};
 
 const tool_command command_convert = {
     .name = "convert",
     .operands = "IN... OUT",
-    .summary = "read meshes, join, repair or move them, and write any format",
-    .about = "Reads IN, does what the options ask, in the order weld, orient, scale, rotate, "
-             "translate, and writes OUT. Several meshes become one, their triangles one after the "
-             "other. IN and OUT may be the same file: the old one stays until the new one is "
-             "complete.",
+    .summary = "read meshes, merge, repair or transform them, write any format",
+    .about = "Reads IN, applies the options in the order weld, orient, scale, rotate, translate, "
+             "and writes OUT. Several input meshes are merged into one, with their triangles in "
+             "the order of the files. IN and OUT may be the same file: it is replaced only when "
+             "the new one is complete.",
     .examples = "  abut convert scan.stl scan.ply --weld --orient\n"
                 "  abut convert bunny.obj turned.obj --rotate x,90 --scale 10\n"
                 "  abut convert part.ply part.stl --ascii\n"
@@ -266,5 +270,5 @@ const tool_command command_convert = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_convert,
 };

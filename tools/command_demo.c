@@ -1,4 +1,4 @@
-/* abut demo: fields inside a physics engine and before a line, cloth, and solids in images. */
+/* abut demo: selects and runs the demonstration scenes; the scenes with fields in ODE are here. */
 #include "tool.h"
 
 #include <string.h>
@@ -6,12 +6,12 @@
 #ifdef ABUT_HAS_ODE
 #include "drop.h"
 
-/* Frames at equal times. */
+/* Takes frames for the film strip at equal time steps. */
 typedef struct film {
     tool_run *tool;
     const drop_scene *scene;
     double seconds;
-    abut_mesh *floor; /* of the plane; else null */
+    abut_mesh *floor; /* for the scene `plane`; otherwise null */
     tool_film strip;
     abut_status status;
 } film;
@@ -19,8 +19,8 @@ typedef struct film {
 static const abut_colour bowl_colour = {0.80f, 0.84f, 0.90f, 1},
                          floor_colour = {0.55f, 0.62f, 0.70f, 1};
 
-static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
-                        abut_picture **picture) {
+static abut_status draw_demo(const film *f, const abut_pose *poses, uint32_t count,
+                             abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     camera.width = FILM_WIDTH;
@@ -29,13 +29,13 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     style.smooth = true;
     style.colour = f->floor ? floor_colour : bowl_colour;
-    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is glass: bodies are inside it */
+    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is translucent: bodies are inside it */
     abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
     if (!status && f->floor)
         status = abut_picture_add_mesh(*picture, f->floor, floor, &style);
     else if (!status)
         status = abut_picture_add_mesh(*picture, drop_bowl(f->scene), (abut_pose){0}, &style);
-    /* all frames show the same: as far up as anything will be */
+    /* all frames show the same region: up to the highest body */
     abut_vec3 top = {0, 0, drop_top().z - (f->floor ? 0.9 : 0)};
     if (!status)
         status = abut_picture_add_point(*picture, top, 0.1, (abut_colour){1, 1, 1, 0.01f});
@@ -46,7 +46,7 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     return status;
 }
 
-static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
+static bool add_film_frame(void *user, double time, const abut_pose *poses, uint32_t count) {
     film *f = user;
     char stage[48];
     snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
@@ -57,7 +57,7 @@ static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t
     if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
-    f->status = draw(f, poses, count, &picture);
+    f->status = draw_demo(f, poses, count, &picture);
     f->status = f->status ? f->status : film_page(&f->strip, picture);
     if (!f->status && due)
         f->status = film_take(&f->strip, picture);
@@ -99,7 +99,7 @@ static void print_drop(tool_output *out, const char *name, const drop_result *r)
 static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, film *f,
                      const char *name, drop_result *result) {
     options->user = f;
-    options->frame = take_frame;
+    options->frame = add_film_frame;
     f->scene = scene;
     f->tool = tool;
     f->strip.taken = 0;
@@ -135,7 +135,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
     legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");
     if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     progress_start(tool->progress, "models");
     abut_status status = drop_create(tool->context, &scene);
     abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
@@ -172,18 +172,18 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
 }
 #endif
 
-/* Each demo has its own options. */
+/* Reports an error for options that do not apply to the demo. */
 static int check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
         if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help"))
-            return tool_refuse(tool, "--%s has no meaning for demo %s", name,
+            return tool_refuse(tool, "--%s does not apply to demo %s", name,
                                arguments->operands[0]);
     }
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_demo(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operand_count ? arguments->operands[0] : "";
     const tool_given *png = picture_given(arguments);
     bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
@@ -196,7 +196,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, "
                            "plane, line, letters, stairs, snow, bounce, clash, ball, sleeve, "
                            "sheet, dress and cape",
-                           *which ? "there is no demo '" : "the name of a demo is missing", which,
+                           *which ? "unknown demo '" : "the name of a demo is missing", which,
                            *which ? "'" : "");
     int code = check_options(
         tool, arguments,
@@ -228,114 +228,117 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"png", "FILE", OPTION_TEXT, "draw a film strip into FILE", NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw a film strip", NULL, false},
     PAGE_OPTION,
-    {"plot", "FILE", OPTION_TEXT, "letters: draw curves over the frames into FILE", NULL, false},
-    {"triangles", "N", OPTION_COUNT, "cloth: about how many (default: 6000)", NULL, false},
+    {"plot", "FILE", OPTION_TEXT, "letters: plot curves over the frames", NULL, false},
+    {"triangles", "N", OPTION_COUNT, "cloth: approximate number of triangles (default: 6000)", NULL,
+     false},
     {"solid", "N", OPTION_COUNT,
-     "cloth: about how many triangles the solid has (default: half), or a built-in character "
-     "(10828)",
+     "cloth: approximate number of triangles of the solid (default: half of that), or of a "
+     "built-in character (10828)",
      NULL, false},
     {"frames", "N", OPTION_COUNT,
-     "how many, 60 a second: cloth 360 by default; stairs, snow, bounce 240; letters 100; dress "
-     "and cape: 300, 30 a second",
+     "number of frames, 60 per second: cloth 360 by default; stairs, snow, bounce 240; letters "
+     "100; dress and cape: 300, 30 per second",
      NULL, false},
-    {"record", "FILE", OPTION_TEXT, "cloth: keep the motion in FILE (.abutm)", NULL, false},
+    {"record", "FILE", OPTION_TEXT, "cloth: write the motion to FILE (.abutm)", NULL, false},
     {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,
      false},
     DEVICE_OPTION,
     {"bodies", "N", OPTION_COUNT,
-     "drop, bowl: how many fall (default: 100); plane: 1; stack: cubes (10); wall: rows (5); "
+     "drop, bowl: number of bodies (default: 100); plane: 1; stack: cubes (10); wall: rows (5); "
      "plates: 4; dominoes: 12; stairs: 250; snow: 500; bounce: 40; clash: parts (2000)",
      NULL, false},
     {"seconds", "S", OPTION_POSITIVE,
-     "drop, bowl: how long (default: until all have come to rest); plane: 1.6; others: 10", NULL,
-     false},
+     "drop, bowl: simulated time (default: until all bodies are at rest); plane: 1.6; others: 10",
+     NULL, false},
     {"seed", "S", OPTION_COUNT,
-     "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: start of the random numbers "
+     "drop, plane, bowl, stack, plates, stairs, snow, bounce, clash: seed of the random numbers "
      "(default: 1)",
      NULL, false},
     {"resolution", "N", OPTION_COUNT,
-     "stairs, snow, bounce: pixels of each of three views, along the larger side (default: 1024); "
+     "stairs, snow, bounce: pixels along the larger side of each of three views (default: 1024); "
      "letters: texels along each side of a map (512)",
      NULL, false},
     {"model", "FILE", OPTION_TEXT,
-     "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: who wears it: a "
-     "character as glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre",
+     "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: the character: "
+     "glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre",
      NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
-     "dress, cape: what the character does: the name or number of a clip (default: the first)",
-     NULL, false},
+     "dress, cape: clip of the character, by name or number (default: the first)", NULL, false},
     {"without", "LIST", OPTION_TEXT,
-     "dress, cape: leave out what these bones of the character move, such as a sword or a hat",
-     NULL, false},
-    {"joints", "LIST", OPTION_TEXT,
-     "dress, cape: bones that it is cut by, such as neck=head (see 'abut help character')", NULL,
+     "dress, cape: remove the triangles that these bones move, such as a sword or a hat", NULL,
      false},
-    {"wind", NULL, OPTION_FLAG,
-     "dress, cape: in the wind; without --clip the character stands still", NULL, false},
+    {"joints", "LIST", OPTION_TEXT,
+     "dress, cape: bones that determine the cut, such as neck=head (see 'abut help character')",
+     NULL, false},
+    {"wind", NULL, OPTION_FLAG, "dress, cape: with wind; without --clip the character stands still",
+     NULL, false},
     {"method", "HOW", OPTION_CHOICE,
-     "dress, cape: how the body is kept out: exact sweeps, or its radial fields (default: exact)",
+     "dress, cape: collision of the cloth with the body: exact continuous collision detection, or "
+     "radial fields (default: exact)",
      "exact|radial", false},
     {"self", NULL, OPTION_FLAG,
-     "dress, cape with --method radial: vertices of the garment keep off its faces", NULL, false},
+     "dress, cape with --method radial: also keep vertices of the garment away from its faces",
+     NULL, false},
     {"outside", NULL, OPTION_FLAG,
-     "dress, cape with --method radial: at the end of each frame vertices that are inside of the "
-     "body, exactly, are moved out",
+     "dress, cape with --method radial: at the end of each frame, move vertices that are inside "
+     "the body (tested exactly) to its surface",
      NULL, false},
     {"compare", NULL, OPTION_FLAG,
-     "drop, plane: run it with ODE's own colliders of triangle meshes as well; stairs, snow, "
-     "bounce: also find pairs by CInDeR as published, one a pixel; letters: also by distance "
-     "fields, built anew in each frame",
+     "drop, plane: also run with ODE's own triangle mesh colliders; stairs, snow, bounce: also "
+     "find pairs by CInDeR as published, one for each pixel; letters: also by distance fields, "
+     "built again in each frame",
      NULL, false},
     {0}};
 
 const tool_command command_demo = {
     .name = "demo",
     .operands = "SCENE",
-    .summary = "watch the library at work in small worlds",
+    .summary = "run demonstration scenes: physics, cloth, images, assemblies",
     .about =
-        "stack, wall, plates, shot, dominoes, bowl: cubes on each other, a wall of bricks, thin "
-        "plates that fall on each other, a ball at 100 m/s on a plate of 0.002, dominoes of which "
-        "the first is pushed, and a hundred cubes, plates, rings, letters and critters that fall "
-        "into a bowl. The Open Dynamics Engine moves them, contacts come from exact geometry and "
-        "sweeps (examples/ode/stand.c). Tells tilt, "
-        "drift, since when all is at rest, and how many are not where they belong: then the exit "
-        "code is 3.\n\n"
-        "drop: a hundred teapots, rings and critters fall into a bowl and come to rest. The "
-        "Open Dynamics Engine moves them; abut's distance fields are a geometry class of it "
-        "(examples/ode) and find the contacts. Tells how long that took, how deep bodies sank "
-        "into each other, in cells of the field of the bowl, and whether energy grew.\n\n"
+        "stack, wall, plates, shot, dominoes, bowl: a stack of cubes, a wall of bricks, thin "
+        "plates that fall on each other, a ball at 100 m/s against a plate 0.002 thick, a row of "
+        "dominoes, and a hundred cubes, plates, rings, letters and critters that fall into a bowl. "
+        "The Open Dynamics Engine moves the bodies. Contacts come from exact geometry and "
+        "continuous collision detection (examples/ode/stand.c). Prints tilt, drift, the time at "
+        "which all bodies are at rest, and the number of bodies at a wrong position. The exit code "
+        "is 3 if there is one.\n\n"
+        "drop: a hundred teapots, rings and critters fall into a bowl and come to rest. The Open "
+        "Dynamics Engine moves them; signed distance fields of abut are one of its geometry "
+        "classes (examples/ode) and give the contacts. Prints the time, the penetration depth in "
+        "cells of the field of the bowl, and whether energy grew.\n\n"
         "plane: the same on a plane instead of the bowl, with one teapot by default.\n\n"
-        "line: a thousand lines through a teapot that has a field: where each enters first, by "
-        "the field and exactly.\n\n"
-        "letters: E and G twist, bend and stretch and pass each other, each with a map of its "
-        "distances to the other (Sud et al. 2006). Tells the time of a frame, how far samples move "
-        "apart, and in how many frames the distance by triangles is not within the bounds of the "
-        "maps: then the exit code is 3. With --compare the same distances also come from fields "
-        "over the box of both, with half a diagonal of a cell as far as samples usually reach.\n\n"
-        "stairs, snow, bounce: 250 spheres bounce down 11 steps, flakes stick to a critter that "
-        "turns, spheres reflect off it by the normals of its edges (Malmsten and Klasen 2005). "
-        "Images show what overlaps (examples/layers), and every frame is held against exact "
-        "tests: tells how many pairs were found, missed and false. Where the exact ways differ, "
-        "or an overlap of two pixels was missed, the exit code is 3.\n\n"
-        "clash: an assembly of 2,000 generated parts (bolts in plates, pipes through walls, boxes "
-        "that stand flush, twins, a pin inside a block) and what 'abut interfere --touching' finds "
-        "in it, beside what is known to be there; exit code 3 where that differs.\n\n"
-        "ball, sleeve, sheet: cloth that meets a moving solid and itself, and never passes "
-        "through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that bends, "
-        "a sheet on a board in the wind. Tells the time of a frame, how many impacts were "
-        "found, the thinnest gap, and whether any frame has an intersection, decided exactly: "
-        "then the exit code is 3.\n\n"
-        "dress, cape: the same for a garment on a character that goes from its rest pose into a "
-        "clip. A body whose parts pass through each other would crush the cloth between them: "
-        "there its vertices come late, and it is told how many and by how much. By radial fields "
-        "only vertices are kept out, and the cloth may pass through itself: told is how deep they "
-        "are in the body; more than a cell of 1 cm is exit code 3.",
-    .found = "a body that is not where it belongs, a line whose entry or a pair whose overlap was "
-             "missed, a distance beyond its bounds, a clash that is not as it is known to be, or "
-             "cloth that passed through "
-             "something",
+        "line: a thousand segments through a teapot with a field: the first entry of each, by the "
+        "field and exactly.\n\n"
+        "letters: E and G twist, bend, stretch and pass each other, each with a surface distance "
+        "map to the other (Sud et al. 2006). Prints the time of a frame, the reach of the samples, "
+        "and the number of frames in which the distance by triangles is outside the bounds of the "
+        "maps. The exit code is 3 if there is one. With --compare the same distances also come "
+        "from fields over the bounding box of both, with cells whose half diagonal is the usual "
+        "reach of the samples.\n\n"
+        "stairs, snow, bounce: 250 spheres bounce down 11 steps; flakes stick to a critter that "
+        "rotates; spheres reflect off it by the normals of its edges (Malmsten and Klasen 2005). "
+        "Images find the overlaps (examples/layers), and every frame is compared with exact tests. "
+        "Prints the number of pairs found, missed and false. The exit code is 3 if the exact "
+        "methods differ, or an overlap of two pixels was missed.\n\n"
+        "clash: an assembly of 2,000 generated parts (bolts in plates, pipes through walls, flush "
+        "boxes, duplicates, a pin inside a block). Compares the result of 'abut interfere "
+        "--touching' with the known one. The exit code is 3 if they differ.\n\n"
+        "ball, sleeve, sheet: cloth that collides with a moving solid and with itself, without "
+        "passing through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that "
+        "bends, a sheet on a board in the wind. Prints the time of a frame, the number of impacts, "
+        "the smallest gap, and the number of frames with an intersection, decided exactly. The "
+        "exit code is 3 if there is one.\n\n"
+        "dress, cape: the same for a garment on a character that moves from its rest pose into a "
+        "clip. A body whose parts pass through each other would crush the cloth between them. "
+        "There its vertices are delayed; the number of them and the largest delay are printed. "
+        "With radial fields only vertices are kept out of the body, and the cloth can pass through "
+        "itself. Then the penetration depth is printed, and more than a cell of 1 cm is exit code "
+        "3.",
+    .found =
+        "a body at a wrong position, a missed entry or overlap, a distance outside its bounds, a "
+        "wrong result for the assembly, or cloth that passed through a body or itself",
     .examples = "  abut demo stack --png stack.png\n"
                 "  abut demo drop --png drop.png\n"
                 "  abut demo drop --bodies 30 --compare --json\n"
@@ -356,5 +359,5 @@ const tool_command command_demo = {
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 1,
-    .run = run,
+    .run = run_demo,
 };

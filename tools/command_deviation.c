@@ -1,23 +1,24 @@
-/* abut deviation: how far a scan is from its model, all over both. */
+/* abut deviation: deviation of a scan from its model over both surfaces, and the Hausdorff
+ * distance. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The first is the scan. */
+/* The first surface is the scan. */
 typedef struct deviation {
     tool_surface surfaces[2];
     map_answer answers[2];
-    abut_map_hausdorff_result farthest[2]; /* from each to the other */
-    int ways;                              /* 2, or 1: only from the scan */
+    abut_map_hausdorff_result farthest[2]; /* from each surface to the other */
+    int ways;                              /* 2, or 1 with --one-sided */
     double tolerance;                      /* 0 = none */
     double within[2];                      /* area within it */
     abut_device *device;
 } deviation;
 
-/* ---- work ---- */
+/* ---- computation ---- */
 
-static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+static int load_deviation(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     static const char *const poses[2] = {"pose-a", "pose"};
     const bool sign = option_given(arguments, "signed") != NULL;
     int code = 0;
@@ -27,8 +28,8 @@ static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
             code = surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
     }
     if (!code)
-        units_remark(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
-                     d->surfaces[1].mesh);
+        print_unit_note(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
+                        d->surfaces[1].mesh);
     return code;
 }
 
@@ -53,7 +54,7 @@ static int compute_deviation(tool_run *tool, const tool_arguments *arguments, de
     return code;
 }
 
-/* Colours go as far as all but a few outliers, or to twice the tolerance. */
+/* The range of the colours: all but a few outliers, or twice the tolerance. */
 static double range_of(const deviation *d) {
     double range = 2 * d->tolerance;
     for (int k = 0; k < d->ways && !(d->tolerance > 0); k++) {
@@ -68,7 +69,8 @@ static double range_of(const deviation *d) {
 static int measure_statistics(tool_run *tool, deviation *d) {
     double range = 0, bins[4];
     int code = 0;
-    for (int round = 0; round < 2 && !code; round++) { /* the second with one scale for both */
+    for (int round = 0; round < 2 && !code;
+         round++) { /* the second map uses the scale of the first */
         for (int k = 0; k < d->ways && !code; k++)
             code = map_measure(tool, &d->surfaces[k], NULL, "diverging",
                                d->answers[0].info.has_sign ? -range : 0, range, &d->answers[k]);
@@ -83,9 +85,9 @@ static int measure_statistics(tool_run *tool, deviation *d) {
     return code;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-/* One number where both are the same to as many digits as are shown. */
+/* Prints one number if both bounds are equal in the printed digits. */
 static void say_bounds(tool_output *out, const char *key, double lower, double upper) {
     if (upper - lower <= 1e-6 * upper)
         say_fact(out, key, "%.6g", upper);
@@ -99,13 +101,12 @@ static void say_samples(tool_output *out, const deviation *d) {
         text_add(&words, k ? " and " : "");
         text_grouped(&words, d->answers[k].info.sample_count);
     }
-    say_fact(out, "samples", "%s; no point is farther than %.2g from one",
-             words.data ? words.data : "",
+    say_fact(out, "samples", "%s; reach %.2g", words.data ? words.data : "",
              fmax(d->answers[0].info.reach, d->answers[1].info.reach));
     text_free(&words);
 }
 
-static void tell_way(tool_run *tool, const deviation *d, int k) {
+static void print_way(tool_run *tool, const deviation *d, int k) {
     tool_output *out = &tool->out;
     const map_answer *a = &d->answers[k];
     const abut_map_measures *m = &a->measures;
@@ -114,7 +115,7 @@ static void tell_way(tool_run *tool, const deviation *d, int k) {
     fact_path(out, "from", d->surfaces[k].path);
     if (out->json) {
         json_path(out, "to", d->surfaces[1 - k].path);
-        map_tell(tool, a, &d->surfaces[1 - k]);
+        map_print(tool, a, &d->surfaces[1 - k]);
         if (d->tolerance > 0)
             json_number(out, "within_area", d->within[k]);
         out_object(out, "farthest");
@@ -130,8 +131,8 @@ static void tell_way(tool_run *tool, const deviation *d, int k) {
         text_point(&place, far->point, a->info.reach);
         map_number(out, "mean", m->mean, m);
         map_number(out, "rms", m->rms, m);
-        say_fact(out, "5% to 95%", "%.4g to %.4g", map_shown(a->quantiles[1], m),
-                 map_shown(a->quantiles[5], m));
+        say_fact(out, "5% to 95%", "%.4g to %.4g", map_rounded(a->quantiles[1], m),
+                 map_rounded(a->quantiles[5], m));
         if (d->tolerance > 0)
             say_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
         say_bounds(out, "farthest", far->lower, far->upper);
@@ -153,7 +154,7 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
         panels[k].marks[0] = d->farthest[k].point;
         panels[k].marks[1] = d->farthest[k].other_point;
         panels[k].value = d->farthest[k].lower;
-        panels[k].hidden = k > 0; /* the model lies on the scan */
+        panels[k].hidden = k > 0; /* the model coincides with the scan */
     }
     out_object(out, NULL);
     json_path(out, "scan", d->surfaces[0].path);
@@ -172,7 +173,7 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
         return code;
     out_table(out, "ways");
     for (int k = 0; k < d->ways; k++)
-        tell_way(tool, d, k);
+        print_way(tool, d, k);
     out_end(out);
     map_histogram(tool, answers, names, (uint32_t)d->ways);
     out_end(out);
@@ -185,21 +186,21 @@ static int print_deviation(tool_run *tool, const tool_arguments *arguments, cons
 
 /* ---- the command ---- */
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_deviation(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *tolerance = option_given(arguments, "tolerance");
     deviation d = {.ways = option_given(arguments, "one-sided") ? 1 : 2};
     if (option_given(arguments, "samples") && option_given(arguments, "resolution"))
-        return tool_refuse(tool, "--samples and --resolution exclude each other");
+        return tool_refuse(tool, "--samples and --resolution cannot be combined");
     d.tolerance = tolerance ? tolerance->numbers[0] : 0;
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &d.device);
-    code = code ? code : load(tool, arguments, &d);
+    code = code ? code : load_deviation(tool, arguments, &d);
     code = code ? code : compute_deviation(tool, arguments, &d);
     code = code ? code : measure_statistics(tool, &d);
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
            upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
     if (!code)
-        tool_advise(tool, &d.answers[0].info.reliability);
+        tool_print_reliability(tool, &d.answers[0].info.reliability);
     code = code ? code : print_deviation(tool, arguments, &d, lower, upper);
     for (int k = 0; k < 2; k++)
         surface_free(&d.surfaces[k]);
@@ -209,33 +210,32 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"signed", NULL, OPTION_FLAG,
-     "deviations of the scan are negative inside the model, which should have no border", NULL,
-     false},
+     "deviations of the scan are negative inside the model, which should have no boundary edges",
+     NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "tell the area within it; the exit code is 3 where any point is beyond", NULL, false},
-    {"samples", "N", OPTION_COUNT, "about so many on each surface, instead of --resolution", NULL,
-     false},
+     "print the area within T; the exit code is 3 if any point is farther", NULL, false},
+    {"samples", "N", OPTION_COUNT,
+     "approximate number of samples on each surface, instead of --resolution", NULL, false},
     {"one-sided", NULL, OPTION_FLAG,
-     "only from the scan to the model: what of the model was not scanned does not count", NULL,
-     false},
+     "only from the scan to the model: parts of the model without scan do not count", NULL, false},
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
 
 const tool_command command_deviation = {
     .name = "deviation",
     .operands = "SCAN MODEL",
-    .summary = "how far a scan is from its model, all over both",
-    .about =
-        "Spreads samples evenly over both surfaces and finds the distance of each to the other "
-        "surface: mean, rms and quantiles by area, and a histogram. The farthest point of each, "
-        "and with it the Hausdorff distance, is found among all points, not only samples, between "
-        "two bounds. The picture has the scan in colours beside the model in colours.",
-    .found = "some point is farther than --tolerance",
+    .summary = "deviation of a scan from its model, Hausdorff distance",
+    .about = "Places samples evenly on both surfaces and computes the distance from each to the "
+             "other surface. Prints mean, RMS and quantiles by area, and a histogram. The farthest "
+             "point of each surface, and with it the Hausdorff distance, is searched among all "
+             "points, not only samples, and printed with a lower and an upper bound. The picture "
+             "shows the scan in colours beside the model in colours.",
+    .found = "a point is farther than --tolerance",
     .examples = "  abut deviation scan.ply model.obj --signed --png deviation.png\n"
                 "  abut deviation scan.ply model.obj --tolerance 0.1 --samples 1000000 --json\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_deviation,
 };

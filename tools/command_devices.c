@@ -1,22 +1,22 @@
-/* abut devices: what OpenCL offers on this machine, and which of it would be used. */
+/* abut devices: lists the OpenCL devices of this machine and the default device. */
 #include "tool.h"
 
 #include <string.h>
 
-#define MOST_DEVICES 64
+#define DEVICES_MAX 64
 
 static const tool_option options[] = {
-    {.name = "check", .kind = OPTION_FLAG, .help = "open each and check that it computes right"},
+    {.name = "check", .kind = OPTION_FLAG, .help = "open each device and run its self-test"},
     {.name = NULL},
 };
 
-static void tell_memory(tool_output *out, uint64_t bytes) {
+static void print_memory(tool_output *out, uint64_t bytes) {
     json_count(out, "memory_bytes", bytes);
     say_fact(out, "memory", "%.1f GiB", (double)bytes / 1073741824);
 }
 
-/* Opens the device; true if it computes right. */
-static bool tell_check(tool_run *tool, uint32_t index) {
+/* Opens the device, which runs its self-test. Returns whether it passes. */
+static bool print_check(tool_run *tool, uint32_t index) {
     tool_output *out = &tool->out;
     abut_device *device;
     char selector[16];
@@ -34,11 +34,12 @@ static bool tell_check(tool_run *tool, uint32_t index) {
     json_boolean(out, "works", true);
     json_boolean(out, "same_bits", info.same_bits);
     out_shade(out, info.same_bits ? SHADE_GOOD : SHADE_WARN);
-    say_fact(out, "check", info.same_bits ? "fine" : "fine, but rounds otherwise than the CPU");
+    say_fact(out, "check",
+             info.same_bits ? "passed" : "passed, but rounds differently from the CPU");
     return true;
 }
 
-static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t index, bool check) {
+static bool print_device(tool_run *tool, const abut_device_info *info, uint32_t index, bool check) {
     tool_output *out = &tool->out;
     bool fine = true;
     out_object(out, NULL);
@@ -47,7 +48,7 @@ static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t i
     fact_text(out, "kind", abut_device_kind_name(info->kind));
     fact_count(out, "units", info->compute_units);
     json_count(out, "clock_mhz", info->clock_mhz);
-    tell_memory(out, info->memory_bytes);
+    print_memory(out, info->memory_bytes);
     json_count(out, "buffer_bytes", info->buffer_bytes);
     json_count(out, "local_bytes", info->local_bytes);
     json_boolean(out, "doubles", info->has_doubles);
@@ -58,52 +59,52 @@ static bool tell_device(tool_run *tool, const abut_device_info *info, uint32_t i
     json_text(out, "platform", info->platform);
     json_boolean(out, "default", info->is_default);
     if (check)
-        fine = tell_check(tool, index);
+        fine = print_check(tool, index);
     out_end(out);
     return fine;
 }
 
-/* Why there is none: the sentence that opening one fails with. */
-static void tell_absence(tool_run *tool) {
+/* Prints why there is no device: the error message of opening one. */
+static void print_absence(tool_run *tool) {
     tool_output *out = &tool->out;
     abut_device *device;
     const char *reason = "no OpenCL device";
     if (!abut_device_open(tool->context, NULL, &device))
-        abut_device_destroy(device); /* one that appeared this moment */
+        abut_device_destroy(device); /* a device appeared since the list was made */
     else
         reason = abut_last_error();
     const char *words = strstr(reason, ": ");
     words = words ? words + 2 : reason;
     json_text(out, "reason", words);
-    say(out, "%s; the CPU path is used", words);
+    say(out, "%s; queries run on the CPU", words);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_devices(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
-    static abut_device_info infos[MOST_DEVICES];
+    static abut_device_info infos[DEVICES_MAX];
     uint64_t count = 0;
     bool fine = true, check = option_given(arguments, "check") != NULL;
     infos[0] = abut_device_info_default();
-    abut_status status = abut_device_list(tool->context, MOST_DEVICES, infos, &count);
+    abut_status status = abut_device_list(tool->context, DEVICES_MAX, infos, &count);
     if (status)
         return tool_fail(tool, status);
-    uint32_t chosen = MOST_DEVICES;
+    uint32_t chosen = DEVICES_MAX;
     out_object(out, NULL);
     if (out->json || count) {
         out_table(out, "devices");
         for (uint32_t i = 0; i < count; i++) {
-            fine = tell_device(tool, &infos[i], i, check) && fine;
+            fine = print_device(tool, &infos[i], i, check) && fine;
             chosen = infos[i].is_default ? i : chosen;
         }
         out_end(out);
     }
     if (!count)
-        tell_absence(tool);
+        print_absence(tool);
     else if (chosen < count)
-        say(out, "By default work goes to device %u.", chosen);
+        say(out, "The default device is %u.", chosen);
     else
-        say(out, "No GPU: by default work runs on the CPU path, which needs no device. A device of "
-                 "the list can be chosen by its number or name.");
+        say(out, "No GPU: queries run on the CPU by default. --device selects a device by its "
+                 "number or name.");
     out_end(out);
     answer(tool, "%s", chosen < count ? infos[chosen].name : "cpu");
     return fine ? CODE_FINE : CODE_WORK;
@@ -112,15 +113,15 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 const tool_command command_devices = {
     .name = "devices",
     .operands = "",
-    .summary = "list the devices that OpenCL offers on this machine",
-    .about = "Lists the devices that OpenCL offers on this machine, with the numbers and names by "
-             "which they can be chosen, and says which would be taken by default: the fastest GPU. "
-             "Where there is none, everything runs on the CPU path, and that is no error.",
+    .summary = "list the OpenCL devices of this machine",
+    .about = "Lists the OpenCL devices of this machine with the numbers and names by which "
+             "--device selects them, and the default device: the fastest GPU. Without a device "
+             "everything runs on the CPU; this is not an error.",
     .examples =
         "  abut devices\n  abut devices --check\n  abut devices --json | jq .devices[0].name\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 0,
-    .run = run,
+    .run = run_devices,
 };

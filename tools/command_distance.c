@@ -1,4 +1,4 @@
-/* abut distance: how far two meshes are apart, and where they are closest. */
+/* abut distance: distance and closest points of two meshes. */
 #include "tool.h"
 
 #include <math.h>
@@ -6,9 +6,9 @@
 
 /* ---- one pose ---- */
 
-/* One of the two closest points. */
-static void tell_point(tool_output *out, const char *key, abut_vec3 point, uint32_t triangle,
-                       abut_feature feature) {
+/* Prints one of the two closest points. */
+static void print_point(tool_output *out, const char *key, abut_vec3 point, uint32_t triangle,
+                        abut_feature feature) {
     char words[POINT_WORDS];
     if (out->json) {
         out_object(out, key);
@@ -38,7 +38,7 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
         abut_pair_within(&a, &b, margin, &pair->options, NULL, &within, &reliability);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &reliability);
+    tool_print_reliability(tool, &reliability);
     pair_begin(out, arguments);
     json_number(out, "margin", margin);
     json_boolean(out, "within", within);
@@ -49,7 +49,8 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     return tool_outcome(within, &reliability);
 }
 
-static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+static int distance_at_pose(tool_run *tool, const tool_arguments *arguments,
+                            const tool_pair *pair) {
     const tool_given *margin = option_given(arguments, "margin");
     tool_output *out = &tool->out;
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
@@ -59,16 +60,16 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     abut_status status = abut_pair_distance(&a, &b, &pair->options, NULL, &found);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &found.reliability);
+    tool_print_reliability(tool, &found.reliability);
     if (found.relation == ABUT_PAIR_APART)
-        units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
-                     arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
+        print_unit_note(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
+                        arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     pair_begin(out, arguments);
     fact_number(out, "distance", found.distance);
     fact_text(out, "relation", abut_pair_relation_name(found.relation));
     json_reliability(out, &found.reliability);
-    tell_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
-    tell_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
+    print_point(out, "closest_a", found.point_a, found.triangle_a, found.feature_a);
+    print_point(out, "closest_b", found.point_b, found.triangle_b, found.feature_b);
     abut_segment between = {{found.point_a, found.point_b}};
     int code = pair_picture(tool, arguments, pair, &between, 1, true);
     out_end(out);
@@ -81,12 +82,12 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
 
 /* ---- many poses ---- */
 
-/* The answers to a question about many poses; one of the lists is null. */
+/* The results for many poses; one of the lists is null. */
 typedef struct answers {
     size_t count;
     abut_separation *separations;
     bool *within;
-    abut_reliability reliability; /* of the pose where it is worst */
+    abut_reliability reliability; /* pose with the least reliable result */
 } answers;
 
 static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
@@ -103,7 +104,7 @@ static const tool_column columns[] = {{"pose", COLUMN_WHOLE, NULL},
 static const tool_column within_columns[] = {{"pose", COLUMN_WHOLE, NULL},
                                              {"within", COLUMN_WORD, table_boolean}};
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_distance_row(const void *data, size_t row, double *values) {
     const answers *all = data;
     values[0] = (double)row;
     if (all->within) {
@@ -126,7 +127,8 @@ static size_t count_near(const answers *all) {
     return near;
 }
 
-static void summarise(tool_run *tool, const tool_arguments *arguments, const answers *all) {
+static void summarise_distance(tool_run *tool, const tool_arguments *arguments,
+                               const answers *all) {
     tool_output *out = &tool->out;
     double least = INFINITY;
     for (size_t i = 0; i < all->count; i++) {
@@ -147,8 +149,8 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
         } else {
             json_number(out, "distance", s->distance);
             json_text(out, "relation", abut_pair_relation_name(s->relation));
-            tell_point(out, "closest_a", s->point_a, s->triangle_a, s->feature_a);
-            tell_point(out, "closest_b", s->point_b, s->triangle_b, s->feature_b);
+            print_point(out, "closest_a", s->point_a, s->triangle_a, s->feature_a);
+            print_point(out, "closest_b", s->point_b, s->triangle_b, s->feature_b);
         }
         out_end(out);
     }
@@ -156,15 +158,15 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
     out_end(out);
 }
 
-enum { POSES_A_CHUNK = 64 }; /* for each process in turn */
+enum { POSES_PER_CHUNK = 64 }; /* poses are assigned to processes in chunks of this size */
 
-/* Keeps the poses of this process, and their numbers in `keys`: from malloc. */
-static bool keep_mine(const tool_run *tool, const tool_pair *pair, abut_pair_poses *poses,
-                      uint64_t **keys) {
+/* Keeps the poses of this process, and their indices in `keys`, from malloc. */
+static bool keep_own_poses(const tool_run *tool, const tool_pair *pair, abut_pair_poses *poses,
+                           uint64_t **keys) {
     size_t kept = 0;
     *keys = malloc((poses->count + 1) * sizeof **keys);
     for (size_t i = 0; *keys && i < poses->count; i++)
-        if (share_mine(tool, i, POSES_A_CHUNK)) {
+        if (share_mine(tool, i, POSES_PER_CHUNK)) {
             pair->poses.list[kept] = pair->poses.list[i];
             (*keys)[kept++] = i;
         }
@@ -172,7 +174,7 @@ static bool keep_mine(const tool_run *tool, const tool_pair *pair, abut_pair_pos
     return *keys != NULL;
 }
 
-/* Answers for the poses of this process. `worst` is the pose that has the reliability. */
+/* Computes the results for the poses of this process. `worst` is the pose of the reliability. */
 static int compute_distances(tool_run *tool, const tool_given *margin, const tool_pair *pair,
                              const abut_pair_poses *poses, answers *all, size_t *worst) {
     all->count = poses->count;
@@ -181,7 +183,7 @@ static int compute_distances(tool_run *tool, const tool_given *margin, const too
     else
         all->separations = malloc((all->count + 1) * sizeof *all->separations);
     if (!all->within && !all->separations)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     if (!all->count)
         return 0;
     abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
@@ -195,13 +197,15 @@ static int compute_distances(tool_run *tool, const tool_given *margin, const too
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* All answers for the first process. */
-static int collect(tool_run *tool, int code, const uint64_t *keys, size_t worst, answers *all) {
+/* Collects all results in the first process. */
+static int collect_answers(tool_run *tool, int code, const uint64_t *keys, size_t worst,
+                           answers *all) {
     uint64_t count = all->count;
     code = share_agree(tool, code);
     if (code || !tool->share)
         return code;
-    share_worst(tool, &all->reliability, count ? keys[worst] : UINT64_MAX); /* none: the mildest */
+    share_worst(tool, &all->reliability,
+                count ? keys[worst] : UINT64_MAX); /* no results: the best level */
     if (all->within)
         share_collect(tool, &all->within, &count, sizeof *all->within, keys);
     else
@@ -210,26 +214,26 @@ static int collect(tool_run *tool, int code, const uint64_t *keys, size_t worst,
     return 0;
 }
 
-static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pair_poses *poses) {
+static int distance_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                             const abut_pair_poses *poses) {
     const tool_given *margin = option_given(arguments, "margin");
     abut_pair_poses mine = *poses;
     uint64_t *keys = NULL;
     size_t worst = 0;
     answers all = {0};
-    int code = keep_mine(tool, pair, &mine, &keys)
+    int code = keep_own_poses(tool, pair, &mine, &keys)
                    ? compute_distances(tool, margin, pair, &mine, &all, &worst)
-                   : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
-    code = collect(tool, code, keys, worst, &all);
+                   : tool_fail_with(tool, "out of memory", "not enough memory for the poses");
+    code = collect_answers(tool, code, keys, worst, &all);
     if (!code && all.count)
-        tool_advise(tool, &all.reliability);
-    tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
-                        &all};
-    const bool tells = !code && share_tells(tool);
+        tool_print_reliability(tool, &all.reliability);
+    tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count,
+                        fill_distance_row, &all};
+    const bool tells = !code && share_prints(tool);
     if (tells)
         code = pair_table(tool, arguments, &table);
     if (tells && !code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
-        summarise(tool, arguments, &all);
+        summarise_distance(tool, arguments, &all);
     if (tells && !code && margin)
         code = tool_outcome(count_near(&all) > 0, &all.reliability);
     free(all.separations);
@@ -238,22 +242,24 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_distance(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *margin = option_given(arguments, "margin");
     if (margin && !(margin->numbers[0] >= 0))
-        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
+        return tool_refuse(tool, "--margin must be a number of at least 0, not '%s'",
                            margin->words);
     if (tool->share && (!option_given(arguments, "poses") || device_named(arguments)))
-        return tool_refuse(tool, "several processes share out --poses, on CPUs");
+        return tool_refuse(tool, "several processes need --poses, without --device");
     if (margin && picture_given(arguments))
-        return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
+        return tool_refuse(
+            tool,
+            "--png and --html cannot be combined with --margin, which computes no closest points");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--out belongs to --poses");
-    return pair_run(tool, arguments, run_one, run_many);
+        return tool_refuse(tool, "--out requires --poses");
+    return pair_run(tool, arguments, distance_at_pose, distance_at_poses);
 }
 
 static const tool_option options[] = {
-    {"margin", "M", OPTION_NUMBER, "only tell whether they are at most M apart, which is faster",
+    {"margin", "M", OPTION_NUMBER, "only test whether the distance is at most M, which is faster",
      NULL, false},
     PAIR_OPTIONS,
     DEVICE_OPTION,
@@ -262,11 +268,11 @@ static const tool_option options[] = {
 const tool_command command_distance = {
     .name = "distance",
     .operands = "A B",
-    .summary = "how far two meshes are apart, and where they are closest",
+    .summary = "distance and closest points of two meshes",
     .about = "Prints the distance between two meshes, their closest points, and the triangles that "
-             "hold these. Where the meshes touch, or one of them is inside the other, the distance "
-             "is 0. With --png both are drawn with the line between the closest points.",
-    .found = "within --margin, at any pose",
+             "contain these points. If the meshes touch, or one is inside the other, the distance "
+             "is 0. With --png both meshes are drawn with the segment between the closest points.",
+    .found = "the distance is at most --margin, at any pose",
     .examples = "  abut distance a.obj b.obj --pose 0,0,2 --png apart.png\n"
                 "  abut distance a.obj b.obj --margin 0.01 --json\n"
                 "  abut distance a.obj b.obj --poses poses.csv --out distances.csv\n",
@@ -274,5 +280,5 @@ const tool_command command_distance = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_distance,
 };

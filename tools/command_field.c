@@ -1,4 +1,4 @@
-/* abut field: the distance field of a mesh, as a file, and its cells as a picture. */
+/* abut field: computes a signed distance field and writes it to a file; draws its cells. */
 #include "get.h"
 #include "view.h"
 
@@ -45,12 +45,12 @@ static void print_field(tool_output *out, const char *path, const abut_field_inf
         say_fact(out, "band", "%.4g", info->band);
     say_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
     say_fact(out, "inside by", "%s%s", sign_words[info->sign],
-             info->closed ? "" : " (the mesh has a border)");
+             info->closed ? "" : " (the mesh has boundary edges)");
     if (sparse)
         say_fact(out, "bricks", "%" PRIu64 " of %u", info->bricks,
                  ((n[0] + 6) / 8) * ((n[1] + 6) / 8) * ((n[2] + 6) / 8));
     say_fact(out, "memory", "%.2f MB as %s%s", (double)info->bytes / 1e6,
-             info->type == ABUT_FIELD_INT16 ? "16-bit numbers" : "floats",
+             info->type == ABUT_FIELD_INT16 ? "16-bit integers" : "floats",
              sparse ? ", sparse" : "");
 }
 
@@ -63,24 +63,25 @@ static int check_format(tool_run *tool, const char *file, const tool_given *to,
         if (strcmp(word, names[i]) == 0)
             *format = (abut_field_format)i;
     if (to && !file)
-        return tool_refuse(tool, "--to is the format of a file, but no file is named");
+        return tool_refuse(tool, "--to requires the file OUT");
     if (standard && *format == ABUT_FIELD_FORMAT_RAW)
-        return tool_refuse(tool, "a .raw field is two files and cannot go to standard output");
+        return tool_refuse(tool,
+                           "a .raw field has two files and cannot be written to standard output");
     if (!*format)
         return tool_refuse(tool,
                            "%s: the name of a field must end in .abutf, .vti, .npy, .raw or "
-                           ".dcache, or say --to",
+                           ".dcache, unless --to is given",
                            file);
     return 0;
 }
 
 /* ---- the picture ---- */
 
-enum { MAX_CELLS = 1000000 }; /* that are drawn */
+enum { MAX_CELLS = 1000000 }; /* largest number of drawn cells */
 static const abut_colour edge_colour = {0.35f, 0.38f, 0.45f, 0.35f};
 
-/* Distances at the ends of the palette, half way and on both sides of the surface, as far as there
- * are such. */
+/* Adds legend entries for the ends of the palette and the middle, on both sides of the surface
+ * if present. */
 static void add_colours(tool_legend *legend, const tool_scale *scale, bool inside) {
     const double low = scale->least, high = scale->most;
     for (int k = 2; k >= 0 && !inside && high > 0; k--)
@@ -93,7 +94,7 @@ static void add_colours(tool_legend *legend, const tool_scale *scale, bool insid
     }
 }
 
-/* A dot at the centre of each cell, or of each inside. */
+/* Draws a dot at the centre of each cell, or of each cell inside. */
 static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
                              const float *values, bool inside, const tool_scale *scale) {
     const uint32_t *n = info->grid.count;
@@ -114,7 +115,7 @@ static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
     return status;
 }
 
-/* The edges of a mesh, which hide nothing. */
+/* Draws the edges of a mesh instead of its faces. */
 static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
     const abut_vec3 o = abut_mesh_local_origin(mesh), *from = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
@@ -128,9 +129,9 @@ static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
     return status;
 }
 
-/* The page: the mesh, and the field as a slice that can be moved and as isosurfaces. */
-static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                const abut_field *field, const abut_picture_options *camera) {
+/* Writes the page: the mesh, and the field as a movable slice and as isosurfaces. */
+static int write_field_page(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                            const abut_field *field, const abut_picture_options *camera) {
     const tool_given *named = option_given(arguments, "palette");
     const abut_field_info info = get_field_info(field);
     const tool_scale scale =
@@ -150,8 +151,8 @@ static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                const abut_field *field) {
+static int draw_field(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                      const abut_field *field) {
     const tool_given *named = option_given(arguments, "palette");
     const bool inside = option_given(arguments, "inside") != NULL;
     const abut_field_info info = get_field_info(field);
@@ -165,12 +166,12 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     tool_legend legend = {0};
     int code = camera_read(tool, arguments, &camera);
     if (!code && tool->view)
-        code = show(tool, arguments, mesh, field, &camera);
+        code = write_field_page(tool, arguments, mesh, field, &camera);
     if (code || !option_given(arguments, "png"))
         return code;
     if (cells > MAX_CELLS)
-        return tool_refuse(tool, "a picture of %.0f cells shows nothing; take at most %d", cells,
-                           MAX_CELLS);
+        return tool_refuse(tool, "a picture of %.0f cells would not be readable; use at most %d",
+                           cells, MAX_CELLS);
     float *values = abut_context_allocate(tool->context, (size_t)cells, sizeof *values);
     style.smooth = true;
     style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
@@ -192,17 +193,16 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
 
 /* ---- the command ---- */
 
-/* What several processes make together is one file. */
+/* Several processes write one file together; other outputs are an error. */
 static int check_shared(tool_run *tool, const tool_arguments *arguments, const char *file,
                         abut_field_format format) {
     if (!option_given(arguments, "sparse") || !file || strcmp(file, "-") == 0 ||
         format != ABUT_FIELD_FORMAT_ABUT)
-        return tool_refuse(tool, "several processes write one sparse field: name an .abutf file "
-                                 "and say --sparse");
+        return tool_refuse(tool, "several processes need an .abutf file and --sparse");
     static const char *const alone[] = {"png", "html", "cache", "device"};
     for (int k = 0; k < 4; k++)
         if (option_given(arguments, alone[k]))
-            return tool_refuse(tool, "--%s is for one process alone", alone[k]);
+            return tool_refuse(tool, "--%s needs a single process", alone[k]);
     return 0;
 }
 
@@ -213,11 +213,11 @@ static int write_shared(tool_run *tool, const tool_arguments *arguments, abut_me
         return code;
     abut_status status = tool->share->write_field(tool->share->user, mesh, options,
                                                   arguments->operands[1], plain, info);
-    tool->share->over = status != ABUT_OK; /* in all alike */
+    tool->share->over = status != ABUT_OK; /* equal in all processes */
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_field(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     const tool_given *to = option_given(arguments, "to"), *png = picture_given(arguments);
     const char *path = arguments->operands[0],
@@ -228,7 +228,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = check_format(tool, file, to, &how.format);
     code = code || !png ? code : picture_check(tool, png->words);
     if (!code && !png && option_given(arguments, "inside"))
-        code = tool_refuse(tool, "--inside is for a picture, but --png names none");
+        code = tool_refuse(tool, "--inside requires --png or --html");
     if (!code && tool->share)
         code = check_shared(tool, arguments, file, how.format);
     if (code)
@@ -253,7 +253,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = field_build(tool, arguments, mesh, &options, &times, &field);
     }
     if (!code && png)
-        code = draw(tool, arguments, mesh, field);
+        code = draw_field(tool, arguments, mesh, field);
     if (!code && file && field) {
         progress_start(tool->progress, file);
         if ((status = abut_field_write(field, tool_target(tool, file), &how)))
@@ -270,7 +270,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         if (option_given(arguments, "time") && !tool->quiet) {
             say_fact(out, "time", "%.1f ms", times.ms);
             if (times.first_ms > 0)
-                say_fact(out, "first time", "%.1f ms, with opening the device and compiling for it",
+                say_fact(out, "first build",
+                         "%.1f ms, including opening the device and compiling its kernels",
                          times.first_ms);
         }
         out_end(out);
@@ -281,26 +282,26 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options_of_field[] = {
-    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)",
+    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by the file extension)",
      "abutf|vti|npy|raw|dcache", false},
-    {"sparse", NULL, OPTION_FLAG, "store cells near the surface only", NULL, false},
-    {"int16", NULL, OPTION_FLAG, "store 16 bits a value", NULL, false},
+    {"sparse", NULL, OPTION_FLAG, "store only cells near the surface", NULL, false},
+    {"int16", NULL, OPTION_FLAG, "store 16 bits for each value", NULL, false},
     {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
     {"time", NULL, OPTION_FLAG,
-     "print how long building took; on a device, the second of two builds", NULL, false},
+     "print the build time; on a device, the time of the second of two builds", NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh and a dot for each cell, coloured by its distance",
      NULL, false},
     PAGE_OPTION,
-    {"inside", NULL, OPTION_FLAG, "picture: only the cells inside, and of the mesh its edges", NULL,
-     false},
+    {"inside", NULL, OPTION_FLAG,
+     "picture: draw only the cells inside, and only the edges of the mesh", NULL, false},
     {"palette", "NAME", OPTION_CHOICE,
      "picture: thesis (default): red-green-blue outside, pink-yellow-cyan inside; diverging; grey",
      "thesis|diverging|grey", false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the file, otherwise z)",
      "x|y|z|-x|-y|-z", false},
     FIELD_OPTIONS,
     {0}};
@@ -308,11 +309,11 @@ static const tool_option options_of_field[] = {
 const tool_command command_field = {
     .name = "field",
     .operands = "MESH [OUT]",
-    .summary = "compute the distance to a mesh at every cell of a grid",
-    .about = "Computes the distance to the mesh at the centre of every cell of a grid, negative "
-             "inside, and writes it to OUT: .abutf (all of it), .vti, .npy, .raw (and .json) or "
-             ".dcache. Each value is exact, not spread from neighbours. Look at it with 'abut "
-             "slice'.",
+    .summary = "compute a signed distance field (SDF) of a mesh on a grid",
+    .about = "Computes the signed distance to the mesh, negative inside, at the centre of every "
+             "cell of a grid, and writes it to OUT: .abutf (complete), .vti, .npy, .raw (and "
+             ".json) or .dcache. Each value is computed exactly, not propagated from neighbours. "
+             "'abut slice' draws the result.",
     .examples = "  abut field bunny.obj bunny.abutf --cells 128\n"
                 "  abut field bunny.obj bunny.vti --cell 0.001 --band 0.01\n"
                 "  abut field bunny.obj bunny.abutf --sparse --int16 --cells 512\n"
@@ -322,5 +323,5 @@ const tool_command command_field = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_field,
 };

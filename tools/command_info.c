@@ -1,11 +1,11 @@
-/* abut info: the health report of each file. */
+/* abut info: prints the health report of each file. */
 #include "get.h"
 #include "view.h"
 
 #include <math.h>
 #include <string.h>
 
-/* How a kind of problem is called in sentences, and what its offenders are. */
+/* The name of a kind of problem in sentences, and its kind of element. */
 static const struct {
     const char *one, *many, *element;
 } problem_words[ABUT_PROBLEM_COUNT] = {
@@ -16,14 +16,14 @@ static const struct {
     [ABUT_PROBLEM_NONMANIFOLD_EDGE] = {"non-manifold edge", "non-manifold edges", "edge"},
     [ABUT_PROBLEM_NONMANIFOLD_VERTEX] = {"non-manifold vertex", "non-manifold vertices", "vertex"},
     [ABUT_PROBLEM_FLIPPED_EDGE] = {"flipped edge", "flipped edges", "edge"},
-    [ABUT_PROBLEM_INWARD_COMPONENT] = {"component inside out", "components inside out", "triangle"},
+    [ABUT_PROBLEM_INWARD_COMPONENT] = {"inverted component", "inverted components", "triangle"},
     [ABUT_PROBLEM_COINCIDENT_VERTEX] = {"coincident vertex", "coincident vertices", "vertex"},
     [ABUT_PROBLEM_UNUSED_VERTEX] = {"unused vertex", "unused vertices", "vertex"},
     [ABUT_PROBLEM_SELF_INTERSECTION] = {"self-intersecting triangle", "self-intersecting triangles",
                                         "triangle"},
 };
 
-/* Whether triangles that cut others were all looked for. */
+/* Whether the self-intersection test is complete. */
 typedef enum self_search { SELF_COMPLETE, SELF_GIVEN_UP, SELF_SKIPPED } self_search;
 
 static uint64_t problem_total(const abut_mesh_report *report) {
@@ -41,8 +41,8 @@ static void add_counted(tool_text *to, uint64_t count, const char *one, const ch
 
 /* ---- the headline ---- */
 
-/* The most telling problems, in the order in which people should care. Boundary edges are told as
- * loops. */
+/* Adds the most important problems, in the order of their consequences. Boundary edges are
+ * counted as loops. */
 static void add_level(tool_text *to, const abut_mesh_report *report) {
     static const abut_problem_kind order[] = {
         ABUT_PROBLEM_NONMANIFOLD_EDGE,    ABUT_PROBLEM_FLIPPED_EDGE,
@@ -54,7 +54,7 @@ static void add_level(tool_text *to, const abut_mesh_report *report) {
     uint32_t open_edges = report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count;
     if (report->loop_count)
         add_counted(to, report->loop_count, "boundary loop", "boundary loops");
-    else if (open_edges) /* it may end at non-manifold edges instead of closing */
+    else if (open_edges) /* a boundary chain may end at non-manifold edges instead of closing */
         add_counted(to, open_edges, "boundary edge", "boundary edges");
     told += report->loop_count || open_edges;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
@@ -74,9 +74,9 @@ static void add_level(tool_text *to, const abut_mesh_report *report) {
         text_add(to, "no problems");
 }
 
-/* A surface that is not closed has a border, or edges of three or more faces alone. */
+/* A surface that is not closed has boundary edges, or only edges with three or more faces. */
 static const char *open_words(const abut_mesh_report *report) {
-    return report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open" : "with extra faces";
+    return report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open" : "not closed";
 }
 
 static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report,
@@ -88,20 +88,20 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
     else if (report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count)
         text_add(&words, "open surface, ");
     else
-        text_print(&words, "surface %s, ", open_words(report));
+        text_add(&words, "non-manifold surface, ");
     add_counted(&words, report->vertex_count, "vertex", "vertices");
     text_add(&words, ", ");
     add_counted(&words, report->triangle_count, "triangle", "triangles");
     text_print(&words, "; %s", shade_on(out, fine ? SHADE_GOOD : SHADE_WARN));
     add_level(&words, report);
     if (self == SELF_GIVEN_UP)
-        text_add(&words, "; gave up looking for self-intersections, there is too much to look at");
+        text_add(&words, "; self-intersection test stopped: too many candidate pairs");
     text_add(&words, shade_off(out));
     say_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
 }
 
-/* ---- facts for people ---- */
+/* ---- text output ---- */
 
 static void say_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
     tool_text pieces = {0};
@@ -111,26 +111,27 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
     add_counted(&pieces, report->component_count, "component", "components");
     text_add(&pieces, ", ");
     add_counted(&pieces, report->loop_count, "boundary loop", "boundary loops");
-    text_print(&pieces, ", Euler number %lld", (long long)report->euler_number);
-    say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
+    text_print(&pieces, ", Euler characteristic %lld", (long long)report->euler_number);
+    say_fact(out, "topology", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
     if (report->hole_fraction > 0 && isfinite(report->hole_fraction))
         say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_fraction,
-                 report->is_sheet     ? ": a sheet, without an inside"
-                 : report->has_sheets ? ": some parts are sheets, without an inside"
+                 report->is_sheet     ? ": a sheet, without an interior"
+                 : report->has_sheets ? ": some components are sheets, without an interior"
                                       : "");
     fact_count(out, "edges", report->edge_count);
     if (self == SELF_SKIPPED)
-        say_fact(out, "cuts", "not looked for");
+        say_fact(out, "self-intersections", "not tested");
     else if (self == SELF_GIVEN_UP)
-        say_fact(out, "cuts", "too much to look at: see --limit of 'abut selfcheck'");
+        say_fact(out, "self-intersections",
+                 "test stopped, too many candidate pairs: see --limit of 'abut selfcheck'");
     else if (report->self_intersection_count)
-        say_fact(out, "cuts", "%llu pairs of triangles meet although they need not",
+        say_fact(out, "self-intersections", "%llu pairs of triangles",
                  (unsigned long long)report->self_intersection_count);
 }
 
-/* Whether the file tells which way is up. */
-static bool tells(const abut_vec3 *up) {
+/* Returns whether the file defines an up axis. */
+static bool has_up_axis(const abut_vec3 *up) {
     return up->x != 0 || up->y != 0 || up->z != 0;
 }
 
@@ -141,21 +142,21 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     say_fact(out, "bounds", "%s to %s", point_words(box->lo, 6, lo), point_words(box->hi, 6, hi));
     say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
              box->hi.z - box->lo.z);
-    if (tells(up))
+    if (has_up_axis(up))
         say_fact(out, "up", "%.6g, %.6g, %.6g", up->x, up->y, up->z);
     say_fact(out, "area", "%.6g", report->area);
     if (report->is_closed && report->is_oriented)
         say_fact(out, "volume", "%.6g%s", report->volume,
-                 report->volume < 0 ? " (negative: wound inside out)" : "");
+                 report->volume < 0 ? " (negative: inverted)" : "");
     else
         say_fact(out, "volume", "none: the surface %s%s",
                  report->is_closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is "
                                                                                          : "",
                  report->is_closed                                    ? "not consistently oriented"
                  : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
-                                                                      : "has extra faces");
+                                                                      : "has non-manifold edges");
     if (isfinite(thickness))
-        say_fact(out, "thinnest", "about %.3g: a distance field needs cells of %.3g there",
+        say_fact(out, "thinnest", "about %.3g: a signed distance field needs cells of %.3g there",
                  thickness, 0.5 * thickness);
     say_fact(out, "centroid", "%s (of the %s)", point_words(report->centroid, 6, lo),
              report->is_solid ? "solid" : "surface");
@@ -167,7 +168,7 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     say_fact(out, "", "xy %.6g, yz %.6g, zx %.6g", inertia[3], inertia[4], inertia[5]);
 }
 
-/* ---- facts for programs ---- */
+/* ---- JSON output ---- */
 
 static void write_facts(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
                         double thickness, self_search self) {
@@ -195,7 +196,7 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_vector(out, "hi", box->hi);
     out_end(out);
     json_vector(out, "size", size);
-    if (tells(up))
+    if (has_up_axis(up))
         json_vector(out, "up", *up);
     else
         json_null(out, "up");
@@ -224,7 +225,8 @@ static uint32_t first_count(const abut_problem *problem) {
     return problem->count < ABUT_PROBLEM_FIRST_COUNT ? problem->count : ABUT_PROBLEM_FIRST_COUNT;
 }
 
-/* An edge's number means nothing outside this program, so its two vertices are given as well. */
+/* The index of an edge is internal to the topology, so that its two vertices are printed as
+ * well. */
 static void write_first(tool_output *out, const abut_problem *problem, bool edges,
                         const abut_topology_arrays *view) {
     out_list(out, "first");
@@ -259,9 +261,9 @@ static void say_first(tool_output *out, const abut_problem *problem, bool edges,
     text_free(&words);
 }
 
-/* Programs get every kind, people those that there are. */
-static void tell_problems(tool_output *out, const abut_mesh_report *report,
-                          const abut_topology_arrays *view) {
+/* JSON lists every kind, text only those with a count. */
+static void print_problems(tool_output *out, const abut_mesh_report *report,
+                           const abut_topology_arrays *view) {
     out_table(out, "problems");
     for (int kind = 0; kind < ABUT_PROBLEM_COUNT; kind++) {
         const abut_problem *problem = &report->problems[kind];
@@ -283,7 +285,7 @@ static void tell_problems(tool_output *out, const abut_mesh_report *report,
     out_end(out);
 }
 
-static void tell_reliability(tool_output *out, const abut_mesh_report *report) {
+static void print_reliability(tool_output *out, const abut_mesh_report *report) {
     static const tool_shade shades[] = {[ABUT_RELIABILITY_GUARANTEED] = SHADE_GOOD,
                                         [ABUT_RELIABILITY_LIMITED] = SHADE_WARN,
                                         [ABUT_RELIABILITY_UNRELIABLE] = SHADE_BAD};
@@ -344,7 +346,7 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
         status = abut_topology_create(mesh, topology);
     if (!status)
         status = abut_mesh_examine(*topology, report);
-    *thickness = HUGE_VAL; /* where it cannot be told */
+    *thickness = HUGE_VAL; /* if the boundary cannot be analysed */
     if (!status && (*self != SELF_SKIPPED || report->is_solid))
         status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status && *self != SELF_SKIPPED)
@@ -354,12 +356,12 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
     if (!status && report->is_solid)
         status = abut_ray_thickness(bvh, thickness);
     abut_bvh_destroy(bvh);
-    abut_mesh_destroy(mesh); /* the topology keeps it */
+    abut_mesh_destroy(mesh); /* the topology retains it */
     return status;
 }
 
-/* One file. Returns its exit code. */
-static int tell_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
+/* Processes one file. Returns its exit code. */
+static int print_file(tool_run *tool, const char *path, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     abut_topology *topology = NULL;
     abut_mesh_report report;
@@ -370,14 +372,14 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     self_search self = option_given(arguments, "no-self") ? SELF_SKIPPED : SELF_COMPLETE;
     out_object(out, NULL);
     json_path(out, "file", path);
-    tool->up = (abut_vec3){0, 0, 0}; /* that of this file alone */
+    tool->up = (abut_vec3){0, 0, 0}; /* reliability of this file */
     double thickness = HUGE_VAL;
     abut_status status = examine(tool, path, &options, &self, &topology, &report, &thickness);
     int code = CODE_FINE;
     if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
         code = CODE_CANCELLED;
     } else if (status) {
-        code = tool_complain(tool, status);
+        code = tool_report_error(tool, status);
     } else {
         abut_topology_arrays view = get_topology_arrays(topology);
         if (out->begun && !tool->quiet)
@@ -391,8 +393,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
                          option_given(arguments, "all") != NULL);
         }
         if (out->json || !tool->quiet) {
-            tell_problems(out, &report, &view);
-            tell_reliability(out, &report);
+            print_problems(out, &report, &view);
+            print_reliability(out, &report);
         }
         if (option_given(arguments, "strict"))
             code = problem_total(&report)  ? CODE_FOUND
@@ -404,8 +406,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     return code;
 }
 
-/* The page: the meshes that can be read, with what is wrong marked on them. */
-static int show(tool_run *tool, const tool_arguments *arguments) {
+/* Writes the page: all readable meshes with their defects marked. */
+static int write_info_page(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_read_options options = abut_mesh_read_options_default();
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
@@ -419,7 +421,7 @@ static int show(tool_run *tool, const tool_arguments *arguments) {
         abut_mesh *mesh = NULL;
         abut_mesh_style style = abut_mesh_style_default();
         if (tool_read(tool, arguments->operands[i], &options, &mesh))
-            continue; /* that was told */
+            continue; /* the error was already reported */
         style.smooth = true;
         style.colour = abut_picture_colour((uint32_t)i);
         legend_file(&legend, style.colour, arguments->operands[i]);
@@ -432,25 +434,25 @@ static int show(tool_run *tool, const tool_arguments *arguments) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_info(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     int worst = CODE_FINE;
     if (tool->view) {
-        int code = show(tool, arguments);
+        int code = write_info_page(tool, arguments);
         if (code)
             return code;
     }
     out_object(out, NULL);
     out_list(out, "files");
     for (size_t i = 0; i < arguments->operand_count; i++) {
-        int code = tell_file(tool, arguments->operands[i], arguments);
+        int code = print_file(tool, arguments->operands[i], arguments);
         if (code == CODE_CANCELLED)
             return tool_fail(tool, ABUT_ERROR_CANCELLED);
         if (code == CODE_WORK || worst == CODE_FINE)
             worst = code;
         progress_erase(tool->progress);
         if (!out->json && !output_flush(out))
-            break; /* no one reads any more */
+            break; /* standard output is closed */
     }
     out_end(out);
     out_end(out);
@@ -458,28 +460,27 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"all", NULL, OPTION_FLAG, "also print the inertia (always there with --json)", NULL, false},
+    {"all", NULL, OPTION_FLAG, "also print the inertia tensor (--json always has it)", NULL, false},
     {"strict", NULL, OPTION_FLAG, "return 3 if any mesh has problems", NULL, false},
     {"no-self", NULL, OPTION_FLAG,
-     "do not look for triangles that cut others, which takes about as long as all the rest", NULL,
-     false},
+     "skip the self-intersection test, which takes about half of the time", NULL, false},
     PAGE_OPTION,
-    {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl, off, gltf or other",
+    {"from", "FORMAT", OPTION_CHOICE,
+     "read all files as this format: obj, ply, stl, off, gltf or other",
      "obj|ply|stl|off|gltf|other", false},
     {0}};
 
 const tool_command command_info = {
     .name = "info",
     .operands = "FILE...",
-    .summary = "examine meshes: counts, flaws, and which methods will work",
+    .summary = "check meshes: counts, defects, reliability of each method",
     .about =
-        "Reads each file and reports its health: counts, components, boundary loops, bounds, area, "
-        "volume, what is wrong and where, and for each method of the library whether it keeps its "
-        "promise on this mesh. Goes on with the other files when one cannot be read. With --quiet "
-        "only the headline of each file is printed.\n"
-        "\n"
-        "Vertices and triangles are counted from 0; edges are named by their two vertices.",
-    .found = "problems with --strict",
+        "Reads each file and prints a health report: counts, components, boundary loops, bounding "
+        "box, area, volume, defects with their positions, and the reliability of each method of "
+        "the library on this mesh. If a file cannot be read, the others are still processed. With "
+        "--quiet only one line for each file is printed.\n\n"
+        "Indices of vertices and triangles start at 0. An edge is written as its two vertices.",
+    .found = "problems (with --strict)",
     .examples = "  abut info bunny.obj\n"
                 "  abut info --json part.stl | jq '.files[0].closed'\n"
                 "  abut info --strict --quiet *.ply || echo 'something needs repair'\n",
@@ -487,5 +488,5 @@ const tool_command command_info = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_info,
 };

@@ -1,4 +1,4 @@
-/* abut inside: which of many points are inside a mesh. */
+/* abut inside: which points are inside a mesh. */
 #include "get.h"
 #include "view.h"
 
@@ -9,7 +9,7 @@ static const char *place_name(unsigned inside) {
     return inside ? "inside" : "outside";
 }
 
-/* The last one only where it was asked for. */
+/* The last column is present only with --winding. */
 static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
                                       {"y", COLUMN_REAL, NULL},
                                       {"z", COLUMN_REAL, NULL},
@@ -19,10 +19,10 @@ static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
 typedef struct answers {
     const tool_points *points;
     bool *inside;
-    double *winding; /* null where not asked for */
+    double *winding; /* null without --winding */
 } answers;
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_inside_row(const void *data, size_t row, double *values) {
     const answers *a = data;
     table_vector(values, a->points->list[row]);
     values[3] = a->inside[row];
@@ -30,8 +30,8 @@ static void give_row(const void *data, size_t row, double *values) {
         values[4] = a->winding[row];
 }
 
-static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh,
-                      const answers *a) {
+static void summarise_inside(tool_run *tool, const char *mesh_path, const abut_bvh *bvh,
+                             const answers *a) {
     tool_output *out = &tool->out;
     size_t inside = 0;
     for (size_t i = 0; i < a->points->count; i++)
@@ -44,15 +44,17 @@ static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh
     abut_reliability reliability = get_sign_info(bvh).reliability;
     json_reliability(out, &reliability);
     say_fact(out, "surface", "%s",
-             closed ? "without border: exact" : "with a border: by generalised winding numbers");
+             closed ? "no boundary edges: exact"
+                    : "boundary edges: by generalised winding numbers");
     fact_count(out, "points", a->points->count);
     fact_count(out, "inside", inside);
     out_end(out);
     answer(tool, "%zu", inside);
 }
 
-/* The page: points in two colours. */
-static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+/* Writes the page: points in two colours. */
+static int write_inside_page(tool_run *tool, const char *path, const abut_bvh *bvh,
+                             const answers *a) {
     static const view_kind kinds[] = {{"inside", {0.15f, 0.45f, 0.75f, 1}, false},
                                       {"outside", {0.85f, 0.45f, 0.15f, 1}, false},
                                       {0}};
@@ -60,7 +62,7 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
         return 0;
     view_mark *marks = malloc((a->points->count + 1) * sizeof *marks);
     if (!marks)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the page");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the page");
     for (size_t i = 0; i < a->points->count; i++)
         marks[i] = (view_mark){a->points->list[i], a->points->list[i], a->inside[i] ? 0 : 1};
     abut_status status =
@@ -81,25 +83,25 @@ static int classify_points(tool_run *tool, const tool_arguments *arguments, cons
     int code = 0;
     abut_status status = ABUT_OK;
     if (!a.inside || (numbers && !a.winding))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        code = tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     if (!code &&
         ((status = abut_sign_inside_batch(bvh, &batch, abut_array_host(a.inside))) ||
          (numbers && (status = abut_sign_winding_batch(bvh, &batch, abut_array_host(a.winding))))))
         code = tool_fail(tool, status);
-    tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
+    tool_table table = {columns, numbers ? 5 : 4, points->count, fill_inside_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
-    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
+    code = code ? code : write_inside_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     if (!code)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     if (!code && (tool->out.json || out_path))
-        summarise(tool, arguments->operands[0], bvh, &a);
+        summarise_inside(tool, arguments->operands[0], bvh, &a);
     free(a.inside);
     free(a.winding);
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_inside(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
@@ -122,9 +124,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"winding", NULL, OPTION_FLAG, "add the winding number of each point", NULL, false},
+    {"winding", NULL, OPTION_FLAG, "also print the winding number of each point", NULL, false},
     POINTS_OPTIONS,
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     PAGE_OPTION,
     DEVICE_OPTION,
@@ -133,15 +135,14 @@ static const tool_option options[] = {
 const tool_command command_inside = {
     .name = "inside",
     .operands = "MESH [POINTS]",
-    .summary = "which of many points are inside a mesh",
-    .about =
-        "For each point prints whether it is inside the mesh, as comma-separated values. On the "
-        "surface counts as inside. Where the surface has no border the answer is exact, also "
-        "where it cuts itself or is wound inside out; else a point is inside where the "
-        "generalised winding number is at least a half, so that small holes do not matter. "
-        "Points come from a file of numbers (.csv, .txt, .xyz: x y z a line), from the "
-        "vertices of a mesh, or at random. With --json a summary is printed instead; add --out "
-        "to get both.",
+    .summary = "which points are inside a mesh",
+    .about = "For each query point, prints whether it is inside the mesh, as comma-separated "
+             "values. A point on the surface is inside. If the mesh has no boundary edges, the "
+             "result is exact, also if the mesh intersects itself or is inverted. Otherwise a "
+             "point is inside if the generalised winding number is at least one half, so that "
+             "small holes have no effect. Query points come from a file of numbers (.csv, .txt, "
+             ".xyz: x y z on each line), from the vertices of a mesh, or at random. With --json a "
+             "summary is printed instead; add --out for both.",
     .examples = "  abut inside bunny.obj points.csv >places.csv\n"
                 "  abut inside bunny.obj scan.ply --winding --out places.npy\n"
                 "  abut inside bunny.obj --random 100000 --json\n",
@@ -149,5 +150,5 @@ const tool_command command_inside = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_inside,
 };

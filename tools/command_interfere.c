@@ -1,4 +1,4 @@
-/* abut interfere: which of many solids overlap, how deep, by which volume, and where. */
+/* abut interfere: interference of many solids: pairs, penetration depths, volumes and positions. */
 #include "clash.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
 }
 
-/* Whether rays have seen it, or there is no depth by its kind. */
+/* Returns whether rays measured a depth; some kinds have none. */
 static bool has_depth(const tool_clash *clash) {
     return clash->pair.pixels || clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH;
 }
@@ -43,7 +43,7 @@ double clash_thickness(const tool_clash *clash) {
     return pair->surface > 0 ? 2 * pair->volume / pair->surface : NAN;
 }
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_interfere_row(const void *data, size_t row, double *values) {
     const tool_clash *clash = &((const tool_clash *)data)[row];
     const abut_layers_pair *pair = &clash->pair;
     values[0] = pair->a;
@@ -63,21 +63,21 @@ static void give_row(const void *data, size_t row, double *values) {
         values[k] = NAN;
 }
 
-/* ---- for people ---- */
+/* ---- text output ---- */
 
-/* What is worst comes first: the largest volume, then the smallest distance; where they are the
- * same as floats, the order of bodies. */
-static float badness(const tool_clash *clash) {
+/* Sorts by severity: the largest volume first, then the smallest distance; equal floats in the
+ * order of the bodies. */
+static float severity_of(const tool_clash *clash) {
     return (float)(clash->kind == CLASH_NEAR ? -clash->distance : clash->pair.volume);
 }
 
-static int by_badness(const void *a, const void *b) {
+static int compare_severity(const void *a, const void *b) {
     const tool_clash *p = *(const tool_clash *const *)a, *q = *(const tool_clash *const *)b;
-    float left = badness(p), right = badness(q);
+    float left = severity_of(p), right = severity_of(q);
     return left > right ? -1 : left < right ? 1 : p < q ? -1 : p > q;
 }
 
-/* The depth in images, otherwise the thickness; or the distance. */
+/* Prints the depth of images, otherwise the thickness; or the distance. */
 static void say_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
     const char *key = options->query.measure_volume ? "thickness" : "depth";
     double size = clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH ? 0
@@ -120,14 +120,14 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
         say_fact(out, "volume", "%.6g", pair->volume);
     else
         say_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
-    if (options->query.measure_volume) /* of the common solid, or of the contact */
+    if (options->query.measure_volume) /* of the intersection, or of the contact area */
         say_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
         say_fact(out, "area", "%.4g", pair->area);
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
-    abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
+    abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits due to rounding or pixels */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
-    say_vector(out, "place", true, pair->centre,
+    say_vector(out, "position", true, pair->centre,
                (options->query.measure_volume ? 1e-9 : 1e-3) * size);
     if (options->query.count_edges)
         say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
@@ -137,27 +137,27 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     text_free(&names[1]);
 }
 
-int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, size_t first) {
+int clashes_print(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                  const tool_clashes *clashes, size_t first) {
     tool_output *out = &tool->out;
     const tool_clash **order = malloc((clashes->count + 1) * sizeof *order);
     if (!order)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the table");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the table");
     for (size_t i = 0; i < clashes->count; i++)
         order[i] = &clashes->list[i];
-    qsort(order, clashes->count, sizeof *order, by_badness);
+    qsort(order, clashes->count, sizeof *order, compare_severity);
     out_table(out, "pairs");
     for (size_t i = 0; i < clashes->count && i < first; i++)
         say_row(out, assembly, options, order[i]);
     out_end(out);
     if (clashes->count > first)
-        say(out, "... and %zu more; --first N shows so many, --out FILE writes all",
+        say(out, "... and %zu more; --first N shows N, --out FILE writes all",
             clashes->count - first);
     free(order);
     return 0;
 }
 
-/* ---- for programs ---- */
+/* ---- JSON output ---- */
 
 static void json_box(tool_output *out, const char *key, const abut_box *box) {
     const double numbers[6] = {box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z};
@@ -205,10 +205,10 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
 
 void clashes_count(tool_output *out, const tool_clashes *clashes) {
     static const char *const words[CLASH_KINDS] = {[CLASH_OVERLAP] = "overlap",
-                                                   [CLASH_CUTS] = "cut each other",
+                                                   [CLASH_CUTS] = "intersect",
                                                    [CLASH_A_INSIDE] = "inside another",
                                                    [CLASH_B_INSIDE] = "inside another",
-                                                   [CLASH_SAME] = "the same twice",
+                                                   [CLASH_SAME] = "identical",
                                                    [CLASH_FLUSH] = "flush",
                                                    [CLASH_TOUCH] = "touch",
                                                    [CLASH_NEAR] = "near",
@@ -233,8 +233,8 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     const tool_given *first = option_given(arguments, "first"),
                      *path = option_given(arguments, "out"),
                      *images = option_given(arguments, "images");
-    tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count, give_row,
-                        clashes->list};
+    tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count,
+                        fill_interfere_row, clashes->list};
     int code = path ? table_put_bodies(tool, path->words, &table, assembly->bodies) : 0;
     if (code)
         return code;
@@ -242,10 +242,10 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
     fact_count(out, "bodies", assembly->count);
     json_count(out, "found", clashes->count);
     if (assembly->count == 1 && !clashes->count)
-        say_fact(out, "found", "nothing: there is one body%s",
+        say_fact(out, "found", "nothing: there is only one body%s",
                  assembly->scene                    ? ""
                  : option_given(arguments, "parts") ? ", also with --parts"
-                                                    : "; --parts takes each solid as a body");
+                                                    : "; with --parts each solid is a body");
     else
         clashes_count(out, clashes);
     json_number(out, "tolerance", clashes->tolerance);
@@ -264,7 +264,7 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
             json_pair(out, assembly, options, &clashes->list[i]);
         out_end(out);
     } else if (clashes->count && !path) {
-        code = clashes_say(tool, assembly, options, clashes, first ? first->counts[0] : 30);
+        code = clashes_print(tool, assembly, options, clashes, first ? first->counts[0] : 30);
     }
     out_end(out);
     answer(tool, "%zu", clashes->count);
@@ -273,7 +273,7 @@ static int print_clashes(tool_run *tool, const tool_arguments *arguments,
 
 /* ---- options ---- */
 
-/* "x", "xyz", or X,Y,Z;X,Y,Z: directions of parallel rays. */
+/* Reads "x", "xyz", or X,Y,Z;X,Y,Z: directions of parallel rays. */
 static int read_views(tool_run *tool, const char *words, abut_raster_view *views,
                       abut_layers_query *query) {
     uint32_t count = 0;
@@ -300,10 +300,9 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
         }
     }
     if (!good)
-        return tool_refuse(tool,
-                           "--views needs some of xyz, or up to %d directions X,Y,Z;X,Y,Z; '%s' "
-                           "is not",
-                           VIEWS_MAX, words);
+        return tool_refuse(
+            tool, "--views must be some of xyz, or up to %d directions X,Y,Z;X,Y,Z, not '%s'",
+            VIEWS_MAX, words);
     query->views = views;
     query->view_count = count;
     return 0;
@@ -313,8 +312,8 @@ static bool beyond_lengths(const tool_given *given) {
     return given && given->numbers[0] > ABUT_COORDINATE_MAX;
 }
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, abut_raster_view *views,
-                        clash_options *options) {
+static int read_interfere_options(tool_run *tool, const tool_arguments *arguments,
+                                  abut_raster_view *views, clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
                      *method = option_given(arguments, "method"),
                      *resolution = option_given(arguments, "resolution"),
@@ -327,32 +326,33 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
         views[i] = abut_raster_view_default();
     if (resolution &&
         (!read_count(resolution->words, &query->resolution) || query->resolution > ABUT_RASTER_MAX))
-        return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
+        return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
                            ABUT_RASTER_MAX, resolution->words);
     if (beyond_lengths(tolerance) || beyond_lengths(clearance))
-        return tool_refuse(tool, "--%s is at most %g",
+        return tool_refuse(tool, "--%s must be at most %g",
                            beyond_lengths(tolerance) ? "tolerance" : "clearance",
                            ABUT_COORDINATE_MAX);
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
-    /* Parts that are 0.05 apart in a file are not in binary: rounding does not decide. */
+    /* 0.05 in a file is not exact in binary: a relative margin makes the test independent of
+     * rounding. */
     options->clearance =
         clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
     if (method && !word_in(method->words, "exact|images"))
-        return tool_refuse(tool, "--method is exact or images, not '%s'", method->words);
+        return tool_refuse(tool, "--method must be exact or images, not '%s'", method->words);
     query->measure_volume = !method || strcmp(method->words, "exact") == 0;
     if (option_given(arguments, "touching") && !query->measure_volume)
-        return tool_refuse(tool, "--touching belongs to --method exact: images do not show bodies "
-                                 "that touch without a common volume");
+        return tool_refuse(tool, "--touching requires --method exact: images do not show bodies "
+                                 "that touch without an intersection volume");
     options->touching = option_given(arguments, "touching") || clearance;
     query->count_edges = option_given(arguments, "edges") != NULL;
     query->find_self = option_given(arguments, "own") != NULL;
     if ((directions || resolution) && query->measure_volume && !query->count_edges &&
         !query->find_self && !option_given(arguments, "images"))
-        return tool_refuse(tool, "--views and --resolution belong to --method images, --own, "
-                                 "--edges or --images");
+        return tool_refuse(
+            tool, "--views and --resolution require --method images, --own, --edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        return tool_refuse(tool, "--view and --up belong to --png");
+        return tool_refuse(tool, "--view and --up require --png or --html");
     int code = png ? picture_check(tool, png->words) : 0;
     return code || !directions ? code : read_views(tool, directions->words, views, query);
 }
@@ -363,7 +363,7 @@ static int run_interfere(tool_run *tool, const tool_arguments *arguments, tool_a
     int code = clashes_find(tool, assembly, options, clashes);
     if (code)
         return code;
-    clashes_advise(tool, assembly, options, clashes);
+    clashes_print_reliability(tool, assembly, options, clashes);
     abut_picture_options camera = abut_picture_options_default();
     code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && png)
@@ -372,12 +372,12 @@ static int run_interfere(tool_run *tool, const tool_arguments *arguments, tool_a
     return code ? code : clashes->count ? CODE_FOUND : CODE_FINE;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_interfere_command(tool_run *tool, const tool_arguments *arguments) {
     tool_assembly assembly = {0};
     tool_clashes clashes = {0};
     clash_options options;
     abut_raster_view views[VIEWS_MAX];
-    int code = read_options(tool, arguments, views, &options);
+    int code = read_interfere_options(tool, arguments, views, &options);
     code = code ? code : device_open(tool, arguments, &options.device);
     if (code)
         return code;
@@ -391,48 +391,47 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"touching", NULL, OPTION_FLAG,
-     "also pairs that touch without a common volume: flush faces, an edge, a point", NULL, false},
-    {"clearance", "D", OPTION_POSITIVE, "also pairs that touch or whose distance is at most this",
+     "also pairs that touch without an intersection volume: flush faces, an edge, a point", NULL,
+     false},
+    {"clearance", "D", OPTION_POSITIVE, "also pairs that touch or whose distance is at most D",
      NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "intersections no thicker than this have no volume: the bodies touch (default: a billionth of "
-     "the smaller body; with --method images along a ray, a millionth of the depth of a view)",
+     "intersections at most this thick have no volume: the bodies touch (default: 1e-9 of the "
+     "smaller body; with --method images along a ray, 1e-6 of the depth of a view)",
      NULL, false},
     {"method", "METHOD", OPTION_TEXT,
-     "exact: from the triangles (default); images: from rays through the pixels of some views, "
+     "exact: from the triangles (default); images: from rays through the pixels of several views, "
      "which miss overlaps smaller than a pixel",
      "exact|images", false},
     {"views", "DIRECTIONS", OPTION_TEXT,
-     "of images: directions of rays, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz",
-     false},
+     "images: ray directions, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz", false},
     {"resolution", "N", OPTION_TEXT,
-     "of images: pixels along the larger side of a view (default: 1024)", NULL, false},
+     "images: pixels along the larger side of a view (default: 1024)", NULL, false},
     {"own", NULL, OPTION_FLAG, "also solids that overlap themselves, from images", NULL, false},
     {"edges", NULL, OPTION_FLAG,
      "also the number of pixels in which edges of one body are inside the other, from images", NULL,
      false},
-    {"parts", NULL, OPTION_FLAG,
-     "each solid of a file is a body by itself: an assembly in one file", NULL, false},
-    {"cap", NULL, OPTION_FLAG, "close holes of meshes; otherwise open meshes are refused", NULL,
-     false},
+    {"parts", NULL, OPTION_FLAG, "each solid of a file is a body: for an assembly in one file",
+     NULL, false},
+    {"cap", NULL, OPTION_FLAG, "close the holes of meshes; without it, open meshes are an error",
+     NULL, false},
     {"first", "N", OPTION_COUNT,
-     "rows of the table for people, the largest volume first "
-     "(default: 30)",
+     "rows of the printed table, the largest volume first (default: 30)", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write all pairs to FILE (.csv, .npy, .ply) and print a summary",
      NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all pairs there (.csv, .npy, .ply) and print a summary",
-     NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw what bodies have in common in colours, the rest as glass",
+    {"png", "FILE", OPTION_TEXT, "draw the intersections in colours and the bodies translucent",
      NULL, false},
     PAGE_OPTION,
     {"images", "PREFIX", OPTION_TEXT,
-     "write what the first view sees as PREFIX-count.png and so on (surfaces, depths, edges, "
+     "write images of the first view: PREFIX-count.png and so on (surfaces, depths, edges, "
      "overlaps, pairs), and PREFIX-all.png with all of them",
      NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where the picture looks from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "view direction of the picture: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
@@ -440,17 +439,17 @@ static const tool_option options[] = {
 const tool_command command_interfere = {
     .name = "interfere",
     .operands = "SCENE.json | MESH...",
-    .summary = "which of many solids intersect, where, by which volume",
+    .summary = "interference of many solids: pairs, volumes, positions",
     .about =
         "Finds all pairs of bodies that intersect, and no others, exactly from their triangles. "
-        "Bodies are those of a scene (see docs/scene.md), or one a file; any closed shape will "
-        "do.\n\n"
-        "Prints for each pair its kind, the volume and surface of the common solid, its mean "
-        "thickness (twice the volume over the surface), the normal (from b to a) and the place. "
-        "--method images finds overlaps by rays through the pixels of some views instead, also on "
-        "a device: overlaps smaller than a pixel are missed. The depth there is the longest way of "
-        "a ray through both, in the view in which that is least.",
-    .found = "bodies overlap; with --touching, or touch; with --clearance, or are near",
+        "Bodies are those of a scene (see docs/scene.md), or one for each file; meshes have to be "
+        "closed.\n\n"
+        "Prints for each pair its kind, the volume and surface area of the intersection, its mean "
+        "thickness (twice the volume over the area), the normal (from b to a) and the position.\n\n"
+        "--method images finds overlaps by rays through the pixels of several views instead, also "
+        "on a device: it misses overlaps smaller than a pixel. The depth is then the longest "
+        "interval of a ray inside both bodies, in the view in which this is shortest.",
+    .found = "an overlap, with --touching a touch, with --clearance a pair within it",
     .examples = "  abut interfere plate.stl bolt.stl nut.stl\n"
                 "  abut interfere assembly.stl --parts --out clashes.csv\n"
                 "  abut interfere scene.json --clearance 0.01 --png clashes.png\n"
@@ -459,5 +458,5 @@ const tool_command command_interfere = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_interfere_command,
 };

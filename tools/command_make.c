@@ -1,12 +1,12 @@
-/* abut make: built-in models as files. Which parameters a shape has follows from its default
- * description: those that are not 0 there. */
+/* abut make: writes generated shapes. The parameters of a shape are those that are not 0 in its
+ * default description. */
 #include "tool.h"
 
 #include <string.h>
 
 /* ---- parameters ---- */
 
-static bool takes(const abut_shape *shape, const char *option) {
+static bool has_parameter(const abut_shape *shape, const char *option) {
     if (strcmp(option, "size") == 0)
         return shape->extent.x > 0 || shape->extent.y > 0 || shape->extent.z > 0;
     if (strcmp(option, "radius") == 0)
@@ -24,12 +24,12 @@ static const char *const parameters[] = {"size",   "radius",   "radius2",
                                          "height", "segments", "rings"};
 enum { PARAMETER_COUNT = sizeof parameters / sizeof *parameters };
 
-/* The options that a shape takes, with their values: "--radius 1 --segments 8". */
+/* Adds the options of a shape with their values: "--radius 1 --segments 8". */
 static void add_parameters(tool_text *to, const abut_shape *shape) {
     const double reals[] = {0, shape->radius, shape->radius2, shape->height};
     const uint32_t wholes[] = {shape->segments, shape->rings};
     for (size_t i = 0; i < PARAMETER_COUNT; i++) {
-        if (!takes(shape, parameters[i]))
+        if (!has_parameter(shape, parameters[i]))
             continue;
         text_print(to, "%s--%s ", to->used ? " " : "", parameters[i]);
         if (i == 0)
@@ -41,12 +41,12 @@ static void add_parameters(tool_text *to, const abut_shape *shape) {
     }
 }
 
-/* Sides that a shape does not have are 0 in its default and stay so. */
+/* Sides that are 0 in the default of a shape stay 0. */
 static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
     double *sides[3] = {&shape->extent.x, &shape->extent.y, &shape->extent.z};
     for (int k = 0; k < 3; k++) {
         if (*sides[k] > 0 && !(numbers[k] > 0))
-            return tool_refuse(tool, "--size of a %s needs a length above 0 along %c",
+            return tool_refuse(tool, "--size of a %s must be above 0 along %c",
                                abut_shape_kind_name(shape->kind), 'x' + k);
         if (*sides[k] > 0)
             *sides[k] = numbers[k];
@@ -56,13 +56,13 @@ static int set_size(tool_run *tool, const double *numbers, abut_shape *shape) {
 
 static int set_parameter(tool_run *tool, const tool_given *given, abut_shape *shape) {
     const char *name = given->option->name;
-    if (!takes(shape, name)) {
+    if (!has_parameter(shape, name)) {
         tool_text words = {0};
         abut_shape standard = abut_shape_default(shape->kind);
         add_parameters(&words, &standard);
         int code =
-            tool_refuse(tool, "a %s has no --%s; it takes %s", abut_shape_kind_name(shape->kind),
-                        name, words.data ? words.data : "");
+            tool_refuse(tool, "a %s has no --%s; its options are %s",
+                        abut_shape_kind_name(shape->kind), name, words.data ? words.data : "");
         text_free(&words);
         return code;
     }
@@ -102,17 +102,17 @@ static int list_shapes(tool_run *tool) {
         fact_text(out, "shape", abut_shape_kind_name((abut_shape_kind)kind));
         say_fact(out, "options and their defaults", "%s", words.data ? words.data : "");
         text_free(&words);
-        if (takes(&shape, "size"))
+        if (has_parameter(&shape, "size"))
             json_vector(out, "size", shape.extent);
-        if (takes(&shape, "radius"))
+        if (has_parameter(&shape, "radius"))
             json_number(out, "radius", shape.radius);
-        if (takes(&shape, "radius2"))
+        if (has_parameter(&shape, "radius2"))
             json_number(out, "radius2", shape.radius2);
-        if (takes(&shape, "height"))
+        if (has_parameter(&shape, "height"))
             json_number(out, "height", shape.height);
-        if (takes(&shape, "segments"))
+        if (has_parameter(&shape, "segments"))
             json_count(out, "segments", shape.segments);
-        if (takes(&shape, "rings"))
+        if (has_parameter(&shape, "rings"))
             json_count(out, "rings", shape.rings);
         out_end(out);
     }
@@ -123,7 +123,7 @@ static int list_shapes(tool_run *tool) {
 
 /* ---- the command ---- */
 
-/* What people may call a shape that has another name here. */
+/* Other names for shapes. */
 static const struct {
     const char *word, *name;
 } aliases[] = {{"sphere", "icosphere"}, {"ball", "icosphere"}, {"cube", "box"},
@@ -150,11 +150,10 @@ static int find_shape(tool_run *tool, const char *name, abut_shape *shape) {
         }
     }
     if (best)
-        return tool_refuse(tool, "there is no shape '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool,
-                       "there is no shape '%s'; 'abut make --list' lists them; usage: abut "
-                       "make SHAPE OUT",
-                       name);
+        return tool_refuse(tool, "unknown shape '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(
+        tool, "unknown shape '%s'; 'abut make --list' lists the shapes; usage: abut make SHAPE OUT",
+        name);
 }
 
 static abut_status make_shape(tool_run *tool, const abut_shape *shape, const char *path,
@@ -187,7 +186,7 @@ static abut_status make_shape(tool_run *tool, const abut_shape *shape, const cha
     return status;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_make(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "list") || !arguments->operand_count)
         return list_shapes(tool);
     abut_shape shape;
@@ -195,7 +194,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     if (arguments->operand_count < 2)
-        return tool_refuse(tool, "the file to write is missing; usage: abut make SHAPE OUT");
+        return tool_refuse(tool, "the output file is missing; usage: abut make SHAPE OUT");
     const char *path = arguments->operands[1];
     abut_mesh_write_options writing = abut_mesh_write_options_default();
     writing.ascii = option_given(arguments, "ascii") != NULL;
@@ -207,34 +206,36 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return code;
     abut_status status = make_shape(tool, &shape, path, &writing);
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
-        return tool_refuse_last(tool); /* sizes that do not fit together, or too fine */
+        return tool_refuse_last(tool); /* inconsistent sizes, or too many segments */
     return status ? tool_fail(tool, status) : CODE_FINE;
 }
 
 static const tool_option options[] = {
     {"list", NULL, OPTION_FLAG, "list the shapes with their options and defaults", NULL, false},
     {"size", "X,Y,Z", OPTION_SIZE,
-     "lengths along the axes; one number means all three, 0 one that the shape does not have", NULL,
-     false},
-    {"radius", "R", OPTION_POSITIVE, "radius; of a torus that of its circle", NULL, false},
-    {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; thickness radius of a torus", NULL,
+     "lengths along the axes; one number sets all three, 0 is for an axis that the shape does not "
+     "have",
+     NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "radius; of a torus, the major radius", NULL, false},
+    {"radius2", "R", OPTION_POSITIVE, "inner radius of a tube; minor radius of a torus", NULL,
      false},
     {"height", "H", OPTION_POSITIVE, "height", NULL, false},
-    {"segments", "N", OPTION_COUNT, "how fine: parts around or along a side", NULL, false},
-    {"rings", "N", OPTION_COUNT, "how fine the other way: rings from pole to pole and the like",
-     NULL, false},
+    {"segments", "N", OPTION_COUNT, "number of segments around the axis, or along a side", NULL,
+     false},
+    {"rings", "N", OPTION_COUNT,
+     "number of rings from pole to pole, or segments in the second direction", NULL, false},
     {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
-    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply, stl, off or gltf, whatever the name says",
+    {"to", "FORMAT", OPTION_CHOICE,
+     "write as obj, ply, stl, off or gltf, regardless of the file extension",
      "obj|ply|stl|off|gltf", false},
     {0}};
 
 const tool_command command_make = {
     .name = "make",
     .operands = "[SHAPE OUT]",
-    .summary = "write a built-in model: icosphere, torus, stairs, teapot, ...",
-    .about =
-        "Writes a generated model. Without a shape, or with --list, lists the shapes and which "
-        "options each takes. The same options always give the same file, bit for bit.",
+    .summary = "write a generated shape: icosphere, torus, stairs, teapot, ...",
+    .about = "Writes a generated mesh. Without SHAPE, or with --list, lists the shapes with the "
+             "options of each. Equal options give equal files, bit for bit.",
     .examples = "  abut make --list\n"
                 "  abut make icosphere ball.obj --radius 2 --segments 16\n"
                 "  abut make torus ring.ply --radius 1 --radius2 0.25 --segments 96\n",
@@ -242,5 +243,5 @@ const tool_command command_make = {
     .operand_kind = OPERAND_SHAPE,
     .operand_least = 0,
     .operand_most = 2,
-    .run = run,
+    .run = run_make,
 };

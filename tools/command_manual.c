@@ -1,9 +1,9 @@
-/* abut manual (hidden): the page for man(1), made from the tables that help is made from. */
+/* abut manual (hidden): the page for man(1), generated from the tables of the help. */
 #include "tool.h"
 
 #include <string.h>
 
-/* Text as roff has it: a dash is a minus, and no line begins with a dot or a quote by chance. */
+/* Adds text for roff: dashes as minus signs, and no line begins with a dot or a quote. */
 static void add_roff(tool_text *to, const char *words) {
     bool begins = true;
     for (const char *s = words; *s; s++) {
@@ -19,7 +19,7 @@ static void add_roff(tool_text *to, const char *words) {
     }
 }
 
-/* Paragraphs; lines that start with a space are kept as they are. */
+/* Adds paragraphs; lines that start with a space are kept unchanged. */
 static void add_paragraphs(tool_text *to, const char *words) {
     bool kept = false;
     while (*words) {
@@ -63,7 +63,7 @@ static void add_command(tool_text *to, const tool_command *command) {
     text_add(to, "\"\n");
     add_paragraphs(to, command->about);
     if (command->found)
-        text_print(to, ".PP\nReturns 3 where it found: %s.\n", command->found);
+        text_print(to, ".PP\nReturns 3 if it found: %s.\n", command->found);
     add_options(to, command->options);
     if (command->examples) {
         text_add(to, ".PP\nExamples:\n");
@@ -71,14 +71,14 @@ static void add_command(tool_text *to, const tool_command *command) {
     }
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_manual(tool_run *tool, const tool_arguments *arguments) {
     tool_text *to = &tool->out.text;
     (void)arguments;
     text_print(to, ".TH ABUT 1 \"\" \"abut %s\" \"User Commands\"\n", abut_version());
-    text_add(to,
-             ".SH NAME\nabut \\- whether triangle meshes touch, where, how deep, how far apart\n"
-             ".SH SYNOPSIS\n\\fBabut\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIFILE\\fR...]\n"
-             ".SH OPTIONS OF EVERY COMMAND\n");
+    text_add(
+        to,
+        ".SH NAME\nabut \\- collision queries between triangle meshes\n.SH SYNOPSIS\n\\fBabut\\fR "
+        "\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIFILE\\fR...]\n.SH OPTIONS OF EVERY COMMAND\n");
     add_options(to, global_options);
     text_add(to, ".SH COMMANDS\n");
     for (size_t i = 0; commands[i]; i++)
@@ -94,9 +94,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 const tool_command command_manual = {
     .name = "manual",
     .operands = "",
-    .about = "Prints the page for man(1). To read it at once: abut manual | man -l -",
+    .about = "Prints the manual page in the format of man(1). To read it at once: abut manual | "
+             "man -l -",
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 0,
-    .run = run,
+    .run = run_manual,
 };

@@ -1,11 +1,11 @@
-/* abut map: how far every point of a surface is from other bodies. */
+/* abut map: distance from every point of a surface to other bodies. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first surface has the map, of its distances to the others. */
+/* The first surface has the map of its distances to the others. */
 typedef struct map_run {
     tool_surface *surfaces; /* from malloc */
     uint32_t count;
@@ -14,13 +14,13 @@ typedef struct map_run {
     map_show show;
 } map_run;
 
-/* ---- work ---- */
+/* ---- computation ---- */
 
-static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static int load_map(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     r->count = (uint32_t)arguments->operand_count;
     r->surfaces = calloc(r->count, sizeof *r->surfaces);
     if (!r->surfaces)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     int code = 0;
     for (uint32_t i = 0; i < r->count && !code; i++) {
         code = surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
@@ -35,16 +35,16 @@ static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
 static int compute_map(tool_run *tool, const map_run *r) {
     abut_posed *others = calloc(r->count, sizeof *others);
     if (!others)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     for (uint32_t i = 1; i < r->count; i++)
         others[i - 1].bvh = r->surfaces[i].bvh;
     progress_start(tool->progress, r->surfaces[0].path);
-    int code = map_ask(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
+    int code = map_compute(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
     free(others);
     return code;
 }
 
-static void tell_within(tool_output *out, const abut_map_measures *m, double within) {
+static void print_within(tool_output *out, const abut_map_measures *m, double within) {
     json_number(out, "within", within);
     json_number(out, "within_area", m->within_area);
     if (!out->json)
@@ -72,9 +72,9 @@ static int print_map(tool_run *tool, const tool_arguments *arguments, const map_
     if (out->json)
         out_end(out);
     json_reliability(out, &found->info.reliability);
-    map_tell(tool, found, others);
+    map_print(tool, found, others);
     if (option_given(arguments, "within"))
-        tell_within(out, &found->measures, r->query.measure.within);
+        print_within(out, &found->measures, r->query.measure.within);
     int code = map_write(tool, arguments, &panel, 1, r->show);
     if (!code && images)
         code = map_images(tool, &panel, images->words);
@@ -92,7 +92,7 @@ static int print_map(tool_run *tool, const tool_arguments *arguments, const map_
 
 /* ---- the command ---- */
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+static int read_map_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     const tool_given *most = option_given(arguments, "max"),
                      *within = option_given(arguments, "within"),
                      *show = option_given(arguments, "show"),
@@ -114,34 +114,35 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, map_run
               : strcmp(show->words, "gradient") == 0 ? MAP_SHOW_GRADIENT
                                                      : MAP_SHOW_DISTANCE;
     if (q->regardless && !q->sign)
-        return tool_refuse(tool, "--signed and --unsigned exclude each other");
+        return tool_refuse(tool, "--signed and --unsigned cannot be combined");
     if (!q->self && (rings || geodesic))
-        return tool_refuse(tool, "--rings and --geodesic belong to --self");
+        return tool_refuse(tool, "--rings and --geodesic require --self");
     if (q->self && (q->measure.exact || q->regardless || !q->sign))
-        return tool_refuse(tool, "--self goes neither with --exact nor with --signed, --unsigned");
+        return tool_refuse(tool, "--self cannot be combined with --exact, --signed or --unsigned");
     if (q->self && arguments->operand_count > 1)
-        return tool_refuse(tool, "--self is for one body");
+        return tool_refuse(tool, "--self needs exactly one body");
     if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
-        return tool_refuse(tool, "give A and B, or --self for the distance of A to itself");
+        return tool_refuse(
+            tool, "B is missing: name A and B, or use --self for the distance of A to itself");
     if (map_moves(arguments)) {
         static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};
         for (size_t k = 0; k < sizeof still / sizeof *still; k++)
             if (option_given(arguments, still[k]))
-                return tool_refuse(tool, "--%s is for bodies that do not move", still[k]);
+                return tool_refuse(tool, "--%s cannot be combined with moving bodies", still[k]);
     }
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
-        return tool_refuse(tool, "--pose is for one B");
+        return tool_refuse(tool, "--pose needs exactly one B");
     return map_check(tool, arguments);
 }
 
 static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     map_answer found = {0};
-    int code = load(tool, arguments, r);
+    int code = load_map(tool, arguments, r);
     code = code ? code : compute_map(tool, r);
     if (!code)
         code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
     if (!code)
-        tool_advise(tool, &found.info.reliability);
+        tool_print_reliability(tool, &found.info.reliability);
     code = code ? code : print_map(tool, arguments, r, &found);
     for (uint32_t i = 0; r->surfaces && i < r->count; i++)
         surface_free(&r->surfaces[i]);
@@ -149,9 +150,9 @@ static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_map(tool_run *tool, const tool_arguments *arguments) {
     map_run r = {0};
-    int code = read_options(tool, arguments, &r);
+    int code = read_map_options(tool, arguments, &r);
     code = code ? code : device_open(tool, arguments, &r.device);
     if (!code)
         code = map_moves(arguments) ? map_frames(tool, arguments, r.device, &r.query)
@@ -161,28 +162,28 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"max", "D", OPTION_POSITIVE, "look no further than this, which is faster (default: all)", NULL,
+    {"max", "D", OPTION_POSITIVE,
+     "largest distance to search, which is faster (default: unlimited)", NULL, false},
+    {"exact", NULL, OPTION_FLAG, "refine the minimum to the exact distance of the triangles", NULL,
      false},
-    {"exact", NULL, OPTION_FLAG, "refine the least distance to that of the triangles", NULL, false},
-    {"within", "D", OPTION_NUMBER, "also tell the area that is no farther than this", NULL, false},
+    {"within", "D", OPTION_NUMBER, "also print the area whose distance is at most D", NULL, false},
     {"signed", NULL, OPTION_FLAG,
-     "distances are negative inside, also of a B with a border, by winding numbers (default: of "
-     "those without)",
+     "negative distances inside every B, by winding numbers if it has boundary edges (default: "
+     "only inside a B without)",
      NULL, false},
-    {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, which are never negative", NULL, false},
-    {"self", NULL, OPTION_FLAG, "the distance of A to itself, but for what is around each point",
-     NULL, false},
+    {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, never negative", NULL, false},
+    {"self", NULL, OPTION_FLAG,
+     "the distance of A to itself, without the neighbourhood of each point", NULL, false},
     {"rings", "N", OPTION_COUNT,
-     "with --self: leave out triangles that can be reached through so many vertices (default: 1)",
-     NULL, false},
+     "with --self: the neighbourhood is N rings of triangles (default: 1)", NULL, false},
     {"geodesic", "D", OPTION_POSITIVE,
-     "with --self: leave out triangles that are nearer than this along edges", NULL, false},
+     "with --self: the neighbourhood is all triangles nearer than D along edges", NULL, false},
     {"show", "WHAT", OPTION_CHOICE,
-     "what colours of the picture tell: distance, the nearest feature (voronoi), or the direction "
-     "to it (gradient); default: distance",
+     "quantity that the colours of the picture show: distance, the nearest feature (voronoi), or "
+     "the direction to it (gradient); default: distance",
      "distance|voronoi|gradient", false},
     {"images", "PREFIX", OPTION_TEXT,
-     "write all three in the square of texels: PREFIX-distance.png, -voronoi, -gradient", NULL,
+     "write all three as images of the atlas: PREFIX-distance.png, -voronoi, -gradient", NULL,
      false},
     MAP_POSE_OPTIONS MAP_OPTIONS,
     {0}};
@@ -190,18 +191,16 @@ static const tool_option options[] = {
 const tool_command command_map = {
     .name = "map",
     .operands = "A B... | A --self | FOLDER... | RECORDING",
-    .summary = "how far every point of a surface is from other bodies",
-    .about =
-        "Spreads samples evenly over the surface of A, finds the distance of each to the nearest "
-        "of all B, and tells the least, greatest and mean, quantiles, and a histogram by area. "
-        "Each sample is exact; between samples the distance differs by no more than the farthest "
-        "way to one, which is told. Inside a B without border distances are negative.\n"
-        "\n"
-        "A folder of meshes is a body that moves: its frames in the order of their names (2 before "
-        "10), all with the same triangles; so is a recorded motion (.abutm), whose first mesh is "
-        "A. "
-        "Then there is a line for each frame; --out writes a table of them, --png a plot, --html a "
-        "page that plays them.",
+    .summary = "distance from every point of a surface to other bodies",
+    .about = "Places samples evenly on the surface of A and computes the distance from each to the "
+             "nearest B. Prints minimum, maximum, mean, quantiles, and a histogram by area. The "
+             "distance at each sample is exact. Between samples it differs by at most the reach: "
+             "the largest distance of a surface point from the nearest sample, which is printed. "
+             "Inside a B without boundary edges, distances are negative.\n\n"
+             "A folder of meshes is a deforming body: its frames in the order of their names (2 "
+             "before 10), all with the same triangles. A recording (.abutm) is one too; its first "
+             "mesh is A. The output then has one line for each frame. --out writes a table of the "
+             "frames, --png a plot, --html a page that plays them.",
     .examples = "  abut map part.obj fixture.obj --png near.png\n"
                 "  abut map part.obj fixture.obj cover.obj --max 5 --within 2 --exact --json\n"
                 "  abut map a.obj b.obj --pose 0,0,2 --out near.ply --out samples.csv\n"
@@ -212,5 +211,5 @@ const tool_command command_map = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_map,
 };

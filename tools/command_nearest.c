@@ -1,4 +1,4 @@
-/* abut nearest: the nearest point of a mesh for many points. */
+/* abut nearest: the closest point of a mesh, or the k nearest triangles, for many points. */
 #include "get.h"
 #include "view.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first is left out where each point has one answer. */
+/* The first column is omitted if each point has one result. */
 static const tool_column columns[] = {
     {"point", COLUMN_WHOLE, NULL},    {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},         {"z", COLUMN_REAL, NULL},
@@ -14,15 +14,15 @@ static const tool_column columns[] = {
     {"nearest_y", COLUMN_REAL, NULL}, {"nearest_z", COLUMN_REAL, NULL},
     {"triangle", COLUMN_WHOLE, NULL}, {"feature", COLUMN_WORD, abut_feature_name}};
 
-/* What was found: one answer a point, or several with the number of the point for each. */
+/* The results: one for each point, or several with the index of the point for each. */
 typedef struct answers {
     const tool_points *points;
     abut_nearest *nearest;
-    size_t *owners; /* null = one each */
+    size_t *owners; /* null = one for each point */
     size_t count;
 } answers;
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_nearest_row(const void *data, size_t row, double *values) {
     const answers *found = data;
     const abut_nearest *nearest = &found->nearest[row];
     size_t point = found->owners ? found->owners[row] : row;
@@ -39,9 +39,9 @@ static void give_row(const void *data, size_t row, double *values) {
     values[8] = nearest->feature;
 }
 
-/* What all answers have in common. */
-static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
-                      const answers *a) {
+/* Statistics of all results. */
+static void summarise_nearest(tool_output *out, const char *mesh_path, const abut_bvh *bvh,
+                              const answers *a) {
     double least = INFINITY, most = -INFINITY, sum = 0;
     size_t found = 0, inside = 0;
     for (size_t i = 0; i < a->count; i++) {
@@ -78,11 +78,11 @@ static void summarise(tool_output *out, const char *mesh_path, const abut_bvh *b
 
 /* ---- queries ---- */
 
-static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+static int fail_out_of_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
 }
 
-/* Closes the gaps between the answers of a point and those of the next. */
+/* Compacts the results of all points into one list. */
 static bool close_gaps(answers *a, const uint32_t *counts, uint32_t most) {
     size_t total = 0;
     for (size_t i = 0; i < a->points->count; i++)
@@ -106,13 +106,13 @@ static int find_many(tool_run *tool, const abut_bvh *bvh, const abut_points *bat
     if (batch->count < SIZE_MAX / sizeof *a->nearest / most)
         a->nearest = malloc((batch->count * most + 1) * sizeof *a->nearest);
     abut_status status = ABUT_OK;
-    int code = counts && a->nearest ? 0 : no_memory(tool);
+    int code = counts && a->nearest ? 0 : fail_out_of_memory(tool);
     if (!code &&
         (status = abut_nearest_k_batch(bvh, batch, radius, most, abut_array_host(a->nearest),
                                        abut_array_host(counts))))
         code = tool_fail(tool, status);
     if (!code && !close_gaps(a, counts, most))
-        code = no_memory(tool);
+        code = fail_out_of_memory(tool);
     free(counts);
     return code;
 }
@@ -121,7 +121,7 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
                     bool is_signed, answers *a) {
     a->nearest = malloc((batch->count + 1) * sizeof *a->nearest);
     if (!a->nearest)
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     a->count = batch->count;
     abut_status status =
         is_signed ? abut_sign_nearest_batch(bvh, batch, radius, abut_array_host(a->nearest))
@@ -129,10 +129,13 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* The page: each point with the way to where the mesh is nearest. */
-static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+/* Writes the page: each point with the segment to its closest point. */
+static int write_nearest_page(tool_run *tool, const char *path, const abut_bvh *bvh,
+                              const answers *a) {
     static const view_kind kinds[] = {{"points", {0.1f, 0.15f, 0.4f, 1}, false},
-                                      {"the way to the mesh", {0.85f, 0.35f, 0.1f, 1}, true},
+                                      {"segment to the closest point",
+                                       {0.85f, 0.35f, 0.1f, 1},
+                                       true},
                                       {0}};
     size_t used = 0;
     view_mark *marks = tool->view ? malloc((2 * a->count + 1) * sizeof *marks) : NULL;
@@ -147,7 +150,7 @@ static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const ans
     abut_status status = marks ? view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, used, kinds)
                                : ABUT_ERROR_MEMORY;
     free(marks);
-    return !marks ? no_memory(tool) : status ? tool_fail(tool, status) : 0;
+    return !marks ? fail_out_of_memory(tool) : status ? tool_fail(tool, status) : 0;
 }
 
 static int find_nearest(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
@@ -160,21 +163,21 @@ static int find_nearest(tool_run *tool, const tool_arguments *arguments, const a
     answers a = {.points = points};
     int code = most ? find_many(tool, bvh, &batch, reach, most->counts[0], &a)
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
-    tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
+    tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, fill_nearest_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
-    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
+    code = code ? code : write_nearest_page(tool, arguments->operands[0], bvh, &a);
     abut_reliability reliability = get_sign_info(bvh).reliability;
     if (!code && reliability.reason)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     if (!code && (tool->out.json || (out_path && !tool->quiet)))
-        summarise(&tool->out, arguments->operands[0], bvh, &a);
+        summarise_nearest(&tool->out, arguments->operands[0], bvh, &a);
     free(a.nearest);
     free(a.owners);
     return code;
 }
 
-/* Gets the hierarchy ready for signs if they were asked for. */
-static abut_status prepare(const tool_arguments *arguments, abut_bvh *bvh) {
+/* Prepares the BVH for signs if --sign is given. */
+static abut_status prepare_signs(const tool_arguments *arguments, abut_bvh *bvh) {
     const tool_given *sign = option_given(arguments, "sign");
     abut_sign_options sign_options = abut_sign_options_default();
     if (!sign)
@@ -184,7 +187,7 @@ static abut_status prepare(const tool_arguments *arguments, abut_bvh *bvh) {
     return abut_sign_prepare(bvh, &sign_options);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_nearest(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     tool_points points = {0};
@@ -192,14 +195,14 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = points_choose(tool, arguments);
     code = code ? code : device_open(tool, arguments, &device);
     if (!code && option_given(arguments, "sign") && option_given(arguments, "most"))
-        code = tool_refuse(tool, "--sign and --most do not go together: a point has one sign");
+        code = tool_refuse(tool, "--sign and --most cannot be combined: a point has one sign");
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
     code = code ? code : points_get(tool, arguments, mesh, &points);
     if (!code && (status = device_bvh(mesh, device, &bvh)))
         code = tool_fail(tool, status);
-    if (!code && (status = prepare(arguments, bvh)))
+    if (!code && (status = prepare_signs(arguments, bvh)))
         code = tool_fail(tool, status);
     code = code ? code : find_nearest(tool, arguments, bvh, &points);
     points_free(&points);
@@ -210,12 +213,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"radius", "R", OPTION_POSITIVE, "look no further than this (default: no limit)", NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "search radius (default: unlimited)", NULL, false},
     {"sign", "METHOD", OPTION_CHOICE,
-     "distances negative inside, by winding numbers or by pseudo-normals", "winding|normal", false},
+     "signed distances, negative inside: by winding numbers or by pseudo-normals", "winding|normal",
+     false},
     {"most", "K", OPTION_COUNT, "the K nearest triangles of each point", NULL, false},
     POINTS_OPTIONS,
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     PAGE_OPTION,
     DEVICE_OPTION,
@@ -224,13 +228,13 @@ static const tool_option options[] = {
 const tool_command command_nearest = {
     .name = "nearest",
     .operands = "MESH [POINTS]",
-    .summary = "nearest point of a mesh for each of many points",
+    .summary = "closest point of a mesh, or k nearest triangles, for many points",
     .about =
-        "For each point prints the distance to the mesh, the nearest point on it, its triangle "
-        "and the part of the triangle that it lies on, as comma-separated values. Where "
-        "several triangles are equally near, the first is given. Points come from a file of "
-        "numbers (.csv, .txt, .xyz: x y z a line), from the vertices of a mesh, or at random. "
-        "With --json a summary is printed instead; add --out to get both.",
+        "For each query point, prints comma-separated values: the distance to the mesh, the "
+        "closest point on it, its triangle and the feature of the triangle (face, edge, vertex). "
+        "If several triangles are equally near, the lowest index is printed. Query points come "
+        "from a file of numbers (.csv, .txt, .xyz: x y z on each line), from the vertices of a "
+        "mesh, or at random. With --json a summary is printed instead; add --out for both.",
     .examples = "  abut nearest bunny.obj points.csv >distances.csv\n"
                 "  abut nearest bunny.obj scan.ply --out distances.csv\n"
                 "  abut nearest bunny.obj scan.ply --sign winding --out distances.npy\n"
@@ -239,5 +243,5 @@ const tool_command command_nearest = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_nearest,
 };

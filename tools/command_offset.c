@@ -1,10 +1,10 @@
-/* abut offset: a mesh at a distance from a mesh, or a closed one for an open one. */
+/* abut offset: the offset surface of a mesh, or a closed version of an open mesh. */
 #include "tool.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The grid must hold the new surface: a margin of the offset and two cells of what may be given. */
+/* The grid must contain the new surface: its margin is the offset and two cells. */
 static int choose_margin(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
                          double by, abut_field_options *options) {
     const tool_given *cells = option_given(arguments, "cells"),
@@ -14,9 +14,9 @@ static int choose_margin(tool_run *tool, const tool_arguments *arguments, const 
     uint32_t count = cells ? cells->counts[0] : 128;
     double out = fmax(by, 0);
     if (cell && cells)
-        return 0; /* refused by field_build() */
+        return 0; /* field_build() reports the error */
     if (!cell && count < 8)
-        return tool_refuse(tool, "--cells needs at least 8");
+        return tool_refuse(tool, "--cells must be at least 8");
     double size = cell ? cell->numbers[0] : (longest + 2 * out) / (count - 5.0);
     options->cells = cell ? 0 : count;
     options->margin = out + 2.5 * size;
@@ -39,7 +39,7 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
         text_grouped(&words, abut_mesh_vertex_count(mesh));
         text_add(&words, " vertices, ");
         text_grouped(&words, abut_mesh_triangle_count(mesh));
-        say_of(out, path, "%s triangles, from %u x %u x %u cells of %.4g",
+        say_of(out, path, "%s triangles, from %u x %u x %u cells of size %.4g",
                words.data ? words.data : "", info->grid.count[0], info->grid.count[1],
                info->grid.count[2], info->grid.cell);
         text_free(&words);
@@ -47,7 +47,7 @@ static void print_offset(tool_run *tool, const char *path, const abut_mesh *mesh
     out_end(out);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_offset(tool_run *tool, const tool_arguments *arguments) {
     const char *from = arguments->operands[0], *to = arguments->operands[1];
     const tool_given *given = option_given(arguments, "by");
     double by = given ? given->numbers[0] : 0;
@@ -66,13 +66,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = status != ABUT_ERROR_ARGUMENT || get_field_info(field).lowest < by
                    ? tool_fail(tool, status)
                : by < 0
-                   ? tool_fail_with(tool, abut_status_name(status),
-                                    "%s: nothing is left: it is nowhere %g deep in cells of %g",
-                                    from, -by, get_field_info(field).grid.cell)
+                   ? tool_fail_with(
+                         tool, abut_status_name(status),
+                         "%s: the result is empty: no point is %g deep inside, with cells of %g",
+                         from, -by, get_field_info(field).grid.cell)
                    : tool_fail_with(tool, abut_status_name(status),
-                                    "%s: has no inside in cells of %g, as a sheet or a plate "
-                                    "that is thinner than a cell: take smaller cells, or make "
-                                    "it thicker by --by",
+                                    "%s: no cell of size %g is inside, as for a sheet or a plate "
+                                    "thinner than a cell: use smaller cells, or a larger --by",
                                     from, get_field_info(field).grid.cell);
     if (!code && (status = abut_mesh_write(surface, tool_target(tool, to), &how)))
         code = tool_fail(tool, status);
@@ -88,13 +88,14 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options_of_offset[] = {
     {"by", "DISTANCE", OPTION_NUMBER,
-     "how far outwards; inwards below 0 (default: 0, the same surface, closed)", NULL, false},
+     "offset distance, positive outwards (default: 0, the same surface, closed)", NULL, false},
     {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 128)", NULL, false},
-    {"cell", "SIZE", OPTION_POSITIVE, "length of a cell, instead of --cells", NULL, false},
+    {"cell", "SIZE", OPTION_POSITIVE, "cell size, instead of --cells", NULL, false},
     {"sign", "METHOD", OPTION_CHOICE,
-     "what is inside: by winding numbers, which bear holes, or by pseudo-normals (default: auto)",
+     "how the inside is determined: by winding numbers, which tolerate holes, or by pseudo-normals "
+     "(default: auto)",
      "auto|winding|normal", false},
-    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)",
+    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by the file extension)",
      "obj|ply|stl|off|gltf", false},
     CACHE_OPTION,
     DEVICE_OPTION,
@@ -103,12 +104,12 @@ static const tool_option options_of_offset[] = {
 const tool_command command_offset = {
     .name = "offset",
     .operands = "MESH OUT",
-    .summary = "make the surface at a distance from a mesh, or close an open one",
-    .about = "Writes the surface of all points at a distance from the mesh: closed, oriented and "
-             "without a hole, whatever the mesh was like. By 0, which is the default, it is the "
-             "surface of the mesh itself, repaired. It comes from a distance field, so edges are "
-             "rounded off and what is thinner than a cell is lost: take more cells for finer "
-             "results.",
+    .summary = "offset surface of a mesh, or a closed version of an open mesh",
+    .about =
+        "Writes the surface of all points at a distance from the mesh: closed, oriented and "
+        "without holes, even if the mesh is not. With distance 0, the default, it is the repaired "
+        "surface of the mesh itself. The result is an isosurface of a signed distance field: edges "
+        "are rounded, and details thinner than a cell are lost. More cells give finer results.",
     .examples = "  abut offset bunny.obj shell.ply --by 0.01\n"
                 "  abut offset torn.obj closed.ply --cells 256\n"
                 "  abut offset part.stl shrunk.stl --by=-0.2 --cell 0.05\n",
@@ -116,5 +117,5 @@ const tool_command command_offset = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_offset,
 };

@@ -1,4 +1,4 @@
-/* abut overlap: whether two meshes touch, where, and what they have in common. */
+/* abut overlap: whether two meshes touch, where, and the measures of their intersection. */
 #include "tool.h"
 
 #include <math.h>
@@ -6,19 +6,19 @@
 
 static const char *words_for(abut_pair_relation relation) {
     static const char *const words[] = {"no", "yes: triangles intersect",
-                                        "yes: A, or a part of it, is inside B",
-                                        "yes: B, or a part of it, is inside A"};
+                                        "yes: A, or a component of it, is inside B",
+                                        "yes: B, or a component of it, is inside A"};
     return words[relation];
 }
 
 /* ---- pairs of triangles ---- */
 
-typedef struct meetings {
+typedef struct intersections {
     abut_pair_intersection *list; /* from malloc */
     uint64_t count;
-} meetings;
+} intersections;
 
-static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found) {
+static int find_intersections(tool_run *tool, const tool_pair *pair, intersections *found) {
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_status status = abut_pair_intersections(&a, &b, 0, NULL, &found->count);
     if (status == ABUT_ERROR_BUFFER) {
@@ -26,7 +26,7 @@ static int find_meetings(tool_run *tool, const tool_pair *pair, meetings *found)
                           ? malloc((size_t)found->count * sizeof *found->list)
                           : NULL;
         if (!found->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
+            return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
                                   (unsigned long long)found->count);
         status = abut_pair_intersections(&a, &b, found->count, found->list, &found->count);
     }
@@ -43,8 +43,8 @@ static const tool_column meeting_columns[] = {{"triangle_a", COLUMN_WHOLE, NULL}
                                               {"to_y", COLUMN_REAL, NULL},
                                               {"to_z", COLUMN_REAL, NULL}};
 
-static void give_meeting(const void *data, size_t row, double *values) {
-    const abut_pair_intersection *m = &((const meetings *)data)->list[row];
+static void fill_intersection_row(const void *data, size_t row, double *values) {
+    const abut_pair_intersection *m = &((const intersections *)data)->list[row];
     values[0] = m->triangle_a;
     values[1] = m->triangle_b;
     values[2] = m->kind;
@@ -52,12 +52,13 @@ static void give_meeting(const void *data, size_t row, double *values) {
     table_vector(values + 6, m->segment.end[1]);
 }
 
-static int list_meetings(tool_run *tool, const tool_arguments *arguments, const meetings *found) {
-    tool_table table = {meeting_columns, 9, (size_t)found->count, give_meeting, found};
+static int list_intersections(tool_run *tool, const tool_arguments *arguments,
+                              const intersections *found) {
+    tool_table table = {meeting_columns, 9, (size_t)found->count, fill_intersection_row, found};
     return pair_table(tool, arguments, &table);
 }
 
-static void json_meetings(tool_output *out, const meetings *found) {
+static void json_intersections(tool_output *out, const intersections *found) {
     out_list(out, "meetings");
     for (uint64_t i = 0; out->json && i < found->count; i++) {
         const abut_pair_intersection *m = &found->list[i];
@@ -72,11 +73,11 @@ static void json_meetings(tool_output *out, const meetings *found) {
     out_end(out);
 }
 
-static int draw_meetings(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                         const meetings *found) {
+static int draw_intersections(tool_run *tool, const tool_arguments *arguments,
+                              const tool_pair *pair, const intersections *found) {
     abut_segment *segments = malloc(((size_t)found->count + 1) * sizeof *segments);
     if (!segments)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     for (uint64_t i = 0; i < found->count; i++)
         segments[i] = found->list[i].segment;
     int code = pair_picture(tool, arguments, pair, segments, (size_t)found->count, false);
@@ -86,26 +87,26 @@ static int draw_meetings(tool_run *tool, const tool_arguments *arguments, const 
 
 /* ---- one pose ---- */
 
-static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+static int overlap_at_pose(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
     tool_output *out = &tool->out;
     bool listed = option_given(arguments, "pairs") != NULL;
     bool table = listed && (!out->json || option_given(arguments, "out"));
     abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
     abut_overlap overlap;
-    meetings found = {0};
+    intersections found = {0};
     abut_status status = abut_pair_overlap(&a, &b, &pair->options, NULL, &overlap);
     if (status)
         return tool_fail(tool, status);
     abut_pair_relation relation = overlap.relation;
     int code = 0;
-    tool_advise(tool, &overlap.reliability);
+    tool_print_reliability(tool, &overlap.reliability);
     if (relation == ABUT_PAIR_APART)
-        units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
-                     arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
+        print_unit_note(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
+                        arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     if (listed || picture_given(arguments))
-        code = find_meetings(tool, pair, &found);
+        code = find_intersections(tool, pair, &found);
     if (!code && table)
-        code = list_meetings(tool, arguments, &found);
+        code = list_intersections(tool, arguments, &found);
     if (!code && (out->json || !table || option_given(arguments, "out"))) {
         pair_begin(out, arguments);
         json_boolean(out, "overlap", relation != ABUT_PAIR_APART);
@@ -115,12 +116,12 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
         if (listed)
             fact_count(out, "pairs", found.count);
         if (listed && !table)
-            json_meetings(out, &found);
-        code = draw_meetings(tool, arguments, pair, &found);
+            json_intersections(out, &found);
+        code = draw_intersections(tool, arguments, pair, &found);
         out_end(out);
         answer(tool, "%s", tool_yes_or_no(relation != ABUT_PAIR_APART, &overlap.reliability));
     } else if (!code) {
-        code = draw_meetings(tool, arguments, pair, &found);
+        code = draw_intersections(tool, arguments, pair, &found);
     }
     free(found.list);
     return code ? code : tool_outcome(relation != ABUT_PAIR_APART, &overlap.reliability);
@@ -132,28 +133,28 @@ static const tool_column pose_columns[] = {{"pose", COLUMN_WHOLE, NULL},
                                            {"overlap", COLUMN_WORD, table_boolean},
                                            {"relation", COLUMN_WORD, abut_pair_relation_name}};
 
-static void give_pose(const void *data, size_t row, double *values) {
+static void fill_pose_row(const void *data, size_t row, double *values) {
     const abut_pair_relation *relations = data;
     values[0] = (double)row;
     values[1] = relations[row] != ABUT_PAIR_APART;
     values[2] = relations[row];
 }
 
-static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    const abut_pair_poses *poses) {
+static int overlap_at_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                            const abut_pair_poses *poses) {
     tool_output *out = &tool->out;
     size_t count = poses->count, touching = 0;
     abut_pair_relation *relations = malloc(count * sizeof *relations);
     if (!relations)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     abut_reliability reliability;
     abut_status status = abut_pair_overlap_batch(poses, &pair->options, relations, &reliability);
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     for (size_t i = 0; !code && i < count; i++)
         touching += relations[i] != ABUT_PAIR_APART;
-    tool_table table = {pose_columns, 3, count, give_pose, relations};
+    tool_table table = {pose_columns, 3, count, fill_pose_row, relations};
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
         pair_begin(out, arguments);
@@ -174,7 +175,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     return code ? code : tool_outcome(touching > 0, &reliability);
 }
 
-/* ---- what they have in common ---- */
+/* ---- measures of the intersection ---- */
 
 static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
     char words[POINT_WORDS];
@@ -182,7 +183,7 @@ static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
     say_fact(out, key, "%s", point_words(v, 6, words));
 }
 
-/* Surfaces with a border bound no solid: they have a kind only. */
+/* Surfaces with boundary edges enclose no volume: only the kind is known. */
 static bool is_measured(const abut_pair_measures *common) {
     return common->reliability.level != ABUT_RELIABILITY_UNRELIABLE;
 }
@@ -200,7 +201,7 @@ static void say_measures(tool_output *out, const abut_pair_measures *common) {
     say_vector(out, "hi", common->bounds.hi);
 }
 
-static void say_common(tool_output *out, const abut_pair_measures *common) {
+static void say_pair_measures(tool_output *out, const abut_pair_measures *common) {
     static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
                                            "shared_area", "flush_area", "vector", "centroid",
                                            "lo",          "hi"};
@@ -218,14 +219,14 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     abut_status status = abut_pair_measure(&a, &b, NULL, &common);
     if (status)
         return tool_fail(tool, status);
-    meetings found = {0};
-    int code = picture_given(arguments) ? find_meetings(tool, pair, &found) : 0;
+    intersections found = {0};
+    int code = picture_given(arguments) ? find_intersections(tool, pair, &found) : 0;
     if (code)
         return code;
-    tool_advise(tool, &common.reliability);
+    tool_print_reliability(tool, &common.reliability);
     pair_begin(&tool->out, arguments);
-    say_common(&tool->out, &common);
-    code = draw_meetings(tool, arguments, pair, &found);
+    say_pair_measures(&tool->out, &common);
+    code = draw_intersections(tool, arguments, pair, &found);
     out_end(&tool->out);
     free(found.list);
     if (is_measured(&common))
@@ -241,7 +242,7 @@ static const tool_column common_columns[] = {
     {"flush_area", COLUMN_REAL, NULL}, {"x", COLUMN_REAL, NULL},
     {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL}};
 
-static void give_common(const void *data, size_t row, double *values) {
+static void fill_measures_row(const void *data, size_t row, double *values) {
     const abut_pair_measures *common = (const abut_pair_measures *)data + row;
     values[0] = (double)row;
     values[1] = common->kind;
@@ -259,7 +260,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     size_t count = poses->count, found = 0;
     abut_pair_measures *list = malloc(count * sizeof *list);
     if (!list)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the answers");
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < count && !status; i++) {
         abut_posed a = pair_posed(pair, 0), b = {poses->b, poses->poses_b[i]};
@@ -268,8 +269,9 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     }
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tool_advise(tool, &list[0].reliability); /* of the meshes: the same at all poses */
-    tool_table table = {common_columns, 8, count, give_common, list};
+        tool_print_reliability(
+            tool, &list[0].reliability); /* a property of the meshes: equal for all poses */
+    tool_table table = {common_columns, 8, count, fill_measures_row, list};
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
         pair_begin(out, arguments);
@@ -278,7 +280,7 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         out_list(out, "answers");
         for (size_t i = 0; out->json && i < count; i++) {
             out_object(out, NULL);
-            say_common(out, &list[i]);
+            say_pair_measures(out, &list[i]);
             out_end(out);
         }
         out_end(out);
@@ -289,42 +291,41 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_overlap(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
-        return tool_refuse(tool, "--pairs is for one pose, not for --poses");
+        return tool_refuse(tool, "--pairs and --poses cannot be combined");
     if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
         !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--out belongs to --pairs or --poses");
+        return tool_refuse(tool, "--out requires --pairs or --poses");
     bool measured = option_given(arguments, "volume") != NULL;
     if (measured && (option_given(arguments, "pairs") || option_given(arguments, "surfaces") ||
                      device_named(arguments)))
-        return tool_refuse(tool, "--volume goes with none of --pairs, --surfaces, --device");
+        return tool_refuse(tool,
+                           "--volume cannot be combined with --pairs, --surfaces or --device");
     if (measured)
         return pair_run(tool, arguments, measure_one, measure_many);
-    return pair_run(tool, arguments, run_one, run_many);
+    return pair_run(tool, arguments, overlap_at_pose, overlap_at_poses);
 }
 
-static const tool_option options[] = {{"pairs", NULL, OPTION_FLAG,
-                                       "list all pairs of triangles that intersect, and where",
-                                       NULL, false},
-                                      {"volume", NULL, OPTION_FLAG,
-                                       "measure what both solids have in common: volume, areas, "
-                                       "centroid, box, and which kind of meeting it is",
-                                       NULL, false},
-                                      PAIR_OPTIONS,
-                                      DEVICE_OPTION,
-                                      {0}};
+static const tool_option options[] = {
+    {"pairs", NULL, OPTION_FLAG,
+     "list all intersecting pairs of triangles, with their intersection", NULL, false},
+    {"volume", NULL, OPTION_FLAG,
+     "measure the intersection of the solids: volume, areas, centroid, bounding box, and its kind",
+     NULL, false},
+    PAIR_OPTIONS,
+    DEVICE_OPTION,
+    {0}};
 
 const tool_command command_overlap = {
     .name = "overlap",
     .operands = "A B",
-    .summary = "whether two meshes touch, and where",
+    .summary = "whether two meshes intersect or touch, and where",
     .about =
-        "Tells whether two meshes touch, exactly: whether any of their triangles intersect or "
-        "touch, or one of the meshes, or a connected part of it, is wholly inside the other. "
-        "With --pairs all pairs of triangles that intersect are listed as comma-separated values, "
-        "each with the segment that they have in common. With --volume the solid that closed "
-        "meshes have in common is measured.",
+        "Tests whether two meshes touch, exactly: whether any of their triangles intersect or "
+        "touch, or a component of one mesh is completely inside the other. With --pairs, all "
+        "intersecting pairs of triangles are listed as comma-separated values, each with its "
+        "intersection segment. With --volume, the intersection of two closed meshes is measured.",
     .found = "the meshes touch, at any pose",
     .examples = "  abut overlap a.obj b.obj --json\n"
                 "  abut overlap a.obj b.obj --pose 0.5,0,0@z,30 --pairs --out pairs.csv\n"
@@ -334,5 +335,5 @@ const tool_command command_overlap = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = 2,
-    .run = run,
+    .run = run_overlap,
 };

@@ -1,4 +1,4 @@
-/* abut picture: meshes drawn into an image file, without a display. */
+/* abut picture: renders meshes into an image file, without a display. */
 #include "tool.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 static const struct {
     const char *name;
-    double right, front, up; /* towards the camera, in the model's own directions */
+    double right, front, up; /* towards the camera, in model coordinates */
 } views[] = {{"front", 0, 1, 0}, {"back", 0, -1, 0},   {"left", -1, 0, 0},   {"right", 1, 0, 0},
              {"top", 0, 0, 1},   {"bottom", 0, 0, -1}, {"iso", 0.6, 1, 0.55}};
 
@@ -17,7 +17,7 @@ static abut_vec3 cross(abut_vec3 a, abut_vec3 b) {
     return c;
 }
 
-/* "z", "-y" or "X,Y,Z", of length 1. */
+/* Reads "z", "-y" or "X,Y,Z" as a unit vector. */
 static bool read_direction(const char *words, abut_vec3 *direction) {
     double n[3] = {0};
     const char *letter = words + (words[0] == '-');
@@ -32,8 +32,8 @@ static bool read_direction(const char *words, abut_vec3 *direction) {
     return true;
 }
 
-/* Where the front of a model is when `up` is up: towards -y for z up, towards +z for y up, as
- * modelling programs have it; in general the direction nearest to -y, or z, that is level. */
+/* Computes the front direction for an up axis: -y for z up, +z for y up, as modelling programs
+ * do; in general the horizontal direction nearest to -y, or to z. */
 static abut_vec3 front_of(abut_vec3 up) {
     abut_vec3 wish = {0, -1, 0};
     if (fabs(up.y) > 0.9)
@@ -52,7 +52,7 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
     if (up.x == 0 && up.y == 0 && up.z == 0)
         up.z = 1;
     if (upward && !read_direction(upward->words, &up))
-        return tool_refuse(tool, "--up needs x, y, z, -x, -y, -z or X,Y,Z; '%s' is not",
+        return tool_refuse(tool, "--up must be x, y, z, -x, -y, -z or X,Y,Z, not '%s'",
                            upward->words);
     const char *words = view ? view->words : "iso";
     bool found = false;
@@ -67,20 +67,19 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
         found = true;
     }
     if (!found && (strchr(words, ',') == NULL || !read_direction(words, &options->eye_direction)))
-        return tool_refuse(tool,
-                           "--view needs front, back, left, right, top, bottom, iso or X,Y,Z; "
-                           "'%s' is not",
-                           words);
+        return tool_refuse(
+            tool, "--view must be front, back, left, right, top, bottom, iso or X,Y,Z, not '%s'",
+            words);
     options->up = up;
     if (fov && (fov->numbers[0] < 0 || fov->numbers[0] >= 170))
-        return tool_refuse(tool, "--fov needs degrees from 0 (parallel) to below 170");
+        return tool_refuse(tool, "--fov must be from 0 (orthographic) to below 170 degrees");
     if (fov)
         options->field_of_view = fov->numbers[0] == 0 ? -1 : fov->numbers[0];
     return 0;
 }
 
-static int read_options(tool_run *tool, const tool_arguments *arguments,
-                        abut_picture_options *options) {
+static int read_picture_options(tool_run *tool, const tool_arguments *arguments,
+                                abut_picture_options *options) {
     const tool_given *size = option_given(arguments, "size");
     const tool_given *background = option_given(arguments, "background");
     *options = abut_picture_options_default();
@@ -88,8 +87,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments,
         options->width = size->counts[0];
         options->height = size->counts[1];
         if (options->width > 16384 || options->height > 16384)
-            return tool_refuse(tool, "--size %s is too large; at most 16384x16384 is possible",
-                               size->words);
+            return tool_refuse(tool, "--size must be at most 16384x16384, not %s", size->words);
     }
     if (background)
         options->background = background->colour;
@@ -97,22 +95,22 @@ static int read_options(tool_run *tool, const tool_arguments *arguments,
     return camera_read(tool, arguments, options);
 }
 
-/* ---- drawing ---- */
+/* ---- rendering ---- */
 
-/* The colour for the file of this number, or null where none was given for it. */
-static const tool_given *colour_of(const tool_arguments *arguments, size_t number) {
+/* Returns the colour for the file of this index, or null if none was given. */
+static const tool_given *colour_option(const tool_arguments *arguments, size_t number) {
     for (size_t i = 0; i < arguments->given_count; i++)
         if (strcmp(arguments->given[i].option->name, "colour") == 0 && number-- == 0)
             return &arguments->given[i];
     return NULL;
 }
 
-/* The picture begins with the first mesh, which may tell which way is up. */
+/* The picture begins with the first mesh, whose file may define the up axis. */
 static abut_status add_file(tool_run *tool, const tool_arguments *arguments, size_t number,
                             abut_picture_options *options, abut_picture **picture,
                             tool_legend *legend) {
     const char *path = arguments->operands[number];
-    const tool_given *colour = colour_of(arguments, number);
+    const tool_given *colour = colour_option(arguments, number);
     bool defects = option_given(arguments, "defects") != NULL;
     abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
@@ -121,8 +119,7 @@ static abut_status add_file(tool_run *tool, const tool_arguments *arguments, siz
     style.colour = colour ? colour->colour : abut_picture_colour((uint32_t)number);
     legend_file(legend, style.colour, path);
     abut_status status = tool_read(tool, path, NULL, &mesh);
-    if (!status && !*picture &&
-        !camera_read(tool, arguments, options)) /* read before: no refusal */
+    if (!status && !*picture && !camera_read(tool, arguments, options)) /* validated before */
         status = abut_picture_create(tool->context, options, picture);
     if (!status)
         status = abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
@@ -154,7 +151,7 @@ static abut_status render_picture(tool_run *tool, const tool_arguments *argument
     return status;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_picture(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     abut_picture_options options;
     const char *path = arguments->operands[arguments->operand_count - 1];
@@ -162,11 +159,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     size_t colours = 0;
-    while (colour_of(arguments, colours))
+    while (colour_option(arguments, colours))
         colours++;
     if (colours > arguments->operand_count - 1)
-        return tool_refuse(tool, "there are more colours than meshes");
-    code = read_options(tool, arguments, &options);
+        return tool_refuse(tool, "--colour: there are more colours than meshes");
+    code = read_picture_options(tool, arguments, &options);
     if (code)
         return code;
     out_object(out, NULL);
@@ -189,37 +186,41 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"size", "WxH", OPTION_PIXELS, "width and height in pixels (default: 960x720)", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or a direction X,Y,Z from "
-     "the model to the camera (default: iso)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z from the model to the "
+     "camera (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
-     false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
+     NULL, false},
     {"edges", NULL, OPTION_FLAG, "draw the edges of the triangles", NULL, false},
-    {"flat", NULL, OPTION_FLAG, "shade each triangle by itself, not smoothly", NULL, false},
-    {"colour", "COLOUR", OPTION_COLOUR,
-     "colour of the first mesh, then of the second, ...: rrggbb, rrggbbaa (see-through) or a name",
-     NULL, true},
-    {"ground", NULL, OPTION_FLAG, "put a floor with a soft shadow under the scene", NULL, false},
-    {"background", "COLOUR", OPTION_COLOUR, "one colour instead of the light gradient", NULL,
+    {"flat", NULL, OPTION_FLAG, "shade each triangle with its own normal instead of smoothly", NULL,
      false},
-    {"no-legend", NULL, OPTION_FLAG, "leave out the names of several meshes and of marks", NULL,
+    {"colour", "COLOUR", OPTION_COLOUR,
+     "colour of the first mesh, then of the second, ...: rrggbb, rrggbbaa (translucent) or a name; "
+     "repeatable",
+     NULL, true},
+    {"ground", NULL, OPTION_FLAG, "draw a ground plane with a soft shadow below the scene", NULL,
+     false},
+    {"background", "COLOUR", OPTION_COLOUR, "a uniform background colour instead of the gradient",
+     NULL, false},
+    {"no-legend", NULL, OPTION_FLAG, "omit the legend with the names of meshes and marks", NULL,
      false},
     {"defects", NULL, OPTION_FLAG,
-     "mark what 'abut info' complains of: boundaries red, non-manifold magenta, ... and print the "
-     "legend",
+     "mark the defects that 'abut info' reports: boundary edges red, non-manifold edges magenta, "
+     "...; print the legend",
      NULL, false},
     {0}};
 
 const tool_command command_picture = {
     .name = "picture",
     .operands = "FILE... OUT.png",
-    .summary = "draw meshes into a PNG, no display needed",
-    .about = "Draws one or several meshes, shaded, into one picture that frames them all. Back "
-             "sides of triangles have another hue, so that holes and flipped parts are seen. The "
-             "same command gives the same picture on any number of threads.",
+    .summary = "render meshes into a PNG image, without a display",
+    .about = "Renders one or more meshes, shaded, into one image that contains them all. Back "
+             "faces have another hue, which shows holes and flipped components. The image does not "
+             "depend on the number of threads.",
     .examples = "  abut picture bunny.obj bunny.png --up y --ground\n"
                 "  abut picture a.ply b.ply both.png --colour orange --colour 3060c080\n"
                 "  abut picture scan.obj flaws.png --defects --view 1,-1,0.3\n",
@@ -227,5 +228,5 @@ const tool_command command_picture = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 2,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_picture,
 };

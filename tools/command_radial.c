@@ -1,5 +1,4 @@
-/* abut radial: the radial fields of a character in a pose: what they are, how exact they are, and
- * pictures of them. */
+/* abut radial: the radial fields of a posed character, their errors, and pictures of them. */
 #include "character.h"
 #include "get.h"
 #include "radial.h"
@@ -9,10 +8,10 @@
 #include <string.h>
 
 enum {
-    POINTS = 20000, /* of a report */
-    LEVELS = 5,     /* resolutions of a report: from a quarter of the cell to four */
-    BLAMED = 8,     /* bones that people are told of */
-    RUNS = 5        /* updates whose best time is told */
+    POINTS = 20000, /* default number of evaluation points of a report */
+    LEVELS = 5,     /* cell sizes of a report: from a quarter of the cell to four times its size */
+    BLAMED = 8,     /* bones in text output */
+    RUNS = 5        /* updates of which the shortest time is printed */
 };
 
 /* ---- building ---- */
@@ -31,7 +30,7 @@ abut_status radial_build(radial_subject *s) {
     return status;
 }
 
-static int load(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int load_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     s->path = arguments->operands[0];
     progress_start(tool->progress, s->path);
     int code = character_load(tool, arguments, s->path, &s->character);
@@ -45,7 +44,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     s->bones = malloc((s->of_character.bone_count + (size_t)1) * sizeof *s->bones);
     s->positions = malloc((s->of_character.vertex_count + (size_t)1) * sizeof *s->positions);
     if (!s->bones || !s->positions)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the pose");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the pose");
     abut_status status = abut_character_pose(s->character, &s->pose, s->bones);
     status =
         status ? status : abut_character_skin(s->character, s->bones, s->skinning, s->positions);
@@ -57,14 +56,14 @@ static int load(tool_run *tool, const tool_arguments *arguments, radial_subject 
     return 0;
 }
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int read_radial_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *cell = option_given(arguments, "cell"),
                      *cells = option_given(arguments, "resolution"),
                      *weight = option_given(arguments, "weight"),
                      *distance = option_given(arguments, "distance");
     s->options = abut_radial_options_default();
     if (cell && cells)
-        return tool_refuse(tool, "--cell and --resolution say the same: give one of them");
+        return tool_refuse(tool, "--cell and --resolution cannot be combined; use one of them");
     if (cell)
         s->options.cell = cell->numbers[0];
     if (cells)
@@ -76,12 +75,12 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, radial_
     return device_open(tool, arguments, &s->options.device);
 }
 
-/* ---- what there is ---- */
+/* ---- list of fields ---- */
 
-/* Fields see what faces outwards. */
+/* Returns whether the mesh faces inwards; fields represent only what faces outwards. */
 static abut_reliability reliability_of(const radial_subject *s) {
     const abut_mesh *rest = abut_character_rest_mesh(s->character);
-    const abut_vec3 *p = abut_mesh_local_positions(rest); /* about the middle of the mesh */
+    const abut_vec3 *p = abut_mesh_local_positions(rest); /* relative to the centre of the mesh */
     const uint32_t *corner = abut_mesh_indices(rest);
     double volume = 0;
     for (uint32_t t = 0; t < s->of_character.triangle_count; t++, corner += 3) {
@@ -90,13 +89,13 @@ static abut_reliability reliability_of(const radial_subject *s) {
                   a.z * (b.x * c.y - b.y * c.x);
     }
     return volume < 0 ? (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                                           "The surface faces inwards on the whole, and fields see "
-                                           "only what "
-                                           "faces outwards: turn its triangles round first."}
+                                           "The surface faces inwards, and fields represent only "
+                                           "what faces outwards: flip its triangles first, with "
+                                           "'abut convert --orient'."}
                       : (abut_reliability){
                             ABUT_RELIABILITY_LIMITED,
-                            "Fields do not see surface behind other surface, seen from a bone: "
-                            "--report tells how much that is."};
+                            "A field does not represent surface that is hidden behind other "
+                            "surface, seen from its bone: --report prints how much that is."};
 }
 
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
@@ -107,7 +106,7 @@ static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) 
     text_free(&safe);
 }
 
-/* A few digits for people, all of them for programs. */
+/* Prints a few digits in text output, all of them in JSON. */
 static void short_fact(tool_output *out, const char *key, double value) {
     json_number(out, key, value);
     say_fact(out, key, "%.3g", value);
@@ -118,7 +117,7 @@ static void percent_fact(tool_output *out, const char *key, double share) {
     say_fact(out, key, "%.2f%%", 100 * share);
 }
 
-static void tell_fields(tool_output *out, const radial_subject *s) {
+static void print_fields(tool_output *out, const radial_subject *s) {
     out_table(out, "fields");
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = get_radial_field(s->radial, f);
@@ -157,19 +156,18 @@ static void print_radial(tool_run *tool, const radial_subject *s) {
     const abut_reliability reliability = reliability_of(s);
     json_reliability(out, &reliability);
     if (reliability.level == ABUT_RELIABILITY_UNRELIABLE)
-        tool_advise(tool, &reliability);
+        tool_print_reliability(tool, &reliability);
     say_of(out, s->path,
-           "%u field%s of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
-           "belong to no field",
+           "%u field%s, %llu samples, %.3g KB, cell size %.3g; %u of %u triangles are in no field",
            i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
            (double)i->bytes / 1024, i->cell, i->unseen_count, i->triangle_count);
     if (!tool->quiet || out->json)
-        tell_fields(out, s);
+        print_fields(out, s);
 }
 
 /* ---- points ---- */
 
-static int tell_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+static int print_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     tool_output *out = &tool->out;
     out_table(out, "points");
     for (size_t i = 0; i < arguments->given_count; i++) {
@@ -187,7 +185,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
         say_fact(out, "point", "%s", given->words);
         if (answer.field == ABUT_NONE) {
             json_null(out, "distance");
-            say_fact(out, "distance", "no field is near");
+            say_fact(out, "distance", "no field in range");
         } else {
             fact_number(out, "distance", answer.distance);
             if (answer.within < HUGE_VAL)
@@ -204,7 +202,7 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
 
 /* ---- the report ---- */
 
-/* One line of the report. */
+/* One row of the report. */
 typedef struct radial_level {
     double cell, seconds;
     abut_radial_distance distance;
@@ -212,7 +210,7 @@ typedef struct radial_level {
     radial_error error;
 } radial_level;
 
-static void tell_level(tool_output *out, const radial_level *l) {
+static void print_level(tool_output *out, const radial_level *l) {
     out_object(out, NULL);
     short_fact(out, "cell", l->cell);
     fact_text(out, "distance", abut_radial_distance_name(l->distance));
@@ -232,8 +230,8 @@ static void tell_level(tool_output *out, const radial_level *l) {
     out_end(out);
 }
 
-static void tell_blames(tool_output *out, const radial_subject *s, const radial_blame *blames,
-                        uint32_t count) {
+static void print_blames(tool_output *out, const radial_subject *s, const radial_bone_error *blames,
+                         uint32_t count) {
     out_table(out, "bones");
     for (uint32_t i = 0; i < count && (out->json || i < BLAMED); i++) {
         if (!out->json && !(blames[i].bare + blames[i].buried > 0))
@@ -263,16 +261,16 @@ static int plot_levels(tool_run *tool, const radial_level *levels, double limit,
         curves[k] = (tool_curve){name, abut_picture_colour(2 * k), sizes[k]};
         bare[k] = (tool_curve){name, abut_picture_colour(2 * k), shares[k]};
     }
-    snprintf(first, sizeof first, "cells of %.3g", levels[0].cell);
+    snprintf(first, sizeof first, "cell size %.3g", levels[0].cell);
     snprintf(last, sizeof last, "%.3g", levels[2 * LEVELS - 2].cell);
-    snprintf(off, sizeof off, "percent of the surface more than %.3g off", limit);
+    snprintf(off, sizeof off, "percent of the surface with an error above %.3g", limit);
     const tool_plot plots[2] = {
-        {"95 of 100 distances near the surface are off by less than", curves, 2, {first, last}},
+        {"95th percentile of the error of distances near the surface", curves, 2, {first, last}},
         {off, bare, 2, {first, last}}};
     return plots_write(tool, plots, 2, LEVELS, path);
 }
 
-/* Both distances at all resolutions. */
+/* Computes the report for both distances at all resolutions. */
 static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
                                   radial_level *levels) {
     const double cell = s->info.cell;
@@ -296,18 +294,18 @@ static abut_status measure_levels(radial_subject *s, const radial_truth *truth,
 static abut_status report_bones(tool_run *tool, const radial_subject *s,
                                 const radial_truth *truth) {
     radial_error error = {0};
-    radial_blame *blames = NULL;
+    radial_bone_error *blames = NULL;
     uint32_t count = 0;
     abut_status status = radial_error_make(s, truth, &error);
-    status = status ? status : radial_blame_make(s, truth, &error, &blames, &count);
+    status = status ? status : radial_bone_errors_make(s, truth, &error, &blames, &count);
     if (!status)
-        tell_blames(&tool->out, s, blames, count);
+        print_blames(&tool->out, s, blames, count);
     free(blames);
     radial_error_free(&error);
     return status;
 }
 
-static int report(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+static int print_radial_report(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *plot = option_given(arguments, "plot"),
                      *points = option_given(arguments, "points");
     tool_output *out = &tool->out;
@@ -327,13 +325,13 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
         json_reliability(out, &truth.reliability);
         say(out, "%s", "");
         say(out,
-            "Errors of signed distances at %zu places within %.3g of the surface; bare: fields "
-            "are more than %.3g below the surface, buried: above. %.1f%% of the surface is inside "
-            "the body and was left out.",
+            "Errors of signed distances at %zu points within %.3g of the surface. bare: the fields "
+            "are more than %.3g below the surface; buried: above it. %.1f%% of the surface is "
+            "inside the body and is not evaluated.",
             truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
         out_table(out, "levels");
         for (int i = 0; i < 2 * LEVELS; i++)
-            tell_level(out, &levels[i]);
+            print_level(out, &levels[i]);
         out_end(out);
         status = report_bones(tool, s, &truth);
         out_end(out);
@@ -343,12 +341,12 @@ static int report(tool_run *tool, const tool_arguments *arguments, radial_subjec
     for (int i = 0; i < 2 * LEVELS; i++)
         radial_error_free(&levels[i].error);
     if (!status && !code && !out->json)
-        tool_advise(tool, &truth.reliability);
+        tool_print_reliability(tool, &truth.reliability);
     radial_truth_free(&truth);
     return status ? tool_fail(tool, status) : code;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static int write_surface(tool_run *tool, const radial_subject *s, const char *path,
                          abut_mesh_format format) {
@@ -362,7 +360,7 @@ static int write_surface(tool_run *tool, const radial_subject *s, const char *pa
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int draw(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+static int draw_radial(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
     const tool_given *png = picture_given(arguments), *error = option_given(arguments, "error"),
                      *unrolled = option_given(arguments, "unrolled");
     abut_picture_options camera = abut_picture_options_default();
@@ -372,7 +370,8 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const radial_su
     return code || !unrolled ? code : radial_draw_unrolled(tool, s, unrolled->words);
 }
 
-static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_format *format) {
+static int check_radial_options(tool_run *tool, const tool_arguments *arguments,
+                                abut_mesh_format *format) {
     static const char *const pictures[] = {"png", "error", "unrolled", "plot"};
     const tool_given *to = option_given(arguments, "out");
     int code = to ? tool_output_format(tool, to->words, NULL, format) : 0;
@@ -383,16 +382,16 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_form
     if (!code && !option_given(arguments, "report"))
         for (int i = 0; i < 2 && !code; i++)
             if (option_given(arguments, i ? "points" : "plot"))
-                code = tool_refuse(tool, "--%s needs --report", i ? "points" : "plot");
+                code = tool_refuse(tool, "--%s requires --report", i ? "points" : "plot");
     return code;
 }
 
 static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
     const tool_given *to = option_given(arguments, "out");
     abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
-    int code = check(tool, arguments, &format);
-    code = code ? code : load(tool, arguments, s);
-    code = code ? code : read_options(tool, arguments, s);
+    int code = check_radial_options(tool, arguments, &format);
+    code = code ? code : load_radial(tool, arguments, s);
+    code = code ? code : read_radial_options(tool, arguments, s);
     if (code)
         return code;
     abut_status status = radial_build(s);
@@ -401,17 +400,17 @@ static int run_radial(tool_run *tool, const tool_arguments *arguments, radial_su
     out_object(&tool->out, NULL);
     print_radial(tool, s);
     if (option_given(arguments, "at"))
-        code = tell_points(tool, arguments, s);
+        code = print_points(tool, arguments, s);
     if (!code && option_given(arguments, "report"))
-        code = report(tool, arguments, s);
+        code = print_radial_report(tool, arguments, s);
     code = code || !to ? code : write_surface(tool, s, to->words, format);
-    code = code ? code : draw(tool, arguments, s);
+    code = code ? code : draw_radial(tool, arguments, s);
     if (!code)
         out_end(&tool->out);
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_radial_command(tool_run *tool, const tool_arguments *arguments) {
     radial_subject s = {0};
     int code = run_radial(tool, arguments, &s);
     abut_radial_destroy(s.radial);
@@ -425,51 +424,54 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     CHARACTER_OPTIONS,
-    {"cell", "SIZE", OPTION_POSITIVE, "sides of cells (default: 1/160 of the longest side at rest)",
-     NULL, false},
+    {"cell", "SIZE", OPTION_POSITIVE,
+     "cell size (default: 1/160 of the longest side of the bounding box in the rest pose)", NULL,
+     false},
     {"resolution", "N", OPTION_COUNT, "cells along the longest side, instead of --cell", NULL,
      false},
     {"distance", "HOW", OPTION_CHOICE,
-     "how radii are found: triangles cut by half-planes, or rays against planes as the paper has "
-     "it "
-     "(default: polar)",
+     "how radii are computed: polar intersects triangles with half-planes, plane intersects rays "
+     "with planes as in the paper (default: polar)",
      "polar|plane", false},
     {"weight", "W", OPTION_POSITIVE,
-     "a field sees triangles with a corner of so much weight (default: 0.2)", NULL, false},
-    {"at", "X,Y,Z", OPTION_VECTOR, "the signed distance of a point by the fields", NULL, true},
+     "a field uses triangles with a corner of at least this weight (default: 0.2)", NULL, false},
+    {"at", "X,Y,Z", OPTION_VECTOR, "evaluate the signed distance at this point; repeatable", NULL,
+     true},
     {"report", NULL, OPTION_FLAG,
-     "errors against exact signed distances, for cells from four times to a quarter of the size",
+     "errors against exact signed distances, for cells from four times to a quarter of the cell "
+     "size",
      NULL, false},
-    {"points", "N", OPTION_COUNT, "places of the report (default: 20000)", NULL, false},
-    {"plot", "FILE", OPTION_TEXT, "draw errors of the report over cells into FILE", NULL, false},
-    {"out", "FILE", OPTION_TEXT,
-     "write the surface of all fields there (.obj, .ply, .stl, .off, .gltf)", NULL, false},
-    {"png", "FILE", OPTION_TEXT, "draw the surface of the fields in the body into FILE", NULL,
-     false},
+    {"points", "N", OPTION_COUNT, "number of evaluation points of the report (default: 20000)",
+     NULL, false},
+    {"plot", "FILE", OPTION_TEXT, "plot the errors of the report over the cell size", NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the surface of all fields (.obj, .ply, .stl, .off, .gltf)",
+     NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the surface of the fields inside the body", NULL, false},
     PAGE_OPTION,
     {"error", "FILE", OPTION_TEXT,
-     "draw how far the fields are from the body into FILE, in colours on the body", NULL, false},
-    {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled into FILE", NULL, false},
+     "draw the distance of the fields from the body, as colours on the body", NULL, false},
+    {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
+    {"up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
      "x|y|z|-x|-y|-z", false},
-    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
-     false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 is orthographic (default: 30)",
+     NULL, false},
     DEVICE_OPTION,
     {0}};
 
 const tool_command command_radial = {
     .name = "radial",
     .operands = "CHARACTER",
-    .summary = "make radial fields of a character, and tell how exact they are",
-    .about =
-        "Makes the radial fields of a skinned mesh (glTF, GLB, or a built-in one: mannequin, "
-        "mannequin-female, ogre) in a pose: around each bone samples of how far "
-        "the surface is from its axis, as cloth collides with. Lists them, answers points (--at), "
-        "writes and draws the surface between samples. --report holds them against exact signed "
-        "distances: how large errors are, and which part of the surface fields cannot see.",
+    .summary = "compute radial fields of a character, and measure their error",
+    .about = "Computes the radial fields of a posed skinned mesh (glTF, GLB, or a built-in one: "
+             "mannequin, mannequin-female, ogre). A radial field has samples of the distance of "
+             "the surface from the axis of a bone; cloth collides with these fields. The command "
+             "lists the fields, evaluates the signed distance at points (--at), and writes or "
+             "draws the interpolated surface.\n\n"
+             "--report compares the fields with exact signed distances. It prints the error, and "
+             "which part of the surface the fields cannot represent.",
     .examples = "  abut radial mannequin --clip gymnastics --time 1\n"
                 "  abut radial human.glb --report --plot error.png\n"
                 "  abut radial human.glb --cell 0.02 --png fields.png --error error.png\n"
@@ -478,5 +480,5 @@ const tool_command command_radial = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_radial_command,
 };

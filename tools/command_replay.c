@@ -1,5 +1,5 @@
-/* abut replay: a recorded motion searched for self-collisions, step by step and scheme by scheme:
- * the tables and figures of Cheng 2011, chapter 6. */
+/* abut replay: searches each step of a recording for self-collisions with several schemes: the
+ * tables and figures of Cheng 2011, chapter 6. */
 #include "get.h"
 #include "replay.h"
 #include "view.h"
@@ -13,8 +13,8 @@ const replay_rival replay_rivals[SCHEMES] = {
     {"sweep", "sweep, all", ABUT_SELF_COMPLETE, ABUT_SELF_AABB, false, true},
     {"point", "view-point", ABUT_SELF_POINT, ABUT_SELF_DOP16, false, false},
     {"line", "view-line", ABUT_SELF_LINE, ABUT_SELF_DOP16, false, false},
-    {"auto", "the quickest", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
-    {"inexact", "line, boxes of ghosts", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
+    {"auto", "fastest", ABUT_SELF_AUTO, ABUT_SELF_DOP16, false, false},
+    {"inexact", "line, inexact boundaries", ABUT_SELF_LINE, ABUT_SELF_DOP16, true, false},
 };
 const char *const replay_stages[STAGES] = {"bounds", "start",     "view",       "boundary",
                                            "marks",  "traversal", "elementary", "others"};
@@ -28,16 +28,17 @@ double replay_total(const replay_tally *t) {
     return sum;
 }
 
-/* ---- which steps ---- */
+/* ---- selection of steps ---- */
 
-/* Without --every all, one after the other. With it, pairs of steps: the first only leads to the
- * state that the second, which counts, goes on from. */
+/* Without --every all steps in order. With it, pairs of steps: the first one prepares the state
+ * for the second, which is counted. */
 static uint64_t frame_of(const replay *r, uint64_t step) {
     uint64_t after = r->every == 1 ? step : step / 2 * r->every + step % 2;
     return r->first + 1 + after;
 }
 
-/* What follows no other step does more: it marks all nodes and finds what is beyond ghosts. */
+/* A step without predecessor does additional work: it classifies all nodes and finds what is
+ * beyond ghosts. */
 static bool step_counts(const replay *r, uint64_t step) {
     return r->step_count == 1 || (r->every == 1 ? step > 0 : step % 2);
 }
@@ -91,7 +92,7 @@ static bool same_answer(const abut_self_result *a, const abut_self_result *b) {
                         a->impact.element[1] == b->impact.element[1]));
 }
 
-/* Reads the step that leads to a frame. */
+/* Reads the step that ends at a frame. */
 static abut_status read_step(replay *r, uint64_t frame) {
     abut_status status = abut_frames_read(r->frames, frame - 1, r->start, NULL);
     if (status || !r->aims)
@@ -99,7 +100,7 @@ static abut_status read_step(replay *r, uint64_t frame) {
     return abut_frames_read(r->frames, frame, r->spare, r->end);
 }
 
-/* The line of the second mesh, whose vertices stand behind those of the first. */
+/* The line of the second mesh, whose vertices follow those of the first. */
 static abut_status read_line(const replay *r, abut_self_line *line, double *seconds) {
     uint32_t first = abut_mesh_vertex_count(r->mesh);
     uint32_t count = abut_mesh_vertex_count(abut_frames_mesh(r->frames, 1));
@@ -109,7 +110,7 @@ static abut_status read_line(const replay *r, abut_self_line *line, double *seco
     return status;
 }
 
-/* The complete search of sweeps, told as one stage. */
+/* The complete search of sweep.h, timed as one stage. */
 static abut_status run_sweep(abut_sweep *sweep, const abut_self_step *step,
                              abut_self_result *result) {
     abut_impacts found = {.list = &result->impact, .capacity = 1};
@@ -148,7 +149,7 @@ static abut_status run_scheme(tool_run *tool, replay *r, uint64_t number, int wh
         t->mark_all = stages[STAGE_MARKS];
     t->hits += result->hit;
     t->fallbacks += result->reason != ABUT_SELF_NOT_NEEDED;
-    replay_tell(tool, r, frame_of(r, number), counts, which, result, stages);
+    replay_print_step(tool, r, frame_of(r, number), counts, which, result, stages);
     return ABUT_OK;
 }
 
@@ -160,8 +161,8 @@ static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
     abut_status status = read_step(r, frame_of(r, number));
     step.start = abut_array_host(r->start);
     step.end = abut_array_host(r->end);
-    /* frames with aims are kept free of intersections by what made them; it is looked at where
-     * steps begin */
+    /* the producer of aims keeps frames free of intersections; only the first frame of a
+     * sequence is tested */
     step.start_is_free = r->aims && (r->every == 1 ? number > 0 : number % 2);
     if (!status && r->companion) {
         status = read_line(r, &line, &line_seconds);
@@ -211,7 +212,7 @@ static void choose_schemes(const tool_arguments *arguments, replay *r) {
             r->shown = k;
 }
 
-static int choose(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static int read_replay_options(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *from = option_given(arguments, "from"), *to = option_given(arguments, "to");
     const tool_given *picture = option_given(arguments, "picture");
     const tool_given *every = option_given(arguments, "every");
@@ -224,17 +225,17 @@ static int choose(tool_run *tool, const tool_arguments *arguments, replay *r) {
     r->summary = option_given(arguments, "summary");
     r->aims = r->info.aims && !option_given(arguments, "frames-only");
     if (r->info.frame_count < 2)
-        return tool_refuse(tool, "the recording has one frame only, and so no step");
+        return tool_refuse(tool, "the recording has only one frame, and therefore no step");
     if (r->first >= r->last || r->last >= r->info.frame_count)
-        return tool_refuse(tool, "there are steps to frames 1 to %llu of the recording",
+        return tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
                            (unsigned long long)r->info.frame_count - 1);
     if (r->companion && r->info.mesh_count < 2)
-        return tool_refuse(tool, "the recording has one mesh only, and so no companion");
+        return tool_refuse(tool, "--line companion: the recording has only one mesh");
     plan_steps(r);
     return 0;
 }
 
-static abut_status prepare(replay *r) {
+static abut_status create_searches(replay *r) {
     size_t count = (size_t)r->info.vertex_count;
     r->start = malloc(count * sizeof *r->start);
     r->end = malloc(count * sizeof *r->end);
@@ -260,7 +261,7 @@ static abut_status prepare(replay *r) {
     return status;
 }
 
-static int finish(tool_run *tool, const tool_arguments *arguments, replay *r) {
+static int write_replay_results(tool_run *tool, const tool_arguments *arguments, replay *r) {
     const tool_given *png = option_given(arguments, "png");
     int code = png ? replay_plot(tool, r, png->words) : 0;
     if (!code && option_given(arguments, "picture")) {
@@ -273,18 +274,18 @@ static int finish(tool_run *tool, const tool_arguments *arguments, replay *r) {
     code = shown ? tool_fail(tool, shown) : code;
     if (code)
         return code;
-    replay_say(tool, r);
+    replay_print_summary(tool, r);
     return r->tallies[r->leader].hits ? CODE_FOUND : CODE_FINE;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_replay(tool_run *tool, const tool_arguments *arguments) {
     replay r;
     memset(&r, 0, sizeof r);
     r.path = arguments->operands[0];
     const tool_given *png = option_given(arguments, "png");
     bool picture = option_given(arguments, "picture");
     if (picture != (arguments->operand_count == 2))
-        return tool_refuse(tool, "--picture N and the name of a picture go together");
+        return tool_refuse(tool, "--picture N and the operand PICTURE require each other");
     const char *drawn = picture ? arguments->operands[1] : png ? png->words : NULL;
     int code = drawn ? picture_check(tool, drawn) : 0;
     code = code ? code : device_open(tool, arguments, &r.device);
@@ -297,15 +298,15 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code) {
         r.info = get_frames_info(r.frames);
         r.mesh = abut_frames_mesh(r.frames, 0);
-        code = choose(tool, arguments, &r);
+        code = read_replay_options(tool, arguments, &r);
     }
     if (!code) {
-        status = prepare(&r);
+        status = create_searches(&r);
         code = status ? tool_fail(tool, status) : 0;
     }
     tool->out.lines = !r.summary;
     code = code ? code : run_steps(tool, &r);
-    code = code ? code : finish(tool, arguments, &r);
+    code = code ? code : write_replay_results(tool, arguments, &r);
     for (int k = 0; k < SCHEMES; k++) {
         abut_self_destroy(r.tallies[k].view);
         abut_sweep_destroy(r.tallies[k].sweep);
@@ -321,45 +322,46 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"scheme", "SCHEME", OPTION_CHOICE,
-     "how to search: by view-point or view-line or all pairs, whatever is quicker (auto, default), "
-     "all pairs with 16-DOPs (complete) or boxes, all pairs as 'abut sweep' does (sweep), the line "
-     "with inexact boundaries, or all of these, side by side",
+     "search method: view-point, view-line or all pairs, whichever is fastest (auto, default); all "
+     "pairs with 16-DOPs (complete) or boxes; all pairs as in 'abut sweep' (sweep); view-line with "
+     "inexact boundaries; or all of them, side by side",
      "auto|point|line|complete|boxes|sweep|inexact|all", false},
     {"line", "WHOSE", OPTION_CHOICE,
-     "where the view-line is: along the mesh itself (own, default), or along the second mesh of "
+     "position of the view-line: along the mesh itself (own, default), or along the second mesh of "
      "the recording, such as the rod in a sleeve (companion)",
      "own|companion", false},
-    {"from", "N", OPTION_COUNT, "the first frame that a step leads to (default: 1)", NULL, false},
-    {"to", "N", OPTION_COUNT, "the last one (default: the last of the recording)", NULL, false},
+    {"from", "N", OPTION_COUNT, "first frame that a step ends at (default: 1)", NULL, false},
+    {"to", "N", OPTION_COUNT, "last frame that a step ends at (default: the last of the recording)",
+     NULL, false},
     {"every", "N", OPTION_COUNT,
-     "take a sample: of each N frames only one step, and the one before it, which does not count",
+     "sample the recording: one step in N frames, and the step before it, which is not counted",
      NULL, false},
     {"frames-only", NULL, OPTION_FLAG,
-     "steps lead to the recorded frames, also where the recording has where vertices were about to "
-     "go before collisions were handled",
+     "steps end at the recorded frames, even if the recording has aims (positions before collision "
+     "response)",
      NULL, false},
     {"summary", NULL, OPTION_FLAG,
      "with --json: one object for all steps instead of a line for each", NULL, false},
     PAGE_OPTION,
-    {"png", "FILE", OPTION_TEXT, "plot how many triangles are in each set (.png or .ppm)", NULL,
-     false},
+    {"png", "FILE", OPTION_TEXT, "plot the number of triangles in each view set (.png or .ppm)",
+     NULL, false},
     {"picture", "N", OPTION_COUNT,
-     "draw frame N with each triangle in the colour of its set, to the second file", NULL, false},
-    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+     "draw frame N with each triangle in the colour of its view set, into PICTURE", NULL, false},
+    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: z)", "x|y|z|-x|-y|-z", false},
+    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: z)", "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
 
 const tool_command command_replay = {
     .name = "replay",
     .operands = "RECORDING [PICTURE]",
-    .summary = "search a recorded motion for self-collisions",
-    .about = "Searches each step of a recording (.abutm, as 'abut demo' makes) for the first time "
-             "at which the mesh that deforms touches itself, and says how long each part of the "
-             "search took.\n\n"
-             "With --json there is a line for each step and scheme, or one object for all with "
-             "--summary.",
+    .summary = "find self-collisions in a recorded motion",
+    .about = "Searches each step of a recording (.abutm, as 'abut demo' writes) for the first time "
+             "at which the deforming mesh touches itself, and prints the time of each part of the "
+             "search.\n\n"
+             "With --json there is a line for each step and scheme; with --summary there is one "
+             "object for all steps.",
     .found = "an impact",
     .examples = "  abut replay ball.abutm --scheme all\n"
                 "  abut replay ball.abutm --scheme all --every 20 --json --summary\n"
@@ -369,4 +371,4 @@ const tool_command command_replay = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run};
+    .run = run_replay};

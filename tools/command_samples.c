@@ -1,4 +1,4 @@
-/* abut samples: the points that stand for a mesh where it is tried against distance fields. */
+/* abut samples: sample points of a mesh, at which contacts evaluate signed distance fields. */
 #include "tool.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
                                       {"element", COLUMN_WHOLE, NULL},
                                       {"part", COLUMN_WHOLE, NULL}};
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_samples_row(const void *data, size_t row, double *values) {
     const abut_sample *sample = &((const abut_samples_arrays *)data)->samples[row];
     table_vector(values, sample->point);
     table_vector(values + 3, sample->normal);
@@ -35,19 +35,20 @@ static uint32_t count_of(const tool_arguments *arguments, const char *name) {
     return given ? given->counts[0] : 0;
 }
 
-static int check(tool_run *tool, const tool_arguments *arguments) {
+static int check_samples_options(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
-        return tool_refuse(tool, "--cell and --cells say the same; give one of them");
+        return tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
-        return tool_refuse(tool, "--radius and --count say the same; give one of them");
+        return tool_refuse(tool, "--radius and --count cannot be combined; use one of them");
     if (option_given(arguments, "cells") && count_of(arguments, "cells") < 5)
-        return tool_refuse(tool, "--cells needs at least 5: the mesh and two cells around it");
+        return tool_refuse(
+            tool, "--cells must be at least 5: the mesh and a margin of two cells at each end");
     int code = png ? picture_check(tool, png->words) : 0;
     if (code)
         return code;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        return tool_refuse(tool, "--view and --up belong to --png");
+        return tool_refuse(tool, "--view and --up require --png or --html");
     return 0;
 }
 
@@ -57,7 +58,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     const tool_given *features = option_given(arguments, "features");
     double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
     o.cell = number_of(arguments, "cell");
-    if (option_given(arguments, "cells")) /* as abut_field_create: two cells at each end */
+    if (option_given(arguments, "cells")) /* as in abut_field_create(): two cells at each end */
         o.cell = longest / (count_of(arguments, "cells") - 4);
     o.threshold = number_of(arguments, "threshold");
     o.flat_angle = number_of(arguments, "flat") * (3.14159265358979323846 / 180);
@@ -77,9 +78,9 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     return o;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-static void summarise(tool_output *out, const char *path, const abut_samples_arrays *view) {
+static void summarise_samples(tool_output *out, const char *path, const abut_samples_arrays *view) {
     out_object(out, NULL);
     json_path(out, "mesh", path);
     fact_count(out, "samples", view->count);
@@ -90,9 +91,9 @@ static void summarise(tool_output *out, const char *path, const abut_samples_arr
     fact_number(out, "spacing", view->spacing);
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, abut_mesh *mesh,
-                        const abut_samples_arrays *view) {
+static abut_status draw_samples(tool_run *tool, const tool_arguments *arguments,
+                                const abut_picture_options *options, abut_mesh *mesh,
+                                const abut_samples_arrays *view) {
     static const char *const of[] = {"vertices", "edges", "flat faces", "surface samples"};
     tool_legend legend = {0};
     static const abut_colour colours[] = {{0.8f, 0.1f, 0.1f, 1},
@@ -123,15 +124,15 @@ static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_m
                          const abut_samples_arrays *view) {
     const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
-    tool_table table = {columns, 9, view->count, give_row, view};
+    tool_table table = {columns, 9, view->count, fill_samples_row, view};
     int code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && (path || !png))
         code = table_put(tool, path ? path->words : NULL, &table);
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, arguments, &camera, mesh, view)))
+    if (!code && png && (status = draw_samples(tool, arguments, &camera, mesh, view)))
         code = tool_fail(tool, status);
     if (!code && (tool->out.json || path || png)) {
-        summarise(&tool->out, arguments->operands[0], view);
+        summarise_samples(&tool->out, arguments->operands[0], view);
         pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%u", view->count);
@@ -139,10 +140,10 @@ static int print_samples(tool_run *tool, const tool_arguments *arguments, abut_m
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_samples(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_samples *samples = NULL;
-    int code = check(tool, arguments);
+    int code = check_samples_options(tool, arguments);
     abut_status status = ABUT_OK;
     if (!code && (status = tool_read(tool, arguments->operands[0], NULL, &mesh)))
         code = tool_fail(tool, status);
@@ -160,51 +161,56 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"features", "LEVEL", OPTION_CHOICE,
-     "vertices, also edges, also middles of flat faces, or also their corners (default: faces, or "
-     "none with surface samples)",
+     "sample vertices; also edges; also the middles of flat faces; also their corners (default: "
+     "faces, or none if surface samples are requested)",
      "vertices|edges|middles|faces", false},
     {"cells", "N", OPTION_COUNT,
-     "for a grid of N cells along the longest side, two of them around the mesh at each end "
+     "for a grid of N cells along the longest side, including a margin of two cells at each end "
      "(default: 68)",
      NULL, false},
     {"cell", "C", OPTION_POSITIVE, "for a grid with cells of this size", NULL, false},
     {"threshold", "T", OPTION_POSITIVE,
-     "along edges no nearer than this (default: the diagonal of a cell)", NULL, false},
-    {"flat", "DEGREES", OPTION_POSITIVE, "angle up to which faces are flat (default: 0.057)", NULL,
+     "smallest distance of samples along edges (default: the diagonal of a cell)", NULL, false},
+    {"flat", "DEGREES", OPTION_POSITIVE,
+     "largest angle between faces that count as flat (default: 0.057)", NULL, false},
+    {"surface", NULL, OPTION_FLAG, "surface samples: spread evenly over the whole surface", NULL,
      false},
-    {"surface", NULL, OPTION_FLAG, "points spread evenly over the whole surface", NULL, false},
-    {"radius", "R", OPTION_POSITIVE, "surface points, no two of them nearer than this", NULL, false},
-    {"count", "N", OPTION_COUNT, "number of surface points", NULL, false},
-    {"limit", "N", OPTION_COUNT, "keep at most N, those that are spread best", NULL, false},
+    {"radius", "R", OPTION_POSITIVE, "surface samples with at least this distance from each other",
+     NULL, false},
+    {"count", "N", OPTION_COUNT, "number of surface samples", NULL, false},
+    {"limit", "N", OPTION_COUNT, "keep at most N samples, spread as widely as possible", NULL,
+     false},
     {"cache", NULL, OPTION_FLAG,
-     "look for the samples on disk first, and keep them there; see 'abut cache'", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
+     "read the samples from the disk cache if they are there, otherwise add them; see 'abut cache'",
+     NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write the table to FILE (.csv, .ply, .npy) and print a summary",
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh with its samples and print a summary", NULL, false},
     PAGE_OPTION,
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 
 const tool_command command_samples = {
     .name = "samples",
     .operands = "MESH",
-    .summary = "the points of a mesh that are tried against distance fields",
-    .about = "Prints points of a mesh, with normals, that stand for it where it is tried against "
-             "the distance field of another, as comma-separated values: vertices that are not "
-             "flat, points along long edges that are not flat, and the middle and points near "
-             "the corners of each large flat region; or points spread evenly. With --json a "
-             "summary is printed instead; add --out "
-             "to get both.",
+    .summary = "sample points of a mesh for contacts with distance fields",
+    .about =
+        "Prints sample points of a mesh, with normals, as comma-separated values. Contacts "
+        "evaluate the signed distance field of another mesh at these points. They are the vertices "
+        "that are not flat, points along long edges that are not flat, and the middle and points "
+        "near the corners of each large flat region; or points spread evenly over the surface. "
+        "With --json a summary is printed instead; add --out for both.",
     .examples = "  abut samples part.obj --cells 64 --out samples.csv\n"
                 "  abut samples bunny.obj --count 500 --out samples.ply --png samples.png\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_samples,
 };

@@ -1,4 +1,4 @@
-/* abut selfcheck: which triangles of a mesh meet each other. */
+/* abut selfcheck: self-intersections of a mesh. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -6,14 +6,15 @@
 typedef struct self_result {
     abut_pair_self_intersection *pairs; /* from malloc */
     uint64_t count;
-    bool complete; /* else the search gave up, there are no pairs, and count is a least number */
+    bool
+        complete; /* otherwise the search stopped, there are no pairs, and count is a lower bound */
 } self_result;
 
 /* ---- the search ---- */
 
-/* Room for some first, for all in a second search where there are more. */
-static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_options *options,
-                  self_result *result) {
+/* Starts with a fixed capacity, then repeats with the required capacity. */
+static int find_self_intersections(tool_run *tool, const abut_bvh *bvh,
+                                   const abut_pair_self_options *options, self_result *result) {
     uint64_t room = 4096;
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -22,7 +23,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
                             ? malloc((size_t)room * sizeof *result->pairs)
                             : NULL;
         if (!result->pairs)
-            return tool_fail_with(tool, "out of memory", "there is no memory for %llu pairs",
+            return tool_fail_with(tool, "out of memory", "not enough memory for %llu pairs",
                                   (unsigned long long)room);
         status = abut_pair_self_intersections(bvh, options, room, result->pairs, &result->count);
         room = result->count;
@@ -31,7 +32,7 @@ static int search(tool_run *tool, const abut_bvh *bvh, const abut_pair_self_opti
     return status && status != ABUT_ERROR_LIMIT ? tool_fail(tool, status) : 0;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"triangle_b", COLUMN_WHOLE, NULL},
@@ -43,7 +44,7 @@ static const tool_column columns[] = {{"triangle_a", COLUMN_WHOLE, NULL},
                                       {"to_y", COLUMN_REAL, NULL},
                                       {"to_z", COLUMN_REAL, NULL}};
 
-static void give_pair(const void *data, size_t row, double *values) {
+static void fill_pair_row(const void *data, size_t row, double *values) {
     const abut_pair_self_intersection *pair = &((const self_result *)data)->pairs[row];
     values[0] = pair->triangle[0];
     values[1] = pair->triangle[1];
@@ -52,7 +53,7 @@ static void give_pair(const void *data, size_t row, double *values) {
     table_vector(values + 6, pair->segment.end[1]);
 }
 
-static void tell_first(tool_output *out, const self_result *result, uint32_t most) {
+static void print_first(tool_output *out, const self_result *result, uint32_t most) {
     out_table(out, "first");
     for (uint64_t i = 0; result->complete && i < result->count && i < most; i++) {
         const abut_pair_self_intersection *pair = &result->pairs[i];
@@ -80,12 +81,12 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
     text_print(&words, " triangle%s; %s", abut_mesh_triangle_count(mesh) == 1 ? "" : "s",
                shade_on(out, found || !result->complete ? SHADE_WARN : SHADE_GOOD));
     if (!result->complete)
-        text_add(&words, "given up (see --limit) after ");
+        text_add(&words, "stopped (see --limit) after ");
     if (found || !result->complete)
         text_grouped(&words, result->count);
     else
         text_add(&words, "no");
-    text_print(&words, " pair%s of triangles that meet%s", result->count == 1 ? "" : "s",
+    text_print(&words, " intersecting pair%s of triangles%s", result->count == 1 ? "" : "s",
                shade_off(out));
     say_of(out, path, "%s", words.data ? words.data : "");
     text_free(&words);
@@ -98,7 +99,7 @@ static void print_self_intersections(tool_run *tool, const char *path, const abu
         json_null(out, "self_intersecting");
     json_count(out, "pairs", result->count);
     if (out->json || (found && !tool->quiet))
-        tell_first(out, result, most);
+        print_first(out, result, most);
 }
 
 /* ---- the picture ---- */
@@ -109,7 +110,7 @@ static abut_vec3 corner_of(const abut_mesh *mesh, uint32_t triangle, uint32_t co
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
-/* Outlines of the triangles in orange, what they have in common in red with a dot at its ends. */
+/* Draws outlines of the triangles in orange, intersections in red with a dot at each end. */
 static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1};
 
 static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
@@ -128,7 +129,7 @@ static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
     return status;
 }
 
-/* Triangles that are in some pair. */
+/* Collects the triangles that are in any pair. */
 static uint64_t count_triangles(const abut_mesh *mesh, const self_result *result) {
     uint64_t count = 0;
     unsigned char *seen = calloc((size_t)abut_mesh_triangle_count(mesh) + 1, 1);
@@ -142,18 +143,18 @@ static uint64_t count_triangles(const abut_mesh *mesh, const self_result *result
     return count;
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, abut_mesh *mesh,
-                        const self_result *result) {
+static abut_status draw_selfcheck(tool_run *tool, const tool_arguments *arguments,
+                                  const abut_picture_options *options, abut_mesh *mesh,
+                                  const self_result *result) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     style.smooth = true;
     legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
     if (result->complete && result->count) {
-        legend_add(&legend, orange, "triangles that meet others");
+        legend_add(&legend, orange, "intersecting triangles");
         legend_amount(&legend, count_triangles(mesh, result));
-        legend_add(&legend, red, "what they have in common");
+        legend_add(&legend, red, "intersections");
         legend_amount(&legend, result->count);
     }
     abut_status status = abut_picture_create(tool->context, options, &picture);
@@ -169,18 +170,19 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 
 /* ---- the command ---- */
 
-static int finish(tool_run *tool, const tool_arguments *arguments,
-                  const abut_picture_options *camera, abut_mesh *mesh, const self_result *result) {
+static int write_selfcheck_results(tool_run *tool, const tool_arguments *arguments,
+                                   const abut_picture_options *camera, abut_mesh *mesh,
+                                   const self_result *result) {
     const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments),
                      *first = option_given(arguments, "first");
     int code = 0;
     if (out_path) {
-        tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, give_pair,
+        tool_table table = {columns, 9, result->complete ? (size_t)result->count : 0, fill_pair_row,
                             result};
         code = table_put(tool, out_path->words, &table);
     }
     abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, arguments, camera, mesh, result)))
+    if (!code && png && (status = draw_selfcheck(tool, arguments, camera, mesh, result)))
         code = tool_fail(tool, status);
     if (code)
         return code;
@@ -195,7 +197,7 @@ static int finish(tool_run *tool, const tool_arguments *arguments,
     return result->count > 0 ? CODE_FOUND : result->complete ? CODE_FINE : CODE_WORK;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_selfcheck(tool_run *tool, const tool_arguments *arguments) {
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_picture_options camera = abut_picture_options_default();
     const tool_given *limit = option_given(arguments, "limit"), *png = picture_given(arguments);
@@ -211,11 +213,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     self_result result = {0};
     abut_status status = tool_read(tool, arguments->operands[0], NULL, &mesh);
     if (!status)
-        code = camera_read(tool, arguments, &camera); /* again: the mesh may tell which way is up */
+        code = camera_read(tool, arguments, &camera); /* again: the file may define the up axis */
     if (!status)
         status = abut_bvh_create(mesh, NULL, &bvh);
-    code = status ? tool_fail(tool, status) : search(tool, bvh, &options, &result);
-    code = code ? code : finish(tool, arguments, &camera, mesh, &result);
+    code = status ? tool_fail(tool, status) : find_self_intersections(tool, bvh, &options, &result);
+    code = code ? code : write_selfcheck_results(tool, arguments, &camera, mesh, &result);
     free(result.pairs);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
@@ -223,39 +225,36 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"first", "N", OPTION_COUNT, "list so many pairs (default: 8)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all pairs there: CSV, or by its ending PLY or NPY", NULL,
-     false},
+    {"first", "N", OPTION_COUNT, "number of pairs to list (default: 8)", NULL, false},
+    {"out", "FILE", OPTION_TEXT,
+     "write all pairs to FILE: PLY or NPY by the file extension, otherwise CSV", NULL, false},
     {"png", "FILE", OPTION_TEXT,
-     "draw the mesh there with the pairs: triangles orange, what they have in common red", NULL,
-     false},
+     "draw the mesh with the pairs: triangles orange, intersections red", NULL, false},
     PAGE_OPTION,
-    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",
+    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: that of the file, otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {"by-index", NULL, OPTION_FLAG,
-     "vertices at the same place with different numbers are not the same: seams count", NULL,
-     false},
+     "vertices with equal coordinates and different indices are different vertices: seams count",
+     NULL, false},
     {"limit", "M", OPTION_COUNT,
-     "give up after so many million pairs with overlapping bounding boxes, one that takes an exact "
-     "test counted as 16 (default: 67, and 1,024 pairs a triangle)",
+     "stop after M million candidate pairs; a pair that needs an exact test counts as 16 (default: "
+     "67, and 1,024 pairs for each triangle)",
      NULL, false},
     {0}};
 
 const tool_command command_selfcheck = {
     .name = "selfcheck",
     .operands = "MESH",
-    .summary = "which triangles of a mesh cut each other",
-    .about =
-        "Finds all pairs of triangles of a mesh that meet although they need not, exactly, with "
-        "what they have in common: a point, a segment or an area. Neighbours meet in the vertex or "
-        "edge that they share; only more than that counts. Vertices at the same place are the "
-        "same, so that seams do not count either; triangles with the same three vertices always "
-        "do.\n"
-        "\n"
-        "Returns 1 if the search could not be finished and has found none.",
-    .found = "triangles that meet",
+    .summary = "self-intersections of a mesh: pairs of triangles",
+    .about = "Finds all pairs of triangles of a mesh that intersect each other, exactly, with the "
+             "kind of the intersection: a point, a segment or an area. Neighbours share a vertex "
+             "or an edge; only an intersection beyond it counts. Vertices with equal coordinates "
+             "are the same vertex, so that seams do not count. Triangles with the same three "
+             "vertices always count.\n\n"
+             "Returns 1 if the search stopped at --limit and had found no pair.",
+    .found = "intersecting triangles",
     .examples = "  abut selfcheck bunny.obj\n"
                 "  abut selfcheck scan.ply --png cuts.png --out cuts.csv\n"
                 "  abut selfcheck --quiet part.stl >/dev/null || echo 'needs repair'\n",
@@ -263,5 +262,5 @@ const tool_command command_selfcheck = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_selfcheck,
 };

@@ -1,10 +1,9 @@
-/* abut slice: a cut through a distance field as a picture.
+/* abut slice: a cross-section of a signed distance field as a picture.
  *
- * Colours tell the distance, a dark line is where it is 0, thin lines are a step of the scale
- * apart. Inside and outside have a half of the palette each, whose ends are the largest distances
- * in this slice. A line is as far from a pixel as the difference from its value over the slope, so
- * that it has the same width everywhere.
- */
+ * Colours show the distance, a dark line marks 0, and thin lines are isolines at the steps of
+ * the scale. Inside and outside have one half of the palette each, up to the largest distance in
+ * this slice. The distance of a pixel from a line is the difference of its value over the slope,
+ * so that lines have the same width everywhere. */
 #include "tool.h"
 #include "view.h"
 
@@ -12,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDER = 24, SIDE = 720, SIDE_MAX = 8192, PAGE_SIDE = 240 };
-#define WORDS 13.0 /* height of letters */
+enum { BORDER = 24, DEFAULT_SIDE = 720, SIDE_MAX = 8192, PAGE_SIDE = 240 };
+#define LETTER_HEIGHT 13.0 /* height of letters */
 
 /* ---- the slice ---- */
 
 typedef struct slice {
     const char *subject;
-    abut_box box; /* of what is shown */
-    int axis;     /* across the slice */
+    abut_box box; /* extent of the shown region */
+    int axis;     /* axis perpendicular to the slice */
     double at;
     int across[2];            /* axes to the right and up */
     uint32_t width, height;   /* of the slice in pixels */
@@ -29,13 +28,13 @@ typedef struct slice {
     tool_scale scale;
 } slice;
 
-static double *part(abut_vec3 *v, int axis) {
+static double *component_of(abut_vec3 *v, int axis) {
     return axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z;
 }
 
-static void place(slice *s, uint32_t side) {
-    double wide = *part(&s->box.hi, s->across[0]) - *part(&s->box.lo, s->across[0]);
-    double high = *part(&s->box.hi, s->across[1]) - *part(&s->box.lo, s->across[1]);
+static void layout_pixels(slice *s, uint32_t side) {
+    double wide = *component_of(&s->box.hi, s->across[0]) - *component_of(&s->box.lo, s->across[0]);
+    double high = *component_of(&s->box.hi, s->across[1]) - *component_of(&s->box.lo, s->across[1]);
     s->pixel = fmax(wide, high) / side;
     s->width = (uint32_t)fmax(16, floor(wide / s->pixel));
     s->height = (uint32_t)fmax(16, floor(high / s->pixel));
@@ -44,18 +43,18 @@ static void place(slice *s, uint32_t side) {
 static abut_vec3 *points_of(const slice *s) {
     abut_vec3 *points = malloc((size_t)s->width * s->height * sizeof *points), *to = points;
     abut_vec3 lo = s->box.lo, hi = s->box.hi;
-    double wide = (*part(&hi, s->across[0]) - *part(&lo, s->across[0])) / s->width;
-    double high = (*part(&hi, s->across[1]) - *part(&lo, s->across[1])) / s->height;
+    double wide = (*component_of(&hi, s->across[0]) - *component_of(&lo, s->across[0])) / s->width;
+    double high = (*component_of(&hi, s->across[1]) - *component_of(&lo, s->across[1])) / s->height;
     for (uint32_t j = 0; points && j < s->height; j++)
         for (uint32_t i = 0; i < s->width; i++, to++) {
-            *part(to, s->axis) = s->at;
-            *part(to, s->across[0]) = *part(&lo, s->across[0]) + (i + 0.5) * wide;
-            *part(to, s->across[1]) = *part(&hi, s->across[1]) - (j + 0.5) * high;
+            *component_of(to, s->axis) = s->at;
+            *component_of(to, s->across[0]) = *component_of(&lo, s->across[0]) + (i + 0.5) * wide;
+            *component_of(to, s->across[1]) = *component_of(&hi, s->across[1]) - (j + 0.5) * high;
         }
     return points;
 }
 
-/* Exact distances of a mesh; their gradient is the way from the nearest point. */
+/* Computes exact distances of a mesh; the gradient is the direction from the closest point. */
 static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points,
                                   abut_field_value *values) {
     abut_nearest *nearest = malloc(points->count * sizeof *nearest);
@@ -75,8 +74,8 @@ static abut_status values_of_mesh(const abut_bvh *bvh, const abut_points *points
     return status;
 }
 
-static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
-                    const abut_field *field, const abut_bvh *bvh) {
+static int evaluate_distances(tool_run *tool, const tool_arguments *arguments, slice *s,
+                              const abut_field *field, const abut_bvh *bvh) {
     abut_points batch = abut_points_default();
     batch.type = ABUT_SCALAR_FLOAT64;
     abut_vec3 *points = points_of(s);
@@ -85,7 +84,7 @@ static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
     s->values = malloc(batch.count * sizeof *s->values);
     if (!points || !s->values) {
         free(points);
-        return tool_fail_with(tool, "out of memory", "there is no memory for the slice");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the slice");
     }
     abut_interpolation how =
         option_given(arguments, "cubic") ? ABUT_INTERPOLATION_CUBIC : ABUT_INTERPOLATION_LINEAR;
@@ -106,10 +105,10 @@ static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
 
 /* ---- drawing ---- */
 
-/* How much of a line at `level` covers a pixel. */
+/* Returns the coverage of a pixel by a line at `level`. */
 static double line_at(const slice *s, const abut_field_value *v, double level, double half) {
     abut_vec3 g = v->gradient;
-    double slope = hypot(*part(&g, s->across[0]), *part(&g, s->across[1]));
+    double slope = hypot(*component_of(&g, s->across[0]), *component_of(&g, s->across[1]));
     double away = fabs(v->distance - level) / (fmax(slope, 0.05) * s->pixel);
     return fmin(1, fmax(0, half + 0.5 - away));
 }
@@ -129,30 +128,31 @@ static void draw_slice(const slice *s, tool_canvas *canvas) {
         }
 }
 
-static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
+static int draw_slice_picture(tool_run *tool, const slice *s, const char *path,
+                              tool_canvas *canvas) {
     char words[64];
     snprintf(words, sizeof words, "%c = %.5g", 'x' + s->axis, s->at);
     canvas->width = (uint32_t)(3 * BORDER + 3 + scale_width(&s->scale)) + s->width;
     canvas->height = 2 * BORDER + s->height + 24;
     canvas->pixels = malloc((size_t)canvas->width * canvas->height * 4);
     if (!canvas->pixels)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     memset(canvas->pixels, 255, (size_t)canvas->width * canvas->height * 4);
     draw_slice(s, canvas);
     scale_draw(canvas, &s->scale, 2 * BORDER + (int)s->width, BORDER, (int)s->height);
     double below = BORDER + s->height + 30;
-    canvas_words(canvas, BORDER, below, WORDS, words);
+    canvas_words(canvas, BORDER, below, LETTER_HEIGHT, words);
     snprintf(words, sizeof words, "%c to the right, %c up", 'x' + s->across[0], 'x' + s->across[1]);
-    double wide = canvas_words(NULL, 0, 0, WORDS, words);
+    double wide = canvas_words(NULL, 0, 0, LETTER_HEIGHT, words);
     if (wide < 0.55 * s->width)
-        canvas_words(canvas, BORDER + s->width - wide, below, WORDS, words);
+        canvas_words(canvas, BORDER + s->width - wide, below, LETTER_HEIGHT, words);
     abut_status status = canvas_write(tool, canvas, path);
     return status ? tool_fail(tool, status) : 0;
 }
 
 /* ---- the page ---- */
 
-/* The slice as a sheet whose vertices are some of the pixels, with their distances. */
+/* The slice as a mesh whose vertices are a subset of the pixels, with their distances. */
 static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, double **values) {
     const uint32_t longer = s->width > s->height ? s->width : s->height,
                    step = (longer + PAGE_SIDE - 1) / PAGE_SIDE, wide = (s->width - 1) / step + 1,
@@ -163,7 +163,7 @@ static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, 
     *values = malloc(count * sizeof **values);
     abut_status status = pixels && points && corners && *values
                              ? ABUT_OK
-                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+                             : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     for (uint32_t k = 0; k < count && !status; k++) {
         const uint32_t i = k % wide, j = k / wide;
         const size_t pixel = (size_t)j * step * s->width + (size_t)i * step;
@@ -181,8 +181,8 @@ static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, 
     return status;
 }
 
-/* The slice where it is, and what it cuts as glass. */
-static int show(tool_run *tool, const slice *s, abut_mesh *surface) {
+/* Adds the slice at its position, and the surface translucent. */
+static int write_slice_page(tool_run *tool, const slice *s, abut_mesh *surface) {
     abut_picture_options camera = abut_picture_options_default();
     abut_mesh_style style = abut_mesh_style_default();
     abut_picture *picture = NULL;
@@ -214,10 +214,10 @@ static int show(tool_run *tool, const slice *s, abut_mesh *surface) {
 
 /* ---- the command ---- */
 
-/* A coordinate, or a share of the way through with a per cent sign; the middle by default. */
+/* Reads a coordinate, or a percentage of the extent; the middle by default. */
 static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s) {
     const tool_given *at = option_given(arguments, "at");
-    double lo = *part(&s->box.lo, s->axis), hi = *part(&s->box.hi, s->axis), number;
+    double lo = *component_of(&s->box.lo, s->axis), hi = *component_of(&s->box.hi, s->axis), number;
     s->at = 0.5 * (lo + hi);
     if (!at)
         return 0;
@@ -228,14 +228,13 @@ static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s)
     if (share)
         words[length - 1] = 0;
     if (length >= sizeof words || read_numbers(words, &number, 1) != 1)
-        return tool_refuse(tool,
-                           "--at needs a coordinate such as 0.5, or a share such as 25%%; "
-                           "'%s' is not",
-                           at->words);
+        return tool_refuse(
+            tool, "--at must be a coordinate such as 0.5, or a percentage such as 25%%, not '%s'",
+            at->words);
     s->at = share ? lo + number / 100 * (hi - lo) : number;
     if (!(s->at >= lo && s->at <= hi))
-        return tool_refuse(tool, "--at %s is beyond what there is along %c: %.6g to %.6g",
-                           at->words, 'x' + s->axis, lo, hi);
+        return tool_refuse(tool, "--at %s is outside the extent along %c: %.6g to %.6g", at->words,
+                           'x' + s->axis, lo, hi);
     return 0;
 }
 
@@ -246,9 +245,9 @@ static void choose_axes(const tool_arguments *arguments, slice *s) {
     s->across[1] = s->axis == 2 ? 1 : 2;
 }
 
-/* The field or the mesh of the first operand, and the box that is shown of it. */
-static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_field **field,
-                abut_mesh **mesh, abut_bvh **bvh) {
+/* Reads the field or the mesh of the first operand, and its extent. */
+static int load_slice(tool_run *tool, const tool_arguments *arguments, slice *s, abut_field **field,
+                      abut_mesh **mesh, abut_bvh **bvh) {
     abut_status status;
     int code = field_or_mesh(tool, s->subject, field, mesh);
     if (code)
@@ -271,22 +270,22 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
         s->box = abut_mesh_bounds(*mesh);
         double longest = 0;
         for (int k = 0; k < 3; k++)
-            longest = fmax(longest, *part(&s->box.hi, k) - *part(&s->box.lo, k));
+            longest = fmax(longest, *component_of(&s->box.hi, k) - *component_of(&s->box.lo, k));
         for (int k = 0; k < 3; k++) {
-            *part(&s->box.lo, k) -= 0.15 * longest;
-            *part(&s->box.hi, k) += 0.15 * longest;
+            *component_of(&s->box.lo, k) -= 0.15 * longest;
+            *component_of(&s->box.hi, k) += 0.15 * longest;
         }
     }
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* A page shows the surface of a field where it has one. */
+/* A page shows the surface of a field if it has one. */
 static int load_surface(tool_run *tool, const abut_field *field, abut_mesh **mesh) {
     abut_status status = abut_field_isosurface(field, 0, mesh);
     return status && status != ABUT_ERROR_ARGUMENT ? tool_fail(tool, status) : 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_slice(tool_run *tool, const tool_arguments *arguments) {
     const char *path = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
     const tool_given *size = option_given(arguments, "size");
     slice s = {.subject = arguments->operands[0]};
@@ -295,25 +294,25 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
     if (!path && !tool->view)
-        return tool_refuse(tool, "slice needs OUT.png, or --html and a page");
+        return tool_refuse(tool, "the output is missing: name OUT.png, or use --html FILE");
     int code = path ? picture_check(tool, path) : 0;
     if (code)
         return code;
     if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MAX))
-        return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MAX);
+        return tool_refuse(tool, "--size must be from 16 to %d pixels", SIDE_MAX);
     choose_axes(arguments, &s);
-    code = load(tool, arguments, &s, &field, &mesh, &bvh);
+    code = load_slice(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);
     if (!code) {
-        place(&s, size ? size->counts[0] : SIDE);
-        code = evaluate(tool, arguments, &s, field, bvh);
+        layout_pixels(&s, size ? size->counts[0] : DEFAULT_SIDE);
+        code = evaluate_distances(tool, arguments, &s, field, bvh);
     }
     if (!code && path)
-        code = draw(tool, &s, path, &canvas);
+        code = draw_slice_picture(tool, &s, path, &canvas);
     if (!code && tool->view && field)
         code = load_surface(tool, field, &mesh);
     if (!code && tool->view)
-        code = show(tool, &s, mesh);
+        code = write_slice_page(tool, &s, mesh);
     if (!code) {
         tool_output *out = &tool->out;
         const char axis[2] = {(char)('x' + s.axis), 0};
@@ -342,17 +341,19 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"axis", "AXIS", OPTION_CHOICE, "across which axis to cut (default: z)", "x|y|z", false},
+    {"axis", "AXIS", OPTION_CHOICE, "axis perpendicular to the plane (default: z)", "x|y|z", false},
     {"at", "PLACE", OPTION_TEXT,
-     "where: a coordinate, or a share of the way such as 25% (default: 50%)", NULL, false},
+     "position of the plane: a coordinate, or a percentage of the extent such as 25% (default: "
+     "50%)",
+     NULL, false},
     {"size", "N", OPTION_COUNT, "pixels along the longer side of the slice (default: 720)", NULL,
      false},
     {"palette", "NAME", OPTION_CHOICE,
      "diverging (default): blue inside, orange outside; thesis: red-green-blue and "
      "pink-yellow-cyan; grey",
      "diverging|thesis|grey", false},
-    {"cubic", NULL, OPTION_FLAG, "interpolate smoothly between cells", NULL, false},
-    {"sign", "METHOD", OPTION_CHOICE, "of a mesh: what is inside (default: auto)",
+    {"cubic", NULL, OPTION_FLAG, "tricubic interpolation between cells", NULL, false},
+    {"sign", "METHOD", OPTION_CHOICE, "for a mesh: how the inside is determined (default: auto)",
      "auto|winding|normal", false},
     PAGE_OPTION,
     {0}};
@@ -360,12 +361,11 @@ static const tool_option options[] = {
 const tool_command command_slice = {
     .name = "slice",
     .operands = "FILE [OUT.png]",
-    .summary = "draw a cut through a distance field or a mesh",
-    .about =
-        "Draws the distances in a plane as colours, with a dark line where the surface is cut, "
-        "thin lines of equal distance, and a legend. The file is a field (.abutf, .dcache), or "
-        "a mesh, whose distance is then found exactly at every pixel. A page (--html) has the cut "
-        "where it is, through the surface.",
+    .summary = "draw a cross-section of a signed distance field or a mesh",
+    .about = "Draws the distances in a plane as colours, with a dark line at the surface, thin "
+             "isolines, and a legend. FILE is a field (.abutf, .dcache), or a mesh, whose distance "
+             "is computed exactly at every pixel. A page (--html) shows the cross-section at its "
+             "position in the surface.",
     .examples = "  abut slice bunny.abutf cut.png\n"
                 "  abut slice bunny.abutf cut.png --axis x --at 25% --palette thesis\n"
                 "  abut slice bunny.obj exact.png --at 0.5\n"
@@ -374,5 +374,5 @@ const tool_command command_slice = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_slice,
 };

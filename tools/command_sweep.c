@@ -1,10 +1,10 @@
-/* abut sweep: when a mesh that moves first touches itself. */
+/* abut sweep: continuous collision detection of a deforming mesh with itself. */
 #include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* What was asked for, and what one step gave. */
+/* The options, and the results of one step. */
 typedef struct sweep_run {
     abut_sweep_mode mode;
     abut_sweep_find_options options;
@@ -22,7 +22,7 @@ static const char *kind_name(unsigned kind) {
 
 /* ---- the search ---- */
 
-/* Room for some first, for all in a second search where there are more. */
+/* Starts with a fixed capacity, then repeats with the required capacity. */
 static int find_impacts(tool_run *tool, sweep_run *s) {
     abut_status status = ABUT_ERROR_BUFFER;
     for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
@@ -33,7 +33,7 @@ static int find_impacts(tool_run *tool, sweep_run *s) {
                 wanted < SIZE_MAX / sizeof *s->impacts ? malloc(wanted * sizeof *s->impacts) : NULL;
             s->room = s->impacts ? wanted : 0;
             if (!s->impacts)
-                return tool_fail_with(tool, "out of memory", "there is no memory for %zu impacts",
+                return tool_fail_with(tool, "out of memory", "not enough memory for %zu impacts",
                                       wanted);
         }
         abut_impacts found = {.list = s->impacts, .capacity = s->room};
@@ -43,7 +43,7 @@ static int find_impacts(tool_run *tool, sweep_run *s) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* Says which triangles meet, and where there are many the first of them. */
+/* Reports which triangles intersect at the start; of many, the first. */
 static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_intersection *pairs,
                         uint64_t count) {
     enum { SHOWN = 4 };
@@ -51,17 +51,16 @@ static int refuse_start(tool_run *tool, const char *path, const abut_pair_self_i
     for (uint64_t i = 0; pairs && i < count && i < SHOWN; i++)
         text_print(&list, "%s%u and %u", i ? ", " : ": ", pairs[i].triangle[0],
                    pairs[i].triangle[1]);
-    int code =
-        tool_fail_with(tool, "intersecting start",
-                       "%s: cuts itself already; %llu pair%s of triangles meet%s%s. See 'abut "
-                       "selfcheck'; --regardless goes on",
-                       path, (unsigned long long)count, count == 1 ? "" : "s",
-                       list.data ? list.data : "", pairs && count > SHOWN ? ", ..." : "");
+    int code = tool_fail_with(tool, "intersecting start",
+                              "%s: intersects itself at the start; %llu pair%s of triangles "
+                              "intersect%s%s. See 'abut selfcheck'; --regardless continues",
+                              path, (unsigned long long)count, count == 1 ? "" : "s",
+                              list.data ? list.data : "", pairs && count > SHOWN ? ", ..." : "");
     text_free(&list);
     return code;
 }
 
-/* A mesh that cuts itself has no first impact to speak of. */
+/* A mesh that intersects itself at the start has no first impact. */
 static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
     enum { MOST = 1 << 20 };
     abut_pair_self_intersection *pairs = NULL;
@@ -83,16 +82,16 @@ static int check_start(tool_run *tool, const char *path, abut_mesh *mesh) {
 }
 
 /* Searches the step from one mesh to the next. */
-static int search(tool_run *tool, sweep_run *s, const char *const path[2],
-                  abut_mesh *const mesh[2]) {
+static int search_step(tool_run *tool, sweep_run *s, const char *const path[2],
+                       abut_mesh *const mesh[2]) {
     int code = s->regardless ? 0 : check_start(tool, path[0], mesh[0]);
     code = code ? code : moving_step(tool, &s->moving, path[0], mesh[0], path[1], mesh[1]);
     return code ? code : find_impacts(tool, s);
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-static void features(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
+static void name_features(const sweep_run *s, const abut_impact *impact, tool_text names[2]) {
     uint32_t v[4];
     moving_vertices(&s->moving, impact, v);
     if (impact->kind == ABUT_IMPACT_VERTEX_FACE) {
@@ -104,11 +103,11 @@ static void features(const sweep_run *s, const abut_impact *impact, tool_text na
     }
 }
 
-static void tell_impact(tool_output *out, const sweep_run *s, const abut_impact *impact) {
+static void print_impact(tool_output *out, const sweep_run *s, const abut_impact *impact) {
     uint32_t v[4];
     tool_text names[2] = {{0}, {0}};
     moving_vertices(&s->moving, impact, v);
-    features(s, impact, names);
+    name_features(s, impact, names);
     out_object(out, NULL);
     json_number(out, "time", impact->time);
     json_text(out, "kind", kind_name(impact->kind));
@@ -168,7 +167,7 @@ static void print_impacts(tool_run *tool, const sweep_run *s, const char *const 
     if (out->json || (s->count && !tool->quiet)) {
         out_table(out, "impacts");
         for (size_t i = 0; i < s->count && i < most; i++)
-            tell_impact(out, s, &s->impacts[i]);
+            print_impact(out, s, &s->impacts[i]);
         out_end(out);
     }
 }
@@ -180,7 +179,7 @@ static const tool_column columns[] = {{"time", COLUMN_REAL, NULL}, {"kind", COLU
                                       {"z", COLUMN_REAL, NULL},    {"nx", COLUMN_REAL, NULL},
                                       {"ny", COLUMN_REAL, NULL},   {"nz", COLUMN_REAL, NULL}};
 
-static void give_impact(const void *data, size_t row, double *values) {
+static void fill_impact_row(const void *data, size_t row, double *values) {
     const sweep_run *s = data;
     const abut_impact *impact = &s->impacts[row];
     uint32_t v[4];
@@ -195,7 +194,7 @@ static void give_impact(const void *data, size_t row, double *values) {
 
 /* ---- the picture ---- */
 
-enum { WAYS_MAX = 64 };
+enum { DRAWN_PATHS_MAX = 64 };
 
 static abut_vec3 at_time(const abut_mesh *const mesh[2], uint32_t vertex, double time) {
     abut_vec3 at[2];
@@ -230,8 +229,8 @@ static abut_status mesh_at(tool_run *tool, const abut_mesh *const mesh[2], doubl
 static const abut_colour orange = {1.0f, 0.55f, 0.0f, 1}, red = {0.86f, 0.08f, 0.12f, 1},
                          blue = {0.1f, 0.3f, 0.95f, 1};
 
-/* Both features in orange where they are at the time of the impact, a red dot where they touch, and
- * in blue the way that the first goes, where that does not hide the rest. */
+/* Draws both features in orange at the time of impact, the contact point in red, and the path of
+ * the first feature in blue if it does not hide the others. */
 static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
                                const abut_mesh *const mesh[2], const abut_impact *impact) {
     const bool edges = impact->kind == ABUT_IMPACT_EDGE_EDGE;
@@ -247,16 +246,17 @@ static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
     }
     for (int k = 0; !edges && !status && k < 3; k++)
         status = abut_picture_add_line(picture, at[1 + k], at[1 + (k + 1) % 3], 2.5, orange);
-    const int ways = s->count > WAYS_MAX ? 0 : edges ? 2 : 1;
+    const int ways = s->count > DRAWN_PATHS_MAX ? 0 : edges ? 2 : 1;
     for (int k = 0; !status && k < ways; k++)
         status = abut_picture_add_line(picture, at_time(mesh, v[k], 0), at_time(mesh, v[k], 1), 1.5,
                                        blue);
     return status ? status : abut_picture_add_point(picture, impact->point, 9, red);
 }
 
-/* The page: the whole step, with each impact from its time on. */
-static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *const mesh[2],
-                        const abut_picture_options *camera) {
+/* Writes the page: the whole step, with each impact from its time on. */
+static abut_status write_sweep_page(tool_run *tool, const sweep_run *s,
+                                    const abut_mesh *const mesh[2],
+                                    const abut_picture_options *camera) {
     enum { FRAMES = 61 };
     tool_legend legend = {0};
     abut_mesh_style style = abut_mesh_style_default();
@@ -265,8 +265,8 @@ static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *con
     style.colour = abut_picture_colour(0);
     legend_add(&legend, style.colour, "the mesh, from start to end");
     legend_add(&legend, orange, "edges and faces that touch");
-    legend_add(&legend, red, "where they touch");
-    legend_add(&legend, blue, "the way of the first feature");
+    legend_add(&legend, red, "contact points");
+    legend_add(&legend, blue, "path of the first feature");
     view_rate(tool->view, 1.0 / 30);
     for (int i = 0; i < FRAMES && !status; i++) {
         double time = (double)i / (FRAMES - 1);
@@ -285,8 +285,8 @@ static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *con
     return status ? status : view_write(tool);
 }
 
-static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
-                const abut_mesh *const mesh[2]) {
+static int draw_sweep(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
+                      const abut_mesh *const mesh[2]) {
     const tool_given *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
@@ -300,12 +300,12 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run
     legend_add(&legend, abut_picture_colour(0), "at time %.6g", s->count ? s->impacts[0].time : 1);
     if (s->count) {
         legend_add(&legend, orange, "edges and faces that touch, each at its time");
-        legend_add(&legend, red, "where they touch");
+        legend_add(&legend, red, "contact points");
     }
-    if (s->count && s->count <= WAYS_MAX)
-        legend_add(&legend, blue, "the way of the first feature");
+    if (s->count && s->count <= DRAWN_PATHS_MAX)
+        legend_add(&legend, blue, "path of the first feature");
     if (tool->view) {
-        abut_status shown = show(tool, s, mesh, &camera);
+        abut_status shown = write_sweep_page(tool, s, mesh, &camera);
         if (shown || png->words == view_path(tool->view))
             return shown ? tool_fail(tool, shown) : 0;
     }
@@ -333,12 +333,13 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
     if (!code)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     progress_start(tool->progress, path[1]);
-    code = code ? code : search(tool, s, path, mesh);
+    code = code ? code : search_step(tool, s, path, mesh);
     if (!code && table_path) {
-        tool_table table = {columns, 12, s->count, give_impact, s};
+        tool_table table = {columns, 12, s->count, fill_impact_row, s};
         code = table_put(tool, table_path->words, &table);
     }
-    code = code ? code : draw(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
+    code =
+        code ? code : draw_sweep(tool, arguments, s, (const abut_mesh *const[2]){mesh[0], mesh[1]});
     if (!code) {
         out_object(&tool->out, NULL);
         print_impacts(tool, s, path, mesh[0], first ? first->counts[0] : 8);
@@ -357,13 +358,13 @@ static int run_two(tool_run *tool, const tool_arguments *arguments, sweep_run *s
 
 /* ---- a folder ---- */
 
-/* Without paths, of a recording: the frame that the step leads to. */
-static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const char *const *path) {
+/* Without paths, for a recording: the frame that the step ends at. */
+static void print_step(tool_run *tool, const sweep_run *s, uint64_t step, const char *const *path) {
     tool_output *out = &tool->out;
     tool_text names[2] = {{0}, {0}};
     const abut_impact *impact = s->count ? &s->impacts[0] : NULL;
     if (impact)
-        features(s, impact, names);
+        name_features(s, impact, names);
     out_object(out, NULL);
     fact_count(out, path ? "step" : "frame", step);
     if (path) {
@@ -386,7 +387,7 @@ static void tell_step(tool_run *tool, const sweep_run *s, uint64_t step, const c
     text_free(&names[1]);
     if (out->json) {
         progress_erase(tool->progress);
-        output_flush(out); /* a line a step, for those who wait for it */
+        output_flush(out); /* one line for each step, flushed at once for a reader of the pipe */
     }
 }
 
@@ -421,9 +422,9 @@ static int run_step(tool_run *tool, sweep_run *s, const tool_frames *frames, siz
     if (!code && !s->moving.motion)
         code = moving_create(tool, mesh[0], s->parts, &s->motion, &s->moving);
     start_progress(tool, step + 1, frames->count - 1);
-    code = code ? code : search(tool, s, path, mesh);
+    code = code ? code : search_step(tool, s, path, mesh);
     if (!code)
-        tell_step(tool, s, step, path);
+        print_step(tool, s, step, path);
     return code;
 }
 
@@ -451,11 +452,11 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
 
 /* ---- steps by several processes ---- */
 
-/* For each process in turn. Each chunk starts afresh: how many candidates are tried depends on the
- * steps before, and is to be the same whoever makes them. */
-enum { STEPS_A_CHUNK = 16 };
+/* Steps are assigned to processes in chunks. Each chunk starts without a warm start: the number
+ * of tested candidates depends on previous steps, and must not depend on the processes. */
+enum { STEPS_PER_CHUNK = 16 };
 
-/* What is told of a step. */
+/* The results of a step for the output. */
 typedef struct step_answer {
     abut_sweep_counts counts;
     uint64_t count;
@@ -469,10 +470,10 @@ typedef struct step_answers {
     size_t room, key_room;
 } step_answers;
 
-/* Tells a step, or keeps it until all are there. */
-static int take_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
+/* Prints a step, or keeps it until all are collected. */
+static int print_or_keep_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
     if (!tool->share) {
-        tell_step(tool, s, step, NULL);
+        print_step(tool, s, step, NULL);
         return 0;
     }
     step_answer answer = {.counts = s->counts, .count = s->count};
@@ -480,25 +481,25 @@ static int take_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t s
         answer.first = s->impacts[0];
     if (!tool_grow(&all->list, all->count, &all->room, sizeof *all->list) ||
         !tool_grow(&all->keys, all->count, &all->key_room, sizeof *all->keys))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the steps");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the steps");
     all->keys[all->count] = step;
     all->list[all->count++] = answer;
     return 0;
 }
 
-/* Tells all steps in the first process; `first` is the number of the first step. */
-static int tell_steps(tool_run *tool, int code, sweep_run *s, step_answers *all, uint64_t first,
-                      uint64_t *hits) {
+/* Prints all steps in the first process; `first` is the index of the first step. */
+static int print_steps(tool_run *tool, int code, sweep_run *s, step_answers *all, uint64_t first,
+                       uint64_t *hits) {
     code = share_agree(tool, code);
     if (!code && tool->share) {
         *hits = 0;
         share_collect(tool, &all->list, &all->count, sizeof *all->list, all->keys);
-        for (uint64_t i = 0; share_tells(tool) && i < all->count; i++) {
+        for (uint64_t i = 0; share_prints(tool) && i < all->count; i++) {
             s->counts = all->list[i].counts;
             s->count = (size_t)all->list[i].count;
             if (s->count)
                 s->impacts[0] = all->list[i].first;
-            tell_step(tool, s, first + i, NULL);
+            print_step(tool, s, first + i, NULL);
             *hits += s->count > 0;
         }
     }
@@ -526,7 +527,7 @@ static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t f
     abut_mesh_destroy(mesh);
     code = code ? code : moving_step_to(tool, &s->moving, r->start, r->end);
     code = code ? code : find_impacts(tool, s);
-    return code ? code : take_step(tool, s, all, frame);
+    return code ? code : print_or_keep_step(tool, s, all, frame);
 }
 
 static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
@@ -539,21 +540,21 @@ static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_
         begin_steps(tool);
     for (uint64_t frame = r.first; !code && frame <= r.last; frame++) {
         start_progress(tool, ++steps, r.last - r.first + 1);
-        if (!share_mine(tool, frame - r.first, STEPS_A_CHUNK))
+        if (!share_mine(tool, frame - r.first, STEPS_PER_CHUNK))
             continue;
-        if ((frame - r.first) % STEPS_A_CHUNK == 0)
+        if ((frame - r.first) % STEPS_PER_CHUNK == 0)
             moving_free(&s->moving);
         code = run_frame(tool, s, &r, frame, arguments->operands[0], &all);
         hits += !code && s->count;
     }
-    code = tell_steps(tool, code, s, &all, r.first, &hits);
+    code = print_steps(tool, code, s, &all, r.first, &hits);
     recording_close(&r);
     return end_steps(tool, code, hits, steps);
 }
 
 /* ---- the command ---- */
 
-static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
+static int read_sweep_options(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
     const tool_given *mode = option_given(arguments, "mode"),
                      *thickness = option_given(arguments, "thickness"),
                      *tolerance = option_given(arguments, "tolerance"),
@@ -574,33 +575,35 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     s->motion.skip_self = option_given(arguments, "others") != NULL;
     s->parts = s->motion.skip_self || s->motion.skip_pairs;
     if (s->motion.skip_self && s->motion.skip_pairs)
-        return tool_refuse(tool, "--self and --others together leave nothing to look for");
+        return tool_refuse(tool, "--self and --others cannot be combined: no impact would remain");
     if (s->options.exact && thickness)
-        return tool_refuse(tool, "--exact decides whether surfaces touch, which --thickness does "
-                                 "not ask");
+        return tool_refuse(
+            tool,
+            "--exact and --thickness cannot be combined: --exact tests for contact at distance 0");
     if (folder && (png || option_given(arguments, "out")))
-        return tool_refuse(tool, "--%s is for one step, from one file to another",
+        return tool_refuse(tool, "--%s needs a single step: two files START END",
                            png ? "png" : "out");
     int code = png ? picture_check(tool, png->words) : 0;
     if (code)
         return code;
     if (folder && !s->recording && !frames_is_folder(arguments->operands[0]))
-        return tool_refuse(tool,
-                           "%s: give two meshes, or a folder of them, or a recording (.abutm)",
-                           arguments->operands[0]);
+        return tool_refuse(
+            tool,
+            "%s: END is missing: name two meshes, a folder of meshes, or a recording (.abutm)",
+            arguments->operands[0]);
     static const char *const of_recordings[] = {"from", "to", "frames-only"};
     for (int k = 0; k < 3 && !s->recording; k++)
         if (option_given(arguments, of_recordings[k]))
-            return tool_refuse(tool, "--%s is for recordings (.abutm)", of_recordings[k]);
+            return tool_refuse(tool, "--%s applies to recordings (.abutm) only", of_recordings[k]);
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_sweep(tool_run *tool, const tool_arguments *arguments) {
     sweep_run s = {0};
     abut_device *device = NULL;
-    int code = read_options(tool, arguments, &s);
+    int code = read_sweep_options(tool, arguments, &s);
     if (!code && tool->share && !s.recording)
-        code = tool_refuse(tool, "several processes share out the steps of a recording (.abutm)");
+        code = tool_refuse(tool, "several processes need a recording (.abutm)");
     code = code ? code : device_open(tool, arguments, &device);
     s.motion.device = device;
     if (!code)
@@ -615,32 +618,35 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"mode", "MODE", OPTION_CHOICE,
-     "what to look for: the earliest impact, all, or just any (default: earliest)",
-     "earliest|all|any", false},
+     "impacts to find: the earliest one, all, or any one (default: earliest)", "earliest|all|any",
+     false},
     {"thickness", "T", OPTION_POSITIVE, "an impact is where surfaces come this near (default: 0)",
      NULL, false},
     {"tolerance", "T", OPTION_POSITIVE,
-     "how near counts as touching (default: 1e-10 of the size of the mesh)", NULL, false},
-    {"exact", NULL, OPTION_FLAG, "decide exactly what the tolerance leaves open", NULL, false},
-    {"self", NULL, OPTION_FLAG, "only impacts of a connected part with itself", NULL, false},
-    {"others", NULL, OPTION_FLAG, "only impacts between connected parts", NULL, false},
-    {"regardless", NULL, OPTION_FLAG, "go on where the start cuts itself already", NULL, false},
-    {"from", "N", OPTION_COUNT, "recordings: the first frame that a step leads to (default: 1)",
+     "distance that counts as contact (default: 1e-10 of the size of the mesh)", NULL, false},
+    {"exact", NULL, OPTION_FLAG, "decide impacts within the tolerance by exact arithmetic", NULL,
+     false},
+    {"self", NULL, OPTION_FLAG, "only impacts of a component with itself", NULL, false},
+    {"others", NULL, OPTION_FLAG, "only impacts between components", NULL, false},
+    {"regardless", NULL, OPTION_FLAG, "continue if the mesh intersects itself at the start", NULL,
+     false},
+    {"from", "N", OPTION_COUNT, "recordings: first frame that a step ends at (default: 1)", NULL,
+     false},
+    {"to", "N", OPTION_COUNT, "recordings: last frame that a step ends at (default: the last one)",
      NULL, false},
-    {"to", "N", OPTION_COUNT, "recordings: the last one (default: the last)", NULL, false},
     {"frames-only", NULL, OPTION_FLAG,
-     "recordings: steps lead to the next frame, not to where vertices were about to go", NULL,
-     false},
-    {"first", "N", OPTION_COUNT, "list so many impacts (default: 8)", NULL, false},
-    {"out", "FILE", OPTION_TEXT, "write all impacts there: CSV, or by its ending PLY or NPY", NULL,
-     false},
+     "recordings: steps end at the recorded frames, not at the aims (positions before collision "
+     "response)",
+     NULL, false},
+    {"first", "N", OPTION_COUNT, "number of impacts to list (default: 8)", NULL, false},
+    {"out", "FILE", OPTION_TEXT,
+     "write all impacts to FILE: PLY or NPY by the file extension, otherwise CSV", NULL, false},
     {"png", "FILE", OPTION_TEXT,
-     "draw the mesh at the time of the first impact there, with all impacts that were found", NULL,
-     false},
+     "draw the mesh at the time of the first impact, with all impacts found", NULL, false},
     PAGE_OPTION,
-    {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
+    {"view", "VIEW", OPTION_TEXT, "view direction of the picture, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
-    {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",
+    {"up", "AXIS", OPTION_TEXT, "up axis of the picture (default: that of the file, otherwise z)",
      "x|y|z|-x|-y|-z", false},
     DEVICE_OPTION,
     {0}};
@@ -648,18 +654,16 @@ static const tool_option options[] = {
 const tool_command command_sweep = {
     .name = "sweep",
     .operands = "START END | FOLDER | RECORDING",
-    .summary = "when a mesh that moves first touches itself",
-    .about =
-        "Takes a mesh at the start and at the end of a step, in which every vertex moves along a "
-        "straight line, and finds when a vertex first meets a face, or an edge an edge, at times 0 "
-        "to 1. A collision that exists is never missed, and no time is late. Both files have the "
-        "same triangles in the same order. Several bodies are one mesh of several parts.\n"
-        "\n"
-        "A folder of meshes is taken as frames in the order of their names (2 before 10), with a "
-        "step from each to the next; so is a recorded motion (.abutm, as 'abut demo' makes). "
-        "--json then prints a "
-        "line a step.",
-    .found = "something touches",
+    .summary = "time of impact of a deforming mesh with itself (CCD)",
+    .about = "Continuous collision detection: reads a mesh at the start and at the end of a time "
+             "step in which every vertex moves along a straight line. Finds the time of impact, "
+             "from 0 to 1, of vertices with faces and of edges with edges. No collision is missed, "
+             "and no time is later than the exact one. Both files have the same triangles in the "
+             "same order. Several bodies are components of one mesh.\n\n"
+             "A folder of meshes is a sequence of frames in the order of their names (2 before "
+             "10), with a step from each frame to the next. A recording (.abutm, as 'abut demo' "
+             "writes) is one too. --json then prints one line for each step.",
+    .found = "an impact",
     .examples = "  abut sweep frame7.ply frame8.ply\n"
                 "  abut sweep start.obj end.obj --mode all --out impacts.csv --png impacts.png\n"
                 "  abut sweep frames/ --thickness 0.001 --json\n"
@@ -668,5 +672,5 @@ const tool_command command_sweep = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 2,
-    .run = run,
+    .run = run_sweep,
 };

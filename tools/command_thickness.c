@@ -1,9 +1,9 @@
-/* abut thickness: how thick the wall behind every point of a solid is. */
+/* abut thickness: wall thickness at every point of a solid. */
 #include "map.h"
 
 #include <math.h>
 
-/* Rays go in against the normal; the library does not look which way a closed part faces. */
+/* Rays start against the normal; the library does not test which way a closed component faces. */
 static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reliability) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
@@ -15,18 +15,18 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_reliability *reli
     if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
         *reliability =
             (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                               "It faces inwards, so that the room around is taken for the wall: "
-                               "'abut convert --orient' turns it."};
+                               "The mesh faces inwards, so that the space around it is measured "
+                               "instead of the wall: 'abut convert --orient' flips it."};
     return 0;
 }
 
-/* A sheet has no far side anywhere: then nothing is known to be thick enough. */
+/* A sheet has no opposite side: then no thickness is known. */
 static void check_found(const abut_map_measures *measures, bool limited,
                         abut_reliability *reliability) {
     if (!measures->found && !limited && reliability->level != ABUT_RELIABILITY_UNRELIABLE)
-        *reliability =
-            (abut_reliability){ABUT_RELIABILITY_UNRELIABLE,
-                               "No sample has a far side, so that there is no wall to measure."};
+        *reliability = (abut_reliability){
+            ABUT_RELIABILITY_UNRELIABLE,
+            "No sample has an opposite side, so that there is no wall to measure."};
 }
 
 static int print_thickness(tool_run *tool, const tool_arguments *arguments,
@@ -42,7 +42,7 @@ static int print_thickness(tool_run *tool, const tool_arguments *arguments,
     json_path(out, "file", surface->path);
     json_text(out, "kind", abut_map_thickness_name(kind));
     json_reliability(out, &found->info.reliability);
-    map_tell(tool, found, NULL);
+    map_print(tool, found, NULL);
     if (below) {
         json_number(out, "below", below->numbers[0]);
         json_number(out, "below_area", m->within_area);
@@ -62,7 +62,7 @@ static int print_thickness(tool_run *tool, const tool_arguments *arguments,
     return 0;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_thickness(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *below = option_given(arguments, "below"),
                      *most = option_given(arguments, "max");
     const abut_map_thickness kind =
@@ -85,7 +85,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code ? code : check_inwards(tool, surface.mesh, &found.info.reliability);
     if (!code) {
         check_found(&found.measures, most != NULL, &found.info.reliability);
-        tool_advise(tool, &found.info.reliability);
+        tool_print_reliability(tool, &found.info.reliability);
     }
     code = code ? code : print_thickness(tool, arguments, &surface, &found, kind);
     surface_free(&surface);
@@ -98,23 +98,24 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"ball", NULL, OPTION_FLAG,
-     "the diameter of the largest ball inside that touches the point, instead of the way straight "
-     "in",
-     NULL, false},
+     "diameter of the largest inscribed ball that touches the point, instead of the chord", NULL,
+     false},
     {"below", "D", OPTION_POSITIVE,
-     "tell the area that is no thicker; the exit code is 3 where a sample is thinner", NULL, false},
-    {"max", "D", OPTION_POSITIVE, "look no further than this (default: all)", NULL, false},
+     "print the area that is at most D thick; the exit code is 3 if a sample is thinner", NULL,
+     false},
+    {"max", "D", OPTION_POSITIVE, "largest thickness to search (default: unlimited)", NULL, false},
     MAP_OPTIONS,
     {0}};
 
 const tool_command command_thickness = {
     .name = "thickness",
     .operands = "MESH",
-    .summary = "how thick the wall behind every point of a solid is",
-    .about = "Spreads samples evenly over the surface and finds how far it is straight in to the "
-             "other side, or the largest ball that fits behind each; tells the least, greatest and "
-             "mean, quantiles, and a histogram by area. The mesh should be closed and face "
-             "outwards; where it is not, a line says what the answer is worth.",
+    .summary = "wall thickness at every point of a solid",
+    .about =
+        "Places samples evenly on the surface and computes the wall thickness at each: the length "
+        "of the chord against the normal, or the diameter of the largest inscribed ball. Prints "
+        "minimum, maximum, mean, quantiles, and a histogram by area. The mesh should be closed and "
+        "face outwards; otherwise a line states the reliability of the result.",
     .found = "a sample is thinner than --below",
     .examples = "  abut thickness part.stl --below 1.2 --png walls.png\n"
                 "  abut thickness part.stl --ball --out walls.ply --json\n",
@@ -122,5 +123,5 @@ const tool_command command_thickness = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = 1,
-    .run = run,
+    .run = run_thickness,
 };

@@ -1,4 +1,4 @@
-/* abut version: what this build is and can do. */
+/* abut version: the version and the features of this build. */
 #include "tool.h"
 
 #include <string.h>
@@ -9,18 +9,18 @@ typedef struct {
 } feature;
 
 static const feature features[] = {
-    {"threads", "work runs on all cores", "work runs on one core"},
+    {"threads", "multithreading", "single thread only"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"gltf", "reads glTF and GLB", "glTF and GLB cannot be read"},
-    {"assimp", "reads FBX, Collada and more where asked to: --from other",
-     "FBX, Collada and more cannot be read"},
-    {"opencl", "work can run on OpenCL devices: 'abut devices'", "work runs on the CPU only"},
+    {"assimp", "reads FBX, Collada and others with --from other",
+     "FBX, Collada and others cannot be read"},
+    {"opencl", "OpenCL devices: see 'abut devices'", "CPU only"},
     {"zstd", "field files are compressed",
-     "field files are not compressed, and compressed ones not read"},
+     "field files are not compressed; compressed ones cannot be read"},
 };
-/* Of the command, not of the library. */
+/* Features of the command, not of the library. */
 static const feature physics = {"ode", "'abut demo drop' runs a physics engine",
-                                "'abut demo drop' is missing"};
+                                "'abut demo drop' is not available"};
 
 #ifdef ABUT_HAS_ODE
 enum { HAS_ODE = true };
@@ -28,8 +28,8 @@ enum { HAS_ODE = true };
 enum { HAS_ODE = false };
 #endif
 
-/* Whether a word stands in a list of words separated by spaces. */
-static bool has(const char *list, const char *word) {
+/* Returns whether a word is in a list of words separated by spaces. */
+static bool has_list_word(const char *list, const char *word) {
     size_t length = strlen(word);
     while (*list) {
         size_t next = strcspn(list, " ");
@@ -50,7 +50,7 @@ static const char *compiler(void) {
 #endif
 }
 
-static void tell_platform(tool_output *out) {
+static void print_platform(tool_output *out) {
     struct utsname name;
     tool_text words = {0};
     if (uname(&name) == 0)
@@ -59,13 +59,13 @@ static void tell_platform(tool_output *out) {
     text_free(&words);
 }
 
-static void tell_feature(tool_output *out, const feature *f, bool there) {
+static void print_feature(tool_output *out, const feature *f, bool there) {
     json_boolean(out, f->name, there);
     out_shade(out, there ? SHADE_GOOD : SHADE_WARN);
     say_fact(out, f->name, "%s%s", there ? "" : "not built in: ", there ? f->with : f->without);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_version(tool_run *tool, const tool_arguments *arguments) {
     (void)arguments;
     tool_output *out = &tool->out;
     const char *list = abut_features();
@@ -75,12 +75,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (out->json)
         out_object(out, "features");
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        tell_feature(out, &features[i], has(list, features[i].name));
-    tell_feature(out, &physics, HAS_ODE);
+        print_feature(out, &features[i], has_list_word(list, features[i].name));
+    print_feature(out, &physics, HAS_ODE);
     if (out->json)
         out_end(out);
     fact_text(out, "compiler", compiler());
-    tell_platform(out);
+    print_platform(out);
     out_end(out);
     answer(tool, "%s", abut_version());
     return CODE_FINE;
@@ -89,12 +89,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 const tool_command command_version = {
     .name = "version",
     .operands = "",
-    .summary = "print the version and what this build can do",
-    .about = "Prints the version, the optional parts that this build has and what the missing ones "
+    .summary = "print the version and the features of this build",
+    .about = "Prints the version, the optional features that this build has, what the missing ones "
              "would add, the compiler and the platform.",
     .examples = "  abut version\n  abut version --json | jq .features.png\n",
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
     .operand_most = 0,
-    .run = run,
+    .run = run_version,
 };

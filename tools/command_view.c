@@ -1,5 +1,5 @@
-/* abut view: results in a page for a browser, together: meshes, scenes, fields, recordings,
- * characters with their clips, tables of contacts or points. */
+/* abut view: several results in one browser page: meshes, scenes, fields, recordings, characters
+ * with their clips, tables of contacts or points. */
 #include "character.h"
 #include "get.h"
 #include "view.h"
@@ -10,7 +10,7 @@
 
 enum { RESULTS_MAX = 4096, CLIP_RATE = 30, FRAMES_MAX = 480 };
 
-/* One operand. What it is not stays null. */
+/* One operand. Members of other kinds are null. */
 typedef struct view_result {
     const char *path, *name;
     abut_colour colour;
@@ -44,10 +44,10 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
     if (status || !info.bone_count || (!info.clip_count && !clip)) {
         abut_character_destroy(r->character);
         r->character = NULL;
-        return 0; /* a mesh, then */
+        return 0; /* otherwise a mesh */
     }
     tool->up = abut_mesh_up(abut_character_rest_mesh(r->character));
-    int code = clip ? clip_find(tool, r->character, clip->words, &v->clip) : 0;
+    int code = clip ? clip_read(tool, r->character, clip->words, &v->clip) : 0;
     if (code)
         return code;
     double length = get_character_clip(r->character, v->clip).duration;
@@ -55,7 +55,7 @@ static int read_character(tool_run *tool, const tool_arguments *arguments, viewi
     v->seconds = 1.0 / CLIP_RATE;
     r->bones = malloc(info.bone_count * sizeof *r->bones);
     return r->bones ? 0
-                    : tool_fail_with(tool, "out of memory", "there is no memory for the character");
+                    : tool_fail_with(tool, "out of memory", "not enough memory for the character");
 }
 
 static int read_result(tool_run *tool, const tool_arguments *arguments, viewing *v,
@@ -85,10 +85,10 @@ static int read_result(tool_run *tool, const tool_arguments *arguments, viewing 
     return status ? tool_fail(tool, status) : 0;
 }
 
-static int read_all(tool_run *tool, const tool_arguments *arguments, viewing *v) {
+static int read_results(tool_run *tool, const tool_arguments *arguments, viewing *v) {
     v->results = calloc(arguments->operand_count, sizeof *v->results);
     if (!v->results)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the results");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the results");
     for (size_t i = 0; i < arguments->operand_count; i++) {
         view_result *r = &v->results[v->count++];
         const char *slash = strrchr(arguments->operands[i], '/');
@@ -102,7 +102,7 @@ static int read_all(tool_run *tool, const tool_arguments *arguments, viewing *v)
     return 0;
 }
 
-static void release(viewing *v) {
+static void free_results(viewing *v) {
     for (size_t i = 0; i < v->count; i++) {
         view_result *r = &v->results[i];
         abut_mesh_destroy(r->mesh);
@@ -185,8 +185,8 @@ static abut_status add_frame(tool_run *tool, const viewing *v, uint64_t frame,
     return status;
 }
 
-/* Names go by colours, which bodies of a scene and meshes of a recording have of their own: they
- * have names where they are alone. */
+/* Names are found by colour. Bodies of a scene and meshes of a recording have their own colours,
+ * so that they have names only if they are the single operand. */
 static void name_layers(viewing *v) {
     for (size_t i = 0; i < v->count; i++) {
         const view_result *r = &v->results[i];
@@ -200,7 +200,7 @@ static void name_layers(viewing *v) {
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the page ---- */
 
 static abut_status show_frames(tool_run *tool, viewing *v) {
     uint64_t step = v->frames > FRAMES_MAX ? (v->frames + FRAMES_MAX - 1) / FRAMES_MAX : 1;
@@ -218,7 +218,7 @@ static abut_status show_frames(tool_run *tool, viewing *v) {
     return status;
 }
 
-static int show(tool_run *tool, viewing *v) {
+static int write_view_page(tool_run *tool, viewing *v) {
     double size = 0;
     int code = 0;
     abut_status status = show_frames(tool, v);
@@ -243,7 +243,7 @@ static int show(tool_run *tool, viewing *v) {
     return code;
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_view(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *to = option_given(arguments, "out"),
                      *title = option_given(arguments, "title"),
                      *unit = option_given(arguments, "unit");
@@ -253,7 +253,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                  .edges = option_given(arguments, "edges") != NULL,
                  .flat = option_given(arguments, "flat") != NULL};
     if (arguments->operand_count > RESULTS_MAX)
-        return tool_refuse(tool, "a page shows at most %d files", RESULTS_MAX);
+        return tool_refuse(tool, "a page can show at most %d files", RESULTS_MAX);
     int code = camera_read(tool, arguments, &v.camera);
     code = code ? code : view_open_path(tool, to ? to->words : "view.html");
     if (code)
@@ -264,13 +264,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         view_name_after(tool->view, arguments);
     if (unit)
         view_unit(tool->view, unit->words);
-    code = read_all(tool, arguments, &v);
+    code = read_results(tool, arguments, &v);
     if (!code &&
-        !camera_read(tool, arguments, &v.camera)) { /* the first file may tell what is up */
+        !camera_read(tool, arguments, &v.camera)) { /* the first file may define the up axis */
         name_layers(&v);
-        code = show(tool, &v);
+        code = write_view_page(tool, &v);
     }
-    release(&v);
+    free_results(&v);
     if (code)
         return code;
     out_object(out, NULL);
@@ -283,38 +283,38 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"out", "FILE", OPTION_TEXT, "the page to write (also -o; default: view.html)", NULL, false},
-    {"title", "WORDS", OPTION_TEXT, "what stands above the page (default: the names of the files)",
-     NULL, false},
-    {"unit", "NAME", OPTION_TEXT, "what lengths are measured in, for legends: mm, m, in", NULL,
+    {"title", "WORDS", OPTION_TEXT, "title of the page (default: the names of the files)", NULL,
      false},
+    {"unit", "NAME", OPTION_TEXT, "unit of length for legends: mm, m, in", NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
-     "what characters do: the name or number of a clip (default: the first)", NULL, false},
-    {"edges", NULL, OPTION_FLAG, "begin with the edges of the triangles drawn", NULL, false},
-    {"flat", NULL, OPTION_FLAG, "shade each triangle by itself, not smoothly", NULL, false},
+     "clip that characters play: its name or number (default: the first)", NULL, false},
+    {"edges", NULL, OPTION_FLAG, "show the edges of the triangles at first", NULL, false},
+    {"flat", NULL, OPTION_FLAG, "shade each triangle with its own normal instead of smoothly", NULL,
+     false},
     {"view", "VIEW", OPTION_TEXT,
-     "where to look from at first: front, back, left, right, top, bottom, iso, or X,Y,Z "
-     "(default: iso)",
+     "initial view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT,
-     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, "
+     "otherwise z)",
      "x|y|z|-x|-y|-z", false},
     {0}};
 
 const tool_command command_view = {
     .name = "view",
     .operands = "RESULT...",
-    .summary = "show meshes, fields, recordings and tables in a page for a browser",
+    .summary = "show meshes, fields, recordings and tables in a browser page",
     .about =
-        "Writes one HTML file that shows all results together and needs no network: turn it, come "
-        "closer, cut it open, play it, and click to ask which triangle is there, what it measures "
-        "and how far it is from the last place. A RESULT is a mesh, a scene (.json), a field "
-        "(.abutf: a slice to move, and isosurfaces), a recording (.abutm), a character (.glb or "
-        "mannequin, ogre ...) whose clip is played, or a table of contacts or points (.csv, .txt, "
-        ".xyz) with columns x, y, z.\n\n"
-        "Commands that draw pictures write such a page too, by --html FILE.\n\n"
-        "The viewer in the page is made once by 'viewer/build' in the sources of abut. It is "
-        "looked "
-        "for beside the program, in share/abut, and where ABUT_VIEWER says.",
+        "Writes one HTML file that shows all results together and needs no network access. The "
+        "page rotates, zooms, clips and plays them. A click shows the triangle, its values and the "
+        "distance to the previous click.\n\n"
+        "A RESULT is a mesh, a scene (.json), a signed distance field (.abutf: a movable slice, "
+        "and isosurfaces), a recording (.abutm), a character (.glb or mannequin, ogre ...) with "
+        "its clip, or a table of contacts or points (.csv, .txt, .xyz) with columns x, y, z.\n\n"
+        "Commands that draw pictures also write such a page, with --html FILE.\n\n"
+        "The script of the viewer is built once by 'viewer/build' in the sources of abut. The "
+        "command searches for it beside the program, in share/abut, and at the path in "
+        "ABUT_VIEWER.",
     .examples = "  abut view a.ply b.ply -o both.html --unit mm\n"
                 "  abut view part.ply part.abutf -o field.html\n"
                 "  abut view sleeve.abutm -o sleeve.html\n"
@@ -324,5 +324,5 @@ const tool_command command_view = {
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,
     .operand_most = UINT32_MAX,
-    .run = run,
+    .run = run_view,
 };

@@ -1,5 +1,5 @@
-/* abut contacts SCENE.json: all contacts of a world, in which bodies are tried by the method that
- * suits them, or that the scene or the command line says. */
+/* abut contacts SCENE.json: all contacts of a world. Each body uses the method that suits it, or
+ * the one of the scene or of --method. */
 #include "clash.h"
 #include "get.h"
 #include "view.h"
@@ -15,10 +15,10 @@ typedef struct touches {
     abut_world_pair *pairs; /* from malloc, as the list */
     uint64_t pair_count;
     abut_contact *list;
-    uint64_t count, touching; /* pairs that have a contact */
-    abut_world_event *events; /* of pairs that have contacts, touching of them; from malloc */
+    uint64_t count, touching; /* pairs with a contact */
+    abut_world_event *events; /* of pairs with a contact, `touching` of them; from malloc */
     abut_radial **radial;     /* of characters; from malloc */
-    abut_bvh **hulls;         /* of solids that are convex meshes; from malloc */
+    abut_bvh **hulls;         /* of primitives that are convex meshes; from malloc */
     abut_reliability reliability;
 } touches;
 
@@ -38,7 +38,7 @@ static void give_row(const void *data, size_t row, double *values) {
     values[8] = contact->depth;
 }
 
-/* ---- making ---- */
+/* ---- building the world ---- */
 
 static bool method_of(const char *word, abut_world_method *method) {
     for (int i = ABUT_WORLD_AUTO; i <= ABUT_WORLD_LAYERS; i++)
@@ -55,7 +55,7 @@ static abut_vec3 turned(const abut_vec3 rows[3], abut_vec3 v) {
                        rows[2].x * v.x + rows[2].y * v.y + rows[2].z * v.z};
 }
 
-/* The rows of a quaternion's matrix. */
+/* The rows of the matrix of a quaternion. */
 static void rows_of(abut_quat q, abut_vec3 rows[3]) {
     const double n = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
     const double x = q.x / n, y = q.y / n, z = q.z / n, w = q.w / n;
@@ -64,16 +64,16 @@ static void rows_of(abut_quat q, abut_vec3 rows[3]) {
     rows[2] = (abut_vec3){2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
 }
 
-/* Radial fields of a posed character where its body is. */
+/* The radial fields of a posed character at the pose of its body. */
 static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
     const uint32_t bone_count = get_character_info(body->character).bone_count;
     const uint32_t count = abut_mesh_vertex_count(body->mesh);
     const abut_vec3 o = abut_mesh_local_origin(body->mesh), t = body->pose.translation;
     abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
     abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
-    abut_status status = bones && positions ? abut_radial_create(body->character, NULL, radial)
-                                            : abut_set_error(ABUT_ERROR_MEMORY,
-                                                             "there is no memory for a character");
+    abut_status status =
+        bones && positions ? abut_radial_create(body->character, NULL, radial)
+                           : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for a character");
     rows_of(body->pose.rotation, rows);
     for (uint32_t i = 0; i < bone_count && !status; i++)
         for (int column = 0; column < 4; column++) {
@@ -97,7 +97,7 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
     return status;
 }
 
-/* The solid that a body of the scene is meant to be. */
+/* The primitive of a body of the scene. */
 static abut_status make_solid(touches *t, uint32_t i, abut_world_item *item) {
     const abut_scene_body *body = &t->assembly.bodies[i];
     const abut_vec3 low = {0, 0, -0.5 * body->height}, high = {0, 0, 0.5 * body->height};
@@ -131,7 +131,7 @@ static abut_status make_solid(touches *t, uint32_t i, abut_world_item *item) {
     }
 }
 
-/* A body that the scene calls a character is one, unless another method is asked for. */
+/* Makes a character body, unless another method is selected. */
 static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
     const abut_scene_body *body = &t->assembly.bodies[i];
     const bool character =
@@ -159,14 +159,13 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
     const abut_scene_arrays it = get_scene_arrays(t->assembly.scene);
     abut_world_method all = ABUT_WORLD_AUTO, method;
     if (given && !method_of(given->words, &all))
-        return tool_refuse(tool,
-                           "--method of a scene is auto, exact, field, map or layers, not "
-                           "'%s'",
-                           given->words);
+        return tool_refuse(
+            tool, "--method of a scene must be auto, exact, field, map or layers, not '%s'",
+            given->words);
     t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
     t->hulls = calloc((size_t)t->assembly.count + 1, sizeof(abut_bvh *));
     if (!t->radial || !t->hulls)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the bodies");
     abut_status status = abut_world_create(tool->context, options, &t->world);
     for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
         const char *said = t->assembly.bodies[i].method;
@@ -187,7 +186,7 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* With the names of the bodies that it is about. */
+/* Prints the reliability with the names of the affected bodies. */
 static void advise(tool_run *tool, const touches *t) {
     abut_mesh **meshes = malloc((size_t)(t->assembly.count + 1) * sizeof *meshes);
     const char **names = malloc((size_t)(t->assembly.count + 1) * sizeof *names);
@@ -200,28 +199,28 @@ static void advise(tool_run *tool, const touches *t) {
     free(names);
 }
 
-/* ---- finding ---- */
+/* ---- computing contacts ---- */
 
-enum { PAIRS_A_CHUNK = 4 }; /* for each process in turn */
+enum { PAIRS_PER_CHUNK = 4 }; /* pairs are assigned to processes in chunks of this size */
 
 static uint64_t key_of(uint32_t a, uint32_t b) {
     return (uint64_t)a << 32 | b;
 }
 
 static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+    return tool_fail_with(tool, "out of memory", "not enough memory for the pairs");
 }
 
-/* Leaves pairs of other processes out of the world, or takes them in again. */
+/* Excludes the pairs of other processes from the world, or includes them again. */
 static abut_status leave_out(const tool_run *tool, touches *t, bool out) {
     abut_status status = ABUT_OK;
     for (uint64_t i = 0; i < t->pair_count && !status; i++)
-        if (!share_mine(tool, i, PAIRS_A_CHUNK))
+        if (!share_mine(tool, i, PAIRS_PER_CHUNK))
             status = abut_world_ignore(t->world, t->pairs[i].a, t->pairs[i].b, out);
     return status;
 }
 
-/* The place of a pair in the list, which is sorted. */
+/* Finds the index of a pair in the sorted list. */
 static uint32_t place_of(const touches *t, uint64_t key) {
     uint64_t lo = 0, hi = t->pair_count;
     while (hi - lo > 1) {
@@ -234,7 +233,7 @@ static uint32_t place_of(const touches *t, uint64_t key) {
     return (uint32_t)lo;
 }
 
-/* All contacts and events for the first process, as one process has them. */
+/* Collects all contacts and events in the first process, in the order of a single process. */
 static int collect(tool_run *tool, int code, touches *t) {
     uint64_t most = t->count > t->touching ? t->count : t->touching, mine = 0;
     uint64_t *keys = tool->share && !code ? malloc((most + 1) * sizeof *keys) : NULL;
@@ -243,7 +242,7 @@ static int collect(tool_run *tool, int code, touches *t) {
         code = no_memory(tool);
     code = share_agree(tool, code);
     for (uint64_t i = 0; places && i < t->pair_count; i++)
-        if (share_mine(tool, i, PAIRS_A_CHUNK))
+        if (share_mine(tool, i, PAIRS_PER_CHUNK))
             places[mine++] = (uint32_t)i;
     if (!code && places) {
         for (uint64_t i = 0; i < t->count; i++) {
@@ -285,7 +284,7 @@ static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, 
         found.capacity = found.count;
         t->list = found.list = malloc(found.count * sizeof *found.list);
         if (!t->list)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+            return tool_fail_with(tool, "out of memory", "not enough memory for the contacts");
         status = abut_world_contacts(t->world, &found);
     }
     if (!status)
@@ -303,7 +302,7 @@ static int find_scene_contacts(tool_run *tool, const tool_arguments *arguments, 
     return 0;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static const abut_colour red = {0.8f, 0.1f, 0.05f, 1};
 
@@ -350,7 +349,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     return status;
 }
 
-/* What was chosen for each body, and what is promised of pairs that touch. */
+/* Prints the method of each body, and the guarantee of each touching pair, as JSON. */
 static void tell_choices(tool_output *out, const touches *t) {
     out_list(out, "methods");
     for (uint32_t i = 0; out->json && i < t->assembly.count; i++) {
@@ -384,7 +383,7 @@ static void tell_choices(tool_output *out, const touches *t) {
     out_end(out);
 }
 
-/* The same for people, instead of contacts. */
+/* The same as text, instead of contacts. */
 static void explain(tool_run *tool, const touches *t) {
     tool_output *out = &tool->out;
     tool_text both = {0};
@@ -405,12 +404,13 @@ static void explain(tool_run *tool, const touches *t) {
         if (abut_world_get_pair_info(t->world, e->a, e->b, &manner))
             break;
         if (e->error < HUGE_VAL)
-            snprintf(error, sizeof error, "within %.3g", e->error);
+            snprintf(error, sizeof error, "error bound %.3g", e->error);
         else
-            snprintf(error, sizeof error, "without a bound");
+            snprintf(error, sizeof error, "no error bound");
         text_clear(&both);
         text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
-        say_of(out, both.data ? both.data : "a pair", "%s, %llu contact%s, %.6g deep %s. %s",
+        say_of(out, both.data ? both.data : "a pair",
+               "%s, %llu contact%s, penetration depth %.6g, %s. %s",
                abut_world_method_name(e->method), (unsigned long long)e->count,
                e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.reason);
     }
@@ -454,9 +454,9 @@ static int run_scene_contacts(tool_run *tool, const tool_arguments *arguments, t
     int code = png ? picture_check(tool, png->words) : 0;
     code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
     if (!code && !t->assembly.scene)
-        code = tool_refuse(tool, "it needs a second file, or --with and a solid");
+        code = tool_refuse(tool, "the second file is missing: name B, or use --with");
     code = collect(tool, code ? code : find_scene_contacts(tool, arguments, t), t);
-    if (!code && !share_tells(tool))
+    if (!code && !share_prints(tool))
         return 0;
     if (!code)
         advise(tool, t);
@@ -487,11 +487,12 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
         const char *name = arguments->given[i].option->name;
         if (!word_in(name,
                      "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
-            return tool_refuse(tool, "--%s is for two meshes, not for a scene", name);
+            return tool_refuse(tool, "--%s applies to two meshes, not to a scene", name);
     }
     const tool_given *most = option_given(arguments, "most");
     if (most && most->counts[0] > 8)
-        return tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
+        return tool_refuse(tool, "--most must be at most 8 with --method exact, not %u",
+                           most->counts[0]);
     touches t = {0};
     int code = run_scene_contacts(tool, arguments, &t);
     abut_world_destroy(t.world);

@@ -1,8 +1,8 @@
-/* The health report as a picture: what `abut info` complains of, drawn where it is.
+/* The health report as a picture: the defects that `abut info` reports, drawn at their
+ * positions.
  *
- * Every offender is marked: the report has the first of each kind only, so the others are asked
- * for.
- */
+ * All problem elements are marked: the report has only the first of each kind, so that the
+ * others are queried. */
 #include "tool.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ typedef struct defect_mark {
     double width; /* pixels */
 } defect_mark;
 
-/* Easy to tell apart on pale grey, also with colour-blind eyes where they meet most often. */
+/* Distinguishable on pale grey, also with colour blindness for kinds that often occur side by
+ * side. */
 static const defect_mark marks[] = {
     {ABUT_PROBLEM_BOUNDARY_EDGE, "red", {0.86f, 0.08f, 0.12f, 1}, 3},
     {ABUT_PROBLEM_NONMANIFOLD_EDGE, "magenta", {0.85f, 0.0f, 0.85f, 1}, 4},
@@ -27,21 +28,21 @@ static const defect_mark marks[] = {
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks };
 
-static abut_vec3 position(const abut_mesh *mesh, uint32_t vertex) {
+static abut_vec3 vertex_position(const abut_mesh *mesh, uint32_t vertex) {
     abut_vec3 o = abut_mesh_local_origin(mesh), p = abut_mesh_local_positions(mesh)[vertex];
     return (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z};
 }
 
-/* A triangle is drawn as its outline and a dot, since one without area has no outline to see. */
+/* Draws a triangle as its outline and a dot, since a degenerate one has no visible outline. */
 static abut_status draw_triangle(abut_picture *picture, const abut_mesh *mesh, uint32_t triangle,
                                  const defect_mark *mark) {
     const uint32_t *corner = abut_mesh_indices(mesh) + 3 * (size_t)triangle;
-    abut_status status =
-        abut_picture_add_point(picture, position(mesh, corner[0]), 2 * mark->width, mark->colour);
+    abut_status status = abut_picture_add_point(picture, vertex_position(mesh, corner[0]),
+                                                2 * mark->width, mark->colour);
     for (int k = 0; !status && k < 3; k++)
-        status =
-            abut_picture_add_line(picture, position(mesh, corner[k]),
-                                  position(mesh, corner[(k + 1) % 3]), mark->width, mark->colour);
+        status = abut_picture_add_line(picture, vertex_position(mesh, corner[k]),
+                                       vertex_position(mesh, corner[(k + 1) % 3]), mark->width,
+                                       mark->colour);
     return status;
 }
 
@@ -54,18 +55,19 @@ static abut_status draw_element(abut_picture *picture, const abut_mesh *mesh,
     case ABUT_PROBLEM_NONMANIFOLD_EDGE:
     case ABUT_PROBLEM_FLIPPED_EDGE:
         ends = view->edges + 2 * (size_t)element;
-        return abut_picture_add_line(picture, position(mesh, ends[0]), position(mesh, ends[1]),
-                                     mark->width, mark->colour);
+        return abut_picture_add_line(picture, vertex_position(mesh, ends[0]),
+                                     vertex_position(mesh, ends[1]), mark->width, mark->colour);
     case ABUT_PROBLEM_DEGENERATE_TRIANGLE:
     case ABUT_PROBLEM_DUPLICATE_TRIANGLE:
     case ABUT_PROBLEM_SELF_INTERSECTION:
         return draw_triangle(picture, mesh, element, mark);
     default:
-        return abut_picture_add_point(picture, position(mesh, element), mark->width, mark->colour);
+        return abut_picture_add_point(picture, vertex_position(mesh, element), mark->width,
+                                      mark->colour);
     }
 }
 
-/* All triangles that meet others, ascending. */
+/* Returns all intersecting triangles, ascending. */
 static abut_status list_cuts(abut_context *context, abut_mesh *mesh, uint64_t pair_count,
                              uint32_t *elements) {
     abut_bvh *bvh = NULL;
@@ -108,13 +110,13 @@ static abut_status draw_kind(abut_context *context, abut_picture *picture, abut_
     return status;
 }
 
-static void tell_legend(tool_output *out, const char *path, const abut_mesh_report *report,
-                        bool given_up) {
+static void print_legend(tool_output *out, const char *path, const abut_mesh_report *report,
+                         bool given_up) {
     uint64_t total = 0;
     for (size_t i = 0; i < MARK_COUNT; i++)
         total += report->problems[marks[i].kind].count;
-    say_of(out, path, "%s%s", total ? "problems marked in the picture" : "nothing to mark",
-           given_up ? "; too many pairs of triangles to look at all self-intersections" : "");
+    say_of(out, path, "%s%s", total ? "defects marked in the picture" : "nothing to mark",
+           given_up ? "; too many candidate pairs to find all self-intersections" : "");
     out_table(out, "marks");
     for (size_t i = 0; i < MARK_COUNT; i++) {
         abut_problem_kind kind = marks[i].kind;
@@ -157,7 +159,7 @@ abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path
     bool given_up = false;
     abut_status status = draw_all(tool, picture, mesh, legend, &report, &given_up);
     if (!status)
-        tell_legend(&tool->out, path, &report, given_up);
+        print_legend(&tool->out, path, &report, given_up);
     return status;
 }
 

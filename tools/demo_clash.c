@@ -1,5 +1,5 @@
-/* abut demo clash: an assembly of generated parts whose interferences are known, what is found of
- * them, and how long that takes. */
+/* abut demo clash: a generated assembly with known interferences, compared with the result, and
+ * the time. */
 #include "clash.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { PARTS = 20, KNOWN = 22, SEGMENTS = 24, SPACING = 12 };
 
-/* ---- what a module is made of ---- */
+/* ---- the parts of a module ---- */
 
 enum { PLATE, BOLT, WALL, PIPE, CABLE, CUBE, BLOCK, PIN, BRACKET, SPACER, WASHER, SHAPES };
 
@@ -16,7 +16,7 @@ typedef struct part {
     const char *name;
     int shape;
     abut_vec3 at;
-    bool along_x; /* turned from z to x */
+    bool along_x; /* rotated from z to x */
 } part;
 
 static const part parts[PARTS] = {
@@ -25,41 +25,44 @@ static const part parts[PARTS] = {
     {"bolt 1",
      BOLT,
      {1.25, 1.25, 0.625},
-     false}, /* goes through both plates, which have no holes */
+     false}, /* passes through both plates, which have no holes */
     {"bolt 2", BOLT, {-1.25, 1.25, 0.625}, false},
     {"bolt 3", BOLT, {-1.25, -1.25, 0.625}, false},
     {"bolt 4", BOLT, {1.25, -1.25, 0.625}, false},
-    {"washer 1", WASHER, {1.25, 1.25, 1.0625}, false}, /* fits its bolt, and lies on the plate */
+    {"washer 1", WASHER, {1.25, 1.25, 1.0625}, false}, /* fits its bolt and lies on the plate */
     {"washer 2", WASHER, {-1.25, 1.25, 1.0625}, false},
     {"washer 3", WASHER, {-1.25, -1.25, 1.0625}, false},
     {"wall", WALL, {3.25, 0, 1.5}, false},
-    {"pipe", PIPE, {3.25, 0, 1.75}, true},   /* goes through the wall */
-    {"cable", CABLE, {3.25, 0, 1.75}, true}, /* goes through the wall too, but not into the pipe */
+    {"pipe", PIPE, {3.25, 0, 1.75}, true}, /* passes through the wall */
+    {"cable",
+     CABLE,
+     {3.25, 0, 1.75},
+     true}, /* passes through the wall too, but does not touch the pipe */
     {"cube 1", CUBE, {-3.5, 0, 0.5}, false},
     {"cube 2", CUBE, {-3.5, 0, 1.5}, false},  /* stands on the first */
     {"cube 3", CUBE, {-3.5, 1, 0.75}, false}, /* beside both */
     {"block", BLOCK, {-2.5, -3.5, 1}, false},
     {"pin", PIN, {-2.5, -3.5, 1}, false}, /* inside the block */
     {"bracket", BRACKET, {0, 4, 0.5}, false},
-    {"bracket again", BRACKET, {0, 4, 0.5}, false},
+    {"bracket copy", BRACKET, {0, 4, 0.5}, false},
     {"spacer", SPACER, {3.25, 2.51, 1}, false}, /* 0.01 beside the wall */
 };
 
 /* The area of a regular polygon. */
-static double polygon(double radius) {
+static double polygon_area(double radius) {
     return SEGMENTS / 2.0 * sin(6.283185307179586 / SEGMENTS) * radius * radius;
 }
 
-/* What is known of two parts of a module: the lower number first. */
+/* The known result for two parts of a module; the lower number first. */
 typedef struct known {
     int a, b;
     clash_kind kind;
-    double measure; /* volume, or area where they are flush */
+    double measure; /* volume, or area if they are flush */
 } known;
 
 static uint32_t list_known(known *list) {
     const double side = 2 * 0.25 * sin(3.14159265358979323846 / SEGMENTS); /* of a bolt */
-    const double ring = polygon(0.5) - polygon(0.25), bolt = polygon(0.25) * 0.5;
+    const double ring = polygon_area(0.5) - polygon_area(0.25), bolt = polygon_area(0.25) * 0.5;
     uint32_t n = 0;
     list[n++] = (known){0, 1, CLASH_FLUSH, 16};
     for (int plate = 0; plate < 2; plate++)
@@ -69,17 +72,17 @@ static uint32_t list_known(known *list) {
         list[n++] = (known){1, 6 + i, CLASH_FLUSH, ring};
         list[n++] = (known){2 + i, 6 + i, CLASH_FLUSH, SEGMENTS * side * 0.125};
     }
-    list[n++] = (known){9, 10, CLASH_CUTS, (polygon(0.5) - polygon(0.375)) * 0.5};
-    list[n++] = (known){9, 11, CLASH_CUTS, polygon(0.125) * 0.5};
+    list[n++] = (known){9, 10, CLASH_CUTS, (polygon_area(0.5) - polygon_area(0.375)) * 0.5};
+    list[n++] = (known){9, 11, CLASH_CUTS, polygon_area(0.125) * 0.5};
     list[n++] = (known){12, 13, CLASH_FLUSH, 1};
     list[n++] = (known){12, 14, CLASH_FLUSH, 0.75};
     list[n++] = (known){13, 14, CLASH_FLUSH, 0.25};
-    list[n++] = (known){15, 16, CLASH_B_INSIDE, polygon(0.25)};
+    list[n++] = (known){15, 16, CLASH_B_INSIDE, polygon_area(0.25)};
     list[n++] = (known){17, 18, CLASH_SAME, 0.125 * 0.5625}; /* completed by make_shapes() */
     return n;
 }
 
-static void describe(int which, abut_shape *shape) {
+static void describe_shape(int which, abut_shape *shape) {
     static const abut_shape_kind kinds[SHAPES] = {ABUT_SHAPE_BOX,      ABUT_SHAPE_CYLINDER,
                                                   ABUT_SHAPE_BOX,      ABUT_SHAPE_TUBE,
                                                   ABUT_SHAPE_CYLINDER, ABUT_SHAPE_BOX,
@@ -115,7 +118,7 @@ static double random_real(uint64_t *state) {
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-/* Modules stand on a grid, each turned and tilted its own way. */
+/* Modules are on a grid, each with its own rotation. */
 static abut_status module_pose(uint32_t number, uint32_t side, uint64_t *random, abut_pose *pose) {
     abut_pose turn, tilt;
     double angle = 6.283185307179586 * random_real(random), lean = 0.2 * random_real(random);
@@ -135,7 +138,7 @@ static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_a
     const uint32_t side = (uint32_t)ceil(sqrt((double)modules));
     for (int i = 0; i < SHAPES && !status; i++) {
         abut_shape shape;
-        describe(i, &shape);
+        describe_shape(i, &shape);
         status = abut_shape_create(tool->context, &shape, &meshes[i]);
     }
     for (uint32_t m = 0; m < modules && !status; m++) {
@@ -156,19 +159,19 @@ static int make_assembly(tool_run *tool, uint32_t modules, uint64_t seed, tool_a
     for (int i = 0; i < SHAPES; i++)
         abut_mesh_destroy(meshes[i]);
     return status  ? tool_fail(tool, status)
-           : !room ? tool_fail_with(tool, "out of memory", "there is no memory for the parts")
+           : !room ? tool_fail_with(tool, "out of memory", "not enough memory for the parts")
                    : 0;
 }
 
-/* ---- the check ---- */
+/* ---- comparison ---- */
 
 typedef struct levels {
     size_t known, found, missed, wrong_kind, invented;
-    double volume_error, area_error; /* the largest, as a part of what is known */
+    double volume_error, area_error; /* largest relative error */
 } levels;
 
-static levels check(const tool_assembly *assembly, const tool_clashes *clashes, const known *list,
-                    uint32_t count) {
+static levels compare_with_known(const tool_assembly *assembly, const tool_clashes *clashes,
+                                 const known *list, uint32_t count) {
     levels v = {.known = (size_t)count * (assembly->count / PARTS)};
     for (size_t i = 0; i < clashes->count; i++) {
         const tool_clash *clash = &clashes->list[i];
@@ -221,16 +224,16 @@ static int print_clash_demo(tool_run *tool, const tool_assembly *assembly,
     json_number(out, "volume_error", v->volume_error);
     json_number(out, "area_error", v->area_error);
     json_number(out, "seconds", wall);
-    say_fact(out, "known", "%zu pairs: %zu found, %zu missed, %zu of a wrong kind, %zu invented",
+    say_fact(out, "known", "%zu pairs: %zu found, %zu missed, %zu of a wrong kind, %zu false",
              v->known, v->found, v->missed, v->wrong_kind, v->invented);
-    say_fact(out, "volumes", "off by at most %.1g of themselves, areas of contact by %.1g",
-             v->volume_error, v->area_error);
+    say_fact(out, "volumes", "relative error at most %.1g, of contact areas %.1g", v->volume_error,
+             v->area_error);
     say_fact(out, "time", "%.0f ms", 1e3 * wall);
     pictures_tell(tool, arguments);
     tool_clashes first = *clashes; /* of the first module */
     while (first.count && first.list[first.count - 1].pair.a >= PARTS)
         first.count--;
-    int code = out->json || tool->quiet ? 0 : clashes_say(tool, assembly, options, &first, 40);
+    int code = out->json || tool->quiet ? 0 : clashes_print(tool, assembly, options, &first, 40);
     out_end(out);
     answer(tool, "%zu", clashes->count);
     return code;
@@ -247,7 +250,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     clash_options options = {.query = abut_layers_query_default()};
     options.query.measure_volume = options.touching = true;
     if (modules > 5000)
-        return tool_refuse(tool, "--bodies is at most 100000");
+        return tool_refuse(tool, "--bodies must be at most 100000");
     int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
     code = code ? code : complete_known(tool, &assembly, list, count);
     double start = seconds_now();
@@ -260,7 +263,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
         code = clashes_draw(tool, &camera, &assembly, &clashes, png->words);
     levels v = {0};
     if (!code) {
-        v = check(&assembly, &clashes, list, count);
+        v = compare_with_known(&assembly, &clashes, list, count);
         code = print_clash_demo(tool, &assembly, &options, &clashes, &v, wall, arguments);
     }
     if (!code && (v.missed || v.wrong_kind || v.invented))

@@ -23,15 +23,15 @@ typedef struct showing {
     abut_character *character;
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
     bool radial;
-    double depth; /* of a vertex inside of the body, in any frame */
-    uint32_t cut; /* frames of which only a part was taken */
-    uint32_t bad; /* that have an intersection; the first such frame is `first` */
+    double depth; /* largest depth of a vertex inside the body, in any frame */
+    uint32_t cut; /* frames of which only a part of the step was made */
+    uint32_t bad; /* frames with an intersection; the first one is `first` */
     uint32_t first;
 } showing;
 
 /* ---- one frame ---- */
 
-static abut_status record(showing *s) {
+static abut_status record_frame(showing *s) {
     const cloth *c = scene_cloth(s->scene);
     return s->writer ? abut_frames_writer_add(s->writer, cloth_positions(c), cloth_aims(c))
                      : ABUT_OK;
@@ -45,7 +45,8 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
         abut_mesh *mesh = NULL;
         int length = snprintf(path, sizeof path, "%s/%s%05u.ply", s->meshes, parts[which], frame);
         if (length < 0 || (size_t)length >= sizeof path)
-            return abut_set_error(ABUT_ERROR_FILE, "the name of the folder is too long");
+            return abut_set_error(ABUT_ERROR_FILE,
+                                  "the path of the folder of --meshes is too long");
         status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
         status = status ? status : abut_mesh_write(mesh, path, NULL);
         abut_mesh_destroy(mesh);
@@ -55,7 +56,7 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
 
 static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
 
-static abut_status draw(const showing *s, abut_picture **picture) {
+static abut_status draw_cloth(const showing *s, abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
@@ -69,7 +70,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
         style.colour = colours[which];
         style.two_sided = s->character != NULL; /* garments show both sides */
         if (!which && !strcmp(s->name, "ball"))
-            style.colour.a = 0.45f; /* what is inside shall be seen */
+            style.colour.a = 0.45f; /* the interior should be visible */
         status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
         status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
         abut_mesh_destroy(mesh);
@@ -83,13 +84,13 @@ static abut_status draw(const showing *s, abut_picture **picture) {
     return status;
 }
 
-static abut_status take_picture(showing *s, uint32_t frame) {
+static abut_status render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
     if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
-    abut_status status = draw(s, &picture);
+    abut_status status = draw_cloth(s, &picture);
     status = status ? status : film_page(&s->film, picture);
     while (!status && due &&
            (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
@@ -99,7 +100,7 @@ static abut_status take_picture(showing *s, uint32_t frame) {
     return status;
 }
 
-static abut_status check(showing *s, uint32_t frame) {
+static abut_status check_intersections(showing *s, uint32_t frame) {
     bool is_free = true;
     double depth = 0;
     abut_status status =
@@ -113,7 +114,7 @@ static abut_status check(showing *s, uint32_t frame) {
     return status;
 }
 
-static abut_status step(showing *s) {
+static abut_status step_cloth(showing *s) {
     cloth_report r;
     abut_status status = scene_step(s->scene, &r);
     if (status)
@@ -132,21 +133,21 @@ static abut_status step(showing *s) {
     return ABUT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- all frames ---- */
 
 static abut_status run_frames(showing *s) {
     abut_status status = ABUT_OK;
     for (uint32_t frame = 0; frame <= s->frames && !status; frame++) {
         if (frame)
-            status = step(s);
+            status = step_cloth(s);
         char stage[48];
         snprintf(stage, sizeof stage, "frame %u of %u", frame, s->frames);
         if (!progress_report(s->tool->progress, stage, (double)frame / s->frames))
             return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
-        status = status ? status : check(s, frame);
-        status = status ? status : record(s);
+        status = status ? status : check_intersections(s, frame);
+        status = status ? status : record_frame(s);
         status = status ? status : write_meshes(s, frame);
-        status = status || !frame ? status : take_picture(s, frame);
+        status = status || !frame ? status : render_frame(s, frame);
     }
     return status;
 }
@@ -192,34 +193,33 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
         say(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles, solid,
             s->frames);
         if (s->radial)
-            say_fact(out, "time",
-                     "%.2f ms a frame: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
-                     1e3 * all / n, 1e3 * parts.skin / n, 1e3 * parts.fields / n,
-                     1e3 * parts.self / n, 1e3 * parts.solve / n, 1e3 * parts.collide / n);
+            say_fact(
+                out, "time",
+                "%.2f ms per frame: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
+                1e3 * all / n, 1e3 * parts.skin / n, 1e3 * parts.fields / n, 1e3 * parts.self / n,
+                1e3 * parts.solve / n, 1e3 * parts.collide / n);
         else
-            say_fact(out, "time", "%.1f ms a frame: motion %.1f, contacts %.1f, sweeps %.1f",
+            say_fact(out, "time", "%.1f ms per frame: motion %.1f, contacts %.1f, sweeps %.1f",
                      1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
         if (parts.outside > 0)
-            say_fact(out, "outside", "%.2f ms of it, to leave the body exactly",
+            say_fact(out, "outside", "%.2f ms of it, moving vertices out of the body",
                      1e3 * parts.outside / n);
-        say_fact(out, "contacts", "%.0f a frame", (double)s->contacts / n);
+        say_fact(out, "contacts", "%.0f per frame", (double)s->contacts / n);
         if (s->radial)
-            say_fact(out, "impacts", "%.1f a frame", (double)s->impacts / n);
+            say_fact(out, "impacts", "%.1f per frame", (double)s->impacts / n);
         else
-            say_fact(out, "impacts", "%.1f a frame, gone after %.1f sweeps", (double)s->impacts / n,
-                     (double)s->rounds / n);
+            say_fact(out, "impacts", "%.1f per frame, resolved after %.1f passes",
+                     (double)s->impacts / n, (double)s->rounds / n);
         if (s->halved || s->cut)
-            say_fact(out, "held back", "some vertices %llu times, the whole scene in %u frames",
+            say_fact(out, "delayed", "some vertices %llu times, the whole scene in %u frames",
                      (unsigned long long)s->halved, s->cut);
         if (s->character && !s->radial)
-            say_fact(out, "body", "%.1f vertices late a frame, at most by %.3g",
+            say_fact(out, "body", "%.1f vertices late per frame, at most by %.3g",
                      (double)s->late / n, s->latest);
         if (!s->radial)
-            say_fact(out, "thinnest gap", "%.3g, of a thickness of %.3g", s->thinnest,
-                     cloth_thickness(c));
+            say_fact(out, "smallest gap", "%.3g, thickness %.3g", s->thinnest, cloth_thickness(c));
         if (s->radial)
-            say_fact(out, "depth", "no vertex deeper inside than %.3g, exactly; cells are of %g",
-                     s->depth, SCENE_CELL);
+            say_fact(out, "depth", "at most %.3g, exactly; cell size %g", s->depth, SCENE_CELL);
         else if (s->bad)
             say_fact(out, "intersections", "in %u frames, first in frame %u", s->bad, s->first);
         else
@@ -230,7 +230,7 @@ static void print_cloth_demo(const showing *s, const tool_arguments *arguments) 
     answer(s->tool, "%u", s->bad);
 }
 
-static abut_status begin(showing *s, scene_options options) {
+static abut_status begin_cloth_scene(showing *s, scene_options options) {
     for (int k = 0; k < SCENE_COUNT; k++)
         if (!strcmp(s->name, scene_name((scene_kind)k)))
             options.kind = (scene_kind)k;
@@ -248,27 +248,28 @@ static abut_status begin(showing *s, scene_options options) {
     }
     if (!status && s->meshes && mkdir(s->meshes, 0777) != 0 && errno != EEXIST) {
         char sentence[256];
-        snprintf(sentence, sizeof sentence, "the folder for meshes cannot be made: %s",
+        snprintf(sentence, sizeof sentence, "the folder of --meshes cannot be created: %s",
                  strerror(errno));
         status = abut_set_error(ABUT_ERROR_FILE, sentence);
     }
     return status;
 }
 
-/* What was asked for but for the scene's kind; 0 or the exit code. */
-static int read_options(tool_run *tool, const tool_arguments *arguments, scene_options *options) {
+/* Reads the options except the kind of the scene. Returns 0 or the exit code. */
+static int read_demo_cloth_options(tool_run *tool, const tool_arguments *arguments,
+                                   scene_options *options) {
     const tool_given *triangles = option_given(arguments, "triangles"),
                      *solid = option_given(arguments, "solid");
     if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
-        return tool_refuse(tool, "--triangles needs a number from 100 to 1000000");
+        return tool_refuse(tool, "--triangles must be from 100 to 1000000");
     if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
-        return tool_refuse(tool, "--solid needs a number from 12 to 1000000");
+        return tool_refuse(tool, "--solid must be from 12 to 1000000");
     options->triangles = triangles ? triangles->counts[0] : 0;
     options->solid_triangles = solid ? solid->counts[0] : 0;
     return device_open(tool, arguments, &options->device);
 }
 
-/* The character of a dress; 0 or the exit code. */
+/* Loads the character of a garment. Returns 0 or the exit code. */
 static int read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
     const tool_given *model = option_given(arguments, "model"),
                      *method = option_given(arguments, "method"),
@@ -277,27 +278,27 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *without = option_given(arguments, "without");
     const bool radial = method && !strcmp(method->words, "radial");
     if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
-        return tool_refuse(s->tool, "--self and --outside are of --method radial; else nothing "
-                                    "passes through anything");
+        return tool_refuse(s->tool, "--self and --outside require --method radial");
     if (!word_in(s->name, "dress|cape"))
         return 0;
     const char *who = model ? model->words : "mannequin-female";
     abut_status status = character_find(s->tool, who, options->solid_triangles, &s->character);
     if (status)
         return tool_fail(s->tool, status);
-    int code = without ? character_leave_out(s->tool, without->words, &s->character) : 0;
+    int code = without ? character_remove(s->tool, without->words, &s->character) : 0;
     if (code)
         return code;
     options->character = s->character;
     options->windy = option_given(arguments, "wind") != NULL;
-    options->clip = options->windy ? ABUT_NONE : 0; /* in the wind it stands, if there is no clip */
+    options->clip =
+        options->windy ? ABUT_NONE : 0; /* with wind and without a clip it stands still */
     s->radial = options->radial = radial;
     options->self = option_given(arguments, "self") != NULL;
     options->outside = option_given(arguments, "outside") != NULL;
     options->up = abut_mesh_up(abut_character_rest_mesh(s->character));
     options->joints = joints ? s->joints : NULL;
-    code = joints ? joints_find(s->tool, s->character, joints->words, s->joints) : 0;
-    return clip && !code ? clip_find(s->tool, s->character, clip->words, &options->clip) : code;
+    code = joints ? joints_read(s->tool, s->character, joints->words, s->joints) : 0;
+    return clip && !code ? clip_read(s->tool, s->character, clip->words, &options->clip) : code;
 }
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
@@ -313,7 +314,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                            : word_in(arguments->operands[0], "dress|cape") ? 300
                                                                            : 360};
     scene_options options = {.kind = SCENE_BALL};
-    int code = read_options(tool, arguments, &options);
+    int code = read_demo_cloth_options(tool, arguments, &options);
     code = code ? code : read_character(&s, arguments, &options);
     if (code) {
         abut_device_destroy(options.device);
@@ -325,11 +326,11 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     if (s.png && !film_start(tool, &s.film, s.png, s.character ? 1.0 / 30 : 1.0 / 60)) {
         abut_device_destroy(options.device);
         abut_character_destroy(s.character);
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     }
     progress_start(tool->progress, s.name);
-    abut_status status = begin(&s, options);
-    abut_device_destroy(options.device); /* the cloth keeps it */
+    abut_status status = begin_cloth_scene(&s, options);
+    abut_device_destroy(options.device); /* the cloth keeps a reference */
     status = status ? status : run_frames(&s);
     if (!status && s.writer) {
         status = abut_frames_writer_finish(s.writer);

@@ -1,5 +1,5 @@
-/* abut demo stairs, snow, bounce: what falls is moved by the overlaps that images show, and every
- * frame is held against the exact ones. */
+/* abut demo stairs, snow, bounce: bodies react to the overlaps that images show; every frame is
+ * compared with exact tests. */
 #include "clash.h"
 
 #include "cinder.h"
@@ -9,7 +9,7 @@
 
 static const char *const names[] = {"stairs", "snow", "bounce"}; /* by falls_kind */
 
-/* Ways to the pairs of a frame. */
+/* Methods that find the pairs of a frame. */
 enum { PLAIN, EXACT, CLASSIC, CLASSIC_SMALL, WAYS };
 
 typedef struct showing {
@@ -18,9 +18,9 @@ typedef struct showing {
     uint32_t frames;
     bool compare;
     tool_film film;
-    abut_mesh *large; /* a flake as it is shown where it is stuck */
+    abut_mesh *large; /* the flake at the position where it sticks */
     falls_score scores[WAYS];
-    double seconds[WAYS], checked; /* checked: by abut_pair_overlap() */
+    double seconds[WAYS], checked; /* reference: by abut_pair_overlap() */
     uint64_t overlaps;
     double pixel; /* the largest of all frames */
 } showing;
@@ -46,8 +46,8 @@ static abut_status score_layers(showing *s, int way) {
     return status;
 }
 
-/* One view, from the side and from above as people look at the scene. Pairs that are not tried here
- * are found as well, and left out. */
+/* One view from the side and one from above. Pairs that the scene excludes are found too, and
+ * ignored. */
 static abut_status score_classic(showing *s, int way) {
     falls *f = s->scene;
     cinder_options options = {.resolution = f->options.resolution,
@@ -76,7 +76,7 @@ static abut_status score_frame(showing *s) {
     for (int way = CLASSIC; way < WAYS && s->compare && !status; way++)
         status = score_classic(s, way);
     status = status ? status : score_layers(s, EXACT);
-    return status ? status : score_layers(s, PLAIN); /* the last one moves bodies */
+    return status ? status : score_layers(s, PLAIN); /* the last method moves the bodies */
 }
 
 /* ---- pictures ---- */
@@ -94,7 +94,7 @@ static abut_status draw_stuck(const showing *s, abut_picture *picture) {
     return status;
 }
 
-static abut_status draw(const showing *s, abut_picture **picture) {
+static abut_status draw_bodies_of_frame(const showing *s, abut_picture **picture) {
     const falls *f = s->scene;
     bool stairs = f->options.kind == FALLS_STAIRS;
     abut_picture_options camera = abut_picture_options_default();
@@ -103,7 +103,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
     camera.eye_direction = stairs ? (abut_vec3){0.25, -1, 0.45} : (abut_vec3){0.4, -1, 0.4};
     abut_status status = abut_picture_create(s->tool->context, &camera, picture);
     abut_box all = falls_region(f);
-    for (int k = 0; k < 8 && !status; k++) { /* all frames show the same */
+    for (int k = 0; k < 8 && !status; k++) { /* all frames show the same region */
         abut_vec3 corner = {k & 1 ? all.lo.x : all.hi.x, k & 2 ? all.lo.y : all.hi.y,
                             k & 4 ? all.lo.z : all.hi.z};
         status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
@@ -120,19 +120,19 @@ static abut_status draw(const showing *s, abut_picture **picture) {
             style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
         status = abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style);
     }
-    for (uint64_t i = 0; i < f->pair_count && stairs && !status; i++) /* as in the document */
+    for (uint64_t i = 0; i < f->pair_count && stairs && !status; i++) /* as in the paper */
         status = abut_picture_add_point(*picture, f->pairs[i].centre, 5,
                                         (abut_colour){0.55f, 0.1f, 0.75f, 1});
     return status ? status : draw_stuck(s, *picture);
 }
 
-static abut_status take_picture(showing *s, uint32_t frame) {
+static abut_status render_frame(showing *s, uint32_t frame) {
     bool due = s->film.pixels &&
                (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
     if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
-    abut_status status = draw(s, &picture);
+    abut_status status = draw_bodies_of_frame(s, &picture);
     status = status ? status : film_page(&s->film, picture);
     while (!status && due && s->film.taken < FILM_FRAMES &&
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
@@ -141,7 +141,7 @@ static abut_status take_picture(showing *s, uint32_t frame) {
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- all frames ---- */
 
 static abut_status run_frames(showing *s) {
     abut_status status = ABUT_OK;
@@ -152,13 +152,13 @@ static abut_status run_frames(showing *s) {
             return abut_set_error(ABUT_ERROR_CANCELLED, "cancelled");
         status = score_frame(s);
         status = status ? status : falls_step(s->scene);
-        status = status ? status : take_picture(s, i);
+        status = status ? status : render_frame(s, i);
     }
     return status;
 }
 
-static void tell_ways(showing *s) {
-    static const char *const ways[] = {"images", "images, then exact", "one pair a pixel",
+static void print_ways(showing *s) {
+    static const char *const ways[] = {"images", "images, then exact", "one pair per pixel",
                                        "the same, 1/16 as wide"};
     tool_output *out = &s->tool->out;
     out_table(out, "ways");
@@ -171,7 +171,7 @@ static void tell_ways(showing *s) {
         fact_count(out, "false", score->false_pairs);
         json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
         if (!out->json)
-            say_fact(out, "ms a frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+            say_fact(out, "ms per frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
         out_end(out);
     }
     out_end(out);
@@ -192,22 +192,23 @@ static void print_falls_demo(showing *s, const tool_arguments *arguments) {
     if (f->options.kind == FALLS_SNOW)
         json_count(out, "stuck", f->stuck_count);
     if (!out->json) {
-        say_fact(out, "overlaps", "%.1f a frame, by exact tests of all pairs whose boxes overlap",
+        say_fact(out, "overlaps",
+                 "%.1f per frame, by exact tests of all pairs with overlapping bounding boxes",
                  (double)s->overlaps / s->frames);
         if (f->options.kind == FALLS_STAIRS)
-            say_fact(out, "missed", "nothing that holds a ball of more than %.2f pixels",
+            say_fact(out, "missed", "no overlap that contains a ball of more than %.2f pixels",
                      s->scores[PLAIN].missed_ball / s->pixel);
         if (f->options.kind == FALLS_SNOW)
             say_fact(out, "stuck", "%zu flakes", f->stuck_count);
     }
     pictures_tell(s->tool, arguments);
-    tell_ways(s);
+    print_ways(s);
     out_end(out);
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
 }
 
-/* What breaks a promise: a difference of exact answers, or a lost overlap of two pixels. */
-static bool broken(const showing *s) {
+/* Returns whether exact results differ, or an overlap of two pixels was missed. */
+static bool has_wrong_result(const showing *s) {
     const falls_score *exact = &s->scores[EXACT];
     return exact->missed || exact->false_pairs || s->scores[PLAIN].missed_ball > 2 * s->pixel;
 }
@@ -226,9 +227,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
         options.kind++;
     s.compare = option_given(arguments, "compare") != NULL;
     if (options.count > 60000)
-        return tool_refuse(tool, "--bodies needs a number from 1 to 60000");
+        return tool_refuse(tool, "--bodies must be from 1 to 60000");
     if (options.resolution < 8 || options.resolution > 16384)
-        return tool_refuse(tool, "--resolution needs a number from 8 to 16384");
+        return tool_refuse(tool, "--resolution must be from 8 to 16384");
     int code = device_open(tool, arguments, &options.device);
     if (code)
         return code;
@@ -237,11 +238,11 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     legend_add(&s.film.legend, (abut_colour){0.80f, 0.15f, 0.45f, 1}, "bodies that touch");
     legend_add(&s.film.legend, (abut_colour){0.75f, 0.85f, 0.95f, 1}, "flakes");
     legend_add(&s.film.legend, (abut_colour){0.97f, 0.98f, 1, 1}, "flakes that stick");
-    legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "what they fall on");
-    legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "what they fall on");
-    legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "where pairs overlap");
+    legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "obstacle");
+    legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "obstacle");
+    legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "overlaps of pairs");
     if (png && !film_start(tool, &s.film, png->words, 1.0 / 60))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        code = tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     progress_start(tool->progress, names[options.kind]);
     if (!code && model)
         status = tool_read(tool, model->words, NULL, &options.model);
@@ -265,5 +266,5 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     abut_mesh_destroy(options.model);
     abut_device_destroy(options.device);
     film_free(&s.film);
-    return code ? code : broken(&s) ? CODE_FOUND : CODE_FINE;
+    return code ? code : has_wrong_result(&s) ? CODE_FOUND : CODE_FINE;
 }

@@ -1,11 +1,10 @@
-/* abut demo letters: two deforming letters pass each other, each with a map of its distances to the
- * other (figures 3, 6 and 8 of Sud et al. 2006).
+/* abut demo letters: two deforming letters pass each other, each with a surface distance map to
+ * the other (figures 3, 6 and 8 of Sud et al. 2006).
  *
- * With --compare the same distances also come from volumetric distance fields that are built anew
- * in every frame, of both letters over the box of both, and interpolated at the samples of the
- * maps. Half a diagonal of their cells, which bounds the error of an interpolated distance, is as
- * long as the median of how far points of a triangle are from its samples.
- */
+ * With --compare the same distances also come from signed distance fields, built in every frame
+ * over the bounding box of both letters and interpolated at the samples of the maps. Half the
+ * diagonal of a cell bounds the error of an interpolated distance. It is chosen equal to the
+ * median distance of points of a triangle from its samples. */
 #include "get.h"
 #include "map.h"
 
@@ -15,13 +14,14 @@
 
 enum { LETTERS = 2, FRAMES = 100 };
 
-/* What one frame gave. */
+/* The results of one frame. */
 typedef struct letter_row {
     double map_ms, field_ms;
-    double least, error, exact; /* the least distance by samples, its error, and by triangles */
-    double inside;              /* area */
-    double relative;            /* farthest way to a sample, over that of the first frame */
-    double field_off;           /* how far values of the field are off at samples, at most */
+    double least, error,
+        exact;        /* minimum distance by samples, its error, and the exact one by triangles */
+    double inside;    /* area */
+    double relative;  /* reach, relative to that of the first frame */
+    double field_off; /* largest error of the field at samples */
     double cells;
 } letter_row;
 
@@ -41,14 +41,15 @@ typedef struct letters {
     letter_row *rows;
 } letters;
 
-static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the letters");
+static abut_status fail_out_of_memory(void) {
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the letters");
 }
 
 /* ---- motion ---- */
 
-/* Twisted about its height, bent sideways and moved past the other: `t` from 0 to 1. */
-static abut_vec3 place(int letter, abut_vec3 p, double t) {
+/* Twists the letter about its height, bends it sideways and moves it past the other: `t` from 0
+ * to 1. */
+static abut_vec3 deform_point(int letter, abut_vec3 p, double t) {
     const double pi = 3.14159265358979323846, side = letter ? 1 : -1;
     double turn = side * 1.1 * sin(2 * pi * t) * p.y, bend = 0.45 * sin(pi * t) * side;
     double x = p.x * cos(turn) + p.z * sin(turn), z = p.z * cos(turn) - p.x * sin(turn);
@@ -62,7 +63,8 @@ static abut_status pose_letter(letters *l, int k, double t) {
     const abut_vec3 o = abut_mesh_local_origin(rest), *from = abut_mesh_local_positions(rest);
     const uint32_t count = abut_mesh_vertex_count(rest);
     for (uint32_t i = 0; i < count; i++)
-        l->moved[i] = place(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
+        l->moved[i] =
+            deform_point(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
     abut_mesh_input input = abut_mesh_input_doubles(l->moved, count, abut_mesh_indices(rest),
                                                     abut_mesh_triangle_count(rest));
     abut_mesh *mesh = NULL;
@@ -74,7 +76,7 @@ static abut_status pose_letter(letters *l, int k, double t) {
     return ABUT_OK;
 }
 
-/* ---- both ways ---- */
+/* ---- maps in both directions ---- */
 
 static abut_status map_frame(letters *l, letter_row *row) {
     abut_status status = ABUT_OK;
@@ -105,7 +107,7 @@ static abut_status map_frame(letters *l, letter_row *row) {
     return status;
 }
 
-/* What the triangles say: 0 where the letters meet. */
+/* The exact distance by triangles: 0 if the letters intersect. */
 static abut_status check_frame(letters *l, letter_row *row) {
     abut_posed a = {.bvh = l->surfaces[0].bvh}, b = {.bvh = l->surfaces[1].bvh};
     abut_separation apart;
@@ -114,7 +116,7 @@ static abut_status check_frame(letters *l, letter_row *row) {
     return status;
 }
 
-/* ---- the rival ---- */
+/* ---- comparison with signed distance fields ---- */
 
 static abut_status gather_samples(letters *l, int k, size_t *count) {
     const abut_map *map = l->surfaces[k].map;
@@ -129,7 +131,7 @@ static abut_status gather_samples(letters *l, int k, size_t *count) {
                 continue;
             status = abut_map_sample_at(map, x, y, &sample);
             l->points[*count] = sample.point;
-            l->texels[(*count)++] = *texel; /* those that have one, one after the other */
+            l->texels[(*count)++] = *texel; /* samples that exist, compacted */
         }
     return status;
 }
@@ -139,12 +141,12 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The median over all triangles of how far points are from samples. */
+/* The median over all triangles of the distance of points from samples. */
 static abut_status median_reach(const letters *l, double *median) {
     const uint32_t counts[LETTERS] = {abut_mesh_triangle_count(l->rest[0]),
                                       abut_mesh_triangle_count(l->rest[1])};
     double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
-    abut_status status = all ? ABUT_OK : no_memory();
+    abut_status status = all ? ABUT_OK : fail_out_of_memory();
     for (int k = 0; k < LETTERS && !status; k++)
         for (uint32_t t = 0; t < counts[k] && !status; t++)
             status = abut_map_reach(l->surfaces[k].map, t, all + t + (k ? counts[0] : 0));
@@ -156,7 +158,7 @@ static abut_status median_reach(const letters *l, double *median) {
     return status;
 }
 
-/* The grid over the box of both letters. */
+/* The grid over the bounding box of both letters. */
 static abut_grid grid_over(const letters *l, double reach) {
     const abut_box a = abut_mesh_bounds(l->surfaces[0].mesh),
                    b = abut_mesh_bounds(l->surfaces[1].mesh);
@@ -213,7 +215,7 @@ static abut_status draw_frame(letters *l, bool page) {
         status = page ? map_paint_plain(picture, &panel)
                       : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE, false);
     }
-    for (int k = 0; k < 2 && !status; k++) /* all frames show the same */
+    for (int k = 0; k < 2 && !status; k++) /* all frames show the same region */
         status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
                                         (abut_colour){1, 1, 1, 0.01f});
     if (!status)
@@ -224,7 +226,7 @@ static abut_status draw_frame(letters *l, bool page) {
 
 /* ---- all frames ---- */
 
-static abut_status make(letters *l, const tool_arguments *arguments, int *code) {
+static abut_status create_letters(letters *l, const tool_arguments *arguments, int *code) {
     static const abut_shape_kind kinds[LETTERS] = {ABUT_SHAPE_LETTER_E, ABUT_SHAPE_LETTER_G};
     static const uint32_t segments[LETTERS] = {16, 12}; /* 2,180 and 1,652 triangles */
     static const char *const names[LETTERS] = {"E", "G"};
@@ -239,7 +241,7 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     }
     l->moved = status ? NULL : malloc(vertices * sizeof *l->moved);
     if (!status && !l->moved)
-        return no_memory();
+        return fail_out_of_memory();
     for (int k = 0; k < LETTERS && !status && !*code; k++) {
         l->surfaces[k].path = names[k];
         status = pose_letter(l, k, 0);
@@ -255,10 +257,10 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     l->points = malloc(side * side * sizeof *l->points);
     l->values = malloc(side * side * sizeof *l->values);
     l->rows = calloc(l->frame_count, sizeof *l->rows);
-    return l->texels && l->points && l->values && l->rows ? ABUT_OK : no_memory();
+    return l->texels && l->points && l->values && l->rows ? ABUT_OK : fail_out_of_memory();
 }
 
-static abut_status play(letters *l) {
+static abut_status run_letter_frames(letters *l) {
     abut_status status = ABUT_OK;
     for (uint32_t f = 0; f < l->frame_count && !status; f++) {
         letter_row *row = &l->rows[f];
@@ -282,26 +284,26 @@ static abut_status play(letters *l) {
     return status;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
-static int plot(letters *l, const char *path) {
+static int plot_letters(letters *l, const char *path) {
     static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1};
     const size_t count = l->frame_count;
     double *values = malloc(4 * count * sizeof *values);
     if (!values)
-        return tool_fail(l->tool, no_memory());
+        return tool_fail(l->tool, fail_out_of_memory());
     for (size_t i = 0; i < count; i++) {
         values[i] = l->rows[i].relative;
         values[count + i] = l->rows[i].map_ms;
         values[2 * count + i] = l->rows[i].field_ms;
         values[3 * count + i] = l->rows[i].least;
     }
-    const tool_curve error = {"farthest way to a sample / that of frame 0", orange, values};
+    const tool_curve error = {"reach / reach of frame 0", orange, values};
     const tool_curve times[2] = {{"surface distance maps", blue, values + count},
                                  {"distance fields", orange, values + 2 * count}};
     const tool_curve least = {"least", blue, values + 3 * count};
     const tool_plot plots[3] = {{"relative sampling error", &error, 1, {NULL, NULL}},
-                                {"ms a frame", times, l->compare ? 2 : 1, {NULL, NULL}},
+                                {"ms per frame", times, l->compare ? 2 : 1, {NULL, NULL}},
                                 {"distance", &least, 1, {NULL, NULL}}};
     int code = plots_write(l->tool, plots, 3, count, path);
     free(values);
@@ -332,17 +334,16 @@ static void print_letters_demo(letters *l, const tool_arguments *arguments, cons
     fact_number(out, "least", sum.least);
     fact_number(out, "most_inside", sum.inside);
     json_number(out, "relative_reach", sum.relative);
-    say_fact(out, "sampling", "up to %.3g times as far apart as at first", sum.relative);
+    say_fact(out, "sampling", "reach grows to at most %.3g times that of frame 0", sum.relative);
     json_count(out, "violated", violated);
-    say_fact(out, "bounds", "%u frames where the distance by triangles is not within them",
-             violated);
+    say_fact(out, "bounds", "%u frames in which the distance by triangles is outside", violated);
     json_number(out, "map_ms", sum.map_ms);
-    say_fact(out, "map", "%.3g ms a frame: both ways, with measures", sum.map_ms);
+    say_fact(out, "map", "%.3g ms per frame: both directions, with statistics", sum.map_ms);
     if (l->compare) {
         json_number(out, "field_ms", sum.field_ms);
         json_number(out, "field_cells", sum.cells);
         json_number(out, "field_off", sum.field_off);
-        say_fact(out, "field", "%.3g ms a frame: %.3g cells, values off by up to %.2g at samples",
+        say_fact(out, "field", "%.3g ms per frame: %.3g cells, error up to %.2g at samples",
                  sum.field_ms, sum.cells, sum.field_off);
         say_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
     }
@@ -360,20 +361,20 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
                  .frame_count = frames ? frames->counts[0] : FRAMES,
                  .compare = option_given(arguments, "compare") != NULL};
     if (l.frame_count > 1000000)
-        return tool_refuse(tool, "--frames is at most 1000000");
+        return tool_refuse(tool, "--frames must be at most 1000000");
     int code = plotted ? picture_check(tool, plotted->words) : 0;
     code = code ? code : device_open(tool, arguments, &l.device);
     if (!code && png && !film_start(tool, &l.film, png->words, 1.0 / 30))
-        code = tool_fail(tool, no_memory());
+        code = tool_fail(tool, fail_out_of_memory());
     progress_start(tool->progress, "letters");
-    abut_status status = code ? ABUT_OK : make(&l, arguments, &code);
+    abut_status status = code ? ABUT_OK : create_letters(&l, arguments, &code);
     if (!code && !status)
-        status = play(&l);
+        status = run_letter_frames(&l);
     if (!code && !status && png)
         status = film_write(tool, &l.film, png->words);
     code = status ? tool_fail(tool, status) : code;
     if (!code && plotted)
-        code = plot(&l, plotted->words);
+        code = plot_letters(&l, plotted->words);
     uint32_t violated = 0;
     for (uint32_t f = 0; f < l.frame_count && !code; f++) {
         const letter_row *row = &l.rows[f];

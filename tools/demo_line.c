@@ -1,11 +1,11 @@
-/* abut demo line: lines through a teapot that has a distance field, and where they enter it first:
- * by the field, traced and by cells, beside the exact answer. */
+/* abut demo line: the first entry of segments into a teapot with a signed distance field: by
+ * sphere tracing, by cells, and exactly. */
 #include "tool.h"
 
 #include <math.h>
 
 enum { LINES = 1000, CELLS = 64 };
-#define REACH 3.6 /* of a line, from the middle to its ends */
+#define SEGMENT_HALF_LENGTH 3.6 /* half length of a segment */
 
 typedef struct line_scene {
     abut_mesh *mesh;
@@ -15,7 +15,7 @@ typedef struct line_scene {
     double cell;
 } line_scene;
 
-/* Entries beside the exact one, along the line, in cells. */
+/* Errors of entries along the segment, in cells. */
 typedef struct line_gap {
     double sum, largest;
     uint32_t missed;
@@ -40,16 +40,17 @@ static void free_scene(line_scene *s) {
     abut_mesh_destroy(s->mesh);
 }
 
-/* All lines pass the middle of the pot: their ends go once around, up and down. */
+/* All segments pass through the middle of the pot: their ends move around it, up and down. */
 static abut_ray line_at(uint32_t number) {
     const double turn = 6.283185307179586 * number / LINES, rise = 0.35 * sin(3 * turn);
-    const abut_vec3 d = {REACH * cos(turn) * cos(rise), REACH * sin(turn) * cos(rise),
-                         REACH * sin(rise)};
+    const abut_vec3 d = {SEGMENT_HALF_LENGTH * cos(turn) * cos(rise),
+                         SEGMENT_HALF_LENGTH * sin(turn) * cos(rise),
+                         SEGMENT_HALF_LENGTH * sin(rise)};
     return (abut_ray){{-d.x, -d.y, 1.2 - d.z}, {2 * d.x, 2 * d.y, 2 * d.z}};
 }
 
-static void compare(line_gap *gap, double parameter, double exact, double cell) {
-    double away = fabs(parameter - exact) * 2 * REACH / cell;
+static void add_entry_error(line_gap *gap, double parameter, double exact, double cell) {
+    double away = fabs(parameter - exact) * 2 * SEGMENT_HALF_LENGTH / cell;
     if (!(parameter <= 1)) {
         gap->missed++;
         return;
@@ -58,7 +59,7 @@ static void compare(line_gap *gap, double parameter, double exact, double cell) 
     gap->largest = fmax(gap->largest, away);
 }
 
-/* The line, where it enters, the normal there, and the middle of the first cell inside. */
+/* Draws the segment, its entry, the normal there, and the centre of the first cell inside. */
 static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray *line,
                              const abut_field_hit hits[2], tool_film *film) {
     abut_picture_options camera = abut_picture_options_default();
@@ -75,11 +76,12 @@ static abut_status draw_line(tool_run *tool, const line_scene *s, const abut_ray
     abut_status status = abut_picture_create(tool->context, &camera, &picture);
     if (!status)
         status = abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style);
-    for (int i = 0; i < 8 && !status; i++) /* all frames show the same */
-        status = abut_picture_add_point(picture,
-                                        (abut_vec3){i & 1 ? REACH : -REACH, i & 2 ? 1.8 : -1.8,
-                                                    i & 4 ? 2.6 : -0.2},
-                                        0.1, (abut_colour){1, 1, 1, 0.01f});
+    for (int i = 0; i < 8 && !status; i++) /* all frames show the same region */
+        status =
+            abut_picture_add_point(picture,
+                                   (abut_vec3){i & 1 ? SEGMENT_HALF_LENGTH : -SEGMENT_HALF_LENGTH,
+                                               i & 2 ? 1.8 : -1.8, i & 4 ? 2.6 : -0.2},
+                                   0.1, (abut_colour){1, 1, 1, 0.01f});
     if (!status)
         status = abut_picture_add_line(picture, o, end, 2, (abut_colour){0.1f, 0.2f, 0.5f, 1});
     if (!status)
@@ -108,7 +110,7 @@ static abut_status measure_gaps(tool_run *tool, const line_scene *s, tool_film *
         for (int k = 0; k < 2 && !status; k++) {
             status = abut_contact_ray(&s->body, &line, 1, methods[k], &hits[k]);
             if (!status)
-                compare(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
+                add_entry_error(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
         }
         bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
         if (both &&
@@ -135,8 +137,7 @@ static void print_line_demo(tool_run *tool, const tool_arguments *arguments, con
         out_end(out);
         if (!out->json)
             say_fact(out, names[k],
-                     "%u of %d lines enter, %.3g cells from where they do on average, "
-                     "%.3g at most",
+                     "%u of %d segments enter; error of the entry in cells: mean %.3g, max %.3g",
                      LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
     }
     pictures_tell(tool, arguments);
@@ -149,12 +150,12 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     line_scene s = {0};
     tool_film film = {0};
     line_gap gaps[2] = {{0, 0, 0}, {0, 0, 0}};
-    legend_add(&film.legend, (abut_colour){0.1f, 0.2f, 0.5f, 1}, "the line");
-    legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "the normal where it enters");
-    legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "the entry, by cells");
-    legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "the entry, traced");
+    legend_add(&film.legend, (abut_colour){0.1f, 0.2f, 0.5f, 1}, "segment");
+    legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "normal at the entry");
+    legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "entry, by cells");
+    legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "entry, sphere tracing");
     if (png && !film_start(tool, &film, png->words, 0.5))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     abut_status status = make_scene(tool, &s);
     status = status ? status : measure_gaps(tool, &s, &film, gaps);
     if (!status && png)

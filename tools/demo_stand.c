@@ -1,5 +1,5 @@
-/* abut demo stack, wall, plates, shot, dominoes, bowl: bodies that stand or fall, by exact contacts
- * in a physics engine. */
+/* abut demo stack, wall, plates, shot, dominoes, bowl: rigid bodies with exact contacts in a
+ * physics engine. */
 #include "tool.h"
 
 #include <string.h>
@@ -18,9 +18,10 @@ typedef struct stand_film {
     abut_status status;
 } stand_film;
 
-static abut_status draw(const stand_film *f, const abut_pose *poses, abut_mesh *const *meshes,
-                        uint32_t count, abut_picture **picture) {
-    /* How far the scenes reach, so that all frames show the same. */
+static abut_status draw_stand_frame(const stand_film *f, const abut_pose *poses,
+                                    abut_mesh *const *meshes, uint32_t count,
+                                    abut_picture **picture) {
+    /* The extent of the scenes, so that all frames show the same region. */
     static const abut_vec3 reach[] = {{4, 4, 10},       {5, 3, 5.5}, {0.7, 0.7, 0.5},
                                       {0.5, 0.5, 0.25}, {7, 3, 2},   {5, 5, 5}};
     abut_picture_options camera = abut_picture_options_default();
@@ -35,7 +36,7 @@ static abut_status draw(const stand_film *f, const abut_pose *poses, abut_mesh *
                                         (abut_vec3){i & 1 ? r.x : -r.x, i & 2 ? r.y : -r.y,
                                                     i == 3 ? r.z : 0},
                                         0.1, (abut_colour){1, 1, 1, 0.01f});
-    /* The floor of the others is the picture's own. */
+    /* For the other scenes, the ground of the picture is the floor. */
     bool ground = f->kind == STAND_SHOT || f->kind == STAND_BOWL;
     for (uint32_t i = ground ? 0 : 1; i < count && !status; i++) {
         abut_mesh_style style = abut_mesh_style_default();
@@ -47,8 +48,8 @@ static abut_status draw(const stand_film *f, const abut_pose *poses, abut_mesh *
     return status;
 }
 
-static bool take_frame(void *user, double time, const abut_pose *poses, abut_mesh *const *meshes,
-                       uint32_t count) {
+static bool add_film_frame(void *user, double time, const abut_pose *poses,
+                           abut_mesh *const *meshes, uint32_t count) {
     stand_film *f = user;
     char stage[48];
     snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
@@ -59,7 +60,7 @@ static bool take_frame(void *user, double time, const abut_pose *poses, abut_mes
     if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
-    f->status = draw(f, poses, meshes, count, &picture);
+    f->status = draw_stand_frame(f, poses, meshes, count, &picture);
     f->status = f->status ? f->status : film_page(&f->strip, picture);
     if (!f->status && due)
         f->status = film_take(&f->strip, picture);
@@ -90,18 +91,18 @@ static void print_stand_demo(tool_run *tool, const tool_arguments *arguments, st
         json_null(out, "at_rest_from");
     json_count(out, "out_of_place", r->out_of_place);
     if (!out->json) {
-        say_fact(out, "time", "%.2f s for %.1f s of the scene; contacts %.2f s, %.0f a step",
+        say_fact(out, "time", "%.2f s for %.1f s of simulated time; contacts %.2f s, %.0f per step",
                  r->wall, r->seconds, r->collide, r->contacts);
         say_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
         say_fact(out, "drift", "%.3g", r->drift);
-        say_fact(out, "sunk", "%.3g of the size after the first second, %.3g at the end", r->sunk,
-                 r->sunk_end);
-        say_fact(out, "energy", "grew by at most %.3g of the first in a tenth of a second",
+        say_fact(out, "sunk", "%.3g of the body size after the first second, %.3g at the end",
+                 r->sunk, r->sunk_end);
+        say_fact(out, "energy", "grows by at most %.3g of the initial value in 0.1 s",
                  r->energy_growth);
         if (r->rest >= 0)
             say_fact(out, "at rest", "from %.3f s on", r->rest);
         else
-            say_fact(out, "at rest", "not yet: %.3g J", r->energy);
+            say_fact(out, "at rest", "no: %.3g J", r->energy);
         say_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
     }
     pictures_tell(tool, arguments);
@@ -116,7 +117,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     stand_film f = {.tool = tool, .status = ABUT_OK};
     stand_options options = {.bodies = bodies ? bodies->counts[0] : 0,
                              .seed = seed ? seed->counts[0] : 1,
-                             .frame = take_frame,
+                             .frame = add_film_frame,
                              .user = &f};
     while (strcmp(names[f.kind], arguments->operands[0]) != 0)
         f.kind++;
@@ -125,12 +126,12 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     options.seconds = f.seconds;
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
     if (bodies && (!options.bodies || options.bodies > most))
-        return tool_refuse(tool, "--bodies needs a number from 1 to %u", most);
+        return tool_refuse(tool, "--bodies must be from 1 to %u", most);
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
     if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
-        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the picture");
     stand_result result;
     progress_start(tool->progress, names[f.kind]);
     abut_status status = stand_run(tool->context, &options, &result);

@@ -1,4 +1,4 @@
-/* The option --device: where the questions of a command are answered. */
+/* The option --device: the device on which the queries of a command run. */
 #include "tool.h"
 
 #include <string.h>
@@ -15,15 +15,14 @@ int device_open(tool_run *tool, const tool_arguments *arguments, abut_device **d
     if (!name)
         return 0;
     if (!device)
-        return tool_refuse(tool,
-                           "--device %s: 'abut %s' works on the CPU only so far; leave the "
-                           "option out or say --device cpu",
-                           name, tool->command->name);
+        return tool_refuse(
+            tool,
+            "--device %s: 'abut %s' runs on the CPU only; omit the option or use --device cpu",
+            name, tool->command->name);
     abut_status status = abut_device_open(tool->context, name, device);
     if (status == ABUT_ERROR_DEVICE && !tool_cancelled())
-        return tool_fail_with(tool, abut_status_name(status),
-                              "%s; leave --device out to work on the CPU",
-                              tool_sentence(abut_last_error()));
+        return tool_fail_with(tool, abut_status_name(status), "%s; omit --device to run on the CPU",
+                              tool_error_message(abut_last_error()));
     return status ? tool_fail(tool, status) : 0;
 }
 

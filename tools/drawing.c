@@ -1,5 +1,5 @@
-/* Pictures as all commands make them: bodies in the colours of the palette, in the order of the
- * command line, with a legend of what is to be seen. */
+/* Pictures of all commands: bodies in the colours of the palette, in the order of the command
+ * line, with a legend. */
 #include "view.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void pictures_tell(tool_run *tool, const tool_arguments *arguments) {
     }
 }
 
-/* Whether a picture is wanted for the page alone. */
+/* Returns whether the picture is needed for the page only. */
 static bool only_page(const tool_run *tool, const char *path) {
     return tool->view && path == view_path(tool->view);
 }
@@ -30,10 +30,9 @@ static bool only_page(const tool_run *tool, const char *path) {
 int picture_check(tool_run *tool, const char *path) {
     if (only_page(tool, path) || strcmp(path, "-") == 0 || word_in(path_ending(path), "png|ppm"))
         return 0;
-    return tool_refuse(tool,
-                       "%s: the name of a picture must end in .png or .ppm, or be - for standard "
-                       "output",
-                       path);
+    return tool_refuse(
+        tool, "%s: the name of a picture must end in .png or .ppm, or be - for standard output",
+        path);
 }
 
 /* ---- the legend ---- */
@@ -62,7 +61,7 @@ void legend_file(tool_legend *legend, abut_colour colour, const char *path) {
     legend_add(legend, colour, "%s", slash && slash[1] ? slash + 1 : path);
 }
 
-/* On a pale ground that lets words be read on anything. */
+/* Draws a pale background, so that words are readable on any picture. */
 void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
     const double size = 11;
     const int line = 20, border = 14;
@@ -74,7 +73,7 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
     int height = (int)legend->count * line + 8, wide = (int)widest + 40;
     int top = (int)canvas->height - border - height;
     if (top < 0 || border + wide > (int)canvas->width || legend->count > LEGEND_DRAWN)
-        return; /* what has no room would hide the picture */
+        return; /* a legend without space would hide the picture */
     canvas_fill(canvas, border, top, wide, height, (abut_colour){1, 1, 1, 0.72f});
     for (uint32_t i = 0; i < legend->count; i++) {
         int y = top + 8 + (int)i * line;
@@ -84,7 +83,7 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
     }
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 abut_status canvas_write(tool_run *tool, const tool_canvas *canvas, const char *path) {
     return abut_picture_write_pixels(tool->context, tool_target(tool, path), canvas->pixels,

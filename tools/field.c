@@ -1,4 +1,4 @@
-/* Fields from command lines: what the commands about them share. */
+/* Builds signed distance fields from the options of the command line. */
 #include "tool.h"
 
 #include <string.h>
@@ -11,9 +11,9 @@ int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_op
                      *band = option_given(arguments, "band"),
                      *sign = option_given(arguments, "sign");
     if (cells && cell)
-        return tool_refuse(tool, "--cells and --cell say the same in two ways; give one of them");
+        return tool_refuse(tool, "--cells and --cell cannot be combined; use one of them");
     if (cells && cells->counts[0] < 2)
-        return tool_refuse(tool, "--cells needs at least 2");
+        return tool_refuse(tool, "--cells must be at least 2");
     if (cells)
         options->cells = cells->counts[0];
     if (cell)
@@ -53,7 +53,7 @@ int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- a field or a mesh, whichever it is ---- */
+/* ---- reading a field or a mesh ---- */
 
 static bool begins_as_field(const char *bytes, size_t count) {
     return count >= 8 &&
@@ -63,7 +63,7 @@ static bool begins_as_field(const char *bytes, size_t count) {
 static bool is_field_file(const char *path) {
     char first[8] = {0};
     struct stat about;
-    /* what is read from a pipe is gone */
+    /* input from a pipe cannot be read again */
     bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
     FILE *file = regular ? fopen(path, "rb") : NULL;
     if (!file)

@@ -1,4 +1,4 @@
-/* Film strips: frames side by side in one picture. And the same one after the other in a page. */
+/* Film strips: frames side by side in one picture, and the same frames in sequence in a page. */
 #include "view.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-/* Help, all of it made from the tables of commands and options, so that it cannot fall behind. */
+/* Generates all help texts from the tables of commands and options. */
 #include "tool.h"
 
 #include <string.h>
 
-#define WIDTH 80
+#define HELP_WIDTH 80
 #define WORD_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-/* ---- pieces ---- */
+/* ---- formatting ---- */
 
 /* "  NAME   words", wrapped. */
 static void print_entry(tool_text *to, const char *name, size_t columns, const char *words) {
@@ -14,7 +14,7 @@ static void print_entry(tool_text *to, const char *name, size_t columns, const c
     text_padded(to, name, columns);
     text_add(to, "  ");
     size_t column = 2 + (text_columns(name) > columns ? text_columns(name) : columns) + 2;
-    text_wrapped(to, words, column, columns + 4, WIDTH - 1);
+    text_wrapped(to, words, column, columns + 4, HELP_WIDTH - 1);
     text_add(to, "\n");
 }
 
@@ -36,7 +36,7 @@ static size_t widest_option(const tool_option *options) {
     return widest;
 }
 
-/* Whether `word` stands in a text by itself. */
+/* Returns whether a text contains `word` as a whole word. */
 static bool has_word(const char *words, const char *word, size_t length) {
     for (const char *at = words; *at; at++)
         if (!strncmp(at, word, length) && (at == words || !strchr(WORD_LETTERS, at[-1])) &&
@@ -79,7 +79,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
         if (line[0] == ' ')
             text_add(to, line);
         else
-            text_wrapped(to, line, 0, 0, WIDTH - 1);
+            text_wrapped(to, line, 0, 0, HELP_WIDTH - 1);
         text_add(to, "\n");
         words += length + (words[length] == '\n');
     }
@@ -89,7 +89,7 @@ static void print_paragraphs(tool_text *to, const char *words) {
 
 void help_general(tool_text *to) {
     text_print(to,
-               "abut %s: whether triangle meshes touch, where, how deep, how far apart\n"
+               "abut %s: collision queries between triangle meshes\n"
                "Usage: abut COMMAND [OPTION...] [FILE...]\n\n",
                abut_version());
     size_t widest = 0;
@@ -99,17 +99,17 @@ void help_general(tool_text *to) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->summary)
             print_entry(to, commands[i]->name, widest, commands[i]->summary);
-    text_add(to, "\nEvery command takes"); /* what they mean stands in the help of each */
+    text_add(to, "\nOptions of every command:"); /* explained in the help of each */
     for (const tool_option *o = global_options; o->name; o++)
         text_print(to, "%s --%s%s%s", o == global_options ? "" : ",", o->name,
                    o->argument ? " " : "", o->argument ? o->argument : "");
-    text_add(to, ".\nTry 'abut help COMMAND'. Topics:");
+    text_add(to, ".\n'abut help COMMAND' explains a command. Other topics:");
     for (size_t i = 0; help_topics[i]; i++)
         text_print(to, "%s %s", i ? "," : "", help_topics[i]);
     text_add(to, ".\n");
 }
 
-static void describe(tool_text *to, const tool_command *command) {
+static void describe_command(tool_text *to, const tool_command *command) {
     size_t columns = widest_option(command->options), global = widest_option(global_options);
     columns = columns > global ? columns : global;
     text_print(to, "Usage: abut %s [OPTION...]%s%s\n\n", command->name,
@@ -122,9 +122,9 @@ static void describe(tool_text *to, const tool_command *command) {
     text_add(to, "\nOptions of every command:\n");
     print_options(to, global_options, columns);
     tool_text codes = {0};
-    text_print(&codes, "Exit codes: 0 %s, 1 the work failed, 2 wrong usage, %s%s%s130 cancelled.",
-               command->found ? "not found" : "fine", command->found ? "3 found: " : "",
-               command->found ? command->found : "", command->found ? ", " : "");
+    text_print(&codes, "Exit codes: 0 %s; 1 error; 2 usage error; %s%s%s130 cancelled.",
+               command->found ? "nothing found" : "success", command->found ? "3 found: " : "",
+               command->found ? command->found : "", command->found ? "; " : "");
     text_add(to, "\n");
     print_paragraphs(to, codes.data ? codes.data : "");
     text_free(&codes);
@@ -141,59 +141,60 @@ const char *const help_topics[] = {"exit-codes", "formats", NULL};
 static const char *const topic_words[] = {
     "Exit codes of every command:\n"
     "\n"
-    "  0    fine, and nothing was found by a command that looks for something\n"
-    "  1    the work failed: a file could not be read or written, a format was\n"
-    "       broken, memory ran out, or standard output could not be written; or\n"
-    "       nothing was found on meshes that do not allow an answer (unreliable)\n"
-    "  2    the command line was wrong: unknown command, option, shape or value\n"
+    "  0    success; a command that searches for something found nothing\n"
+    "  1    error: a file could not be read or written, a file was invalid, memory\n"
+    "       ran out, or standard output could not be written; or nothing was found\n"
+    "       and the meshes do not allow a reliable result (unreliable)\n"
+    "  2    invalid command line: unknown command, option, shape or value\n"
     "  3    something was found:\n"
-    "         overlap              the meshes touch (at any of the --poses)\n"
-    "         distance --margin    they are within it (at any of the --poses)\n"
-    "         contacts             there is a contact; with --to a touch on the way\n"
-    "         selfcheck            triangles meet\n"
-    "         clearance            they are nearer than --below\n"
-    "         deviation --tolerance  some point is beyond it\n"
-    "         thickness --below    the wall is thinner somewhere\n"
-    "         sweep, replay        there is an impact\n"
-    "         info --strict        a mesh has problems\n"
-    "         demo                 cloth passed through something\n"
+    "         overlap                the meshes touch (at any pose)\n"
+    "         distance --margin      the distance is at most M (at any pose)\n"
+    "         contacts               there is a contact; with --to, an impact\n"
+    "         interfere              bodies overlap, touch (--touching) or are near\n"
+    "                                (--clearance)\n"
+    "         selfcheck              triangles intersect\n"
+    "         clearance              the distance is less than --below\n"
+    "         deviation --tolerance  a point is farther\n"
+    "         thickness --below      the wall is thinner somewhere\n"
+    "         sweep, replay          there is an impact\n"
+    "         info --strict          a mesh has problems\n"
+    "         demo                   the result is not the expected one\n"
     "  130  cancelled by Ctrl-C; the process ends by the signal, which shells show\n"
     "       as 128 + its number (143 for a plain kill)\n"
     "\n"
-    "So 'abut overlap a.obj b.obj && go' goes on only where the two are certainly "
-    "apart: neither a touch nor an error reads as free. To tell a touch from an "
-    "error, look at $?: 3 is a touch.\n"
+    "'abut overlap a.obj b.obj && next' runs 'next' only if the meshes are certainly "
+    "separate: neither a touch nor an error returns 0. $? distinguishes them: 3 is a "
+    "touch.\n"
     "\n"
-    "A command that works through several files goes on after one fails and "
-    "returns the code of the worst: 1 before 3 before 0. A cancelled or failed "
-    "command leaves no partial file: an old file stays until the new one is "
-    "complete. A reader that closes the pipe early (abut info x.obj | head) is no "
-    "failure.\n"
+    "A command that processes several files continues after an error and returns "
+    "the most severe code: 1 before 3 before 0. A cancelled or failed command leaves "
+    "no partial file: an existing file is replaced only when the new one is "
+    "complete. A reader that closes the pipe early (abut info x.obj | head) is not "
+    "an error.\n"
     "\n"
-    "Errors go to standard error as 'abut COMMAND: sentence'. With --json standard "
-    "output then also holds {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
+    "Errors are printed to standard error as 'abut COMMAND: message'. With --json, "
+    "standard output then has {\"error\": {\"kind\", \"message\", \"exit_code\"}}.\n",
 
     "Mesh files:\n"
     "\n"
-    "  obj    Wavefront OBJ          read, write   text, every bit of a coordinate\n"
-    "  ply    Polygon file format    read, write   text or binary, every bit\n"
-    "  stl    Stereolithography      read, write   text or binary, floats only\n"
-    "  off    Object file format     read, write   text, every bit of a coordinate\n"
-    "  gltf   glTF 2.0 and GLB       read, write   floats; read where built with yajl\n"
-    "  other  FBX, Collada...        read          where built with Assimp\n"
+    "  obj    Wavefront OBJ          read, write   text, exact coordinates\n"
+    "  ply    Polygon file format    read, write   text or binary, exact coordinates\n"
+    "  stl    Stereolithography      read, write   text or binary, floats\n"
+    "  off    Object file format     read, write   text, exact coordinates\n"
+    "  gltf   glTF 2.0 and GLB       read, write   floats; reading needs yajl\n"
+    "  other  FBX, Collada...        read          needs Assimp\n"
     "\n"
-    "The format is chosen by the ending of the file's name; when reading, else by "
-    "its first bytes. --from and --to of 'abut convert' overrule it. Assimp reads "
-    "nothing unless --from other of 'abut convert' or 'abut info' asks for it, and "
-    "then in a process of its own, with 4 GiB and 2 minutes. PLY and STL "
-    "are written in little-endian binary unless --ascii is given. Polygons are cut "
-    "into triangles. STL has no shared vertices: corners with equal coordinates "
-    "become one vertex.\n"
+    "The file extension determines the format; for input without a known extension, "
+    "the first bytes do. --from and --to of 'abut convert' override it. Assimp is "
+    "used only with --from other of 'abut convert' or 'abut info', in a separate "
+    "process that is limited to 4 GiB and 2 minutes. PLY and STL are written as "
+    "little-endian binary unless --ascii is given. Polygons are triangulated. STL "
+    "has no shared vertices: corners with equal coordinates become one vertex.\n"
     "\n"
-    "Vertices, edges and triangles are counted from 0.\n"
+    "Indices of vertices, edges and triangles start at 0.\n"
     "\n"
-    "Pictures are written as .png (where built with libpng) or .ppm. 'abut version' "
-    "says what this build can do.\n"};
+    "Pictures are written as .png (needs libpng) or .ppm. 'abut version' lists the "
+    "features of this build.\n"};
 
 const char *help_topic(const char *name) {
     for (size_t i = 0; help_topics[i]; i++)
@@ -213,11 +214,12 @@ static int refuse_topic(tool_run *tool, const char *name) {
     for (size_t i = 0; help_topics[i]; i++)
         word_closer(name, help_topics[i], &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no help on '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool, "there is no help on '%s'", name);
+        return tool_refuse(tool, "no help for '%s': unknown command or topic; did you mean '%s'?",
+                           name, best);
+    return tool_refuse(tool, "no help for '%s': unknown command or topic", name);
 }
 
-static int show(tool_run *tool, tool_text *words) {
+static int print_help(tool_run *tool, tool_text *words) {
     if (tool->out.json) {
         out_object(&tool->out, NULL);
         json_text(&tool->out, "help", words->data ? words->data : "");
@@ -231,33 +233,33 @@ static int show(tool_run *tool, tool_text *words) {
 
 int help_command(tool_run *tool, const tool_command *command) {
     tool_text words = {0};
-    describe(&words, command);
-    return show(tool, &words);
+    describe_command(&words, command);
+    return print_help(tool, &words);
 }
 
-static int run(tool_run *tool, const tool_arguments *arguments) {
+static int run_help(tool_run *tool, const tool_arguments *arguments) {
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     tool_text words = {0};
     if (!name)
         help_general(&words);
     else if (command_find(name))
-        describe(&words, command_find(name));
+        describe_command(&words, command_find(name));
     if (name && help_topic(name))
         print_paragraphs(&words, help_topic(name));
     if (!words.data)
         return refuse_topic(tool, name);
-    return show(tool, &words);
+    return print_help(tool, &words);
 }
 
 const tool_command command_help = {
     .name = "help",
     .operands = "[COMMAND | TOPIC]",
     .summary = "explain a command or a topic",
-    .about = "Explains a command, or one of the topics exit-codes and formats. Without a word, "
-             "lists the commands.",
+    .about = "Explains a command, or one of the topics exit-codes and formats. Without an "
+             "argument, lists the commands.",
     .examples = "  abut help picture\n  abut help exit-codes\n",
     .operand_kind = OPERAND_TOPIC,
     .operand_least = 0,
     .operand_most = 1,
-    .run = run,
+    .run = run_help,
 };

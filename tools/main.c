@@ -1,4 +1,5 @@
-/* One run of the command: global options, the command's own, errors, signals, and the exit code. */
+/* One run of the command: global options, the options of the command, errors, signals, and the
+ * exit code. */
 #include "view.h"
 
 #include <errno.h>
@@ -11,16 +12,19 @@
 
 /* ---- signals ---- */
 
-enum { TICK = 100000, PATIENCE = 8 }; /* microseconds; ticks that the work has to stop in */
+enum {
+    TICK = 100000,
+    PATIENCE = 8
+}; /* period of the timer in microseconds; ticks within which the work has to stop */
 
 static volatile sig_atomic_t caught;
 void (*tool_last_act)(void);
 
-/* The first signal asks the work to stop and clean up; others change nothing, since one Ctrl-C may
- * reach us twice (from the terminal and from a parent that passes it on). A timer then wakes what
- * waits for a pipe, and ends the process where the work has not stopped in time: inside another
- * library, say. All our signals are blocked in here. setitimer() is a mere system call. */
-static void catch_signal(int number) {
+/* The first signal requests cancellation; later ones have no effect, since one Ctrl-C may arrive
+ * twice (from the terminal and from a parent process). A timer then interrupts blocking reads of
+ * pipes, and ends the process if the work has not stopped in time, for example inside another
+ * library. All handled signals are blocked here. setitimer() is a plain system call. */
+static void handle_signal(int number) {
     struct itimerval soon = {{0, TICK}, {0, TICK}};
     if (caught)
         return;
@@ -43,12 +47,12 @@ bool tool_cancelled(void) {
     return caught != 0;
 }
 
-/* Signals that the parent chose to ignore (nohup) stay ignored. A reader that went away is noticed
- * when writing fails. */
-static void watch_signals(void) {
+/* Signals that the parent ignores (nohup) stay ignored. A closed pipe is detected when writing
+ * fails. */
+static void install_signal_handlers(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     enum { COUNT = sizeof numbers / sizeof *numbers };
-    struct sigaction old, action = {.sa_handler = catch_signal};
+    struct sigaction old, action = {.sa_handler = handle_signal};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < COUNT; i++)
         sigaddset(&action.sa_mask, numbers[i]);
@@ -60,16 +64,16 @@ static void watch_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Ends by the signal that cancelled the work, so that a shell's loop stops too. */
+/* Ends the process by the signal that cancelled the work, so that a loop of a shell stops too. */
 static int end_cancelled(void) {
     signal(caught, SIG_DFL);
     raise(caught);
     return CODE_CANCELLED;
 }
 
-/* A process may be started with standard streams closed; the next file opened would then get
- * their number and receive our output. Something that cannot be used that way takes the place. */
-static void hold_standard_streams(void) {
+/* A process may start with closed standard streams; the next opened file would get their
+ * descriptor and receive our output. A descriptor that cannot be used for that takes its place. */
+static void reserve_standard_streams(void) {
     for (int descriptor = 0; descriptor <= 2; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) < 0)
@@ -78,7 +82,7 @@ static void hold_standard_streams(void) {
 
 /* ---- errors ---- */
 
-const char *tool_sentence(const char *sentence) {
+const char *tool_error_message(const char *sentence) {
     if (strncmp(sentence, "abut_", 5) != 0 && strncmp(sentence, "cloth_", 6) != 0)
         return sentence;
     size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -93,7 +97,8 @@ static void print_error(tool_run *tool, const char *sentence) {
     }
     progress_erase(tool->progress);
     if (!tool->out.json)
-        output_flush(&tool->out); /* what came before stands before; errors of it show at the end */
+        output_flush(
+            &tool->out); /* flushes earlier output first; its errors are reported at the end */
     fprintf(stderr, "abut%s%s: %s\n", tool->command ? " " : "",
             tool->command ? tool->command->name : "", sentence);
 }
@@ -106,7 +111,7 @@ static void write_error(tool_output *out, const char *kind, const char *sentence
     out_end(out);
 }
 
-/* Throws away what was written so far and makes the error the whole output. */
+/* Discards the output so far and replaces it with the error. */
 static void replace_output(tool_output *out, const char *kind, const char *sentence, int code) {
     if (!out->json)
         return;
@@ -117,20 +122,20 @@ static void replace_output(tool_output *out, const char *kind, const char *sente
     out_end(out);
 }
 
-/* The name, sentence and exit code of a failure. A call that failed after a signal was cancelled
- * by it, whatever it says (an interrupted open, for one). */
-static int judge(abut_status status, const char **kind, const char **sentence) {
+/* The name, message and exit code of a failure. A call that failed after a signal was cancelled
+ * by it, regardless of its status (for example an interrupted open). */
+static int classify_failure(abut_status status, const char **kind, const char **sentence) {
     if (tool_cancelled() || status == ABUT_ERROR_CANCELLED) {
         *kind = abut_status_name(ABUT_ERROR_CANCELLED);
         *sentence = "cancelled";
         return CODE_CANCELLED;
     }
     *kind = abut_status_name(status);
-    *sentence = tool_sentence(abut_last_error());
+    *sentence = tool_error_message(abut_last_error());
     return CODE_WORK;
 }
 
-/* Who reads standard output may have had enough, as head(1): that is no failure. */
+/* A reader of standard output that closed the pipe, as head(1) does, is not an error. */
 static bool reader_left(abut_status status, const char *sentence) {
     return status == ABUT_ERROR_FILE && strstr(sentence, "/dev/stdout") &&
            strstr(sentence, strerror(EPIPE));
@@ -138,7 +143,7 @@ static bool reader_left(abut_status status, const char *sentence) {
 
 int tool_fail(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
-    int code = judge(status, &kind, &sentence);
+    int code = classify_failure(status, &kind, &sentence);
     if (reader_left(status, sentence))
         return CODE_FINE;
     print_error(tool, sentence);
@@ -146,9 +151,9 @@ int tool_fail(tool_run *tool, abut_status status) {
     return code;
 }
 
-int tool_complain(tool_run *tool, abut_status status) {
+int tool_report_error(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
-    int code = judge(status, &kind, &sentence);
+    int code = classify_failure(status, &kind, &sentence);
     print_error(tool, sentence);
     if (tool->out.json)
         write_error(&tool->out, kind, sentence, code);
@@ -156,7 +161,7 @@ int tool_complain(tool_run *tool, abut_status status) {
 }
 
 int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) {
-    if (tool_cancelled()) /* whatever it would say came of that */
+    if (tool_cancelled()) /* any later failure results from the cancellation */
         return tool_fail(tool, ABUT_ERROR_CANCELLED);
     tool_text raw = {0}, sentence = {0};
     va_list list;
@@ -192,10 +197,10 @@ int tool_refuse(tool_run *tool, const char *format, ...) {
 }
 
 int tool_refuse_last(tool_run *tool) {
-    return tool_refuse(tool, "%s", tool_sentence(abut_last_error()));
+    return tool_refuse(tool, "%s", tool_error_message(abut_last_error()));
 }
 
-/* ---- what commands share ---- */
+/* ---- functions that commands share ---- */
 
 const char *tool_input(tool_run *tool, const char *path) {
     if (strcmp(path, "-") != 0)
@@ -204,10 +209,9 @@ const char *tool_input(tool_run *tool, const char *path) {
     tool->input_taken = true;
     if (tool->share)
         abut_set_error(ABUT_ERROR_ARGUMENT,
-                       "standard input (-) reaches the first process alone; name a file");
+                       "standard input (-) is available to the first process only; use a file");
     else if (taken)
-        abut_set_error(ABUT_ERROR_ARGUMENT,
-                       "standard input (-) was named twice; it is there only once");
+        abut_set_error(ABUT_ERROR_ARGUMENT, "standard input (-) can be read only once");
     return taken ? NULL : "/dev/stdin";
 }
 
@@ -245,13 +249,13 @@ abut_mesh_format tool_format(const char *word) {
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format) {
     if (strcmp(path, "-") == 0 && !to)
-        return tool_refuse(tool, "a mesh for standard output (-) needs its format: --to obj, ply, "
-                                 "stl, off or gltf");
+        return tool_refuse(
+            tool, "a mesh on standard output (-) needs a format: --to obj, ply, stl, off or gltf");
     *format = tool_format(to ? to->words : path_ending(path));
     if (*format == ABUT_MESH_FORMAT_AUTO || *format == ABUT_MESH_FORMAT_OTHER)
         return tool_refuse(tool,
-                           "%s: its ending names no format that can be written; use .obj, "
-                           ".ply, .stl, .off, .glb or .gltf, or say --to",
+                           "%s: unknown file extension for a mesh; use .obj, .ply, .stl, .off, "
+                           ".glb or .gltf, or --to",
                            path);
     return 0;
 }
@@ -260,7 +264,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
 
 void tool_log(void *user, abut_log_level level, const char *message) {
     tool_run *tool = user;
-    if (tool->quiet || !share_tells(tool))
+    if (tool->quiet || !share_prints(tool))
         return;
     progress_erase(tool->progress);
     fprintf(stderr, "abut%s%s: %s%s\n", tool->command ? " " : "",
@@ -268,7 +272,7 @@ void tool_log(void *user, abut_log_level level, const char *message) {
             message);
 }
 
-void tool_advise(tool_run *tool, const abut_reliability *reliability) {
+void tool_print_reliability(tool_run *tool, const abut_reliability *reliability) {
     const bool exact = reliability->level == ABUT_RELIABILITY_GUARANTEED;
     char words[512];
     if (exact && !strstr(reliability->reason, " sheet"))
@@ -301,12 +305,12 @@ static int refuse_command(tool_run *tool, const char *name) {
         if (commands[i]->summary)
             word_closer(name, commands[i]->name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no command '%s'; did you mean '%s'?", name, best);
-    return tool_refuse(tool, "there is no command '%s'", name);
+        return tool_refuse(tool, "unknown command '%s'; did you mean '%s'?", name, best);
+    return tool_refuse(tool, "unknown command '%s'", name);
 }
 
-/* Global options may stand before the command, so it is the first word that is neither an option
- * nor the value of --threads. */
+/* Global options may precede the command: it is the first word that is neither an option nor the
+ * value of --threads. */
 static int find_command(int count, char **words) {
     for (int i = 0; i < count; i++) {
         if (strcmp(words[i], "--threads") == 0)
@@ -317,10 +321,10 @@ static int find_command(int count, char **words) {
     return -1;
 }
 
-/* Commands that several processes can do together. */
-#define SHARED "field|sweep|distance|contacts|version|help"
+/* Commands that several processes can run together. */
+#define SHARED_COMMANDS "field|sweep|distance|contacts|version|help"
 
-/* Runs a command whose words have been read. */
+/* Runs a command with parsed arguments. */
 static int run_command(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *threads = option_given(arguments, "threads"),
                      *table = option_given(arguments, "out");
@@ -330,12 +334,12 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (threads)
         tool->threads = threads->counts[0];
     if (tool->threads > 4096)
-        return tool_refuse(tool, "--threads needs a whole number from 1 to 4096; '%u' is not",
+        return tool_refuse(tool, "--threads must be a whole number from 1 to 4096, not '%u'",
                            tool->threads);
     if (table && strcmp(path_ending(table->words), "json") == 0)
-        return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON say "
-                                 "--json, which writes to standard output");
-    tool->progress = progress_create(!tool->quiet && share_tells(tool), tool->out.unicode);
+        return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON use "
+                                 "--json, which prints to standard output");
+    tool->progress = progress_create(!tool->quiet && share_prints(tool), tool->out.unicode);
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;
     options.progress_user = tool->progress;
@@ -345,8 +349,9 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = abut_context_create(&options, &tool->context);
     if (status)
         return tool_fail(tool, status);
-    int code = tool->share && !word_in(tool->command->name, SHARED)
-                   ? tool_refuse(tool, "abut-mpi shares out %s; for all else run abut", SHARED)
+    int code = tool->share && !word_in(tool->command->name, SHARED_COMMANDS)
+                   ? tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands",
+                                 SHARED_COMMANDS)
                    : view_open(tool, arguments);
     code = code ? code : tool->command->run(tool, arguments);
     view_close(tool->view);
@@ -355,7 +360,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     return code;
 }
 
-/* Without a command: only --help and --version mean something. */
+/* Without a command only --help and --version are valid. */
 static int run_bare(tool_run *tool, int count, char **words) {
     static const tool_option version[] = {{"version", NULL, OPTION_FLAG, "print the version", NULL,
                                            false},
@@ -369,7 +374,7 @@ static int run_bare(tool_run *tool, int count, char **words) {
     } else if (!code && option_given(&arguments, "help")) {
         help_general(&tool->out.text);
     } else if (!code && tool->out.json) {
-        code = tool_refuse(tool, "a command is missing");
+        code = tool_refuse(tool, "the command is missing");
     } else if (!code) {
         tool_text help = {0};
         help_general(&help);
@@ -381,7 +386,7 @@ static int run_bare(tool_run *tool, int count, char **words) {
     return code;
 }
 
-static int run(tool_run *tool, int count, char **words) {
+static int run_command_line(tool_run *tool, int count, char **words) {
     int at = find_command(count, words);
     if (at < 0)
         return run_bare(tool, count, words);
@@ -397,7 +402,7 @@ static int run(tool_run *tool, int count, char **words) {
     return code;
 }
 
-/* Errors must come as JSON even when the command line cannot be read. */
+/* Errors must be JSON even if the command line cannot be parsed. */
 static bool wants_json(int count, char **words) {
     for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++)
         if (strcmp(words[i], "--json") == 0)
@@ -407,20 +412,20 @@ static bool wants_json(int count, char **words) {
 
 int tool_main(int count, char **words, tool_share *share) {
     tool_text complaint = {0};
-    hold_standard_streams();
+    reserve_standard_streams();
     setlocale(LC_CTYPE, "");
-    watch_signals();
+    install_signal_handlers();
     tool_run tool = {.share = share};
-    if (!share_tells(&tool))
+    if (!share_prints(&tool))
         tool.complaint = &complaint;
     int skip = count > 0;
     output_start(&tool.out, wants_json(count - skip, words + skip));
-    int code = share_agree(&tool, run(&tool, count - skip, words + skip));
+    int code = share_agree(&tool, run_command_line(&tool, count - skip, words + skip));
     progress_free(tool.progress);
     tool.progress = NULL;
-    if (!share_tells(&tool))
+    if (!share_prints(&tool))
         text_clear(&tool.out.text);
-    /* A reader that has seen enough (head) is no failure; a full disk is. */
+    /* A reader that closed the pipe (head) is not an error; a full disk is. */
     if (!output_flush(&tool.out) && tool.out.error != EPIPE && code != CODE_CANCELLED) {
         fprintf(stderr, "abut: standard output could not be written: %s\n",
                 strerror(tool.out.error));

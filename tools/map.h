@@ -1,36 +1,36 @@
-/* What the commands about surface distance maps share: map, clearance, deviation, thickness, and
- * the demo of letters. */
+/* Declarations that the commands with surface distance maps share: map, clearance, deviation,
+ * thickness, and the demo of letters. */
 #ifndef ABUT_TOOL_MAP_H
 #define ABUT_TOOL_MAP_H
 
 #include "tool.h"
 
-/* ---- map_find.c: bodies, their maps, and what these say ---- */
+/* ---- map_find.c: bodies, maps, statistics ---- */
 
 enum { MAP_QUANTILES = 7, MAP_BINS = 40, MAP_LINES = 10 };
 
-/* A body of the command line, where its pose puts it. */
+/* A body of the command line at its pose. */
 typedef struct tool_surface {
     const char *path;
     abut_mesh *mesh;
-    abut_bvh *bvh; /* with signs where they are wanted */
-    abut_map *map; /* once it is made */
+    abut_bvh *bvh; /* with signs if they are needed */
+    abut_map *map; /* null until computed */
 } tool_surface;
 
-/* What a map says on the whole. */
+/* The statistics of a map. */
 typedef struct map_answer {
     abut_map_info info;
     abut_map_measures measures;
     double quantiles[MAP_QUANTILES];
-    tool_scale scale;       /* colours of its distances, and the range of areas */
-    double areas[MAP_BINS]; /* by distance, from the least of the scale on */
-    const char *what;       /* distances are; null = "distance" */
-    double limits[2];       /* that matter to the question: lines across the scale; 0 = none */
-    double inside_area;     /* deeper than rounding */
-    bool cut;               /* what is beyond the scale is grey and counts nowhere */
+    tool_scale scale;       /* colours of its distances, and the range of `areas` */
+    double areas[MAP_BINS]; /* by distance, from the lower end of the scale on */
+    const char *what;       /* name of the quantity; null = "distance" */
+    double limits[2];       /* limits of the query: lines across the scale; 0 = none */
+    double inside_area;     /* deeper than rounding errors */
+    bool cut;               /* values beyond the scale are grey and not counted */
 } map_answer;
 
-/* What to ask of a map. */
+/* The options of a query. */
 typedef struct map_query_options {
     bool self;
     bool sign, regardless; /* as for surface_index() */
@@ -40,84 +40,85 @@ typedef struct map_query_options {
 
 extern const double map_shares[MAP_QUANTILES];
 
-/* The options that all these commands have: a list for their tables. */
-#define MAP_OPTIONS                                                                                 \
-    {"resolution",                                                                                  \
-     "N",                                                                                           \
-     OPTION_COUNT,                                                                                  \
-     "texels along each side of the square that holds the samples (default: 512, or as many "       \
-     "as there must be for 4 a triangle)",                                                          \
-     NULL,                                                                                          \
-     false},                                                                                        \
-        {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with their scale", NULL, false}, \
-        PAGE_OPTION,                                                                                \
-        {"view",                                                                                    \
-         "VIEW",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "      \
-         "iso)",                                                                                    \
-         "front|back|left|right|top|bottom|iso",                                                    \
-         false},                                                                                    \
-        {"up",                                                                                      \
-         "AXIS",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, "        \
-         "else z)",                                                                                 \
-         "x|y|z|-x|-y|-z",                                                                          \
-         false},                                                                                    \
-        {"out",                                                                                     \
-         "FILE",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "by its ending: .ply the surface with colours and distances, .csv or .npy a row for "      \
-         "each sample, .png a picture; may be given more than once",                                \
-         NULL,                                                                                      \
-         true},                                                                                     \
+/* The options of all these commands: a list for tables of options. */
+#define MAP_OPTIONS                                                                              \
+    {"resolution",                                                                               \
+     "N",                                                                                        \
+     OPTION_COUNT,                                                                               \
+     "texels along each side of the atlas (default: 512, or more if 4 texels for each triangle " \
+     "need it)",                                                                                 \
+     NULL,                                                                                       \
+     false},                                                                                     \
+        {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with a colour scale",         \
+         NULL,  false},                                                                          \
+        PAGE_OPTION,                                                                             \
+        {"view",                                                                                 \
+         "VIEW",                                                                                 \
+         OPTION_TEXT,                                                                            \
+         "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",  \
+         "front|back|left|right|top|bottom|iso",                                                 \
+         false},                                                                                 \
+        {"up",                                                                                   \
+         "AXIS",                                                                                 \
+         OPTION_TEXT,                                                                            \
+         "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: that of the first file that has one, " \
+         "otherwise z)",                                                                         \
+         "x|y|z|-x|-y|-z",                                                                       \
+         false},                                                                                 \
+        {"out",                                                                                  \
+         "FILE",                                                                                 \
+         OPTION_TEXT,                                                                            \
+         "output by the file extension: .ply the surface with colours and distances, .csv or "   \
+         ".npy a row for each sample, .png a picture; repeatable",                               \
+         NULL,                                                                                   \
+         true},                                                                                  \
         DEVICE_OPTION
-/* And those about two. */
-#define MAP_POSE_OPTIONS                                                                  \
-    {"pose",                                                                              \
-     "POSE",                                                                              \
-     OPTION_TEXT,                                                                         \
-     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 " \
-     "(turned, then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                   \
-     NULL,                                                                                \
-     false},                                                                              \
-        {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
+/* The options of those with two bodies. */
+#define MAP_POSE_OPTIONS                                                                       \
+    {"pose",                                                                                   \
+     "POSE",                                                                                   \
+     OPTION_TEXT,                                                                              \
+     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 " \
+     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                  \
+     NULL,                                                                                     \
+     false},                                                                                   \
+        {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},
 
-/* Checks what all these commands check before they work: names of pictures, the camera. */
+/* Validates the options that all these commands have: names of pictures, the camera. */
 int map_check(tool_run *tool, const tool_arguments *arguments);
-/* Reads a mesh and moves it to where the option `pose` says; null = none. To be freed in any case.
- */
+/* Reads a mesh and applies the pose of the option `pose`; null = none. Free it in any case. */
 int surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                  const char *pose, tool_surface *surface);
-/* Makes its hierarchy, on a device or the CPU (null), with signs where the surface has no border,
- * or regardless. */
+/* Builds its BVH, on a device or the CPU (null), with signs if the surface has no boundary
+ * edges, or `regardless`. */
 int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
                   tool_surface *surface);
-/* Makes its map with the resolution asked for, else with `resolution` or as many as must be. */
+/* Makes its map with the requested resolution, otherwise with `resolution` or as many texels as
+ * necessary. */
 int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
                 abut_device *device, tool_surface *surface);
 void surface_free(tool_surface *surface);
-/* Finds distances to others, or to itself. */
-int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
-            const map_query_options *query);
-/* Measures what was found. The scale goes from `lo` to `hi`; where these are the same, over all
- * that was found. */
+/* Computes distances to others, or to itself. */
+int map_compute(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+                const map_query_options *query);
+/* Computes the statistics of a map. The scale is from `lo` to `hi`; if these are equal, over all
+ * distances. */
 int map_measure(tool_run *tool, const tool_surface *surface,
                 const abut_map_measure_options *options, const char *palette, double lo, double hi,
                 map_answer *answer);
 
-/* The area that is inside by more than rounding: surfaces that lie on each other are not. */
+/* The area that is inside by more than rounding errors: coincident surfaces are not inside. */
 abut_status map_inside(const abut_map *map, const abut_map_measures *measures, double *area);
-/* A distance as people read it: 0 where it is rounding. */
-double map_shown(double distance, const abut_map_measures *measures);
+/* A distance for text output: 0 if it is a rounding error. */
+double map_rounded(double distance, const abut_map_measures *measures);
 void map_number(tool_output *out, const char *key, double distance,
                 const abut_map_measures *measures);
-/* Facts of a map: samples, least, greatest, mean, quantiles. `others` name the bodies. */
-void map_tell(tool_run *tool, const map_answer *answer, const tool_surface *others);
-/* Adds a point with as many digits as there are samples for, without rounding of floats. */
+/* Prints the statistics of a map: samples, minimum, maximum, mean, quantiles. `others` name the
+ * bodies. */
+void map_print(tool_run *tool, const map_answer *answer, const tool_surface *others);
+/* Adds a point with as many digits as the resolution of the samples justifies. */
 void text_point(tool_text *to, abut_vec3 point, double reach);
-/* A table with bars, a column for each answer, named; all have the same scale. */
+/* Prints a table with bars and a named column for each answer; all have the same scale. */
 void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
                    uint32_t count);
 
@@ -125,61 +126,62 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
 
 typedef enum map_show { MAP_SHOW_DISTANCE = 0, MAP_SHOW_VORONOI, MAP_SHOW_GRADIENT } map_show;
 
-/* A surface cut so finely that the samples are seen. */
+/* A surface subdivided to the resolution of the samples. */
 typedef struct map_fine {
     abut_vec3 *points;       /* from malloc, as all; absolute */
-    uint32_t *corners;       /* three a triangle */
-    uint32_t *source;        /* triangle of the mesh that a triangle is a part of */
-    double (*weights)[3][3]; /* barycentric coordinates of its corners there */
+    uint32_t *corners;       /* three for each triangle */
+    uint32_t *source;        /* triangle of the mesh that contains a triangle */
+    double (*weights)[3][3]; /* barycentric coordinates of its corners in that triangle */
     size_t point_count, point_room, count, room;
 } map_fine;
 
-/* Cuts edges in halves until none is longer, or there are too many. */
+/* Bisects edges until none is longer, or there are too many triangles. */
 abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine);
 void fine_free(map_fine *fine);
 
-/* One half of a picture: a surface in colours, the others as glass. */
+/* One panel of a picture: a surface in colours, the others translucent. */
 typedef struct map_panel {
     const tool_surface *surface;
     const map_answer *answer;
     const tool_surface *others;
     uint32_t other_count;
-    const char *marked; /* what a line with two dots shows; null = there is none */
+    const char *marked; /* label of the marked segment; null = none */
     abut_vec3 marks[2];
-    double value; /* of it */
-    bool hidden;  /* at first in a page, where it lies on that of another panel */
+    double value; /* length of the segment */
+    bool hidden;  /* initially in a page, if it coincides with that of another panel */
 } map_panel;
 
-/* A panel with the least distance marked. */
+/* A panel with the minimum distance marked. */
 map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                    const tool_surface *others, uint32_t other_count);
 
-/* Draws panels side by side, and the scale with the areas of the first answer beside it. */
+/* Draws panels side by side, and the scale with the areas of the first answer. */
 int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
              uint32_t count, map_show show, const char *path);
-/* A picture without words, for films; with labels for the page that it is shown in next. */
+/* Adds the objects of a panel without text, for films; with labels for the page that shows it
+ * next. */
 abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
                       bool page);
-/* Writes distances, Voronoi diagram and gradient in the atlas as images. */
+/* Writes distances, Voronoi diagram and gradient as images of the atlas. */
 int map_images(tool_run *tool, const map_panel *panel, const char *prefix);
 
 /* ---- map_view.c ---- */
 
-/* Writes the page that --html asks for. */
+/* Writes the page of --html. */
 int map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
              uint32_t count, map_show show);
-/* Adds the surface as it is, a colour a triangle, for pages with frames. */
+/* Adds the surface unchanged, with one colour for each triangle, for pages with frames. */
 abut_status map_paint_plain(abut_picture *picture, const map_panel *panel);
 
 /* ---- map_write.c ---- */
 
-/* Writes what --png and --out ask for; a file of samples or of a surface is of the first panel. */
+/* Writes the files of --png and --out; a file of samples or of a surface is of the first panel. */
 int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
               uint32_t count, map_show show);
 
 /* ---- map_frames.c ---- */
 
-/* Whether the operand is a recording, and whether it or some operands, folders of frames, move. */
+/* Returns whether the operand is a recording; whether any operand is one or a folder of frames. */
 bool map_recorded(const tool_arguments *arguments);
 bool map_moves(const tool_arguments *arguments);
 int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,

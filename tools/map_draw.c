@@ -1,6 +1,6 @@
-/* Pictures of surface distance maps: the surface in colours that tell distance, nearest feature or
- * direction (figure 1 of Sud et al. 2006), with a scale and the area of each distance beside it;
- * and the same in the atlas. */
+/* Pictures of surface distance maps: the surface in colours of distance, nearest feature or
+ * direction (figure 1 of Sud et al. 2006), with a colour scale and the area by distance; and the
+ * same as images of the atlas. */
 #include "map.h"
 #include "view.h"
 
@@ -10,13 +10,13 @@
 
 enum { FINE_MAX = 400000, FINE_ROUNDS = 64 };
 
-static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+static abut_status fail_out_of_memory(void) {
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
 }
 
-/* ---- finer surfaces ---- */
+/* ---- subdivided surfaces ---- */
 
-/* Middles of edges that were cut in this round, by their ends. */
+/* Midpoints of the edges that were split in this round, by their ends. */
 typedef struct middles {
     uint64_t *keys; /* ends, the lower one first; UINT64_MAX = free */
     uint32_t *points;
@@ -42,7 +42,7 @@ static double edge_length(const map_fine *fine, uint32_t a, uint32_t b) {
     return hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z);
 }
 
-/* The point in the middle of an edge; ABUT_NONE where memory runs out. */
+/* Returns the midpoint of an edge, or ABUT_NONE if memory runs out. */
 static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
     uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
     uint64_t key = (uint64_t)lo << 32 | hi, at = key * 0x9e3779b97f4a7c15u;
@@ -58,8 +58,8 @@ static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
     return m->points[at] = (uint32_t)fine->point_count++;
 }
 
-/* Puts a triangle of six places (three corners, then the middles of the sides that begin there) at
- * `to`, or at the end. */
+/* Writes a triangle given by three of six points (corners, then midpoints of the sides that
+ * begin there) at `to`, or at the end. */
 static bool add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
                                 const uint32_t points[6], double (*const weights)[3], int a, int b,
                                 int c) {
@@ -81,8 +81,8 @@ static bool add_curved_triangle(map_fine *fine, size_t to, uint32_t source,
     return true;
 }
 
-/* Cuts a triangle at its sides that are too long; a round cuts both sides of every edge alike. */
-static bool cut(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
+/* Splits a triangle at its long sides; a round splits an edge in both of its triangles. */
+static bool split_long_sides(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
     uint32_t p[6];
     double w[6][3];
     bool split[3];
@@ -103,7 +103,7 @@ static bool cut(map_fine *fine, middles *m, size_t t, double longest, bool *chan
     *changed = true;
     const uint32_t s = fine->source[t];
     const size_t end = fine->count;
-    /* begin at the side that is cut alone, or after the one that is not */
+    /* start at the only split side, or after the only side that is not */
     while (count < 3 && split[first] != (count == 1))
         first++;
     const int a = (first + (count == 2)) % 3, b = (a + 1) % 3, c = (a + 2) % 3;
@@ -121,7 +121,7 @@ static bool cut(map_fine *fine, middles *m, size_t t, double longest, bool *chan
            add_curved_triangle(fine, end + 2, s, p, w, ca, bc, c);
 }
 
-static bool start(const abut_mesh *mesh, map_fine *fine) {
+static bool copy_mesh_to_fine(const abut_mesh *mesh, map_fine *fine) {
     static const double one[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     const uint32_t *corner = abut_mesh_indices(mesh);
@@ -146,19 +146,19 @@ static bool start(const abut_mesh *mesh, map_fine *fine) {
 abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine) {
     middles m = {0};
     memset(fine, 0, sizeof *fine);
-    bool good = start(surface->mesh, fine), changed = true;
+    bool good = copy_mesh_to_fine(surface->mesh, fine), changed = true;
     for (int round = 0; good && changed && round < FINE_ROUNDS && fine->count < FINE_MAX; round++) {
         const size_t count = fine->count;
         changed = false;
         good = middles_reserve(&m, 3 * count);
         for (size_t t = 0; t < count && good; t++)
-            good = cut(fine, &m, t, longest, &changed);
+            good = split_long_sides(fine, &m, t, longest, &changed);
     }
     free(m.keys);
     free(m.points);
     if (!good)
         fine_free(fine);
-    return good ? ABUT_OK : no_memory();
+    return good ? ABUT_OK : fail_out_of_memory();
 }
 
 void fine_free(map_fine *fine) {
@@ -173,7 +173,7 @@ void fine_free(map_fine *fine) {
 
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
-/* A colour by a hash, neither dark nor grey, so that neighbours differ. */
+/* A colour from a hash, neither dark nor grey, so that neighbours differ. */
 static abut_colour colour_by(uint64_t number) {
     number = (number ^ (number >> 31)) * 0x9e3779b97f4a7c15u;
     number = (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9u;
@@ -188,7 +188,7 @@ static abut_colour colour_by(uint64_t number) {
                          0.3f + 0.65f * (c[2] - least) / range, 1};
 }
 
-/* The site that is nearest: a face, an edge by its ends, or a vertex. */
+/* The nearest site: a face, an edge by its ends, or a vertex. */
 static abut_colour site_colour(const map_panel *panel, const abut_map_texel *texel) {
     const tool_surface *other = panel->others ? &panel->others[texel->other] : panel->surface;
     const uint32_t *corner = abut_mesh_indices(other->mesh) + 3 * (size_t)texel->triangle;
@@ -210,8 +210,8 @@ static abut_colour direction_colour(const float v[3]) {
                          0.5f + 0.5f * v[2] / length, 1};
 }
 
-static abut_colour colour_of(const map_panel *panel, map_show show, const abut_map_texel *texel,
-                             double distance) {
+static abut_colour texel_colour(const map_panel *panel, map_show show, const abut_map_texel *texel,
+                                double distance) {
     const map_answer *a = panel->answer;
     if (texel->other == ABUT_NONE ||
         (show == MAP_SHOW_DISTANCE && a->cut && distance > a->scale.most))
@@ -224,7 +224,7 @@ static abut_colour colour_of(const map_panel *panel, map_show show, const abut_m
 static abut_status texels_of(const map_panel *panel, abut_map_texel **texels) {
     const uint64_t side = panel->answer->info.resolution, count = side * side;
     *texels = malloc(count * sizeof **texels);
-    return *texels ? abut_map_texels(panel->surface->map, count, *texels) : no_memory();
+    return *texels ? abut_map_texels(panel->surface->map, count, *texels) : fail_out_of_memory();
 }
 
 static const char *file_name(const char *path) {
@@ -247,7 +247,7 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                        false};
 }
 
-/* Edges as short as texels, but not much shorter than what a picture shows. */
+/* The edge length: about a texel, but not much shorter than a pixel. */
 static double shortest(const map_panel *panel) {
     const abut_map_info *info = &panel->answer->info;
     const abut_box box = abut_mesh_bounds(panel->surface->mesh);
@@ -269,15 +269,15 @@ static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map
                 (fine->weights[t][0][k] + fine->weights[t][1][k] + fine->weights[t][2][k]) / 3;
         status = abut_map_evaluate(panel->surface->map, fine->source[t], weights, &value);
         if (!status)
-            colours[t] =
-                colour_of(panel, show, &texels[(size_t)value.y * side + value.x], value.distance);
+            colours[t] = texel_colour(panel, show, &texels[(size_t)value.y * side + value.x],
+                                      value.distance);
     }
     abut_mesh_input input = abut_mesh_input_doubles(fine->points, (uint32_t)fine->point_count,
                                                     fine->corners, (uint32_t)fine->count);
     abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     style.triangle_colour = colours;
-    style.two_sided = true; /* colours tell distances, also on scans that face inwards */
+    style.two_sided = true; /* colours show distances, also on scans that face inwards */
     style.colour = nothing;
     status = status ? status : abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
@@ -295,7 +295,7 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
     abut_status status = fine_create(panel->surface, shortest(panel), &fine);
     status = status ? status : texels_of(panel, &texels);
     if (!status && !(colours = malloc((fine.count + 1) * sizeof *colours)))
-        status = no_memory();
+        status = fail_out_of_memory();
     view_label label = {.name = file_name(panel->surface->path), .derived = true};
     if (!status && page)
         view_label_items(tool->view, picture, &label);
@@ -325,7 +325,7 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
 
 enum { TOP = 64, BORDER = 24, BARS = 110 };
 
-/* How much of the surface has each distance, as bars beside the scale. */
+/* Draws the area by distance as bars beside the scale. */
 static void draw_areas(tool_canvas *canvas, const map_answer *a, const char *name, int left,
                        int high) {
     static const abut_colour line = {0.13f, 0.15f, 0.2f, 0.6f};
@@ -347,7 +347,7 @@ static void draw_areas(tool_canvas *canvas, const map_answer *a, const char *nam
     canvas_words(canvas, left, TOP + high + 22, 10, most > 0 ? words : "nothing");
 }
 
-/* Lines across all at distances that matter to the question. */
+/* Draws lines across the scale at the limits of the query. */
 static void draw_limits(tool_canvas *canvas, const map_answer *a, int left, int wide, int high) {
     for (int k = 0; k < 2; k++) {
         double share = (a->scale.most - a->limits[k]) / (a->scale.most - a->scale.least);
@@ -362,7 +362,7 @@ static void add_directions(tool_legend *legend) {
     for (int k = 0; k < 6; k++) {
         float v[3] = {0, 0, 0};
         v[k / 2] = k % 2 ? -1 : 1;
-        legend_add(legend, direction_colour(v), "nearest towards %s", names[k]);
+        legend_add(legend, direction_colour(v), "closest to %s", names[k]);
     }
 }
 
@@ -380,11 +380,12 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
     else if (show == MAP_SHOW_DISTANCE && a->measures.found < a->measures.samples)
         legend_add(&legend, nothing, "nothing found");
     if (show == MAP_SHOW_DISTANCE && panel->marked)
-        legend_add(&legend, ink, "%s: %.5g", panel->marked, map_shown(panel->value, &a->measures));
+        legend_add(&legend, ink, "%s: %.5g", panel->marked,
+                   map_rounded(panel->value, &a->measures));
     if (show == MAP_SHOW_GRADIENT)
         add_directions(&legend);
     canvas.pixels = malloc(bytes);
-    abut_status status = canvas.pixels ? ABUT_OK : no_memory();
+    abut_status status = canvas.pixels ? ABUT_OK : fail_out_of_memory();
     status = status ? status : abut_picture_create(tool->context, camera, &picture);
     status = status ? status : map_paint(tool, picture, panel, show, false);
     status = status ? status : abut_picture_render(picture, bytes, canvas.pixels);
@@ -417,7 +418,7 @@ int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *p
     const size_t bytes = 4 * (size_t)sheet.width * sheet.height;
     progress_start(tool->progress, path);
     sheet.pixels = malloc(bytes);
-    abut_status status = sheet.pixels ? ABUT_OK : no_memory();
+    abut_status status = sheet.pixels ? ABUT_OK : fail_out_of_memory();
     if (!status)
         memset(sheet.pixels, 255, bytes);
     for (uint32_t i = 0; i < count && !status; i++)
@@ -444,7 +445,7 @@ static void paint_atlas(const map_panel *panel, map_show show, const abut_map_te
     for (size_t i = 0; i < count; i++) {
         abut_colour c = {1, 1, 1, 1};
         if (!isnan(texels[i].distance))
-            c = colour_of(panel, show, &texels[i], texels[i].distance);
+            c = texel_colour(panel, show, &texels[i], texels[i].distance);
         const float parts[3] = {c.r, c.g, c.b};
         for (size_t k = 0; k < 3; k++)
             canvas->pixels[4 * i + k] = (uint8_t)lrintf(255 * parts[k]);
@@ -460,14 +461,14 @@ int map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     abut_map_texel *texels = NULL;
     abut_status status = texels_of(panel, &texels);
     canvas.pixels = malloc(4 * (size_t)side * side);
-    status = status || canvas.pixels ? status : no_memory();
+    status = status || canvas.pixels ? status : fail_out_of_memory();
     if (tool->out.json)
         out_object(&tool->out, "images");
     for (int k = 0; k < 3 && !status; k++) {
         tool_text path = {0};
         text_print(&path, "%s-%s.%s", prefix, names[k], ending);
         paint_atlas(panel, (map_show)k, texels, &canvas);
-        status = path.failed ? no_memory() : canvas_write(tool, &canvas, path.data);
+        status = path.failed ? fail_out_of_memory() : canvas_write(tool, &canvas, path.data);
         if (!status)
             json_path(&tool->out, names[k], path.data);
         text_free(&path);

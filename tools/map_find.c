@@ -1,5 +1,5 @@
-/* Bodies with surface distance maps, and what these say: for people a table and bars, for programs
- * JSON. */
+/* Computes surface distance maps of bodies and prints their statistics: text with a table and
+ * bars, or JSON. */
 #include "get.h"
 #include "map.h"
 
@@ -23,16 +23,15 @@ int map_check(tool_run *tool, const tool_arguments *arguments) {
             code = picture_check(tool, given->words);
         else if (strcmp(name, "out") == 0 && strcmp(given->words, "-") != 0 &&
                  !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
-            code = tool_refuse(
-                tool,
-                "--out %s: its name must end in .ply, .csv, .npy or .png, or be - for rows "
-                "on standard output",
-                given->words);
+            code = tool_refuse(tool,
+                               "--out %s: the name must end in .ply, .csv, .npy or .png, or be - "
+                               "for rows on standard output",
+                               given->words);
         picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
     if (!code && !picture && (option_given(arguments, "view") || option_given(arguments, "up")))
-        code = tool_refuse(tool, "--view and --up belong to --png");
+        code = tool_refuse(tool, "--view and --up require --png or --html");
     return code ? code : camera_read(tool, arguments, &camera);
 }
 
@@ -43,7 +42,7 @@ int surface_load(tool_run *tool, const tool_arguments *arguments, const char *pa
     surface->path = path;
     if (given && !pose_read(given->words, &motion))
         return tool_refuse(
-            tool, "--%s needs X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW; '%s' is not", pose,
+            tool, "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'", pose,
             given->words);
     abut_status status = tool_read(tool, path, NULL, &surface->mesh);
     if (!status && given) {
@@ -65,10 +64,10 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
         return status ? tool_fail(tool, status) : 0;
     tool_text words = {0};
     text_safe(&words, surface->path);
-    text_print(&words, ": %s and so no inside: distances to it have no sign",
+    text_print(&words, ": %s and therefore no interior: distances to it are unsigned",
                info.reliability.level == ABUT_RELIABILITY_UNRELIABLE
                    ? "has neighbours that face opposite ways"
-                   : "has a border");
+                   : "has boundary edges");
     if (!tool->out.json && words.data)
         tool_log(tool, ABUT_LOG_INFO, words.data);
     text_free(&words);
@@ -88,16 +87,16 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
                          : resolution ? resolution
                                       : (uint32_t)fmin(RESOLUTION_MAX, fmax(RESOLUTION, enough));
     if (given && options.resolution > RESOLUTION_MAX)
-        return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
+        return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
                            RESOLUTION_MAX, given->words);
     if (options.resolution > RESOLUTION_MAX)
-        return tool_refuse(tool, "--samples needs more than %d x %d texels, which is the most",
+        return tool_refuse(tool, "--samples would need more than the maximum of %d x %d texels",
                            RESOLUTION_MAX, RESOLUTION_MAX);
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
     if (status == ABUT_ERROR_LIMIT)
         return tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
-                              tool_sentence(abut_last_error()));
+                              tool_error_message(abut_last_error()));
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -107,38 +106,39 @@ void surface_free(tool_surface *surface) {
     abut_mesh_destroy(surface->mesh);
 }
 
-/* ---- measures ---- */
+/* ---- statistics ---- */
 
-int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
-            const map_query_options *query) {
+int map_compute(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+                const map_query_options *query) {
     abut_status status = query->self ? abut_map_compute_self_distance(map, &query->query)
                                      : abut_map_compute_distance(map, others, count, &query->query);
     return status ? tool_fail(tool, status) : 0;
 }
 
-static double size_of(abut_vec3 v) {
+static double largest_component(abut_vec3 v) {
     return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
 }
 
-/* How far distances at samples are off by rounding of their places, with room to spare. */
+/* The rounding error of distances at samples, with a margin. */
 static double rounding(const abut_map_measures *m) {
-    return 1e-14 * (sqrt(m->area) + size_of(m->min.point) + size_of(m->max.point));
+    return 1e-14 *
+           (sqrt(m->area) + largest_component(m->min.point) + largest_component(m->max.point));
 }
 
-double map_shown(double distance, const abut_map_measures *m) {
+double map_rounded(double distance, const abut_map_measures *m) {
     return fabs(distance) < rounding(m) ? 0 : distance;
 }
 
 abut_status map_inside(const abut_map *map, const abut_map_measures *m, double *area) {
     double areas[2] = {0}, depth = rounding(m);
     abut_status status = ABUT_OK;
-    if (m->inside && depth > 0) /* the first bin is all that is below its end */
+    if (m->inside && depth > 0) /* the first bin includes all smaller values */
         status = abut_map_histogram(map, -2 * depth, 0, 2, areas);
     *area = areas[0];
     return status;
 }
 
-/* A bin more than are kept takes what is beyond a scale that is cut. */
+/* An additional bin counts the values beyond a truncated scale. */
 static abut_status find_areas(const abut_map *map, map_answer *a) {
     const double lo = a->scale.least, hi = a->scale.most;
     double areas[MAP_BINS + 1];
@@ -166,7 +166,8 @@ int map_measure(tool_run *tool, const tool_surface *surface,
         lo = fmin(m->min.distance, m->max.distance);
         hi = m->max.distance;
     }
-    if (m->found && fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale of it would tell nothing */
+    if (m->found &&
+        fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale over a single value has no range */
         lo = lo < 0 ? -1e-6 * sqrt(m->area) : 0;
         hi = 1e-6 * sqrt(m->area);
     }
@@ -176,23 +177,24 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- facts ---- */
+/* ---- text output ---- */
 
 static const char *name_of(const tool_surface *others, uint32_t other) {
     const char *path = others[other].path, *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* A number without the rounding of floats, so that 5.5e-9 is 0 beside others of size 1. */
-static double tidy(double x, double size) {
+/* A number without rounding errors of floats, so that 5.5e-9 is 0 beside numbers of size 1. */
+static double drop_rounding_error(double x, double size) {
     return fabs(x) < 2e-7 * size ? 0 : x;
 }
 
 void text_point(tool_text *to, abut_vec3 p, double reach) {
-    double size = size_of(p), digits = reach > 0 && size > 0 ? ceil(log10(size / reach)) + 3 : 6;
+    double size = largest_component(p),
+           digits = reach > 0 && size > 0 ? ceil(log10(size / reach)) + 3 : 6;
     int shown = (int)fmin(15, fmax(6, digits)); /* also far from the origin */
-    text_print(to, "%.*g, %.*g, %.*g", shown, tidy(p.x, size), shown, tidy(p.y, size), shown,
-               tidy(p.z, size));
+    text_print(to, "%.*g, %.*g, %.*g", shown, drop_rounding_error(p.x, size), shown,
+               drop_rounding_error(p.y, size), shown, drop_rounding_error(p.z, size));
 }
 
 static void json_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
@@ -218,11 +220,11 @@ static void say_witness(tool_output *out, const char *key, const map_answer *a,
                         const abut_map_witness *w, double error, const tool_surface *others) {
     const double reach = a->info.reach;
     if (w->other == ABUT_NONE) {
-        say_fact(out, key, "nothing was found");
+        say_fact(out, key, "nothing found");
         return;
     }
     tool_text words = {0};
-    text_print(&words, "%.6g", map_shown(w->distance, &a->measures));
+    text_print(&words, "%.6g", map_rounded(w->distance, &a->measures));
     if (error > 0 && error < HUGE_VAL)
         text_print(&words, " (at most %.2g %s)", error, strcmp(key, "least") ? "more" : "less");
     text_add(&words, " at ");
@@ -239,7 +241,7 @@ static void say_witness(tool_output *out, const char *key, const map_answer *a,
     text_free(&words);
 }
 
-static void tell_samples(tool_output *out, const abut_map_info *info) {
+static void print_samples(tool_output *out, const abut_map_info *info) {
     json_count(out, "resolution", info->resolution);
     json_count(out, "samples", info->sample_count);
     json_number(out, "used", info->used);
@@ -247,14 +249,13 @@ static void tell_samples(tool_output *out, const abut_map_info *info) {
     json_boolean(out, "signed", info->has_sign);
     tool_text words = {0};
     text_grouped(&words, info->sample_count);
-    say_fact(out, "samples",
-             "%s in %.1f%% of %u x %u texels; no point is farther than %.2g from one",
+    say_fact(out, "samples", "%s in %.1f%% of %u x %u texels; reach %.2g",
              words.data ? words.data : "", 100 * info->used, info->resolution, info->resolution,
              info->reach);
     text_free(&words);
 }
 
-static void tell_quantiles(tool_output *out, const map_answer *a) {
+static void print_quantiles(tool_output *out, const map_answer *a) {
     tool_text words = {0};
     if (out->json)
         out_list(out, "quantiles");
@@ -262,7 +263,7 @@ static void tell_quantiles(tool_output *out, const map_answer *a) {
         if (out->json)
             json_numbers(out, NULL, (double[2]){map_shares[k], a->quantiles[k]}, 2);
         text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k],
-                   map_shown(a->quantiles[k], &a->measures));
+                   map_rounded(a->quantiles[k], &a->measures));
     }
     if (out->json)
         out_end(out);
@@ -270,20 +271,20 @@ static void tell_quantiles(tool_output *out, const map_answer *a) {
     text_free(&words);
 }
 
-/* Says an area, and which share of all it is. */
-static void tell_area(tool_output *out, const char *key, double area, double all) {
+/* Prints an area and its percentage. */
+static void print_area(tool_output *out, const char *key, double area, double all) {
     json_number(out, key, area);
     say_fact(out, key, "%.6g, %.3g%%", area, all > 0 ? 100 * area / all : 0);
 }
 
 void map_number(tool_output *out, const char *key, double distance, const abut_map_measures *m) {
-    fact_number(out, key, out->json ? distance : map_shown(distance, m));
+    fact_number(out, key, out->json ? distance : map_rounded(distance, m));
 }
 
-void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
+void map_print(tool_run *tool, const map_answer *a, const tool_surface *others) {
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
-    tell_samples(out, &a->info);
+    print_samples(out, &a->info);
     if (out->json) {
         json_witness(out, "least", &m->min, m->min_error, others);
         json_witness(out, "greatest", &m->max, m->max_error, others);
@@ -295,12 +296,12 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     if (m->found) {
         map_number(out, "mean", m->mean, m);
         map_number(out, "rms", m->rms, m);
-        tell_quantiles(out, a);
+        print_quantiles(out, a);
     }
     if (m->found < m->samples)
-        tell_area(out, "not_found", m->area - m->found_area, m->area);
+        print_area(out, "not_found", m->area - m->found_area, m->area);
     if (a->info.has_sign)
-        tell_area(out, "inside", a->inside_area, m->area);
+        print_area(out, "inside", a->inside_area, m->area);
     if (!m->found)
         json_null(out, "histogram");
     if (!out->json || !m->found)
@@ -312,13 +313,14 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     out_end(out);
 }
 
-/* ---- bars ---- */
+/* ---- histogram ---- */
 
-/* `share` from 0 to 1 of the whole width; eighths of a column where the terminal has them. */
+/* Adds a bar of `share`, from 0 to 1, of the full width; in eighths of a column if the terminal
+ * can show them. */
 static void add_bar(tool_text *to, double share, bool unicode) {
     static const char *const eighths[8] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     long parts = lrint(8 * BAR_COLUMNS * share);
-    parts = parts == 0 && share > 0 ? 1 : parts; /* what there is, is seen */
+    parts = parts == 0 && share > 0 ? 1 : parts; /* a positive share is visible */
     for (long k = 0; k < parts / 8; k++)
         text_add(to, unicode ? "█" : "#");
     if (unicode)
@@ -342,20 +344,21 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
     const double range = scale->most - scale->least;
     const double size = fmax(fabs(scale->least), fabs(scale->most));
     double most = 0;
-    bool less = false, more = false; /* than the scale shows */
-    bool apart = false;              /* by more than rounding */
+    bool less = false, more = false; /* beyond the scale */
+    bool apart = false;              /* by more than rounding errors */
     if (out->json)
         return;
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
-        apart = apart || map_shown(m->min.distance, m) != 0 || map_shown(m->max.distance, m) != 0;
+        apart =
+            apart || map_rounded(m->min.distance, m) != 0 || map_rounded(m->max.distance, m) != 0;
         less = less || (m->found && m->min.distance < scale->least - 1e-5 * range);
         more =
             more || (m->found && !answers[i]->cut && m->max.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }
-    if (!(most > 0) || !apart || range < 1e-5 * size) /* all are the same */
+    if (!(most > 0) || !apart || range < 1e-5 * size) /* all values are equal */
         return;
     const int digits = range < 1e-3 * size ? 8 : 4;
     out_table(out, "histogram");
@@ -363,12 +366,15 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
         double step = range / MAP_LINES, from = scale->least + line * step;
         out_object(out, NULL);
         if (line == 0 && less)
-            say_fact(out, answers[0]->what, "below %.*g", digits, tidy(from + step, range));
+            say_fact(out, answers[0]->what, "below %.*g", digits,
+                     drop_rounding_error(from + step, range));
         else if (line == MAP_LINES - 1 && more)
-            say_fact(out, answers[0]->what, "%.*g or more", digits, tidy(from, range));
+            say_fact(out, answers[0]->what, "%.*g or more", digits,
+                     drop_rounding_error(from, range));
         else
-            say_fact(out, answers[0]->what, "%.*g to %.*g", digits, tidy(from, range), digits,
-                     tidy(from + step, range));
+            say_fact(out, answers[0]->what, "%.*g to %.*g", digits,
+                     drop_rounding_error(from, range), digits,
+                     drop_rounding_error(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
             double share = area_of(answers[i], line) / answers[i]->measures.area;
             tool_text cell = {0};

@@ -1,6 +1,5 @@
-/* abut map of bodies that move: frames in folders, or a recording. A line for each frame, with the
- * time that it took and how far the worst distance between samples has grown since the first
- * (figure 6 of Sud et al. 2006). */
+/* abut map for moving bodies: frames in folders, or a recording. Prints a line for each frame,
+ * with its time and the reach relative to that of the first frame (figure 6 of Sud et al. 2006). */
 #include "get.h"
 #include "map.h"
 #include "view.h"
@@ -10,7 +9,7 @@
 #include <string.h>
 
 typedef struct frame_row {
-    double milliseconds; /* to follow, ask and measure; reading is not counted */
+    double milliseconds; /* to update, compute and measure; without reading files */
     double reach, relative, inside_area;
     abut_map_measures measures;
 } frame_row;
@@ -18,20 +17,20 @@ typedef struct frame_row {
 typedef struct frames_run {
     const tool_arguments *arguments;
     uint32_t body_count;
-    tool_frames *folders; /* a body; none where it stays as it is; from malloc, as all */
+    tool_frames *folders; /* frames of each body; none if it is static; from malloc, as all */
     tool_surface *surfaces;
     abut_posed *others;
-    abut_frames *recording; /* of all bodies; else null */
+    abut_frames *recording; /* of all bodies; otherwise null */
     uint64_t frame_count;
     map_query_options query;
     abut_device *device;
     frame_row *rows;
-    float *film; /* for a page: the distance in the middle of each triangle, frame by frame */
+    float *film; /* for a page: the distance at the centre of each triangle, frame by frame */
     size_t triangle_count;
 } frames_run;
 
-static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the frames");
+static int fail_out_of_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "not enough memory for the frames");
 }
 
 bool map_recorded(const tool_arguments *arguments) {
@@ -46,7 +45,7 @@ bool map_moves(const tool_arguments *arguments) {
     return moves;
 }
 
-/* ---- where frames come from ---- */
+/* ---- sources of frames ---- */
 
 static int open_recording(tool_run *tool, frames_run *r) {
     const char *path = r->arguments->operands[0];
@@ -58,12 +57,11 @@ static int open_recording(tool_run *tool, frames_run *r) {
     r->frame_count = info.frame_count;
     if (r->body_count < 2 && !r->query.self)
         return tool_fail_with(tool, "file error",
-                              "%s: has one body only; --self asks for its distance to itself",
-                              path);
+                              "%s: has only one body; use --self for its distance to itself", path);
     return 0;
 }
 
-/* All folders have as many frames. */
+/* Checks that all folders have the same number of frames. */
 static int list_folders(tool_run *tool, frames_run *r) {
     size_t first = 0;
     for (uint32_t i = 0; i < r->body_count; i++) {
@@ -83,7 +81,7 @@ static int list_folders(tool_run *tool, frames_run *r) {
     return 0;
 }
 
-static int prepare(tool_run *tool, frames_run *r) {
+static int open_frames(tool_run *tool, frames_run *r) {
     const bool recorded = map_recorded(r->arguments);
     r->body_count = (uint32_t)r->arguments->operand_count;
     int code = recorded ? open_recording(tool, r) : 0;
@@ -93,17 +91,17 @@ static int prepare(tool_run *tool, frames_run *r) {
     r->surfaces = calloc(r->body_count, sizeof *r->surfaces);
     r->others = calloc(r->body_count, sizeof *r->others);
     if (!r->folders || !r->surfaces || !r->others)
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     for (uint32_t i = 0; i < r->body_count; i++)
         r->surfaces[i].path = r->arguments->operands[recorded ? 0 : i];
     code = recorded ? 0 : list_folders(tool, r);
     if (!code && r->frame_count > SIZE_MAX / sizeof *r->rows)
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     r->rows = code ? NULL : calloc((size_t)r->frame_count, sizeof *r->rows);
-    return code || r->rows ? code : no_memory(tool);
+    return code || r->rows ? code : fail_out_of_memory(tool);
 }
 
-/* Whether a body is another one than in the frame before. */
+/* Returns whether a body differs from the previous frame. */
 static bool body_moves(const frames_run *r, uint32_t body) {
     return r->recording || r->folders[body].count;
 }
@@ -119,8 +117,8 @@ static abut_status read_body(tool_run *tool, frames_run *r, uint32_t body, uint6
 
 /* ---- a frame ---- */
 
-/* The first frame makes what later ones follow. */
-static int begin(tool_run *tool, frames_run *r) {
+/* Builds the map in the first frame, and updates it in later ones. */
+static int build_maps(tool_run *tool, frames_run *r) {
     int code = 0;
     for (uint32_t i = 1; i < r->body_count && !code; i++) {
         code = surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
@@ -129,7 +127,7 @@ static int begin(tool_run *tool, frames_run *r) {
     return code ? code : surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
 }
 
-static int follow(tool_run *tool, frames_run *r, uint64_t frame) {
+static int update_surfaces(tool_run *tool, frames_run *r, uint64_t frame) {
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < r->body_count && !status; i++) {
         if (!body_moves(r, i))
@@ -138,8 +136,8 @@ static int follow(tool_run *tool, frames_run *r, uint64_t frame) {
         status = i ? abut_bvh_set_mesh(s->bvh, s->mesh) : abut_map_set_mesh(s->map, s->mesh);
         if (status == ABUT_ERROR_ARGUMENT)
             return tool_fail_with(tool, abut_status_name(status),
-                                  "%s: frame %llu has other triangles than frame 0", s->path,
-                                  (unsigned long long)frame);
+                                  "%s: the triangles of frame %llu differ from those of frame 0",
+                                  s->path, (unsigned long long)frame);
     }
     return status ? tool_fail(tool, status) : 0;
 }
@@ -162,8 +160,9 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     progress_start(tool->progress, subject.data ? subject.data : "");
     text_free(&subject);
     double start = seconds_now();
-    int code = frame ? follow(tool, r, frame) : begin(tool, r);
-    code = code ? code : map_ask(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
+    int code = frame ? update_surfaces(tool, r, frame) : build_maps(tool, r);
+    code = code ? code
+                : map_compute(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
     abut_status status =
         code ? ABUT_OK
              : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);
@@ -178,16 +177,16 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
 
 /* ---- the page ---- */
 
-static const abut_colour plain = {0.80f, 0.81f, 0.83f, 1}; /* where nothing was found */
+static const abut_colour plain = {0.80f, 0.81f, 0.83f, 1}; /* if nothing was found */
 
-/* Keeps the distances of a frame; colours wait until all are known. */
+/* Keeps the distances of a frame; colours need the range of all frames. */
 static int keep_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
     r->triangle_count = abut_mesh_triangle_count(r->surfaces[0].mesh);
     if (!r->film && r->frame_count <= SIZE_MAX / sizeof *r->film / (r->triangle_count + 1))
         r->film = malloc((size_t)r->frame_count * (r->triangle_count + 1) * sizeof *r->film);
     if (!r->film)
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     float *to = r->film + r->triangle_count * (size_t)frame;
     abut_status status = ABUT_OK;
     for (uint32_t t = 0; t < r->triangle_count && !status; t++) {
@@ -198,9 +197,9 @@ static int keep_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* Colours of the scale that all frames have in common. */
-static void paint(const frames_run *r, uint64_t frame, const tool_scale *scale,
-                  abut_colour *colours) {
+/* Computes the colours of the scale of all frames. */
+static void colour_frame(const frames_run *r, uint64_t frame, const tool_scale *scale,
+                         abut_colour *colours) {
     const float *values = r->film + r->triangle_count * (size_t)frame;
     for (size_t t = 0; t < r->triangle_count; t++)
         colours[t] = isfinite(values[t]) ? scale_colour(scale, (double)values[t]) : plain;
@@ -230,8 +229,8 @@ static abut_status add_frame(tool_run *tool, frames_run *r, uint64_t frame,
     return status;
 }
 
-/* All frames in the colours of one scale, from the least distance to the greatest. */
-static int show(tool_run *tool, frames_run *r) {
+/* Adds all frames in the colours of one scale, from the minimum to the maximum. */
+static int add_frames_to_page(tool_run *tool, frames_run *r) {
     enum { STEPS = 5 };
     double least = HUGE_VAL, most = -HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++)
@@ -244,7 +243,7 @@ static int show(tool_run *tool, frames_run *r) {
     tool_legend legend = {0};
     abut_colour *colours = malloc((r->triangle_count + 1) * sizeof *colours);
     abut_status status =
-        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     for (uint32_t i = 0; i < r->body_count && i < LEGEND_MAX; i++) {
         const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
         if (r->recording)
@@ -259,7 +258,7 @@ static int show(tool_run *tool, frames_run *r) {
         view_note(tool->view, scale_colour(&scale, value), words);
     }
     for (uint64_t frame = 0; frame < r->frame_count && !status; frame++) {
-        paint(r, frame, &scale, colours);
+        colour_frame(r, frame, &scale, colours);
         status = add_frame(tool, r, frame, colours, &legend);
     }
     free(colours);
@@ -267,7 +266,7 @@ static int show(tool_run *tool, frames_run *r) {
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 static const tool_column columns[] = {
     {"frame", COLUMN_WHOLE, NULL},        {"ms", COLUMN_REAL, NULL},
@@ -277,7 +276,7 @@ static const tool_column columns[] = {
     {"inside_area", COLUMN_REAL, NULL},   {"reach", COLUMN_REAL, NULL},
     {"relative_reach", COLUMN_REAL, NULL}};
 
-static void give_row(const void *data, size_t i, double *values) {
+static void fill_frame_row(const void *data, size_t i, double *values) {
     const frame_row *row = &((const frame_row *)data)[i];
     const abut_map_measures *m = &row->measures;
     values[0] = (double)i;
@@ -293,11 +292,11 @@ static void give_row(const void *data, size_t i, double *values) {
     values[10] = row->relative;
 }
 
-static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
+static void print_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     tool_output *out = &tool->out;
     double values[TABLE_COLUMNS];
     const abut_map_measures *m = &r->rows[frame].measures;
-    give_row(r->rows, (size_t)frame, values);
+    fill_frame_row(r->rows, (size_t)frame, values);
     out_object(out, NULL);
     fact_count(out, "frame", frame);
     if (out->json) {
@@ -305,47 +304,47 @@ static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
             json_number(out, columns[k].name, values[k]);
     } else {
         say_fact(out, "ms", "%.3g", values[1]);
-        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_shown(values[2], m));
-        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_shown(values[5], m));
+        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_rounded(values[2], m));
+        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_rounded(values[5], m));
         if (r->query.measure.within != 0)
             say_fact(out, "area within", "%.4g", values[7]);
         if (get_map_info(r->surfaces[0].map).has_sign)
             say_fact(out, "area inside", "%.4g", values[8]);
-        say_fact(out, "samples apart", "%.3g x", values[10]);
+        say_fact(out, "reach", "%.3g x", values[10]);
     }
     out_end(out);
     if (out->json) {
         progress_erase(tool->progress);
-        output_flush(out); /* a line a frame, for those who wait for it */
+        output_flush(out); /* one line for each frame, flushed at once for a reader of the pipe */
     }
 }
 
-static int draw(tool_run *tool, const frames_run *r, const char *path) {
+static int plot_frames(tool_run *tool, const frames_run *r, const char *path) {
     static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1},
                              green = {0.1f, 0.5f, 0.25f, 1};
     const size_t count = (size_t)r->frame_count;
     double *values = malloc(3 * count * sizeof *values);
     if (!values)
-        return no_memory(tool);
+        return fail_out_of_memory(tool);
     for (size_t i = 0; i < count; i++) {
         double row[TABLE_COLUMNS];
-        give_row(r->rows, i, row);
+        fill_frame_row(r->rows, i, row);
         values[i] = row[2];
         values[count + i] = row[10];
         values[2 * count + i] = row[1];
     }
     const tool_curve curves[3] = {{"least", blue, values},
-                                  {"to the first frame", orange, values + count},
+                                  {"relative to the first frame", orange, values + count},
                                   {"ms", green, values + 2 * count}};
     const tool_plot plots[3] = {{"distance", &curves[0], 1, {NULL, NULL}},
-                                {"how far samples are apart at most", &curves[1], 1, {NULL, NULL}},
+                                {"reach", &curves[1], 1, {NULL, NULL}},
                                 {"time of a frame", &curves[2], 1, {NULL, NULL}}};
     int code = plots_write(tool, plots, 3, count, path);
     free(values);
     return code;
 }
 
-/* A table of frames, and a plot of them. */
+/* Writes the table of frames and the plot. */
 static int write_files(tool_run *tool, const frames_run *r) {
     const tool_arguments *arguments = r->arguments;
     int code = 0;
@@ -354,16 +353,16 @@ static int write_files(tool_run *tool, const frames_run *r) {
         if (!word_in(name, "png|out"))
             continue;
         tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)r->frame_count,
-                            give_row, r->rows};
+                            fill_frame_row, r->rows};
         code = name[0] == 'p' || word_in(path_ending(path), "png|ppm")
-                   ? draw(tool, r, path)
+                   ? plot_frames(tool, r, path)
                    : table_put(tool, path, &table);
     }
     return code;
 }
 
-/* Says of all frames but the first, which makes the atlas, how long they took. */
-static void summarise(tool_run *tool, const frames_run *r) {
+/* Prints the mean time of all frames except the first, which builds the atlas. */
+static void print_frames_summary(tool_run *tool, const frames_run *r) {
     double sum = 0, worst = 0, least = HUGE_VAL;
     for (uint64_t i = 0; i < r->frame_count; i++) {
         sum += i ? r->rows[i].milliseconds : 0;
@@ -372,8 +371,8 @@ static void summarise(tool_run *tool, const frames_run *r) {
             least = fmin(least, r->rows[i].measures.min.distance);
     }
     say(&tool->out,
-        "%llu frames, %.3g ms each after the first; least distance %.6g; samples at most %.3g "
-        "times as far apart as at first",
+        "%llu frames, %.3g ms each after the first; minimum distance %.6g; reach at most %.3g "
+        "times that of the first frame",
         (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,
         worst);
     tool_text words = {0};
@@ -386,7 +385,7 @@ static void summarise(tool_run *tool, const frames_run *r) {
 int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                const map_query_options *query) {
     frames_run r = {.arguments = arguments, .query = *query, .device = device};
-    int code = prepare(tool, &r);
+    int code = open_frames(tool, &r);
     tool->out.lines = true;
     if (!tool->out.json && !code)
         out_table(&tool->out, "frames");
@@ -397,15 +396,15 @@ int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *dev
         if (!code && tool->view)
             code = keep_frame(tool, &r, frame);
         if (!code)
-            tell_frame(tool, &r, frame);
+            print_frame(tool, &r, frame);
     }
     if (!tool->out.json && !code) {
         out_end(&tool->out);
-        summarise(tool, &r);
+        print_frames_summary(tool, &r);
     }
     code = code ? code : write_files(tool, &r);
     if (!code && tool->view)
-        code = show(tool, &r);
+        code = add_frames_to_page(tool, &r);
     for (uint32_t i = 0; i < r.body_count; i++) {
         if (r.surfaces)
             surface_free(&r.surfaces[i]);

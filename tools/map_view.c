@@ -1,4 +1,4 @@
-/* Pages of maps: surfaces in the colours of a scale, whose values can be asked for. */
+/* Pages of surface distance maps: surfaces in the colours of a scale, with values at a click. */
 #include "map.h"
 #include "view.h"
 
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+static abut_status fail_out_of_memory(void) {
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
 }
 
-/* The distance at each vertex of the fine surface; NaN where nothing was found. */
+/* The distance at each vertex of the subdivided surface; NaN if nothing was found. */
 static abut_status values_of(const map_panel *panel, const map_fine *fine, double *values) {
     const map_answer *a = panel->answer;
     abut_status status = ABUT_OK;
@@ -42,7 +42,7 @@ static abut_status add_panel(tool_run *tool, const map_panel *panel) {
         fine_create(panel->surface, fmax(fmax(1.5 * texel, diagonal / 150), 1e-300), &fine);
     double *values = status ? NULL : malloc((fine.point_count + 1) * sizeof *values);
     if (!status && !values)
-        status = no_memory();
+        status = fail_out_of_memory();
     status = status ? status : values_of(panel, &fine, values);
     abut_mesh_input input = abut_mesh_input_doubles(fine.points, (uint32_t)fine.point_count,
                                                     fine.corners, (uint32_t)fine.count);
@@ -56,7 +56,7 @@ static abut_status add_panel(tool_run *tool, const map_panel *panel) {
     return status;
 }
 
-/* What stands around the surface: others as glass, and the least distance as a line. */
+/* Adds the other bodies, translucent, and the minimum distance as a segment. */
 static abut_status add_others(tool_run *tool, abut_picture *picture, const map_panel *panel,
                               bool alone, tool_legend *legend) {
     static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
@@ -112,7 +112,7 @@ abut_status map_paint_plain(abut_picture *picture, const map_panel *panel) {
     const uint32_t count = abut_mesh_triangle_count(panel->surface->mesh);
     abut_mesh_style style = abut_mesh_style_default();
     abut_colour *colours = malloc((count + (size_t)1) * sizeof *colours);
-    abut_status status = colours ? ABUT_OK : no_memory();
+    abut_status status = colours ? ABUT_OK : fail_out_of_memory();
     style.colour = (abut_colour){0.80f, 0.81f, 0.83f, 1};
     for (uint32_t t = 0; t < count && !status; t++) {
         abut_map_value at;

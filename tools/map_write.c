@@ -1,4 +1,5 @@
-/* Files of surface distance maps: the surface with colours and distances, and its samples. */
+/* Writes files of surface distance maps: the surface with colours and distances, and its
+ * samples. */
 #include "map.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ typedef struct sample_rows {
     const abut_map *map;
     uint32_t side;
     const abut_map_texel *texels;
-    const uint32_t *samples; /* texels that have one */
+    const uint32_t *samples; /* texels with a sample */
 } sample_rows;
 
 static const char *feature_name(unsigned feature) {
@@ -32,12 +33,12 @@ static const tool_column columns[] = {{"x", COLUMN_WHOLE, NULL},
                                       {"other_triangle", COLUMN_WHOLE, NULL},
                                       {"feature", COLUMN_WORD, feature_name}};
 
-static void give_row(const void *data, size_t row, double *values) {
+static void fill_sample_row(const void *data, size_t row, double *values) {
     const sample_rows *rows = data;
     const uint32_t texel = rows->samples[row], x = texel % rows->side, y = texel / rows->side;
     const abut_map_texel *t = &rows->texels[texel];
     abut_map_sample sample = {.triangle = ABUT_NONE};
-    (void)abut_map_sample_at(rows->map, x, y, &sample); /* which has one, as the texels say */
+    (void)abut_map_sample_at(rows->map, x, y, &sample); /* the texel of each sample */
     values[0] = x;
     values[1] = y;
     values[2] = sample.triangle;
@@ -54,8 +55,8 @@ static void give_row(const void *data, size_t row, double *values) {
     values[12] = t->feature;
 }
 
-static int no_memory(tool_run *tool) {
-    return tool_fail_with(tool, "out of memory", "there is no memory for the file");
+static int fail_out_of_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "not enough memory for the file");
 }
 
 static int write_samples(tool_run *tool, const map_panel *panel, const char *path) {
@@ -64,14 +65,14 @@ static int write_samples(tool_run *tool, const map_panel *panel, const char *pat
     abut_map_texel *texels = malloc(count * sizeof *texels);
     uint32_t *samples = malloc(count * sizeof *samples);
     size_t used = 0;
-    int code = texels && samples ? 0 : no_memory(tool);
+    int code = texels && samples ? 0 : fail_out_of_memory(tool);
     abut_status status = code ? ABUT_OK : abut_map_texels(panel->surface->map, count, texels);
     code = status ? tool_fail(tool, status) : code;
     for (size_t i = 0; i < count && !code; i++)
         if (!isnan(texels[i].distance))
             samples[used++] = (uint32_t)i;
     sample_rows rows = {panel->surface->map, side, texels, samples};
-    tool_table table = {columns, sizeof columns / sizeof *columns, used, give_row, &rows};
+    tool_table table = {columns, sizeof columns / sizeof *columns, used, fill_sample_row, &rows};
     code = code ? code : table_put(tool, path, &table);
     free(samples);
     free(texels);
@@ -87,8 +88,8 @@ static void add_float(tool_text *to, double value) {
     text_little(to, bits, sizeof bits);
 }
 
-/* Where a point is: a triangle of the finer surface that has it as a corner, three times that
- * number plus which. */
+/* A corner of each point: three times the index of a triangle of the subdivided surface plus the
+ * corner. */
 static uint32_t *corners_of(const map_fine *fine) {
     uint32_t *any = calloc(fine->point_count + 1, sizeof *any);
     for (size_t i = 3 * fine->count; any && i-- > 0;)
@@ -96,7 +97,7 @@ static uint32_t *corners_of(const map_fine *fine) {
     return any;
 }
 
-/* Positions are written as doubles, so that a reader gets the surface as it was. */
+/* Positions are written as doubles, so that they read back exactly. */
 static abut_status add_points(tool_text *to, const map_panel *panel, const map_fine *fine,
                               const uint32_t *any) {
     abut_status status = ABUT_OK;
@@ -126,7 +127,7 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
 static abut_status add_surface(tool_text *to, const map_panel *panel, const map_fine *fine) {
     uint32_t *any = corners_of(fine);
     if (!any)
-        return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+        return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the surface");
     text_print(to,
                "ply\nformat binary_little_endian 1.0\ncomment abut %s\nelement vertex %zu\n"
                "property double x\nproperty double y\nproperty double z\nproperty float distance\n"
@@ -152,7 +153,7 @@ static int write_surface(tool_run *tool, const map_panel *panel, const char *pat
     abut_status status = fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
     status = status ? status : add_surface(&text, panel, &fine);
     if (!status && text.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the surface");
     if (!status)
         status =
             abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);
@@ -161,7 +162,7 @@ static int write_surface(tool_run *tool, const map_panel *panel, const char *pat
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- what was asked for ---- */
+/* ---- outputs of the command line ---- */
 
 int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
               uint32_t count, map_show show) {

@@ -1,5 +1,4 @@
-/* A mesh from one file to the next: frames of a folder, and motions of whole meshes or of their
- * parts. */
+/* Moving meshes: frames of a folder, and motions of whole meshes or of their components. */
 #include "tool.h"
 
 #include <dirent.h>
@@ -29,7 +28,7 @@ static bool add_path(tool_frames *frames, const char *folder, const char *name) 
     return true;
 }
 
-/* Runs of digits count as numbers, so that frame 2 comes before frame 10. */
+/* Compares names with runs of digits as numbers, so that frame 2 is before frame 10. */
 static int by_name(const void *x, const void *y) {
     static const char digits[] = "0123456789";
     const char *a = *(char *const *)x, *b = *(char *const *)y;
@@ -65,12 +64,12 @@ int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
             fine = add_path(frames, folder, entry->d_name);
     closedir(opened);
     if (!fine)
-        return tool_fail_with(tool, "out of memory", "%s: there is no memory for its files",
-                              folder);
+        return tool_fail_with(tool, "out of memory", "%s: not enough memory for its files", folder);
     if (frames->count < 2)
-        return tool_fail_with(tool, "file error",
-                              "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion takes two",
-                              folder, frames->count, frames->count == 1 ? "" : "es");
+        return tool_fail_with(
+            tool, "file error",
+            "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion needs at least two", folder,
+            frames->count, frames->count == 1 ? "" : "es");
     qsort(frames->paths, frames->count, sizeof *frames->paths, by_name);
     return 0;
 }
@@ -89,8 +88,8 @@ static uint32_t root_of(uint32_t *parent, uint32_t v) {
     return v;
 }
 
-/* For every vertex the number of its part, in the order of their first triangles; ABUT_NONE for
- * vertices that no triangle has. Gives how many parts there are. `parent` is scratch. */
+/* Computes the component of every vertex, in the order of their first triangles; ABUT_NONE for
+ * unused vertices. Returns the number of components. `parent` is scratch. */
 static uint32_t number_parts(const abut_mesh *mesh, bool parts, uint32_t *parent, uint32_t *part) {
     const uint32_t vertices = abut_mesh_vertex_count(mesh), *corner = abut_mesh_indices(mesh);
     const size_t corners = 3 * (size_t)abut_mesh_triangle_count(mesh);
@@ -112,15 +111,15 @@ static uint32_t number_parts(const abut_mesh *mesh, bool parts, uint32_t *parent
     return count;
 }
 
-/* What is needed only while parts are made. */
+/* Scratch arrays of the construction. */
 typedef struct parting {
-    uint32_t *part;  /* of each vertex */
-    uint32_t *local; /* number of each vertex in its part */
-    uint32_t *first; /* triangle of each part, and one more */
+    uint32_t *part;  /* component of each vertex */
+    uint32_t *local; /* index of each vertex in its component */
+    uint32_t *first; /* first triangle of each component, and one past the last */
     uint32_t *indices;
 } parting;
 
-/* Sorts vertices and triangles by their parts. */
+/* Sorts vertices and triangles by component. */
 static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
     const uint32_t *corner = abut_mesh_indices(mesh), vertices = abut_mesh_vertex_count(mesh);
     const size_t corners = 3 * (size_t)abut_mesh_triangle_count(mesh);
@@ -143,7 +142,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
         for (size_t k = 0; k < 3; k++)
             to[k] = p->local[corner[i + k]];
     }
-    for (uint32_t k = m->part_count; k > 0; k--) { /* what was counted up moves back by one */
+    for (uint32_t k = m->part_count; k > 0; k--) { /* restores the offsets after counting */
         m->begin[k] = m->begin[k - 1];
         p->first[k] = p->first[k - 1];
     }
@@ -151,7 +150,7 @@ static void sort_parts(tool_moving *m, const abut_mesh *mesh, parting *p) {
     m->vertex_count = m->begin[m->part_count];
 }
 
-static void place(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
+static void copy_positions(const tool_moving *m, const abut_mesh *mesh, abut_vec3 *to) {
     const abut_vec3 o = abut_mesh_local_origin(mesh), *p = abut_mesh_local_positions(mesh);
     for (uint32_t i = 0; i < m->vertex_count; i++) {
         abut_vec3 at = p[m->vertices[i]];
@@ -204,7 +203,7 @@ int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_
     bool fine = allocate(m, mesh, parts, &p);
     if (fine) {
         sort_parts(m, mesh, &p);
-        place(m, mesh, m->start);
+        copy_positions(m, mesh, m->start);
         status = make_parts(tool, m, &p);
     }
     free(p.part);
@@ -212,7 +211,7 @@ int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_
     free(p.first);
     free(p.indices);
     if (!fine)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the motion");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the motion");
     status = status ? status : abut_sweep_create(m->parts, m->part_count, options, &m->motion);
     return status ? tool_fail(tool, status) : 0;
 }
@@ -237,18 +236,20 @@ static int check_same(tool_run *tool, const char *path_a, const abut_mesh *a, co
     const uint32_t *x = abut_mesh_indices(a), *y = abut_mesh_indices(b);
     const uint32_t triangles = abut_mesh_triangle_count(a);
     if (abut_mesh_vertex_count(a) != abut_mesh_vertex_count(b))
-        return tool_fail_with(tool, "different meshes",
-                              "%s has %u vertices but %s has %u; a step takes the same mesh twice",
-                              path_a, abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
+        return tool_fail_with(
+            tool, "different meshes",
+            "%s has %u vertices but %s has %u; a step needs two versions of the same mesh", path_a,
+            abut_mesh_vertex_count(a), path_b, abut_mesh_vertex_count(b));
     if (triangles != abut_mesh_triangle_count(b))
-        return tool_fail_with(tool, "different meshes",
-                              "%s has %u triangles but %s has %u; a step takes the same mesh twice",
-                              path_a, triangles, path_b, abut_mesh_triangle_count(b));
+        return tool_fail_with(
+            tool, "different meshes",
+            "%s has %u triangles but %s has %u; a step needs two versions of the same mesh", path_a,
+            triangles, path_b, abut_mesh_triangle_count(b));
     for (size_t i = 0; i < triangles; i++, x += 3, y += 3)
         if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2])
             return tool_fail_with(tool, "different meshes",
                                   "triangle %zu has the vertices %u, %u, %u in %s but %u, %u, %u "
-                                  "in %s; a step takes the same triangles in the same order",
+                                  "in %s; a step needs the same triangles in the same order",
                                   i, x[0], x[1], x[2], path_a, y[0], y[1], y[2], path_b);
     return 0;
 }
@@ -258,8 +259,8 @@ int moving_step(tool_run *tool, tool_moving *m, const char *start_path, abut_mes
     int code = check_same(tool, start_path, start, end_path, end);
     if (code)
         return code;
-    place(m, start, m->start);
-    place(m, end, m->end);
+    copy_positions(m, start, m->start);
+    copy_positions(m, end, m->end);
     abut_status status =
         abut_sweep_set_positions(m->motion, abut_array_host(m->start), abut_array_host(m->end));
     return status ? tool_fail(tool, status) : 0;

@@ -1,7 +1,7 @@
-/* The option parser. Each command declares a table; nothing here knows any command.
+/* The option parser. It depends on the table of a command only.
  *
- * "--name VALUE" and "--name=VALUE" are the same; a value that may be left out is taken from the
- * second form only. "--" ends the options. Options and operands may be mixed. */
+ * "--name VALUE" and "--name=VALUE" are the same; an optional value needs the second form. "--"
+ * ends the options. Options and operands may be mixed. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -10,10 +10,9 @@
 const tool_option global_options[] = {
     {"json", NULL, OPTION_FLAG, "print one JSON object instead of text", NULL, false},
     {"quiet", NULL, OPTION_FLAG,
-     "print the bare answer on one line, or the table: no progress, no remarks", NULL, false},
-    {"threads", "N", OPTION_COUNT, "use N threads (default: as many as the machine offers)", NULL,
-     false},
-    {"help", NULL, OPTION_FLAG, "explain the command (also -h)", NULL, false},
+     "print only the result, on one line or as a table: no progress, no notes", NULL, false},
+    {"threads", "N", OPTION_COUNT, "number of threads (default: all of the machine)", NULL, false},
+    {"help", NULL, OPTION_FLAG, "print this help (also -h)", NULL, false},
     {0}};
 
 static const tool_option *find_in(const tool_option *table, const char *name, size_t length) {
@@ -40,12 +39,12 @@ static int refuse_unknown(tool_run *tool, const tool_command *command, const cha
     for (const tool_option *o = global_options; o->name; o++)
         word_closer(name, o->name, &best, &distance);
     if (best)
-        return tool_refuse(tool, "there is no option %s; did you mean --%s?", word, best);
-    return tool_refuse(tool, "there is no option %s", word);
+        return tool_refuse(tool, "unknown option %s; did you mean --%s?", word, best);
+    return tool_refuse(tool, "unknown option %s", word);
 }
 
-/* What a value of each kind must look like, as the end of a sentence. */
-static const char *demand(option_kind kind) {
+/* Describes a valid value of each kind, for the end of an error message. */
+static const char *describe_value(option_kind kind) {
     switch (kind) {
     case OPTION_NUMBER:
         return "a number";
@@ -81,7 +80,7 @@ static bool read_pixels(const char *words, uint32_t *counts) {
     return read_count(width, &counts[0]) && read_count(cross + 1, &counts[1]);
 }
 
-/* One number stands for all three, two for x and y. */
+/* One number sets all three lengths, two set x and y. */
 static bool read_size(const char *words, double *numbers) {
     size_t count = read_numbers(words, numbers, 3);
     if (count == 1)
@@ -123,8 +122,8 @@ static bool read_value(tool_given *given) {
 static int refuse_value(tool_run *tool, const tool_given *given) {
     const tool_option *option = given->option;
     if (option->kind != OPTION_CHOICE)
-        return tool_refuse(tool, "--%s needs %s; '%s' is not", option->name, demand(option->kind),
-                           given->words);
+        return tool_refuse(tool, "--%s must be %s, not '%s'", option->name,
+                           describe_value(option->kind), given->words);
     const char *best = NULL;
     size_t distance = 0;
     char choices[256], *rest = choices, *choice;
@@ -132,15 +131,15 @@ static int refuse_value(tool_run *tool, const tool_given *given) {
     while ((choice = strtok_r(rest, "|", &rest)))
         word_closer(given->words, choice, &best, &distance);
     if (best)
-        return tool_refuse(tool, "--%s does not know '%s'; did you mean %s?", option->name,
+        return tool_refuse(tool, "--%s: unknown value '%s'; did you mean %s?", option->name,
                            given->words, best);
-    return tool_refuse(tool, "--%s does not know '%s'; it takes one of %s", option->name,
+    return tool_refuse(tool, "--%s: unknown value '%s'; it must be one of %s", option->name,
                        given->words, option->choices);
 }
 
-/* Reads the option at words[*at] and moves *at past it. */
-static int take_option(tool_run *tool, const tool_command *command, int count, char **words,
-                       int *at, tool_arguments *arguments) {
+/* Parses the option at words[*at] and advances *at. */
+static int parse_option(tool_run *tool, const tool_command *command, int count, char **words,
+                        int *at, tool_arguments *arguments) {
     const char *word = words[*at];
     const char *name = strcmp(word, "-h") == 0   ? "help"
                        : strcmp(word, "-o") == 0 ? "out"
@@ -153,7 +152,7 @@ static int take_option(tool_run *tool, const tool_command *command, int count, c
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     ++*at;
     if (option->kind == OPTION_FLAG && value)
-        return tool_refuse(tool, "--%s takes no value", option->name);
+        return tool_refuse(tool, "--%s has no value", option->name);
     if (option->kind != OPTION_FLAG && option->kind != OPTION_TOLERANCE && !value) {
         if (*at == count || strncmp(words[*at], "--", 2) == 0)
             return tool_refuse(tool, "--%s needs a value: --%s %s", option->name, option->name,
@@ -161,7 +160,7 @@ static int take_option(tool_run *tool, const tool_command *command, int count, c
         value = words[(*at)++];
     }
     if (!option->repeats && option_given(arguments, option->name) && option->kind != OPTION_FLAG)
-        return tool_refuse(tool, "--%s was given twice", option->name);
+        return tool_refuse(tool, "--%s is given twice", option->name);
     tool_given *given = &arguments->given[arguments->given_count];
     *given = (struct tool_given){.option = option, .words = value};
     if (!read_value(given))
@@ -184,7 +183,7 @@ static int check_operands(tool_run *tool, const tool_command *command,
                            command->operand_least == 1 || count == 0 ? "the file" : "a file name",
                            command->name, command->operands);
     if (count > command->operand_most)
-        return tool_refuse(tool, "'%s' is one too many; usage: abut %s %s",
+        return tool_refuse(tool, "unexpected argument '%s'; usage: abut %s %s",
                            arguments->operands[command->operand_most], command->name,
                            command->operands);
     return 0;
@@ -206,7 +205,7 @@ int options_parse(tool_run *tool, const tool_command *command, int count, char *
             options = false;
             at++;
         } else if (options && word[0] == '-' && word[1]) {
-            int code = take_option(tool, command, count, words, &at, arguments);
+            int code = parse_option(tool, command, count, words, &at, arguments);
             if (code)
                 return code;
         } else {

@@ -1,9 +1,8 @@
-/* The writer: the same facts as an aligned table for people or as JSON for programs.
+/* The writer: the same results as an aligned table of text or as JSON.
  *
- * Nothing reaches standard output before output_flush(), so that a command that fails half-way can
- * still replace its JSON by an error object, and standard output always holds one valid document.
- * JSON has no NaN and no infinity; such a number would be null.
- */
+ * Nothing is written to standard output before output_flush(). A command that fails half-way can
+ * therefore replace its JSON with an error object, and standard output always has one valid
+ * document. JSON has no NaN and no infinity; such numbers are null. */
 #include "tool.h"
 
 #include <assert.h>
@@ -15,11 +14,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define INDENT 2   /* of tables, below their headline */
-#define GAP 3      /* between columns */
-#define WIDEST 110 /* lines longer than this are hard to read, however wide the terminal */
+#define INDENT 2           /* of tables, below their headline */
+#define COLUMN_GAP 3       /* between columns */
+#define LINE_WIDTH_MAX 110 /* longer lines are hard to read on a wide terminal */
 
-/* ---- life ---- */
+/* ---- construction ---- */
 
 void output_start(tool_output *out, bool json) {
     bool terminal = isatty(STDOUT_FILENO);
@@ -29,7 +28,7 @@ void output_start(tool_output *out, bool json) {
     out->unicode = strcasecmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (!terminal || !terminal_width(STDOUT_FILENO, &out->width))
         out->width = 0;
-    out->width = out->width > WIDEST ? WIDEST : out->width;
+    out->width = out->width > LINE_WIDTH_MAX ? LINE_WIDTH_MAX : out->width;
 }
 
 static void forget_rows(tool_output *out) {
@@ -50,14 +49,14 @@ void output_free(tool_output *out) {
 bool output_flush(tool_output *out) {
     errno = 0;
     FILE *to = out->diverted ? stderr : stdout;
-    tool_text safe = {0}; /* names in it should be safe already; this holds whatever was missed */
+    tool_text safe = {0}; /* names are escaped already; this is a second line of defence */
     if (!out->json && out->text.used)
         text_terminal(&safe, out->text.data, out->text.used);
     const tool_text *text = out->json ? &out->text : &safe;
     bool fine = !text->used || fwrite(text->data, text->used, 1, to) == 1;
     fine = fflush(to) == 0 && fine;
     if (!fine && out->diverted && errno == EBADF)
-        fine = true; /* standard error is closed: nobody wants the summary */
+        fine = true; /* standard error is closed: the summary is discarded */
     out->text.failed = out->text.failed || safe.failed;
     text_free(&safe);
     if (out->text.failed) {
@@ -109,7 +108,7 @@ static void add_cell(tool_output *out, tool_row *to, const char *words, bool num
     out->next = SHADE_PLAIN;
 }
 
-/* A cell of the open row, or a labelled row of its own where no table is open. */
+/* Adds a cell to the open row, or a labelled row if no table is open. */
 static void add_fact(tool_output *out, const char *key, const char *words, bool number) {
     if (out->in_row) {
         tool_row *to = out->row_count ? &out->rows[out->row_count - 1] : NULL;
@@ -130,7 +129,7 @@ static void add_fact(tool_output *out, const char *key, const char *words, bool 
     text_free(&label);
 }
 
-/* Prints a cell at `column` and returns the column after it. The last one is wrapped. */
+/* Prints a cell at `column` and returns the column after it. The last cell is wrapped. */
 static size_t print_cell(tool_output *out, const tool_cell *cell, size_t column, size_t columns,
                          bool last) {
     size_t used = text_columns(cell->words), spaces = columns > used ? columns - used : 0;
@@ -145,8 +144,8 @@ static size_t print_cell(tool_output *out, const tool_cell *cell, size_t column,
     if (cell->shade != SHADE_PLAIN)
         text_add(to, shade_off(out));
     if (!last)
-        text_print(to, "%*s", (int)(GAP + (cell->number ? 0 : spaces)), "");
-    return column + (used > columns ? used : columns) + GAP;
+        text_print(to, "%*s", (int)(COLUMN_GAP + (cell->number ? 0 : spaces)), "");
+    return column + (used > columns ? used : columns) + COLUMN_GAP;
 }
 
 static void print_heads(tool_output *out, const size_t *widths, const bool *numbers,
@@ -161,12 +160,12 @@ static void print_heads(tool_output *out, const size_t *widths, const bool *numb
         for (; *head; head++)
             text_bytes(to, *head == '_' ? " " : head, 1);
         if (k + 1 < count)
-            text_print(to, "%*s", (int)(GAP + (numbers[k] ? 0 : spaces)), "");
+            text_print(to, "%*s", (int)(COLUMN_GAP + (numbers[k] ? 0 : spaces)), "");
     }
     text_print(to, "%s\n", shade_off(out));
 }
 
-/* Prints the rows that wait, with heads where they came from a table, and forgets them. */
+/* Prints the pending rows, with column names if they are of a table, and clears them. */
 static void print_rows(tool_output *out) {
     size_t widths[OUTPUT_COLUMNS] = {0};
     bool numbers[OUTPUT_COLUMNS] = {false};
@@ -203,8 +202,8 @@ static void print_rows(tool_output *out) {
 
 /* ---- structure ---- */
 
-/* What stands before a value: comma, new line, indentation and key. Top-level objects and their
- * lists are spread over lines, everything inside rows is kept on one. */
+/* Adds what precedes a value: comma, newline, indentation and key. Top-level objects and their
+ * lists have one member on each line; objects in lists are on one line. */
 static void start_value(tool_output *out, const char *key) {
     tool_text *to = &out->text;
     if (!out->depth)
@@ -264,7 +263,7 @@ void out_end(tool_output *out) {
     }
 }
 
-/* ---- for programs ---- */
+/* ---- JSON only ---- */
 
 void json_text(tool_output *out, const char *key, const char *value) {
     if (!out->json)
@@ -339,7 +338,7 @@ void json_path(tool_output *out, const char *key, const char *path) {
     text_free(&bytes);
 }
 
-/* ---- for both ---- */
+/* ---- text and JSON ---- */
 
 void fact_text(tool_output *out, const char *key, const char *value) {
     json_text(out, key, value);
@@ -377,7 +376,7 @@ void fact_number(tool_output *out, const char *key, double value) {
     add_fact(out, key, words, true);
 }
 
-/* ---- for people ---- */
+/* ---- text only ---- */
 
 void say(tool_output *out, const char *format, ...) {
     if (out->json)

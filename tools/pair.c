@@ -1,4 +1,4 @@
-/* What the commands about two meshes share: reading both, their poses, and a picture. */
+/* Functions that commands about two meshes share: reading both, their poses, and a picture. */
 #include "tool.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, const char
     if (!given || pose_read(given->words, pose))
         return 0;
     return tool_refuse(tool,
-                       "--%s needs X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW; '%s' is not",
+                       "--%s must be X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW, not '%s'",
                        name, given->words);
 }
 
@@ -25,11 +25,11 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *devi
     int code = read_pose(tool, arguments, "pose-a", &pair->pose[0]);
     code = code ? code : read_pose(tool, arguments, "pose", &pair->pose[1]);
     if (!code && poses && (option_given(arguments, "pose") || png))
-        code = tool_refuse(tool, "--poses goes neither with --pose nor with --png");
+        code = tool_refuse(tool, "--poses cannot be combined with --pose or --png");
     if (!code && png)
         code = picture_check(tool, png->words);
     if (!code && !png && (option_given(arguments, "view") || option_given(arguments, "up")))
-        code = tool_refuse(tool, "--view and --up belong to --png");
+        code = tool_refuse(tool, "--view and --up require --png or --html");
     if (!code && poses)
         code = poses_load(tool, poses->words, &pair->poses);
     for (size_t side = 0; side < arguments->operand_count && !code; side++) {
@@ -49,8 +49,8 @@ abut_posed pair_posed(const tool_pair *pair, int side) {
 }
 
 /* Many poses. */
-static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                    tool_pair_many *many) {
+static int run_poses(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                     tool_pair_many *many) {
     abut_pair_poses poses = abut_pair_poses_default();
     poses.a = pair->bvh[0];
     poses.b = pair->bvh[1];
@@ -58,7 +58,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     poses.count = pair->poses.count;
     abut_pose *still = malloc(poses.count * sizeof *still); /* A stays where it is */
     if (!still)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the poses");
     for (size_t i = 0; i < poses.count; i++)
         still[i] = pair->pose[0];
     poses.poses_a = still;
@@ -78,14 +78,14 @@ int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one
     tool_pair pair;
     abut_device *device = NULL;
     if (device_named(arguments) && !option_given(arguments, "poses"))
-        return tool_refuse(tool, "--device pays for many poses: it belongs to --poses");
+        return tool_refuse(tool, "--device requires --poses: it is for many poses");
     int code = device_open(tool, arguments, &device);
     if (code)
         return code;
     code = pair_load(tool, arguments, device, &pair);
     if (!code)
-        code =
-            pair.poses.count ? run_many(tool, arguments, &pair, many) : one(tool, arguments, &pair);
+        code = pair.poses.count ? run_poses(tool, arguments, &pair, many)
+                                : one(tool, arguments, &pair);
     pair_free(&pair);
     abut_device_destroy(device);
     return code;
@@ -106,7 +106,7 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
 
 /* Whether reliability is about this mesh: unreliable are those whose neighbours face opposite ways,
  * limited those with a border. */
-static bool is_meant(abut_mesh *mesh, abut_reliability_level level) {
+static bool is_affected(abut_mesh *mesh, abut_reliability_level level) {
     abut_topology *topology = NULL;
     abut_mesh_report report = {.has_boundary = false};
     abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
@@ -125,12 +125,12 @@ void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *c
     text_print(&words, "%s: %s", abut_reliability_level_name(reliability->level),
                reliability->reason);
     for (uint32_t i = 0; i < count && named < 8; i++) {
-        bool known = false; /* a mesh that others share is named once */
+        bool known = false; /* a shared mesh is named once */
         for (uint32_t k = 0; k < i; k++)
             known = known || meshes[k] == meshes[i];
-        if (known || !is_meant(meshes[i], reliability->level))
+        if (known || !is_affected(meshes[i], reliability->level))
             continue;
-        text_add(&words, named++ ? ", " : " That is: ");
+        text_add(&words, named++ ? ", " : " Affected meshes: ");
         text_safe(&words, names[i]);
     }
     if (words.data && !words.failed)
@@ -147,8 +147,8 @@ static double diagonal_of(const abut_mesh *mesh) {
     return length_of((abut_vec3){box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z});
 }
 
-void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
-                  const abut_mesh *b) {
+void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
+                     const abut_mesh *b) {
     double size_a = diagonal_of(a), size_b = diagonal_of(b);
     double small = fmin(size_a, size_b), large = fmax(size_a, size_b);
     bool first = size_a > size_b;
@@ -166,7 +166,7 @@ void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const 
 
 /* ---- the picture ---- */
 
-/* Whether a mesh would hide the other: it is no smaller, and has the middle of it inside. */
+/* Returns whether a mesh would hide the other: it is at least as large, and contains its centre. */
 static bool hides(const tool_pair *pair, int side) {
     abut_bvh *bvh = pair->bvh[side];
     const abut_mesh *other = abut_bvh_mesh(pair->bvh[1 - side]);
@@ -181,15 +181,15 @@ static bool hides(const tool_pair *pair, int side) {
            !abut_sign_prepare(bvh, NULL) && !abut_sign_inside(bvh, p, &inside) && inside;
 }
 
-/* What of `v` is across a unit vector. */
+/* Returns the component of `v` perpendicular to a unit vector. */
 static abut_vec3 part_across(abut_vec3 v, abut_vec3 unit) {
     double along = unit.x * v.x + unit.y * v.y + unit.z * v.z;
     abut_vec3 across = {v.x - along * unit.x, v.y - along * unit.y, v.z - along * unit.z};
     return across;
 }
 
-/* From the usual place, or from a quarter turn beside it where that looks along the longest
- * segment; then moved round until it looks across. */
+/* Chooses the usual view direction, or one rotated by 90 degrees if that is along the longest
+ * segment; then rotates it until it is perpendicular to the segment. */
 static void look_across(const abut_segment *segments, size_t count, abut_picture_options *options) {
     abut_vec3 eye = options->eye_direction, up = options->up, along = {0, 0, 0};
     double longest = 0;
@@ -213,9 +213,9 @@ static void look_across(const abut_segment *segments, size_t count, abut_picture
         options->eye_direction = across;
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
-                        const abut_picture_options *options, const abut_segment *segments,
-                        size_t count, bool dots) {
+static abut_status draw_pair_picture(tool_run *tool, const tool_arguments *arguments,
+                                     const tool_pair *pair, const abut_picture_options *options,
+                                     const abut_segment *segments, size_t count, bool dots) {
     tool_legend legend = {0};
     static const abut_colour red = {0.85f, 0.1f, 0.1f, 1};
     abut_picture *picture = NULL;
@@ -235,7 +235,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments, const t
             status = abut_picture_add_point(picture, segments[i].end[k], 9, red);
     }
     if (count)
-        legend_add(&legend, red, "%s", dots ? "closest points" : "where they meet");
+        legend_add(&legend, red, "%s", dots ? "closest points" : "intersections");
     if (!status)
         status = picture_write(tool, picture, options, &legend, picture_given(arguments)->words);
     abut_picture_destroy(picture);
@@ -253,7 +253,7 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
         return code;
     if (!option_given(arguments, "view"))
         look_across(segments, count, &options);
-    abut_status status = draw(tool, arguments, pair, &options, segments, count, dots);
+    abut_status status = draw_pair_picture(tool, arguments, pair, &options, segments, count, dots);
     if (status)
         return tool_fail(tool, status);
     if (tool->out.json || !tool->quiet)

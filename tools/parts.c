@@ -1,11 +1,10 @@
-/* The solids of a mesh that holds several, as an assembly in one STL file does.
+/* Splits a mesh into its solids, for an assembly in one STL file.
  *
- * Triangles belong together where they share an edge. Files without names of vertices weld solids
- * that touch along an edge, which then has four faces or more: there each face goes on with the one
- * that it meets first on the way through its own inside, so that boxes that stand flush on each
- * other stay two. A closed shell that faces inwards is the wall of a cavity, and belongs to the
- * smallest shell around it.
- */
+ * Triangles that share an edge are connected. Files without vertex indices merge the vertices of
+ * solids that touch along an edge, which then has four faces or more. There each face is
+ * connected to the one that is first reached through its own interior, so that flush boxes stay
+ * separate. A closed shell that faces inwards is the wall of a cavity, and belongs to the
+ * smallest shell around it. */
 #include "tool.h"
 
 #include <math.h>
@@ -15,13 +14,13 @@
 typedef struct shells {
     const abut_mesh *mesh;
     abut_topology_arrays topology;
-    uint32_t *parent;  /* of triangles, as sets */
-    uint32_t *shell;   /* of each triangle */
-    uint32_t *part;    /* of each shell */
-    uint32_t *local;   /* of each vertex, in the part that is being made */
-    uint32_t *indices; /* of that part */
-    uint32_t *order;   /* triangles by shells, then by parts */
-    uint32_t *begin;   /* of each in it, and one more */
+    uint32_t *parent;  /* disjoint sets of triangles */
+    uint32_t *shell;   /* shell of each triangle */
+    uint32_t *part;    /* part of each shell */
+    uint32_t *local;   /* index of each vertex in the current part */
+    uint32_t *indices; /* vertices of the current part */
+    uint32_t *order;   /* triangles sorted by shell, then by part */
+    uint32_t *begin;   /* first triangle of each, and one past the last */
     abut_vec3 *points;
     uint32_t shell_count, part_count;
 } shells;
@@ -32,13 +31,13 @@ static uint32_t root_of(uint32_t *parent, uint32_t i) {
     return i;
 }
 
-static void join(uint32_t *parent, uint32_t a, uint32_t b) {
+static void join_sets(uint32_t *parent, uint32_t a, uint32_t b) {
     a = root_of(parent, a);
     b = root_of(parent, b);
     parent[a > b ? a : b] = a > b ? b : a;
 }
 
-static abut_vec3 minus(abut_vec3 a, abut_vec3 b) {
+static abut_vec3 subtract(abut_vec3 a, abut_vec3 b) {
     return (abut_vec3){a.x - b.x, a.y - b.y, a.z - b.z};
 }
 
@@ -50,8 +49,8 @@ static double dot(abut_vec3 a, abut_vec3 b) {
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-/* Where a face lies around an edge from `low` to `high`: its third corner, and whether it runs
- * along the edge that way. */
+/* A face at an edge from `low` to `high`: its third corner, and whether it traverses the edge in
+ * that direction. */
 static bool face_corner(const shells *s, uint32_t face, uint32_t low, uint32_t high,
                         abut_vec3 *corner) {
     const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)face;
@@ -67,28 +66,28 @@ static bool face_corner(const shells *s, uint32_t face, uint32_t low, uint32_t h
     return true;
 }
 
-/* Angle about the edge from one face to another, through the inside of the first: above 0, up to a
- * whole turn, which stands for faces that coincide. */
+/* The angle about the edge from one face to another through the interior of the first: above 0,
+ * up to a full turn for coincident faces. */
 static double angle_through(abut_vec3 along, abut_vec3 from, abut_vec3 to, bool forward) {
     double sq = dot(along, along);
     abut_vec3 u =
-        minus(from, (abut_vec3){along.x * dot(from, along) / sq, along.y * dot(from, along) / sq,
-                                along.z * dot(from, along) / sq});
-    abut_vec3 normal = cross(along, u); /* of the face where it runs forward */
-    double sign = forward ? -1 : 1;     /* the inside is behind it */
+        subtract(from, (abut_vec3){along.x * dot(from, along) / sq, along.y * dot(from, along) / sq,
+                                   along.z * dot(from, along) / sq});
+    abut_vec3 normal = cross(along, u); /* of the face that traverses the edge forwards */
+    double sign = forward ? -1 : 1;     /* the interior is behind it */
     double x = dot(to, u) / sqrt(dot(u, u)), y = sign * dot(to, normal) / sqrt(dot(normal, normal));
     double angle = atan2(y, x);
     return angle > 1e-9 ? angle : angle + 6.283185307179586;
 }
 
-/* Joins the faces of an edge that has more than two. */
+/* Connects the faces of an edge with more than two. */
 static void join_many(shells *s, uint32_t edge) {
     const abut_topology_arrays *t = &s->topology;
     const uint32_t *faces = t->edge_faces + t->edge_face_begin[edge];
     uint32_t count = t->edge_face_begin[edge + 1] - t->edge_face_begin[edge];
     uint32_t low = t->edges[2 * (size_t)edge], high = t->edges[2 * (size_t)edge + 1];
     const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
-    abut_vec3 along = minus(p[high], p[low]);
+    abut_vec3 along = subtract(p[high], p[low]);
     for (uint32_t i = 0; i < count; i++) {
         abut_vec3 from, to;
         bool forward = face_corner(s, faces[i], low, high, &from);
@@ -97,13 +96,14 @@ static void join_many(shells *s, uint32_t edge) {
         for (uint32_t k = 0; k < count; k++) {
             if (face_corner(s, faces[k], low, high, &to) == forward)
                 continue;
-            double angle = angle_through(along, minus(from, p[low]), minus(to, p[low]), forward);
+            double angle =
+                angle_through(along, subtract(from, p[low]), subtract(to, p[low]), forward);
             if (angle < least) {
                 least = angle;
                 best = faces[k];
             }
         }
-        join(s->parent, faces[i], best);
+        join_sets(s->parent, faces[i], best);
     }
 }
 
@@ -116,12 +116,12 @@ static void find_shells(shells *s) {
     for (uint32_t e = 0; e < t->edge_count; e++) {
         uint32_t first = t->edge_face_begin[e], count = t->edge_face_begin[e + 1] - first;
         if (count == 2)
-            join(s->parent, t->edge_faces[first], t->edge_faces[first + 1]);
-        else if (count > 2 && count <= 64) /* more are no solids that touch */
+            join_sets(s->parent, t->edge_faces[first], t->edge_faces[first + 1]);
+        else if (count > 2 && count <= 64) /* more faces are not touching solids */
             join_many(s, e);
         else
             for (uint32_t k = 1; k < count; k++)
-                join(s->parent, t->edge_faces[first], t->edge_faces[first + k]);
+                join_sets(s->parent, t->edge_faces[first], t->edge_faces[first + k]);
     }
     for (uint32_t i = 0; i < t->triangle_count; i++) {
         uint32_t root = root_of(s->parent, i);
@@ -131,7 +131,7 @@ static void find_shells(shells *s) {
     }
 }
 
-/* Sorts triangles by what `key` gives for their shells, or by these where it is null. */
+/* Sorts triangles by `key` of their shells, or by shell if it is null. */
 static void sort_triangles(shells *s, const uint32_t *key, uint32_t key_count) {
     uint32_t count = s->topology.triangle_count;
     memset(s->begin, 0, ((size_t)key_count + 1) * sizeof *s->begin);
@@ -186,13 +186,14 @@ static bool box_holds(const abut_box *a, const abut_box *b) {
            a->hi.y >= b->hi.y && a->hi.z >= b->hi.z;
 }
 
-/* Whether a point is inside a shell, by the solid angles of its triangles. */
+/* Returns whether a point is inside a shell, by the solid angles of its triangles. */
 static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
     const abut_vec3 *p = abut_mesh_local_positions(s->mesh);
     double sum = 0;
     for (uint32_t i = s->begin[shell]; i < s->begin[shell + 1]; i++) {
         const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)s->order[i];
-        abut_vec3 a = minus(p[t[0]], point), b = minus(p[t[1]], point), c = minus(p[t[2]], point);
+        abut_vec3 a = subtract(p[t[0]], point), b = subtract(p[t[1]], point),
+                  c = subtract(p[t[2]], point);
         double la = sqrt(dot(a, a)), lb = sqrt(dot(b, b)), lc = sqrt(dot(c, c));
         sum += 2 * atan2(dot(a, cross(b, c)),
                          la * lb * lc + dot(a, b) * lc + dot(b, c) * la + dot(c, a) * lb);
@@ -200,7 +201,7 @@ static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
     return sum > 6.283185307179586;
 }
 
-/* Gives shells numbers of parts; the walls of cavities that of the shell around them. */
+/* Numbers the parts; walls of cavities get the number of the shell around them. */
 static bool find_parts(shells *s) {
     shell_facts *facts = facts_of(s);
     if (!facts)
@@ -215,7 +216,7 @@ static bool find_parts(shells *s) {
                 (best == ABUT_NONE || facts[k].volume < facts[best].volume) &&
                 is_around(s, k, facts[i].point))
                 best = k;
-        if (facts[i].volume < 0) /* one that is in none faces the wrong way */
+        if (facts[i].volume < 0) /* an inward shell in no other one is inverted */
             s->part[i] = best == ABUT_NONE ? s->part_count++ : s->part[best];
     }
     free(facts);
@@ -229,7 +230,7 @@ static abut_status make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh
     uint32_t vertices = 0, first = s->begin[part], count = s->begin[part + 1] - first;
     for (uint32_t i = 0; i < 3 * count; i++) {
         uint32_t v = abut_mesh_indices(s->mesh)[3 * (size_t)s->order[first + i / 3] + i % 3];
-        if (s->local[v] >= vertices || s->parent[s->local[v]] != v) { /* not of this part yet */
+        if (s->local[v] >= vertices || s->parent[s->local[v]] != v) { /* not in this part yet */
             s->local[v] = vertices;
             s->parent[vertices] = v;
             s->points[vertices++] = (abut_vec3){o.x + p[v].x, o.y + p[v].y, o.z + p[v].z};
@@ -262,8 +263,8 @@ static void shells_free(shells *s) {
         free(all[i]);
 }
 
-/* The parts of a mesh whose vertices are where they are once only. */
-static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+/* Splits a mesh whose vertices have distinct coordinates. */
+static int split_solids(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
     abut_topology *topology = NULL;
     abut_status status = abut_topology_create(mesh, &topology);
     if (status)
@@ -280,7 +281,7 @@ static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *
         status = make_part(tool, &s, i, &(*parts)[i]);
         *count += !status;
     }
-    int code = !*parts  ? tool_fail_with(tool, "out of memory", "there is no memory for the parts")
+    int code = !*parts  ? tool_fail_with(tool, "out of memory", "not enough memory for the parts")
                : status ? tool_fail(tool, status)
                         : 0;
     shells_free(&s);
@@ -293,7 +294,7 @@ int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *co
     abut_status status = abut_mesh_weld(mesh, 0, &welded); /* files may have seams */
     if (status)
         return tool_fail(tool, status);
-    int code = split(tool, welded, parts, count);
+    int code = split_solids(tool, welded, parts, count);
     abut_mesh_destroy(welded);
     return code;
 }

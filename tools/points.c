@@ -1,4 +1,4 @@
-/* Points from files and at random. */
+/* Reads points from files and generates random ones. */
 #include "tool.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ void points_free(tool_points *points) {
     memset(points, 0, sizeof *points);
 }
 
-static int no_memory(tool_run *tool, const char *path) {
+static int fail_out_of_memory(tool_run *tool, const char *path) {
     return tool_fail_with(tool, "out of memory", "%s: out of memory", path);
 }
 
@@ -57,7 +57,7 @@ void lines_close(tool_lines *lines) {
         fclose(lines->file);
 }
 
-/* Skips what is left of a remark. */
+/* Skips the rest of a comment. */
 static int skip_line(tool_run *tool, const tool_lines *lines) {
     char rest[4096];
     while (fgets(rest, sizeof rest, lines->file) && !strchr(rest, '\n'))
@@ -93,7 +93,7 @@ static int read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_p
         int count = row_read(lines->line, row, (int)columns);
         size_t number = lines->number;
         if (count == 0 || (count < 0 && head))
-            head = head && count == 0; /* names of columns stand first */
+            head = head && count == 0; /* the first line may have column names */
         else if (count < (int)columns)
             code = tool_fail_with(tool, "format error", "%s:%zu: %s; a line has %u numbers, %s",
                                   path, number, count < 0 ? "words" : "too few numbers", columns,
@@ -109,7 +109,7 @@ static int read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_p
                                       "most %g in magnitude",
                                       path, number, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
             else if (!points_add(points, p))
-                code = no_memory(tool, path);
+                code = fail_out_of_memory(tool, path);
         }
     }
     return code;
@@ -121,7 +121,7 @@ int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points 
     code = code ? code : read_rows(tool, &lines, columns, points);
     lines_close(&lines);
     if (!code && !points->count)
-        code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
+        code = tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
     return code;
 }
 
@@ -138,7 +138,7 @@ int points_load(tool_run *tool, const char *path, tool_points *points) {
         abut_vec3 p = abut_mesh_local_positions(mesh)[i];
         abut_vec3 absolute = {o.x + p.x, o.y + p.y, o.z + p.z};
         if (!points_add(points, absolute))
-            code = no_memory(tool, path);
+            code = fail_out_of_memory(tool, path);
     }
     abut_mesh_destroy(mesh);
     return code;
@@ -147,15 +147,15 @@ int points_load(tool_run *tool, const char *path, tool_points *points) {
 /* ---- at random ---- */
 
 /* Uniform from 0 to 1 (splitmix64). */
-static double uniform(uint64_t *state) {
+static double random_uniform(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-static double between(uint64_t *state, double lo, double hi) {
-    return lo + (hi - lo) * uniform(state);
+static double random_between(uint64_t *state, double lo, double hi) {
+    return lo + (hi - lo) * random_uniform(state);
 }
 
 bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
@@ -167,9 +167,10 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
     for (size_t i = 0; i < count; i++) {
         abut_vec3 p;
         if (near > 0) {
-            const uint32_t *corner = abut_mesh_indices(mesh) +
-                                     3 * (size_t)(uniform(&seed) * abut_mesh_triangle_count(mesh));
-            double s = uniform(&seed), r = (1 - s) * uniform(&seed);
+            const uint32_t *corner =
+                abut_mesh_indices(mesh) +
+                3 * (size_t)(random_uniform(&seed) * abut_mesh_triangle_count(mesh));
+            double s = random_uniform(&seed), r = (1 - s) * random_uniform(&seed);
             const double weight[3] = {1 - s - r, s, r};
             p = o;
             for (int k = 0; k < 3; k++) {
@@ -178,13 +179,13 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
                 p.y += weight[k] * v.y;
                 p.z += weight[k] * v.z;
             }
-            p.x += between(&seed, -away, away);
-            p.y += between(&seed, -away, away);
-            p.z += between(&seed, -away, away);
+            p.x += random_between(&seed, -away, away);
+            p.y += random_between(&seed, -away, away);
+            p.z += random_between(&seed, -away, away);
         } else {
-            p.x = between(&seed, box.lo.x - 0.1 * x, box.hi.x + 0.1 * x);
-            p.y = between(&seed, box.lo.y - 0.1 * y, box.hi.y + 0.1 * y);
-            p.z = between(&seed, box.lo.z - 0.1 * z, box.hi.z + 0.1 * z);
+            p.x = random_between(&seed, box.lo.x - 0.1 * x, box.hi.x + 0.1 * x);
+            p.y = random_between(&seed, box.lo.y - 0.1 * y, box.hi.y + 0.1 * y);
+            p.z = random_between(&seed, box.lo.z - 0.1 * z, box.hi.z + 0.1 * z);
         }
         if (!points_add(points, p))
             return false;
@@ -192,15 +193,15 @@ bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double ne
     return true;
 }
 
-/* ---- as the command line has them ---- */
+/* ---- options ---- */
 
 int points_choose(tool_run *tool, const tool_arguments *arguments) {
     bool random = option_given(arguments, "random") != NULL;
     if (random == (arguments->operand_count == 2))
-        return tool_refuse(tool, random ? "--random makes its own points; leave out the file"
+        return tool_refuse(tool, random ? "--random cannot be combined with a file of points"
                                         : "the points are missing: name a file or use --random N");
     if (!random && (option_given(arguments, "near") || option_given(arguments, "seed")))
-        return tool_refuse(tool, "--near and --seed belong to --random");
+        return tool_refuse(tool, "--near and --seed require --random");
     return 0;
 }
 
@@ -213,7 +214,7 @@ int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh 
         return points_load(tool, arguments->operands[1], points);
     if (!points_random(mesh, random->counts[0], seed ? seed->counts[0] : 1,
                        near ? near->numbers[0] : 0, points))
-        return tool_fail_with(tool, "out of memory", "there is no memory for %u points",
+        return tool_fail_with(tool, "out of memory", "not enough memory for %u points",
                               random->counts[0]);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Poses as people write them, on the command line and in files. */
+/* Poses on the command line and in files. */
 #include "tool.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ abut_quat rotation_after(abut_quat a, abut_quat b) { /* Hamilton's product */
     return q;
 }
 
-/* Quarter turns get equal components, so that nothing but the square root is rounded. */
+/* Rotations by 90 degrees get equal components, so that only the square root is rounded. */
 bool rotation_read(const char *words, abut_quat *turn) {
     double n[4] = {0};
     if (strchr("xyz", words[0]) && words[0] && words[1] == ',') {
@@ -39,7 +39,7 @@ bool rotation_read(const char *words, abut_quat *turn) {
     return true;
 }
 
-/* The pose of 3 or 7 numbers. */
+/* Makes the pose of 3 or 7 numbers. */
 static bool pose_of(const double *n, size_t count, abut_pose *pose) {
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (count != 3 && count != 7)
@@ -89,15 +89,15 @@ static int read_poses(tool_run *tool, tool_lines *lines, tool_poses *poses) {
         double row[7];
         abut_pose pose;
         int count = row_read(lines->line, row, 7);
-        bool skipped = count == 0 || (count < 0 && head); /* names of columns stand first */
+        bool skipped = count == 0 || (count < 0 && head); /* the first line may have column names */
         bool finite = true;
         for (int i = 0; i < count && i < 7; i++)
             finite = finite && isfinite(row[i]);
         if (!skipped && (count < 0 || !finite || !pose_of(row, (size_t)count, &pose)))
-            code = tool_fail_with(tool, "format error",
-                                  "%s:%zu: a pose is three numbers x y z, or seven with a "
-                                  "quaternion that is not 0",
-                                  lines->path, lines->number);
+            code = tool_fail_with(
+                tool, "format error",
+                "%s:%zu: a pose is three numbers x y z, or seven with a quaternion that is not 0",
+                lines->path, lines->number);
         else if (!skipped && !poses_add(poses, pose))
             code = tool_fail_with(tool, "out of memory", "%s: out of memory", lines->path);
         head = head && skipped && count == 0;
@@ -111,6 +111,6 @@ int poses_load(tool_run *tool, const char *path, tool_poses *poses) {
     code = code ? code : read_poses(tool, &lines, poses);
     lines_close(&lines);
     if (!code && !poses->count)
-        code = tool_fail_with(tool, "format error", "%s: has no rows of numbers", path);
+        code = tool_fail_with(tool, "format error", "%s: no rows of numbers", path);
     return code;
 }

@@ -1,6 +1,6 @@
-/* A progress bar on standard error, for people who wait at a terminal. It appears only when the
- * work has lasted long enough to wonder, is redrawn a few times a second, and is erased before
- * anything else is printed. Its callback is also where a signal turns into a cancelled call. */
+/* A progress bar on standard error of a terminal. It appears after START_SECONDS of work, is
+ * redrawn a few times a second, and is erased before anything else is printed. Its callback also
+ * cancels a call after a signal. */
 #include "tool.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE 0.3 /* seconds before the bar appears */
-#define PERIOD 0.05  /* seconds between two drawings */
-#define BAR 24       /* columns */
+#define START_SECONDS 0.3   /* seconds before the bar appears */
+#define REDRAW_SECONDS 0.05 /* seconds between updates */
+#define BAR_COLUMNS 24      /* columns */
 
 struct progress {
     bool wanted, unicode, drawn;
@@ -77,8 +77,8 @@ void progress_number(struct progress *progress, size_t number, size_t total) {
     progress->total = total;
 }
 
-/* "3/40 SUBJECT: stage", or without numbers. A stage may name the file itself ("reading
- * /models/bunny.obj"); its first word is enough then. */
+/* Formats "3/40 SUBJECT: stage", or without numbers. If the stage names the file itself
+ * ("reading /models/bunny.obj"), only its first word is used. */
 static void add_label(tool_text *to, const struct progress *progress, const char *stage) {
     const char *subject = progress->subject.data ? progress->subject.data : "";
     tool_text safe = {0};
@@ -91,22 +91,22 @@ static void add_label(tool_text *to, const struct progress *progress, const char
     text_free(&safe);
 }
 
-static void draw(struct progress *progress, const char *stage, double fraction) {
+static void draw_progress_bar(struct progress *progress, const char *stage, double fraction) {
     size_t width = 80;
     terminal_width(STDERR_FILENO, &width);
     tool_text line = {0};
     add_label(&line, progress, stage);
     size_t columns = line.data ? text_columns(line.data) : 0;
-    bool fits = columns + BAR + 8 < width;
+    bool fits = columns + BAR_COLUMNS + 8 < width;
     if (fits) {
-        int full = (int)(fraction * BAR + 0.5);
+        int full = (int)(fraction * BAR_COLUMNS + 0.5);
         text_add(&line, "  ");
-        for (int i = 0; i < BAR; i++)
+        for (int i = 0; i < BAR_COLUMNS; i++)
             text_add(&line, i < full            ? progress->unicode ? "\u2588" : "#"
                             : progress->unicode ? "\u2591"
                                                 : ".");
     }
-    if (columns + 6 < width) /* never a line that the terminal would break */
+    if (columns + 6 < width) /* shorter than the line of the terminal */
         fprintf(stderr, "\r%s %3d%%\033[K", line.data ? line.data : "", (int)(100 * fraction));
     fflush(stderr);
     progress->drawn = true;
@@ -120,10 +120,10 @@ bool progress_report(void *user, const char *stage, double fraction) {
     if (!progress || !progress->wanted)
         return true;
     double time = seconds_now();
-    if (time - progress->started < PATIENCE || time - progress->drawn_at < PERIOD)
+    if (time - progress->started < START_SECONDS || time - progress->drawn_at < REDRAW_SECONDS)
         return true;
     progress->drawn_at = time;
-    draw(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
+    draw_progress_bar(progress, stage ? stage : "working", fmin(fmax(fraction, 0), 1));
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* What the files of `abut radial` share. */
+/* Declarations of `abut radial`. */
 #ifndef ABUT_TOOL_RADIAL_H
 #define ABUT_TOOL_RADIAL_H
 
@@ -18,7 +18,7 @@ typedef struct radial_subject {
     abut_radial_options options;
     abut_radial *radial; /* up to date with the pose */
     abut_radial_info info;
-    double seconds; /* that an update takes */
+    double seconds; /* duration of an update */
 } radial_subject;
 
 /* Makes the fields for s->options, and updates them. */
@@ -26,58 +26,60 @@ abut_status radial_build(radial_subject *s);
 
 /* ---- radial_measure.c ---- */
 
-/* Places on the posed surface, each for as much area, and places near it, with exact distances.
- * Surface that is inside the body on both sides is left out: no one can touch it. */
+/* Evaluation points on the posed surface, each for the same area, and points near it, with exact
+ * distances. Surface that is inside the body on both sides is excluded: nothing can touch it. */
 typedef struct radial_truth {
     size_t count;
     abut_vec3 *on, *near;
     double *exact;                /* signed distances of `near` */
     uint32_t *triangle;           /* of `on` */
-    double limit;                 /* how far fields may be off: a cell of the subject */
-    double hidden;                /* the share of the surface that was left out */
-    abut_reliability reliability; /* what signs are worth */
+    double limit;                 /* allowed error of fields: a cell of the subject */
+    double hidden;                /* fraction of the surface that was excluded */
+    abut_reliability reliability; /* reliability of the signs */
 } radial_truth;
 
-/* `reach`: how far `near` is from the surface at most. */
+/* `reach`: largest distance of `near` from the surface. */
 abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t count, double reach,
                               radial_truth *truth);
 void radial_truth_free(radial_truth *truth);
 
-/* What fields say of these places. Errors are estimates minus exact distances. */
+/* Errors of the fields at these points: their values minus exact distances. */
 typedef struct radial_error {
     double mean, median, p95, p99; /* of absolute errors near the surface */
-    double most;                   /* error of the largest, and where it is */
+    double most;                   /* the largest error, and its position */
     abut_vec3 worst;
-    double unanswered;   /* shares of `near`: no field tells anything, */
-    double bare, buried; /* of `on`: fields are below the surface by more than the limit; above */
-    double *on, *near;   /* errors one by one; from malloc */
+    double unanswered;   /* fraction of `near` without a value of any field */
+    double bare, buried; /* fractions of `on`: fields are below the surface by more than the limit;
+                            above it */
+    double *on, *near;   /* errors at each point; from malloc */
 } radial_error;
 
 abut_status radial_error_make(const radial_subject *s, const radial_truth *truth,
                               radial_error *error);
 void radial_error_free(radial_error *error);
 
-/* What fields cannot see, by bones: those that weigh most for a place. */
-typedef struct radial_blame {
+/* Errors by bone: the bone with the largest weight of a point. */
+typedef struct radial_bone_error {
     uint32_t bone;
-    double area;         /* its share of the surface */
-    double bare, buried; /* of that */
+    double area;         /* its fraction of the surface */
+    double bare, buried; /* fractions of that */
     double p95;          /* of absolute errors on the surface */
-} radial_blame;
+} radial_bone_error;
 
-/* Those bones with the most bare and buried surface first. To be freed. */
-abut_status radial_blame_make(const radial_subject *s, const radial_truth *truth,
-                              const radial_error *error, radial_blame **blames, uint32_t *count);
+/* Sorted by bare and buried surface, the largest first. Freed by the caller. */
+abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
+                                    const radial_error *error, radial_bone_error **blames,
+                                    uint32_t *count);
 
 /* ---- radial_draw.c ---- */
 
-/* The surface between samples, a colour a field, under the body as glass. */
+/* Draws the interpolated surface, one colour for each field, in the translucent body. */
 int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
                         const char *path);
-/* How far the surface of the fields is from the body, in colours on the body. */
+/* Draws the distance of the surface of the fields from the body, as colours on the body. */
 int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
                       const char *path);
-/* All fields unrolled: angles to the right, along the axis upwards, radii in colours. */
+/* Draws all fields unrolled: angle to the right, axis upwards, radii as colours. */
 int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *path);
 
 #endif

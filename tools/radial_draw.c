@@ -1,5 +1,5 @@
-/* Pictures of radial fields: their surface within the body, how far it is from the body in colours,
- * and the fields themselves, unrolled. */
+/* Pictures of radial fields: their surface in the body, its distance from the body in colours,
+ * and the unrolled fields. */
 #include "get.h"
 #include "radial.h"
 #include "view.h"
@@ -10,15 +10,15 @@
 
 static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
 
-static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+static abut_status fail_out_of_memory(void) {
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the picture");
 }
 
 static abut_status canvas_make(tool_canvas *canvas, uint32_t width, uint32_t height) {
     const size_t bytes = 4 * (size_t)width * height;
     *canvas = (tool_canvas){malloc(bytes), width, height};
     if (!canvas->pixels)
-        return no_memory();
+        return fail_out_of_memory();
     memset(canvas->pixels, 255, bytes);
     return ABUT_OK;
 }
@@ -33,8 +33,8 @@ static const char *name_of(const radial_subject *s, uint32_t bone) {
 
 enum { PANEL_WIDTH = 520, PANEL_HEIGHT = 720, BELOW = 110 /* for the legend */ };
 
-/* The same camera from the other side. */
-static abut_picture_options behind(const abut_picture_options *camera) {
+/* The same camera from the opposite side. */
+static abut_picture_options opposite_camera(const abut_picture_options *camera) {
     abut_picture_options other = *camera;
     const abut_vec3 e = camera->eye_direction, u = camera->up;
     const double up = 2 * (e.x * u.x + e.y * u.y + e.z * u.z);
@@ -42,16 +42,16 @@ static abut_picture_options behind(const abut_picture_options *camera) {
     return other;
 }
 
-/* Adds what is to be seen to a picture. */
+/* Adds the objects of a picture. */
 typedef abut_status painter(abut_picture *picture, const void *data);
 
 static abut_status draw_panels(tool_run *tool, const abut_picture_options *camera, painter *paint,
                                const void *data, tool_canvas *sheet) {
     const size_t row = 4 * (size_t)PANEL_WIDTH, bytes = row * PANEL_HEIGHT;
     uint8_t *pixels = malloc(bytes);
-    abut_status status = pixels ? ABUT_OK : no_memory();
+    abut_status status = pixels ? ABUT_OK : fail_out_of_memory();
     for (uint32_t k = 0; k < 2 && !status; k++) {
-        abut_picture_options options = k ? behind(camera) : *camera;
+        abut_picture_options options = k ? opposite_camera(camera) : *camera;
         abut_picture *picture = NULL;
         options.width = PANEL_WIDTH;
         options.height = PANEL_HEIGHT;
@@ -69,7 +69,7 @@ static abut_status draw_panels(tool_run *tool, const abut_picture_options *camer
 
 /* ---- the surface of the fields ---- */
 
-/* Whether a field has any surface: a cell with four samples. */
+/* Returns whether a field has a surface: a cell with four samples. */
 static bool has_cells(abut_radial_view view) {
     const size_t around = view.around;
     for (size_t i = 0; view.radii && view.step > 0 && i + around < around * view.along; i++) {
@@ -104,14 +104,14 @@ static abut_status paint_surface(abut_picture *picture, const void *data) {
     return status ? status : abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass);
 }
 
-/* The page: the same fields in the same body. */
+/* Adds the same fields and body to the page. */
 static abut_status show_surface(tool_run *tool, const radial_subject *s,
                                 const abut_picture_options *camera) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
-    legend_add(&legend, glass_colour, "the body, as glass");
+    legend_add(&legend, glass_colour, "body");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
-        legend_add(&legend, abut_picture_colour(i), "fields, a colour each");
+        legend_add(&legend, abut_picture_colour(i), "fields, one colour each");
     abut_status status = abut_picture_create(tool->context, camera, &picture);
     status = status ? status : paint_surface(picture, s);
     status = status ? status : view_page(tool, picture, &legend);
@@ -129,8 +129,8 @@ int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_pict
         if (shown || path == view_path(tool->view))
             return shown ? tool_fail(tool, shown) : 0;
     }
-    legend_add(&legend, abut_picture_colour(0), "fields, a colour each");
-    legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "the body, as glass");
+    legend_add(&legend, abut_picture_colour(0), "fields, one colour each");
+    legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "body");
     abut_status status = canvas_make(&sheet, 2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW);
     status = status ? status : draw_panels(tool, camera, paint_surface, s, &sheet);
     if (!status) {
@@ -162,12 +162,12 @@ static abut_status paint_error(abut_picture *picture, const void *data) {
     return status;
 }
 
-/* What fields say of the middle of each triangle, which is on the surface. */
+/* Evaluates the fields at the centre of each triangle, which is on the surface. */
 static abut_status errors_of(const radial_subject *s, abut_radial_answer *answers) {
     const uint32_t count = s->of_character.triangle_count, *corner = abut_mesh_indices(s->mesh);
     abut_vec3 *middles = malloc((count + (size_t)1) * sizeof *middles);
     if (!middles)
-        return no_memory();
+        return fail_out_of_memory();
     for (uint32_t t = 0; t < count; t++) {
         const abut_vec3 a = s->positions[corner[3 * (size_t)t]],
                         b = s->positions[corner[3 * (size_t)t + 1]],
@@ -203,9 +203,10 @@ static abut_status draw_error(tool_run *tool, const radial_subject *s,
     tool_legend legend = {0};
     legend_add(&legend, scale_colour(scale, scale->most), "bare: fields are below the body");
     legend_add(&legend, scale_colour(scale, scale->least), "buried: fields are above it");
-    legend_add(&legend, nothing, "no field says anything");
+    legend_add(&legend, nothing, "no field");
     if (e.marked)
-        legend_add(&legend, (abut_colour){0.1f, 0.5f, 0.1f, 1}, "barest place: %.3g", most);
+        legend_add(&legend, (abut_colour){0.1f, 0.5f, 0.1f, 1}, "largest bare distance: %.3g",
+                   most);
     legend_draw(sheet, &legend);
     return ABUT_OK;
 }
@@ -219,7 +220,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
     abut_colour *colours = malloc((count + 1) * sizeof *colours);
     tool_canvas sheet = {0};
     progress_start(tool->progress, path);
-    abut_status status = answers && colours ? ABUT_OK : no_memory();
+    abut_status status = answers && colours ? ABUT_OK : fail_out_of_memory();
     const char *title = "distance in the field";
     const int words = (int)canvas_words(NULL, 0, 0, 12, title) + 72;
     status = status ? status
@@ -229,7 +230,7 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
     status = status ? status : draw_error(tool, s, camera, &scale, answers, colours, &sheet);
     if (!status) {
         char cell[64];
-        snprintf(cell, sizeof cell, "a cell is %.3g", s->info.cell);
+        snprintf(cell, sizeof cell, "cell size %.3g", s->info.cell);
         canvas_words(&sheet, left, 28, 12, title);
         canvas_words(&sheet, left, 48, 12, cell);
         scale_draw(&sheet, &scale, left, 72, PANEL_HEIGHT - 110);
@@ -244,19 +245,19 @@ int radial_draw_error(tool_run *tool, const radial_subject *s, const abut_pictur
 /* ---- unrolled ---- */
 
 enum { SHEET_WIDTH = 1280, SHEET_MAX = 8000, GAP = 14, LABEL = 30, HEAD = 50 };
-#define LETTERS 10.0
+#define LETTER_HEIGHT 10.0
 
-/* Where the image of a field is. */
+/* The position of the image of a field. */
 typedef struct place {
     int x, y, wide, high;
 } place;
 
 static int cell_width(const place *p, const char *name) {
-    const int words = (int)canvas_words(NULL, 0, 0, LETTERS, name);
+    const int words = (int)canvas_words(NULL, 0, 0, LETTER_HEIGHT, name);
     return p->wide > words ? p->wide : words;
 }
 
-/* Rows of images, as wide as the sheet; gives how high they are. */
+/* Arranges images in rows of the width of the sheet. Returns the height. */
 static int lay_out(radial_subject const *s, int pixels, place *places) {
     int x = GAP, y = HEAD, row = 0;
     for (uint32_t i = 0; i < s->info.field_count; i++) {
@@ -292,7 +293,7 @@ static void draw_field(tool_canvas *canvas, const radial_subject *s, uint32_t fi
     char words[64];
     snprintf(words, sizeof words, "%ux%u %.0f%%", view.around, view.along,
              100 - 100.0 * (double)empty / ((double)view.around * view.along));
-    canvas_words(canvas, at->x, at->y + at->high + 13, LETTERS, name_of(s, view.bone));
+    canvas_words(canvas, at->x, at->y + at->high + 13, LETTER_HEIGHT, name_of(s, view.bone));
     canvas_words(canvas, at->x, at->y + at->high + 27, 8, words);
 }
 
@@ -301,12 +302,12 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The radius that colours end at: a few fields that reach far do not take them from the others. */
+/* The largest radius of the colour range; a few fields with large radii are excluded. */
 static abut_status end_of_colours(const radial_subject *s, double *most) {
     float *radii = malloc((s->info.sample_count + 1) * sizeof *radii);
     size_t count = 0;
     if (!radii)
-        return no_memory();
+        return fail_out_of_memory();
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = get_radial_field(s->radial, f);
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
@@ -324,11 +325,11 @@ int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *pa
     const uint32_t count = s->info.field_count;
     place *places = malloc((count + (size_t)1) * sizeof *places);
     tool_canvas sheet = {0};
-    abut_status status = places ? end_of_colours(s, &most) : no_memory();
+    abut_status status = places ? end_of_colours(s, &most) : fail_out_of_memory();
     const tool_scale scale = scale_of("near", 0, most);
     int pixels = 4, high = 0;
     progress_start(tool->progress, path);
-    /* the largest pixels that are not much higher than wide */
+    /* the largest pixels for which the sheet is not much higher than wide */
     while (!status && (high = lay_out(s, pixels, places)) > SHEET_WIDTH && pixels > 1)
         pixels--;
     uint32_t wide = SHEET_WIDTH;
@@ -341,9 +342,9 @@ int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *pa
     const int strip = (int)scale_width(&scale) + 48;
     status = status ? status : canvas_make(&sheet, wide + (uint32_t)strip, (uint32_t)high);
     if (!status) {
-        canvas_words(&sheet, GAP, 28, 12,
-                     "angles to the right, along the axis upwards - below: samples, and how many "
-                     "see something");
+        canvas_words(
+            &sheet, GAP, 28, 12,
+            "angle to the right, axis upwards - below: samples, and the percentage with a value");
         for (uint32_t i = 0; i < count; i++)
             draw_field(&sheet, s, i, pixels, &scale, &places[i]);
         canvas_words(&sheet, wide + 12, 28, 12, "radius");

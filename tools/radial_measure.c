@@ -1,5 +1,5 @@
-/* How exact radial fields are: places on and near the surface of a posed character, with exact
- * signed distances, held against the estimates of the fields. */
+/* Measures the error of radial fields: points on and near the surface of a posed character, with
+ * exact signed distances, compared with the values of the fields. */
 #include "get.h"
 #include "radial.h"
 
@@ -7,25 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static abut_status no_memory(void) {
-    return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the places of the report");
+static abut_status fail_out_of_memory(void) {
+    return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the places of the report");
 }
 
-/* ---- places ---- */
+/* ---- evaluation points ---- */
 
 static abut_vec3 along(abut_vec3 p, double by, abut_vec3 n) {
     return (abut_vec3){p.x + by * n.x, p.y + by * n.y, p.z + by * n.z};
 }
 
-static abut_vec3 between(abut_vec3 a, abut_vec3 b) {
+static abut_vec3 difference(abut_vec3 a, abut_vec3 b) {
     return (abut_vec3){b.x - a.x, b.y - a.y, b.z - a.z};
 }
 
-/* The normal of a triangle, as long as twice its area. */
+/* The normal of a triangle; its length is twice the area. */
 static abut_vec3 normal_of(const radial_subject *s, uint32_t triangle) {
     const uint32_t *corner = abut_mesh_indices(s->mesh) + 3 * (size_t)triangle;
-    const abut_vec3 u = between(s->positions[corner[0]], s->positions[corner[1]]),
-                    v = between(s->positions[corner[0]], s->positions[corner[2]]);
+    const abut_vec3 u = difference(s->positions[corner[0]], s->positions[corner[1]]),
+                    v = difference(s->positions[corner[0]], s->positions[corner[2]]);
     return (abut_vec3){u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
 }
 
@@ -33,15 +33,14 @@ static double length_of(abut_vec3 v) {
     return hypot(hypot(v.x, v.y), v.z);
 }
 
-/* A number between 0 and 1 that goes round evenly: multiples of a share, without their whole part.
- */
-static double evenly(size_t i, double share) {
+/* A low-discrepancy number between 0 and 1: the fractional part of a multiple. */
+static double low_discrepancy(size_t i, double share) {
     double at = (double)i * share;
     return at - floor(at);
 }
 
-/* Places for the same area each, triangle after triangle; `normals` of unit length. */
-static void spread(const radial_subject *s, radial_truth *truth, abut_vec3 *normals) {
+/* Places points with equal area each, triangle by triangle; `normals` have unit length. */
+static void place_points(const radial_subject *s, radial_truth *truth, abut_vec3 *normals) {
     const uint32_t triangles = s->of_character.triangle_count;
     const uint32_t *corners = abut_mesh_indices(s->mesh);
     double total = 0, before = 0;
@@ -58,13 +57,13 @@ static void spread(const radial_subject *s, radial_truth *truth, abut_vec3 *norm
         while (made < truth->count && area > 0 &&
                ((double)made + 0.5) * total <= before * (double)truth->count) {
             /* the plastic number's sequence (Roberts 2018) */
-            double u = evenly(made + 1, 0.7548776662466927),
-                   v = evenly(made + 1, 0.5698402909980532);
+            double u = low_discrepancy(made + 1, 0.7548776662466927),
+                   v = low_discrepancy(made + 1, 0.5698402909980532);
             if (u + v > 1) {
                 u = 1 - u;
                 v = 1 - v;
             }
-            truth->on[made] = along(along(a, u, between(a, b)), v, between(a, c));
+            truth->on[made] = along(along(a, u, difference(a, b)), v, difference(a, c));
             normals[made] = along((abut_vec3){0, 0, 0}, 1 / area, normal);
             truth->triangle[made++] = t;
         }
@@ -72,12 +71,12 @@ static void spread(const radial_subject *s, radial_truth *truth, abut_vec3 *norm
     truth->count = made;
 }
 
-/* Leaves out places that are inside on both sides of the surface. */
+/* Removes points that are inside on both sides of the surface. */
 static abut_status drop_hidden(const radial_subject *s, const abut_bvh *bvh, radial_truth *truth,
                                abut_vec3 *normals) {
     const double off = 1e-4 * s->extent;
     bool *inside = malloc(2 * (truth->count + 1) * sizeof *inside);
-    abut_status status = inside ? ABUT_OK : no_memory();
+    abut_status status = inside ? ABUT_OK : fail_out_of_memory();
     for (int side = 0; side < 2 && !status; side++) {
         for (size_t i = 0; i < truth->count; i++)
             truth->near[i] = along(truth->on[i], side ? -off : off, normals[i]);
@@ -104,10 +103,11 @@ static abut_status measure_near(const abut_bvh *bvh, double reach, const abut_ve
                                 radial_truth *truth) {
     abut_nearest *nearest = malloc((truth->count + 1) * sizeof *nearest);
     if (!nearest)
-        return no_memory();
+        return fail_out_of_memory();
     for (size_t i = 0; i < truth->count; i++)
         truth->near[i] =
-            along(truth->on[i], reach * (2 * evenly(i + 1, 0.6180339887498949) - 1), normals[i]);
+            along(truth->on[i], reach * (2 * low_discrepancy(i + 1, 0.6180339887498949) - 1),
+                  normals[i]);
     const abut_points points = abut_points_doubles(truth->near, truth->count);
     abut_status status = abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
     for (size_t i = 0; i < truth->count && !status; i++)
@@ -129,13 +129,13 @@ abut_status radial_truth_make(tool_run *tool, const radial_subject *s, size_t co
     abut_vec3 *normals = malloc((count + 1) * sizeof *normals);
     abut_status status = truth->on && truth->near && truth->exact && truth->triangle && normals
                              ? ABUT_OK
-                             : no_memory();
+                             : fail_out_of_memory();
     progress_start(tool->progress, s->path);
     status = status ? status : abut_bvh_create(s->mesh, NULL, &bvh);
     status = status ? status : abut_sign_prepare(bvh, NULL);
     if (!status) {
         truth->reliability = get_sign_info(bvh).reliability;
-        spread(s, truth, normals);
+        place_points(s, truth, normals);
         status = drop_hidden(s, bvh, truth, normals);
     }
     status = status ? status : measure_near(bvh, reach, normals, truth);
@@ -159,13 +159,13 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Of sorted values. */
+/* The quantile of sorted values. */
 static double at_share(const double *values, size_t count, double share) {
     const size_t at = (size_t)(share * (double)count);
     return !count ? 0 : values[at < count ? at : count - 1];
 }
 
-/* Absolute values that are finite, sorted. Gives how many. */
+/* Collects the absolute values that are finite, sorted. Returns their number. */
 static size_t sort_sizes(const double *errors, size_t count, double *sizes) {
     size_t used = 0;
     for (size_t i = 0; i < count; i++)
@@ -179,7 +179,7 @@ static abut_status measure_points(const radial_subject *s, const abut_vec3 *poin
                                   const double *exact, size_t count, double *errors) {
     abut_radial_answer *answers = malloc((count + 1) * sizeof *answers);
     if (!answers)
-        return no_memory();
+        return fail_out_of_memory();
     abut_status status = abut_radial_evaluate(s->radial, count, abut_array_host(points), 0,
                                               abut_array_host(answers));
     for (size_t i = 0; i < count && !status; i++)
@@ -191,7 +191,7 @@ static abut_status measure_points(const radial_subject *s, const abut_vec3 *poin
 static abut_status sum_up(const radial_truth *truth, radial_error *error) {
     double *sizes = malloc((truth->count + 1) * sizeof *sizes);
     if (!sizes)
-        return no_memory();
+        return fail_out_of_memory();
     const size_t used = sort_sizes(error->near, truth->count, sizes);
     size_t bare = 0, buried = 0;
     for (size_t i = 0; i < used; i++)
@@ -220,7 +220,7 @@ abut_status radial_error_make(const radial_subject *s, const radial_truth *truth
     memset(error, 0, sizeof *error);
     error->on = malloc((truth->count + 1) * sizeof *error->on);
     error->near = malloc((truth->count + 1) * sizeof *error->near);
-    abut_status status = error->on && error->near ? ABUT_OK : no_memory();
+    abut_status status = error->on && error->near ? ABUT_OK : fail_out_of_memory();
     status = status ? status : measure_points(s, truth->on, NULL, truth->count, error->on);
     status =
         status ? status : measure_points(s, truth->near, truth->exact, truth->count, error->near);
@@ -235,13 +235,13 @@ void radial_error_free(radial_error *error) {
 
 /* ---- bones ---- */
 
-static int by_blame(const void *a, const void *b) {
-    const radial_blame *x = a, *y = b;
+static int compare_bone_errors(const void *a, const void *b) {
+    const radial_bone_error *x = a, *y = b;
     const double p = x->area * (x->bare + x->buried), q = y->area * (y->bare + y->buried);
     return p > q ? -1 : p < q ? 1 : x->bone < y->bone ? -1 : x->bone > y->bone;
 }
 
-/* Of the first corner: that is near enough. */
+/* The bone of the first corner, as an approximation. */
 static uint32_t bone_of(const radial_subject *s, uint32_t triangle) {
     uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
     double weights[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -250,7 +250,8 @@ static uint32_t bone_of(const radial_subject *s, uint32_t triangle) {
 }
 
 static void blame_bone(const radial_truth *truth, const radial_error *error,
-                       const uint32_t *bone_at, uint32_t bone, double *sizes, radial_blame *blame) {
+                       const uint32_t *bone_at, uint32_t bone, double *sizes,
+                       radial_bone_error *blame) {
     size_t count = 0, bare = 0, buried = 0;
     for (size_t i = 0; i < truth->count; i++)
         if (bone_at[i] == bone) {
@@ -259,18 +260,19 @@ static void blame_bone(const radial_truth *truth, const radial_error *error,
             sizes[count++] = error->on[i];
         }
     const double share = count ? 1.0 / (double)count : 0;
-    *blame = (radial_blame){bone, (double)count / (double)(truth->count ? truth->count : 1),
-                            share * (double)bare, share * (double)buried, 0};
+    *blame = (radial_bone_error){bone, (double)count / (double)(truth->count ? truth->count : 1),
+                                 share * (double)bare, share * (double)buried, 0};
     const size_t used = sort_sizes(sizes, count, sizes);
     blame->p95 = at_share(sizes, used, 0.95);
 }
 
-abut_status radial_blame_make(const radial_subject *s, const radial_truth *truth,
-                              const radial_error *error, radial_blame **blames, uint32_t *count) {
+abut_status radial_bone_errors_make(const radial_subject *s, const radial_truth *truth,
+                                    const radial_error *error, radial_bone_error **blames,
+                                    uint32_t *count) {
     const uint32_t bones = s->of_character.bone_count;
     uint32_t *bone_at = malloc((truth->count + 1) * sizeof *bone_at), used = 0;
     double *sizes = malloc((truth->count + 1) * sizeof *sizes);
-    radial_blame *made = malloc((bones + (size_t)1) * sizeof *made);
+    radial_bone_error *made = malloc((bones + (size_t)1) * sizeof *made);
     const bool good = bone_at && sizes && made;
     for (size_t i = 0; i < truth->count && good; i++)
         bone_at[i] = bone_of(s, truth->triangle[i]);
@@ -279,12 +281,12 @@ abut_status radial_blame_make(const radial_subject *s, const radial_truth *truth
         used += made[used].area > 0;
     }
     if (good)
-        qsort(made, used, sizeof *made, by_blame);
+        qsort(made, used, sizeof *made, compare_bone_errors);
     free(bone_at);
     free(sizes);
     if (!good) {
         free(made);
-        return no_memory();
+        return fail_out_of_memory();
     }
     *blames = made;
     *count = used;

@@ -1,4 +1,4 @@
-/* A recorded motion as one mesh of several parts: its meshes one after the other. */
+/* A recording as one mesh with several components: its meshes in their order. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -28,26 +28,26 @@ int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recordi
     r->first = from ? from->counts[0] : 1;
     r->last = to ? to->counts[0] : r->info.frame_count - 1;
     if (r->info.frame_count < 2)
-        return tool_fail_with(tool, "file error", "%s: has one frame only; a step takes two", path);
+        return tool_fail_with(tool, "file error", "%s: has only one frame; a step needs two", path);
     if (r->first > r->last || r->last >= r->info.frame_count)
-        return tool_refuse(tool, "there are steps to frames 1 to %llu of the recording",
+        return tool_refuse(tool, "frames must be from 1 to %llu, with --from at most --to",
                            (unsigned long long)r->info.frame_count - 1);
     if (r->info.vertex_count > UINT32_MAX || r->info.triangle_count > UINT32_MAX)
-        return tool_fail_with(tool, "too large", "%s: its meshes are too large to be joined", path);
+        return tool_fail_with(tool, "too large", "%s: its meshes are too large to be merged", path);
     bool fine = join_triangles(r);
     for (int k = 0; k < 3; k++) {
         r->room[k] = malloc((size_t)r->info.vertex_count * sizeof *r->room[k]);
         fine = fine && r->room[k];
     }
     return fine ? 0
-                : tool_fail_with(tool, "out of memory", "%s: there is no memory for its frames",
+                : tool_fail_with(tool, "out of memory", "%s: not enough memory for its frames",
                                  path);
 }
 
 int recording_read(tool_run *tool, tool_recording *r, uint64_t frame) {
     abut_vec3 *next = r->room[1], *aims = r->aims ? r->room[2] : NULL;
     abut_status status = ABUT_OK;
-    if (r->read == frame && frame) { /* it starts where the last one ended */
+    if (r->read == frame && frame) { /* the step starts at the end of the previous one */
         next = r->room[0];
         r->room[0] = r->room[1];
         r->room[1] = next;

@@ -1,26 +1,27 @@
-/* Pictures of abut replay: how many triangles are in each set over the frames (figures 6.11
- * and 6.12 of Cheng 2011), and the sets of one frame on the mesh. */
+/* Pictures of abut replay: the number of triangles in each view set over the frames (figures
+ * 6.11 and 6.12 of Cheng 2011), and the view sets of one frame on the mesh. */
 #include "replay.h"
 #include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the plot: sets over frames ---- */
+/* ---- the plot: view sets over frames ---- */
 
-enum { WIDE = 900, HIGH = 300, BORDER = 70 };
+enum { PLOT_WIDTH = 900, PLOT_HEIGHT = 300, BORDER = 70 };
 
 static const abut_colour set_colours[4] = {{0.62f, 0.70f, 0.80f, 1},
                                            {0.85f, 0.37f, 0.01f, 1},
                                            {0.90f, 0.72f, 0.10f, 1},
                                            {0.70f, 0.10f, 0.25f, 1}};
 
-/* One set as a curve of its own column of pixels each. */
+/* Draws a view set as a curve, one column of pixels for each frame. */
 static void draw_curve(tool_canvas *canvas, const replay *r, int set, int top, uint32_t most) {
     int before = -1;
-    for (int x = 0; x < WIDE; x++) {
-        uint64_t at = (uint64_t)x * r->counted / WIDE;
-        int y = top + HIGH - (int)((uint64_t)r->sets[at][set] * HIGH / (most ? most : 1));
+    for (int x = 0; x < PLOT_WIDTH; x++) {
+        uint64_t at = (uint64_t)x * r->counted / PLOT_WIDTH;
+        int y =
+            top + PLOT_HEIGHT - (int)((uint64_t)r->sets[at][set] * PLOT_HEIGHT / (most ? most : 1));
         int from = before < 0 || before > y ? y : before, to = before > y ? before : y;
         canvas_fill(canvas, BORDER + x, from, 2, to - from + 2, set_colours[set]);
         before = y;
@@ -34,8 +35,8 @@ static void draw_panel(tool_canvas *canvas, const replay *r, int first, int last
         for (int set = first; set <= last; set++)
             most = r->sets[i][set] > most ? r->sets[i][set] : most;
     for (int k = 0; k <= 4; k++) {
-        int y = top + HIGH - k * HIGH / 4;
-        canvas_fill(canvas, BORDER, y, WIDE, 1, (abut_colour){0, 0, 0, k ? 0.15f : 0.8f});
+        int y = top + PLOT_HEIGHT - k * PLOT_HEIGHT / 4;
+        canvas_fill(canvas, BORDER, y, PLOT_WIDTH, 1, (abut_colour){0, 0, 0, k ? 0.15f : 0.8f});
         snprintf(words, sizeof words, "%.0f", (double)most * k / 4);
         canvas_words(canvas, BORDER - 10 - canvas_words(NULL, 0, 0, 11, words), y + 5, 11, words);
     }
@@ -48,24 +49,24 @@ static void draw_panel(tool_canvas *canvas, const replay *r, int first, int last
 }
 
 int replay_plot(tool_run *tool, const replay *r, const char *path) {
-    tool_canvas canvas = {.width = WIDE + 2 * BORDER, .height = 2 * HIGH + 3 * BORDER};
+    tool_canvas canvas = {.width = PLOT_WIDTH + 2 * BORDER, .height = 2 * PLOT_HEIGHT + 3 * BORDER};
     size_t bytes = (size_t)canvas.width * canvas.height * 4;
     canvas.pixels = malloc(bytes);
     if (!canvas.pixels)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the plot");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the plot");
     memset(canvas.pixels, 255, bytes);
     draw_panel(&canvas, r, 0, 0, BORDER);
-    draw_panel(&canvas, r, 1, 3, 2 * BORDER + HIGH);
+    draw_panel(&canvas, r, 1, 3, 2 * BORDER + PLOT_HEIGHT);
     char words[96];
-    snprintf(words, sizeof words, "triangles in each set, frames %llu to %llu",
+    snprintf(words, sizeof words, "triangles in each view set, frames %llu to %llu",
              (unsigned long long)r->first + 1, (unsigned long long)r->last);
-    canvas_words(&canvas, BORDER, 2 * HIGH + 2 * BORDER + 40, 13, words);
+    canvas_words(&canvas, BORDER, 2 * PLOT_HEIGHT + 2 * BORDER + 40, 13, words);
     abut_status status = canvas_write(tool, &canvas, path);
     free(canvas.pixels);
     return status ? tool_fail(tool, status) : 0;
 }
 
-/* ---- the page: sets on the mesh, step by step ---- */
+/* ---- the page: view sets on the mesh, step by step ---- */
 
 abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
     uint32_t count = abut_mesh_triangle_count(r->mesh);
@@ -84,11 +85,11 @@ abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *se
     abut_mesh_input input = abut_mesh_input_doubles(r->end, abut_mesh_vertex_count(r->mesh),
                                                     abut_mesh_indices(r->mesh), count);
     abut_status status =
-        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        colours ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
     status = status ? status : abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
-    legend_add(&legend, set_colours[0], "triangles by their sets");
+    legend_add(&legend, set_colours[0], "triangles by view set");
     view_rate(tool->view, r->info.seconds * (double)r->every);
     status = status ? status : view_picture(tool->view, picture, &legend);
     for (int set = 0; set < 4; set++)
@@ -99,7 +100,7 @@ abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *se
     return status;
 }
 
-/* ---- the picture: sets on the mesh ---- */
+/* ---- the picture: view sets on the mesh ---- */
 
 abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, const replay *r,
                            const unsigned char *sets, const char *path, int *code) {
@@ -115,7 +116,7 @@ abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, cons
         colours[i] = set_colours[sets ? sets[i] : 0];
     style.triangle_colour = colours;
     style.edges = true;
-    style.two_sided = true; /* colours are those of sets, on either side */
+    style.two_sided = true; /* both sides have the colour of the view set */
     if (!*code && !status)
         status = abut_frames_mesh_at(r->frames, r->last, 0, &mesh);
     if (mesh && !status)

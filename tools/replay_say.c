@@ -1,12 +1,12 @@
-/* What abut replay tells: a line for each step, or the means of all of them, which have what tables
- * 6.2 to 6.17 of Cheng 2011 tell. */
+/* Output of abut replay: a line for each step, or the means of all steps, as in tables 6.2 to
+ * 6.17 of Cheng 2011. */
 #include "get.h"
 #include "replay.h"
 
 /* ---- steps ---- */
 
-void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
-                 const abut_self_result *result, const double stages[STAGES]) {
+void replay_print_step(tool_run *tool, const replay *r, uint64_t frame, bool counts, int which,
+                       const abut_self_result *result, const double stages[STAGES]) {
     tool_output *out = &tool->out;
     if (!out->json || r->summary)
         return;
@@ -30,9 +30,9 @@ void replay_tell(tool_run *tool, const replay *r, uint64_t frame, bool counts, i
     output_flush(out);
 }
 
-/* ---- for people ---- */
+/* ---- text output ---- */
 
-/* How many times as fast as another, "" where that was not asked for. */
+/* Prints the speed-up over another scheme, or "" if that one was not run. */
 static void say_ratio(tool_output *out, const replay *r, const char *head, int other, int which) {
     double theirs = replay_total(&r->tallies[other]), ours = replay_total(&r->tallies[which]);
     if (!r->wanted[other])
@@ -72,7 +72,7 @@ static void say_sets(tool_output *out, const replay *r) {
         if (!r->wanted[k])
             continue;
         out_object(out, NULL);
-        say_fact(out, "mean of a step", "%s", replay_rivals[k].about);
+        say_fact(out, "mean per step", "%s", replay_rivals[k].about);
         for (int s = 0; s < 4; s++)
             say_fact(out, abut_self_set_name((abut_self_set)s), "%.0f", t->sets[s] / steps);
         say_fact(out, "pairs", "%.0f", t->triangle_pairs / steps);
@@ -82,7 +82,7 @@ static void say_sets(tool_output *out, const replay *r) {
     out_end(out);
 }
 
-/* Triangles that changed set, from and to each. */
+/* Prints the triangles that changed their view set, from and to each. */
 static void say_changes(tool_output *out, const replay *r) {
     double steps = (double)r->counted;
     out_table(out, "changes");
@@ -118,7 +118,7 @@ static void say_regions(tool_output *out, const replay *r) {
     out_end(out);
 }
 
-/* The least of all schemes that mark: the same work for each. */
+/* The minimum of all schemes that classify nodes, which do the same work. */
 static double mark_all(const replay *r) {
     double least = 0;
     for (int k = 0; k < SCHEMES; k++) {
@@ -141,40 +141,40 @@ static void say_summary(tool_output *out, const replay *r) {
     say_changes(out, r);
     say_regions(out, r);
     if (mark_all(r) > 0)
-        say(out, "to mark all nodes takes %.3f ms", 1e3 * mark_all(r));
+        say(out, "classification of all nodes: %.3f ms", 1e3 * mark_all(r));
     say(out, "%llu of %llu steps with an impact%s", (unsigned long long)t->hits,
         (unsigned long long)r->step_count,
-        r->differed ? "" : "; every scheme gave the same answers");
+        r->differed ? "" : "; all schemes have the same results");
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k] && (r->tallies[k].differ || r->tallies[k].fallbacks))
-            say(out, "%s: %llu answers differ, %llu steps were searched completely",
+            say(out, "%s: %llu results differ, %llu steps fell back to a complete search",
                 replay_rivals[k].name, (unsigned long long)r->tallies[k].differ,
                 (unsigned long long)r->tallies[k].fallbacks);
 }
 
-/* ---- for programs ---- */
+/* ---- JSON output ---- */
 
-static void tell_numbers(tool_output *out, const char *key, const char *const *names, int count,
-                         const double *sums, double share) {
+static void print_numbers(tool_output *out, const char *key, const char *const *names, int count,
+                          const double *sums, double share) {
     out_object(out, key);
     for (int k = 0; k < count; k++)
         json_number(out, names[k], share * sums[k]);
     out_end(out);
 }
 
-static void tell_sets(tool_output *out, const char *key, const double sums[4], double share) {
+static void print_sets(tool_output *out, const char *key, const double sums[4], double share) {
     const char *names[4];
     for (int k = 0; k < 4; k++)
         names[k] = abut_self_set_name((abut_self_set)k);
-    tell_numbers(out, key, names, 4, sums, share);
+    print_numbers(out, key, names, 4, sums, share);
 }
 
-static void tell_scheme(tool_output *out, const replay *r, int which) {
+static void print_scheme(tool_output *out, const replay *r, int which) {
     const replay_tally *t = &r->tallies[which];
     double share = 1 / (double)r->counted, total = replay_total(t);
     out_object(out, NULL);
     json_text(out, "scheme", replay_rivals[which].name);
-    tell_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
+    print_numbers(out, "milliseconds", replay_stages, STAGES, t->stages, 1e3 * share);
     json_number(out, "total", 1e3 * share * total);
     if (r->wanted[RIVAL_COMPLETE] && total > 0)
         json_number(out, "ratio_to_complete", replay_total(&r->tallies[RIVAL_COMPLETE]) / total);
@@ -182,11 +182,11 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
         json_number(out, "ratio_to_boxes", replay_total(&r->tallies[RIVAL_BOXES]) / total);
     if (r->wanted[RIVAL_SWEEP] && total > 0)
         json_number(out, "ratio_to_sweep", replay_total(&r->tallies[RIVAL_SWEEP]) / total);
-    tell_sets(out, "sets", t->sets, share);
-    tell_sets(out, "entered", t->entered, share);
-    tell_sets(out, "left", t->left, share);
+    print_sets(out, "sets", t->sets, share);
+    print_sets(out, "entered", t->entered, share);
+    print_sets(out, "left", t->left, share);
     if (t->lines)
-        tell_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
+        print_numbers(out, "regions", replay_regions, 5, t->regions, 1 / (double)t->lines);
     json_number(out, "node_pairs", share * t->node_pairs);
     json_number(out, "triangle_pairs", share * t->triangle_pairs);
     json_number(out, "features", share * t->features);
@@ -196,7 +196,7 @@ static void tell_scheme(tool_output *out, const replay *r, int which) {
     out_end(out);
 }
 
-static void tell_summary(tool_output *out, const replay *r) {
+static void print_summary(tool_output *out, const replay *r) {
     abut_self_info info = get_self_info(r->tallies[r->leader].view);
     out_object(out, NULL);
     json_path(out, "recording", r->path);
@@ -216,15 +216,15 @@ static void tell_summary(tool_output *out, const replay *r) {
     out_list(out, "schemes");
     for (int k = 0; k < SCHEMES; k++)
         if (r->wanted[k])
-            tell_scheme(out, r, k);
+            print_scheme(out, r, k);
     out_end(out);
     out_end(out);
 }
 
-void replay_say(tool_run *tool, const replay *r) {
+void replay_print_summary(tool_run *tool, const replay *r) {
     if (!tool->out.json)
         say_summary(&tool->out, r);
     else if (r->summary)
-        tell_summary(&tool->out, r);
+        print_summary(&tool->out, r);
     answer(tool, "%llu", (unsigned long long)r->tallies[r->leader].hits);
 }

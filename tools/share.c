@@ -1,23 +1,24 @@
-/* One run of a command by several processes, as abut-mpi starts them: each has all of the input,
- * works on some items, and the first gets all results and tells them as if it were alone. So files
- * and tables are the same bytes as those of one process.
+/* One run of a command by several processes, as abut-mpi starts them. Each process has the whole
+ * input and works on some items; the first one collects all results and prints them. Files and
+ * tables are equal, byte for byte, to those of a single process.
  *
- * Items go round in chunks: process r has chunks r, r + count, and so on. What one item costs is
- * not known before, but dear ones stand side by side (bodies of one corner, frames of one fold), so
- * that every process gets some of them.
+ * Items are assigned in chunks: process r has chunks r, r + count, and so on. The cost of an
+ * item is not known in advance, but expensive items are often consecutive (bodies in one corner,
+ * frames of one fold), so that every process gets some of them.
  *
- * Before results go round all processes tell how they fared; one that failed earlier does so at its
- * end. So all come to as many exchanges, or all stop at the same one. */
+ * Before results are exchanged, all processes exchange their status; a process that failed
+ * earlier does so at its end. All processes therefore make the same number of exchanges, or stop
+ * at the same one. */
 #include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 508 };
+enum { MESSAGE_BYTES = 508 };
 
 typedef struct fate {
     int32_t code;
-    char words[WORDS];
+    char words[MESSAGE_BYTES];
 } fate;
 
 typedef struct said {
@@ -30,27 +31,27 @@ bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk) {
     return !tool->share || item / chunk % tool->share->count == tool->share->rank;
 }
 
-bool share_tells(const tool_run *tool) {
+bool share_prints(const tool_run *tool) {
     return !tool->share || tool->share->rank == 0;
 }
 
-/* What found something has not failed. */
+/* A process that found something has not failed. */
 static bool has_failed(int code) {
     return code != CODE_FINE && code != CODE_FOUND;
 }
 
-/* Memory, without which the others would wait for us: then the whole run ends. */
-static void *room(const tool_share *share, uint64_t bytes) {
+/* Allocates memory; on failure ends all processes, which would otherwise wait for this one. */
+static void *allocate_or_end(const tool_share *share, uint64_t bytes) {
     void *memory = bytes < SIZE_MAX ? calloc((size_t)bytes + 1, 1) : NULL;
     if (!memory)
-        share->give_up(share->user, "there is no memory to exchange results");
+        share->give_up(share->user, "not enough memory to exchange results");
     return memory;
 }
 
-/* Gives as many bytes of each process to all. */
+/* Sends the same number of bytes of each process to all. */
 static void *gather_equal(tool_share *share, const void *own, size_t bytes) {
-    uint64_t *sizes = room(share, share->count * sizeof *sizes);
-    void *all = room(share, (uint64_t)share->count * bytes);
+    uint64_t *sizes = allocate_or_end(share, share->count * sizeof *sizes);
+    void *all = allocate_or_end(share, (uint64_t)share->count * bytes);
     for (uint32_t i = 0; i < share->count; i++)
         sizes[i] = bytes;
     share->gather(share->user, own, sizes, all);
@@ -93,10 +94,11 @@ void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key) {
     free(all);
 }
 
-/* Puts lists, each in the order of its keys, into one such. */
-static void merge(const tool_share *share, const uint64_t *counts, const uint64_t *keys,
-                  const unsigned char *from, size_t bytes, unsigned char *to) {
-    uint64_t *at = room(share, 2 * share->count * sizeof *at), *end = at + share->count, total = 0;
+/* Merges lists that are sorted by key. */
+static void merge_by_key(const tool_share *share, const uint64_t *counts, const uint64_t *keys,
+                         const unsigned char *from, size_t bytes, unsigned char *to) {
+    uint64_t *at = allocate_or_end(share, 2 * share->count * sizeof *at), *end = at + share->count,
+             total = 0;
     for (uint32_t i = 0; i < share->count; i++) {
         at[i] = total;
         end[i] = total += counts[i];
@@ -119,12 +121,12 @@ void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
     void *own;
     memcpy(&own, list, sizeof own);
     uint64_t *counts = gather_equal(share, count, sizeof *count), total = 0;
-    uint64_t *sizes = room(share, share->count * sizeof *sizes);
+    uint64_t *sizes = allocate_or_end(share, share->count * sizeof *sizes);
     for (uint32_t i = 0; i < share->count; i++)
         total += counts[i];
     const bool first = share->rank == 0;
-    unsigned char *all = first ? room(share, total * bytes) : NULL;
-    uint64_t *marks = first ? room(share, total * sizeof *marks) : NULL;
+    unsigned char *all = first ? allocate_or_end(share, total * bytes) : NULL;
+    uint64_t *marks = first ? allocate_or_end(share, total * sizeof *marks) : NULL;
     for (uint32_t i = 0; i < share->count; i++)
         sizes[i] = counts[i] * bytes;
     share->collect(share->user, own, sizes, all);
@@ -132,8 +134,8 @@ void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
         sizes[i] = counts[i] * sizeof *keys;
     share->collect(share->user, keys, sizes, marks);
     if (first) {
-        unsigned char *merged = room(share, total * bytes);
-        merge(share, counts, marks, all, bytes, merged);
+        unsigned char *merged = allocate_or_end(share, total * bytes);
+        merge_by_key(share, counts, marks, all, bytes, merged);
         free(own);
         memcpy(list, &merged, sizeof merged);
         *count = total;

@@ -1,4 +1,4 @@
-/* Solids of the command line, as plane:0,0,1,0, and their meshes for pictures. */
+/* Primitives on the command line, such as plane:0,0,1,0, and their meshes for pictures. */
 #include "tool.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_so
         if (strncmp(words, forms[kind].name, length) != 0 || words[length] != ':')
             continue;
         if (read_numbers(words + length + 1, n, 7) != forms[kind].count)
-            return tool_refuse(tool, "--with needs %s; '%s' is not", forms[kind].form, words);
+            return tool_refuse(tool, "--with must be %s, not '%s'", forms[kind].form, words);
         *solid = (abut_solid){.kind = (abut_solid_kind)kind, .pose = *pose};
         if (kind == ABUT_SOLID_BOX) {
             abut_pose middle = {{0, 0, 0, 1}, {n[0], n[1], n[2]}};
@@ -32,16 +32,17 @@ int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_so
             abut_status status = abut_pose_compose(pose, &middle, &solid->pose);
             return status ? tool_fail(tool, status) : 0;
         }
-        memcpy(&solid->shape, n, forms[kind].count * sizeof *n); /* as the structs have them */
+        memcpy(&solid->shape, n,
+               forms[kind].count * sizeof *n); /* members have the order of the numbers */
         return 0;
     }
     return tool_refuse(tool,
-                       "--with needs plane:NX,NY,NZ,D, sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R, "
-                       "box:X,Y,Z,SX,SY,SZ or cylinder:X,Y,Z,X,Y,Z,R; '%s' is not",
+                       "--with must be plane:NX,NY,NZ,D, sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R, "
+                       "box:X,Y,Z,SX,SY,SZ or cylinder:X,Y,Z,X,Y,Z,R, not '%s'",
                        words);
 }
 
-/* The pose that brings z to a direction and the origin to a place. */
+/* The pose that maps z to a direction and the origin to a point. */
 static abut_pose pose_along(abut_vec3 d, abut_vec3 at) {
     double length = hypot(hypot(d.x, d.y), d.z);
     abut_pose pose = {{-d.y / length, d.x / length, 0, 1 + d.z / length}, at};
@@ -60,7 +61,7 @@ abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh 
     abut_vec3 d = {end[1].x - end[0].x, end[1].y - end[0].y, end[1].z - end[0].z};
     abut_vec3 middle = {end[0].x + d.x / 2, end[0].y + d.y / 2, end[0].z + d.z / 2};
     abut_pose local = {{0, 0, 0, 1}, {0, 0, 0}};
-    if (solid->kind == ABUT_SOLID_PLANE) { /* what of it is around the mesh */
+    if (solid->kind == ABUT_SOLID_PLANE) { /* the part of the plane around the mesh */
         abut_box box = abut_mesh_bounds(near);
         abut_vec3 n = solid->shape.plane.normal;
         double sq = n.x * n.x + n.y * n.y + n.z * n.z, at = solid->shape.plane.offset / sq;

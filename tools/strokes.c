@@ -1,11 +1,11 @@
-/* Words in pictures: letters are lines on a grid of 4 x 6, drawn with soft edges at any size. */
+/* Text in pictures: letters are strokes on a grid of 4 x 6, drawn with antialiasing at any size. */
 #include "tool.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Two digits a point, x then y from the top; a space lifts the pen. Lower-case letters have their
- * top at 2, those with a tail go down to 8. */
+/* Two digits for each point, x then y from the top; a space ends a stroke. Lower-case letters
+ * have their top at 2, those with a descender reach 8. */
 static const struct {
     char letter;
     const char *strokes;
@@ -98,7 +98,7 @@ static double distance_from(const char *strokes, double left, double top, double
         memcpy(before, point, sizeof before);
         at += 2;
         down = *at == ' ';
-        at += down; /* one blank goes on, two lift the pen */
+        at += down; /* one space continues, two end the stroke */
     }
     return nearest;
 }
@@ -115,8 +115,7 @@ static void draw_letter(tool_canvas *canvas, const char *strokes, double left, d
         }
 }
 
-/* The strokes of a letter of ASCII; of any other an empty frame, so that it is seen that there is
- * one. Null for a blank. */
+/* The strokes of an ASCII letter; an empty frame for other characters. Null for a blank. */
 static const char *strokes_of(char letter) {
     char small = letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
@@ -129,7 +128,7 @@ double canvas_words(tool_canvas *canvas, double x, double y, double size, const 
     double unit = size / 6, at = x;
     for (; *words; words++) {
         if ((*words & 0xc0) == 0x80)
-            continue; /* goes on with a letter of several bytes */
+            continue; /* a continuation byte of UTF-8 */
         const char *strokes = strokes_of(*words);
         if (canvas && strokes)
             draw_letter(canvas, strokes, at, y - size, unit);

@@ -1,8 +1,8 @@
-/* Tables of results: comma-separated values for people and spreadsheets, PLY for viewers of points,
- * NPY for numpy. All three are written by hand, since none needs more than a head and numbers.
+/* Tables of results: comma-separated values for spreadsheets, PLY for point viewers, NPY for
+ * NumPy. Each format is only a header and numbers.
  *
- * NPY 1.0: the bytes 93 'NUMPY' 1 0, the length of the head as 16 bits, the head as the text of a
- * Python dictionary, padded with blanks and a newline to a multiple of 64, then the array. */
+ * NPY 1.0: the bytes 93 'NUMPY' 1 0, the length of the header as 16 bits, the header as a Python
+ * dictionary, padded with blanks and a newline to a multiple of 64, then the array. */
 #include "tool.h"
 
 #include <assert.h>
@@ -66,7 +66,7 @@ static void add_ply(tool_text *to, const tool_table *table) {
 }
 
 static void add_npy(tool_text *to, const tool_table *table) {
-    enum { HEAD = 128 }; /* with all that stands before the array */
+    enum { HEAD = 128 }; /* including everything before the array */
     double values[TABLE_COLUMNS];
     char head[HEAD - 10];
     int used = snprintf(head, sizeof head,
@@ -103,7 +103,7 @@ int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
     else
         add_csv(&text, table, bodies);
     if (text.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the table");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the table");
     else
         status =
             abut_context_write_file(tool->context, tool_target(tool, path), text.data, text.used);

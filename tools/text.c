@@ -1,7 +1,6 @@
-/* Strings that grow, numbers in and out, and words that are nearly right.
+/* Growing strings, conversion of numbers, and suggestions for misspelt words.
  *
- * Numbers never depend on the user's language: the program leaves LC_NUMERIC at "C".
- */
+ * Numbers do not depend on the locale: the program leaves LC_NUMERIC at "C". */
 #include "tool.h"
 
 #include <ctype.h>
@@ -11,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- growing ---- */
+/* ---- growing strings ---- */
 
 static bool make_room(tool_text *to, size_t more) {
     if (to->failed)
         return false;
-    if (more < to->room - to->used) /* strictly: one byte stays for the end */
+    if (more < to->room - to->used) /* strictly less: one byte is for the terminator */
         return true;
     size_t room = to->room ? to->room : 256;
     while (room <= SIZE_MAX / 4 && room - to->used <= more)
@@ -100,8 +99,8 @@ void text_free(tool_text *to) {
 
 /* ---- UTF-8 ---- */
 
-/* Length of the UTF-8 sequence at s, or 0 where there is none (Unicode standard, table 3-7: no
- * overlong forms, no surrogates). A 0 byte is no sequence. */
+/* Length of the UTF-8 sequence at s, or 0 if it is invalid (Unicode standard, table 3-7: no
+ * overlong forms, no surrogates). A 0 byte is not a sequence. */
 static size_t sequence_length(const unsigned char *s) {
     if (s[0] < 0x80)
         return s[0] != 0;
@@ -126,9 +125,9 @@ static uint32_t code_point(const unsigned char *s, size_t length) {
     return code;
 }
 
-/* Control characters (C0, DEL, C1) could move the cursor of a terminal or give it commands. Line
- * and paragraph separators and the controls of the writing direction (Unicode 16, section 23.2)
- * make text appear as other text: "Trojan Source", Boucher and Anderson 2021. abuti_escape() of the
+/* Control characters (C0, DEL, C1) could move the cursor of a terminal or send it commands. Line
+ * and paragraph separators and bidirectional controls (Unicode 16, section 23.2) make text
+ * appear as other text: "Trojan Source", Boucher and Anderson 2021. abuti_escape() of the
  * library has the same list. */
 static bool is_control(uint32_t code) {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
@@ -159,7 +158,7 @@ void text_safe(tool_text *to, const char *string) {
     }
 }
 
-/* Length of one of the colours of shade_on() at s, or 0. */
+/* Length of an escape sequence of shade_on() at s, or 0. */
 static size_t colour_length(const unsigned char *s) {
     if (s[0] != '\033' || s[1] != '[')
         return 0;
@@ -249,7 +248,7 @@ void text_html(tool_text *to, const char *words) {
             text_bytes(to, words, 1);
 }
 
-/* Escape sequences for colours (ESC [ ... m) take no columns. */
+/* Escape sequences for colours (ESC [ ... m) have no width. */
 size_t text_columns(const char *string) {
     size_t columns = 0;
     for (const char *s = string; *s; s++) {
@@ -306,7 +305,7 @@ void text_number(tool_text *to, double value) {
         return;
     }
     if (value == 0)
-        value = 0; /* a zero's sign helps no one */
+        value = 0; /* removes the sign of a zero */
     char digits[40];
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
@@ -320,7 +319,7 @@ const char *point_words(abut_vec3 point, int digits, char words[POINT_WORDS]) {
     double largest = fmax(fmax(fabs(point.x), fabs(point.y)), fabs(point.z));
     for (double bound = 1000; largest >= bound && digits < 17; bound *= 10)
         digits++;
-    /* adding 0 takes the sign of a zero away */
+    /* adding 0 removes the sign of a zero */
     snprintf(words, POINT_WORDS, "%.*g, %.*g, %.*g", digits, point.x + 0.0, digits, point.y + 0.0,
              digits, point.z + 0.0);
     return words;
@@ -365,7 +364,7 @@ bool read_count(const char *string, uint32_t *count) {
     return true;
 }
 
-/* A few of the names that web pages use, with their values there. */
+/* Some of the colour names of CSS, with their values. */
 static const struct {
     const char *name;
     uint32_t rgb;
@@ -376,7 +375,7 @@ static const struct {
                     {"navy", 0x000080},   {"purple", 0x800080}, {"magenta", 0xff00ff},
                     {"pink", 0xffc0cb},   {"brown", 0xa52a2a},  {"gold", 0xffd700}};
 
-static abut_colour unpack(uint32_t rgb, uint32_t alpha) {
+static abut_colour unpack_colour(uint32_t rgb, uint32_t alpha) {
     abut_colour colour = {(float)(rgb >> 16 & 255) / 255, (float)(rgb >> 8 & 255) / 255,
                           (float)(rgb & 255) / 255, (float)alpha / 255};
     return colour;
@@ -385,7 +384,7 @@ static abut_colour unpack(uint32_t rgb, uint32_t alpha) {
 bool read_colour(const char *string, abut_colour *colour) {
     for (size_t i = 0; i < sizeof colour_names / sizeof *colour_names; i++) {
         if (strcmp(string, colour_names[i].name) == 0) {
-            *colour = unpack(colour_names[i].rgb, 255);
+            *colour = unpack_colour(colour_names[i].rgb, 255);
             return true;
         }
     }
@@ -395,13 +394,13 @@ bool read_colour(const char *string, abut_colour *colour) {
         return false;
     uint32_t value = (uint32_t)strtoul(string, NULL, 16);
     if (length == 3)
-        *colour =
-            unpack((value >> 8 & 15) * 0x110000 + (value >> 4 & 15) * 0x1100 + (value & 15) * 0x11,
-                   255);
+        *colour = unpack_colour((value >> 8 & 15) * 0x110000 + (value >> 4 & 15) * 0x1100 +
+                                    (value & 15) * 0x11,
+                                255);
     else if (length == 6)
-        *colour = unpack(value, 255);
+        *colour = unpack_colour(value, 255);
     else if (length == 8)
-        *colour = unpack(value >> 8, value & 255);
+        *colour = unpack_colour(value >> 8, value & 255);
     else
         return false;
     return true;
@@ -409,9 +408,9 @@ bool read_colour(const char *string, abut_colour *colour) {
 
 /* ---- words ---- */
 
-#define WORD_MAX 40 /* longer words are never a typing error of ours */
+#define WORD_MAX 40 /* longer words are not misspelt names */
 
-/* Optimal string alignment: Levenshtein's distance with swaps of neighbours. */
+/* Optimal string alignment: Levenshtein distance with transpositions of neighbours. */
 size_t word_distance(const char *a, const char *b) {
     size_t rows[3][WORD_MAX + 1];
     size_t a_length = strlen(a), b_length = strlen(b);
@@ -440,7 +439,7 @@ size_t word_distance(const char *a, const char *b) {
 void word_closer(const char *wrong, const char *offered, const char **best, size_t *distance) {
     size_t apart = word_distance(wrong, offered);
     size_t length = strlen(wrong);
-    /* a beginning of the word is no typing error, but certainly meant */
+    /* a prefix is an abbreviation, not a misspelling */
     if (length >= 2 && apart && strncmp(wrong, offered, length) == 0)
         apart = 1;
     if (apart <= 1 + length / 4 && apart < length && (!*best || apart < *distance)) {

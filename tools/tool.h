@@ -1,9 +1,8 @@
-/* What the files of the command share.
+/* Declarations that the files of the command share.
  *
- * The command is a table of commands (commands.c); each has a table of options (its own file) from
- * which parsing, help and shell completion all follow. A command works through the public library
- * and says its results through the writer below, once for people and programs alike.
- */
+ * The command is a table of commands (commands.c). Each command has a table of options in its
+ * own file, from which parsing, help and shell completion follow. A command uses the public
+ * library only, and prints its results with the writer below, as text or as JSON. */
 #ifndef ABUT_TOOL_H
 #define ABUT_TOOL_H
 
@@ -20,89 +19,93 @@
 #define TOOL_PRINTF(format_index, first)
 #endif
 
-/* What the process returns; explained by `abut help exit-codes`. A command that can find something
- * returns CODE_FOUND where it does, so that `&&` goes on only where all is certainly free. A
- * cancelled run ends by the signal that cancelled it, which shells show as 128 + its number: 130
- * for Ctrl-C. */
+/* Exit codes of the process; `abut help exit-codes` explains them. A command that searches for
+ * something returns CODE_FOUND if it finds it, so that `&&` continues only if the result is
+ * certain. A cancelled run ends by the signal that cancelled it, which shells show as 128 + its
+ * number: 130 for Ctrl-C. */
 enum { CODE_FINE = 0, CODE_WORK = 1, CODE_USAGE = 2, CODE_FOUND = 3, CODE_CANCELLED = 130 };
 
 /* ---- text.c: bytes, numbers and words ---- */
 
-/* A string that grows. `failed` is set when memory ran out; then nothing more is added. */
+/* A growing string. `failed` is set when memory runs out; then nothing more is added. */
 typedef struct tool_text {
-    char *data; /* always ends with 0 once something was added; null before */
+    char *data; /* terminated by 0; null before the first addition */
     size_t used, room;
     bool failed;
 } tool_text;
 
-/* Makes room for one more in the array that `list` is the address of, which is null to begin with.
- * False where memory runs out. */
+/* Grows the array at the address `list`, which is null at first, for one more element. Returns
+ * false if memory runs out. */
 bool tool_grow(void *list, size_t count, size_t *room, size_t element_bytes);
 
 void text_bytes(tool_text *to, const char *bytes, size_t count);
-/* Adds a number as bytes, the lowest first on any machine. */
+/* Adds a number as little-endian bytes. */
 void text_little(tool_text *to, uint64_t bits, size_t bytes);
 void text_add(tool_text *to, const char *string);
 void text_print(tool_text *to, const char *format, ...) TOOL_PRINTF(2, 3);
 void text_print_list(tool_text *to, const char *format, va_list list);
 void text_clear(tool_text *to); /* keeps the memory */
 void text_free(tool_text *to);
-/* Adds text with what is not printable UTF-8 as \xNN, as the library's error sentences do: control
- * characters, and those that change the direction of writing. Every name that a user reads goes
- * through here. */
+/* Adds text with bytes that are not printable UTF-8 as \xNN, as the error messages of the
+ * library do: control characters, and those that change the writing direction. Every name that
+ * is printed is escaped by this function. */
 void text_safe(tool_text *to, const char *string);
-/* The same for a whole text of ours: ends of lines, tabs and the colours of shade_on() stay. */
+/* The same for a whole text of the command: newlines, tabs and the escape sequences of
+ * shade_on() are kept. */
 void text_terminal(tool_text *to, const char *bytes, size_t count);
-/* Adds a text cell of comma-separated values, through text_safe() and in quotes if it needs them.
- * An apostrophe is put before a cell that a spreadsheet could read as a formula. */
+/* Adds a text cell of comma-separated values, escaped by text_safe(), in quotes if necessary. A
+ * cell that a spreadsheet could read as a formula gets a leading apostrophe. */
 void text_field(tool_text *to, const char *string);
-/* Adds a JSON string with its quotes. Its reader gets all characters back; bytes that are not UTF-8
+/* Adds a JSON string with its quotes. All characters are preserved; bytes that are not UTF-8
  * become \xNN in the text. */
 void text_quoted(tool_text *to, const char *string);
-/* The same for text that a page shows: through text_safe() first. */
+/* The same for text that a page shows: escaped by text_safe() first. */
 void text_shown(tool_text *to, const char *string);
-/* Adds words as they stand in a page. */
+/* Adds text escaped for HTML. */
 void text_html(tool_text *to, const char *words);
-/* Whether all of a string is UTF-8. */
+/* Returns whether the whole string is valid UTF-8. */
 bool text_is_utf8(const char *string);
-/* Columns that valid UTF-8 takes on a terminal, one a character. */
+/* Columns of valid UTF-8 on a terminal, one for each character. */
 size_t text_columns(const char *string);
-/* Adds words, broken at spaces so that no line passes `width`; lines after the first start with
- * `indent` spaces, and the first is taken to stand at column `column` already. */
+/* Adds words with line breaks at spaces, so that no line exceeds `width`. Lines after the first
+ * start with `indent` spaces; the first starts at column `column`. */
 void text_wrapped(tool_text *to, const char *words, size_t column, size_t indent, size_t width);
-/* Adds a string and then spaces up to `columns`. */
+/* Adds a string, padded with spaces to `columns`. */
 void text_padded(tool_text *to, const char *string, size_t columns);
 
 /* The shortest of %.15g to %.17g that reads back as the same double; "null" if not finite. */
 void text_number(tool_text *to, double value);
-/* "x, y, z" for people, each to `digits` digits; where a coordinate is 1000 or more, each digit
- * before its point is one more, so that a part far from the origin is told as finely. Returns
- * `words`. */
+/* Formats "x, y, z" with `digits` significant digits. Coordinates of 1000 or more have an
+ * additional digit for each digit before the point, so that bodies far from the origin keep
+ * their resolution. Returns `words`. */
 enum { POINT_WORDS = 96 };
 const char *point_words(abut_vec3 point, int digits, char words[POINT_WORDS]);
-/* 1234567 as 1,234,567. */
+/* Formats 1234567 as 1,234,567. */
 void text_grouped(tool_text *to, uint64_t value);
 
-/* Reads up to `most` finite numbers separated by commas; returns how many, 0 where it is not so. */
+/* Reads up to `most` finite numbers separated by commas. Returns their number, or 0 on a syntax
+ * error. */
 size_t read_numbers(const char *string, double *numbers, size_t most);
 /* Reads a whole number from 1 to UINT32_MAX. */
 bool read_count(const char *string, uint32_t *count);
-/* Reads #rgb, #rrggbb, #rrggbbaa (the # may be missing: shells take it for a comment) or a name. */
+/* Reads #rgb, #rrggbb, #rrggbbaa (the # is optional, since shells treat it as a comment) or a
+ * name. */
 bool read_colour(const char *string, abut_colour *colour);
 
-/* How far two words are apart in insertions, deletions, exchanges and swaps of letters. */
+/* Edit distance of two words: insertions, deletions, substitutions and transpositions. */
 size_t word_distance(const char *a, const char *b);
-/* Keeps in *best the closest word offered so far that is close enough to be a typing error for
+/* Keeps in *best the closest candidate so far that is close enough to be a misspelling of
  * `wrong`; start with *best null and *distance 0. */
 void word_closer(const char *wrong, const char *offered, const char **best, size_t *distance);
-/* Whether `word` is one of "a|b|c". */
+/* Returns whether `word` is one of "a|b|c". */
 bool word_in(const char *word, const char *choices);
-/* The ending of a path in lower case without its dot, in a static buffer; "" where it has none. */
+/* The extension of a path in lower case without its dot, in a static buffer; "" if there is
+ * none. */
 const char *path_ending(const char *path);
 
 struct tool_run;
 
-/* ---- output.c: facts for people as a table, for programs as JSON ---- */
+/* ---- output.c: results as a table of text or as JSON ---- */
 
 typedef enum tool_shade {
     SHADE_PLAIN,
@@ -127,17 +130,17 @@ typedef struct tool_row {
     uint32_t count;
 } tool_row;
 
-/* Everything is kept in `text` until output_flush(). Facts of people wait in rows until their
- * table is complete and the widths of its columns are known. */
+/* All output is kept in `text` until output_flush(). Rows of text wait until their table is
+ * complete and the widths of its columns are known. */
 typedef struct tool_output {
     bool json;
-    bool lines;    /* JSON: each object of the top on a line of its own */
-    bool colour;   /* escape sequences are welcome */
-    bool unicode;  /* the terminal's character set */
-    bool diverted; /* to standard error, since a file goes to standard output */
-    size_t width;  /* of the terminal; 0 = never break lines */
+    bool lines;    /* JSON: each top-level object on one line */
+    bool colour;   /* escape sequences are supported */
+    bool unicode;  /* the terminal supports UTF-8 */
+    bool diverted; /* to standard error, since a file is written to standard output */
+    size_t width;  /* of the terminal; 0 = no line breaks */
     tool_text text;
-    bool begun; /* something was said to people already */
+    bool begun; /* some text was printed */
     int error;  /* errno of the first write to standard output that failed */
     uint32_t depth;
     struct level {
@@ -151,26 +154,28 @@ typedef struct tool_output {
 } tool_output;
 
 void output_start(tool_output *out, bool json);
-/* Writes what there is to standard output, or error where diverted; false once that has failed. */
+/* Writes pending output to standard output, or to standard error if diverted. Returns false
+ * after a failure. */
 bool output_flush(tool_output *out);
 void output_free(tool_output *out);
 
-/* Structure. `key` is null at the top and in lists. A list of objects is a table for people when
- * opened with out_table: each object is a row, its facts are the cells, their keys the heads. */
+/* Structure. `key` is null at the top level and in lists. In text output, a list of objects
+ * opened with out_table is a table: each object is a row, its members are cells, their keys the
+ * column names. */
 void out_object(tool_output *out, const char *key);
 void out_list(tool_output *out, const char *key);
 void out_table(tool_output *out, const char *key);
 void out_end(tool_output *out);
-/* The shade of the next cell. */
+/* Sets the shade of the next cell. */
 void out_shade(tool_output *out, tool_shade shade);
 
-/* Facts, for both. People see underscores of the key as spaces. */
+/* Results in text and JSON. Text shows underscores of the key as spaces. */
 void fact_text(tool_output *out, const char *key, const char *value);
 void fact_count(tool_output *out, const char *key, uint64_t value);
 void fact_number(tool_output *out, const char *key, double value);
 void fact_path(tool_output *out, const char *key, const char *path);
 
-/* For programs only: nothing happens when people read. */
+/* JSON only: no effect in text output. */
 void json_text(tool_output *out, const char *key, const char *value);
 void json_count(tool_output *out, const char *key, uint64_t value);
 void json_integer(tool_output *out, const char *key, int64_t value);
@@ -179,20 +184,19 @@ void json_boolean(tool_output *out, const char *key, bool value);
 void json_null(tool_output *out, const char *key);
 void json_numbers(tool_output *out, const char *key, const double *values, uint32_t count);
 void json_vector(tool_output *out, const char *key, abut_vec3 value);
-/* A path; one that is not UTF-8 is also given as "<key>_bytes" in hexadecimal. */
+/* A path; if it is not UTF-8, also "<key>_bytes" in hexadecimal. */
 void json_path(tool_output *out, const char *key, const char *path);
 
-/* For people only: nothing happens with --json. The words go out as they are, so pass file names
- * through text_safe() or as the subject. */
+/* Text only: no effect with --json. Words are printed unchanged, so that file names must be
+ * escaped by text_safe() or passed as the subject. */
 void say(tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3); /* a line */
-/* "SUBJECT: words" with the subject bold. */
+/* Prints "SUBJECT: words" with the subject in bold. */
 void say_of(tool_output *out, const char *subject, const char *format, ...) TOOL_PRINTF(3, 4);
-/* A cell of the open row, else a labelled fact. */
+/* Adds a cell to the open row, otherwise a labelled value. */
 void say_fact(tool_output *out, const char *key, const char *format, ...) TOOL_PRINTF(3, 4);
-/* The bare answer, one line: what people see instead of all that was said before, where they asked
- * for quiet. Comes last. */
+/* The result on one line, which --quiet prints instead of all other text. Call it last. */
 void answer(struct tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
-/* Opens and closes a shade inside words that are being made; "" without colours. */
+/* Escape sequences that begin and end a shade; "" without colours. */
 const char *shade_on(const tool_output *out, tool_shade shade);
 const char *shade_off(const tool_output *out);
 
@@ -200,31 +204,31 @@ const char *shade_off(const tool_output *out);
 
 typedef enum option_kind {
     OPTION_FLAG,
-    OPTION_TEXT,      /* the command reads it; `choices` are for help and completion */
+    OPTION_TEXT,      /* validated by the command; `choices` are for help and completion */
     OPTION_CHOICE,    /* one of `choices` */
     OPTION_NUMBER,    /* finite */
     OPTION_POSITIVE,  /* finite and above 0 */
-    OPTION_TOLERANCE, /* finite and at least 0; may be left out: --name or --name=T */
-    OPTION_COUNT,     /* whole, at least 1 */
+    OPTION_TOLERANCE, /* finite and at least 0; optional value: --name or --name=T */
+    OPTION_COUNT,     /* integer, at least 1 */
     OPTION_VECTOR,    /* X,Y,Z */
-    OPTION_SIZE,      /* X,Y,Z or X,Y or one for all, none below 0 */
+    OPTION_SIZE,      /* X,Y,Z or X,Y or one number for all, none negative */
     OPTION_PIXELS,    /* WxH */
     OPTION_COLOUR
 } option_kind;
 
 typedef struct tool_option {
     const char *name;     /* without dashes; null ends a table */
-    const char *argument; /* what help calls the value; null for flags */
+    const char *argument; /* name of the value in the help; null for flags */
     option_kind kind;
     const char *help;    /* a phrase, wrapped by help */
     const char *choices; /* "a|b|c" or null */
-    bool repeats;        /* may be given more than once */
+    bool repeats;        /* repeatable */
 } tool_option;
 
-/* One option as it was given. */
+/* One option of the command line. */
 typedef struct tool_given {
     const tool_option *option;
-    const char *words; /* the value as typed; null for flags and values left out */
+    const char *words; /* the value as typed; null for flags and omitted values */
     double numbers[3];
     uint32_t counts[2];
     abut_colour colour;
@@ -241,41 +245,42 @@ extern const tool_option global_options[];
 
 struct tool_command;
 
-/* Reads what follows the command's name. 0, or an exit code after the error was reported. The
- * arguments are to be freed in either case. */
+/* Parses the words after the name of the command. Returns 0, or an exit code after the error was
+ * reported. Free the arguments in either case. */
 int options_parse(struct tool_run *tool, const struct tool_command *command, int count,
                   char **words, tool_arguments *arguments);
 void arguments_free(tool_arguments *arguments);
-/* The last time that an option was given, or null. */
+/* Returns the last occurrence of an option, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
 
 /* ---- view.h: pages ---- */
 
-/* The line of --html in tables of options. */
+/* The entry of --html in a table of options. */
 #define PAGE_OPTION                                                                            \
     {                                                                                          \
         "html", "FILE", OPTION_TEXT,                                                           \
-            "show the same in a page for a browser, to turn and to ask: one file, no network", \
-            NULL, false                                                                        \
+            "write an interactive page for a browser: one HTML file, no network access", NULL, \
+            false                                                                              \
     }
 
 /* ---- device.c ---- */
 
-/* The line of --device in a command's table of options. */
-#define DEVICE_OPTION                                                                  \
-    {                                                                                  \
-        "device", "NAME", OPTION_TEXT,                                                 \
-            "where to work: cpu (default), gpu, or a number or a part of a name from " \
-            "'abut devices'",                                                          \
-            "cpu|gpu", false                                                           \
+/* The entry of --device in a table of options. */
+#define DEVICE_OPTION                                                                            \
+    {                                                                                            \
+        "device", "NAME", OPTION_TEXT,                                                           \
+            "compute device: cpu (default), gpu, or the number or part of the name of a device " \
+            "of 'abut devices'",                                                                 \
+            "cpu|gpu", false                                                                     \
     }
 
-/* What --device names; null for the CPU path, which is the default. */
+/* The value of --device; null for the CPU, which is the default. */
 const char *device_named(const tool_arguments *arguments);
-/* Opens the device that --device names: *device is null for the CPU path. A command that has no
- * other passes a null `device`: all but "cpu" is refused then. 0 or the exit code. */
+/* Opens the device of --device; *device is null for the CPU. A command without device support
+ * passes a null `device`; then any other value than "cpu" is an error. Returns 0 or the exit
+ * code. */
 int device_open(struct tool_run *tool, const tool_arguments *arguments, abut_device **device);
-/* The hierarchy of a mesh on a device, or on the CPU where that is null. */
+/* Builds the BVH of a mesh on a device, or on the CPU if `device` is null. */
 abut_status device_bvh(abut_mesh *mesh, abut_device *device, abut_bvh **bvh);
 
 /* ---- commands.c ---- */
@@ -289,11 +294,11 @@ typedef enum operand_kind {
 
 typedef struct tool_command {
     const char *name;
-    const char *operands; /* as usage shows them */
+    const char *operands; /* as in the usage line */
     const char *summary;  /* one line of general help; null hides the command */
-    const char *about;    /* paragraphs, wrapped by help; a line that starts with a space is kept */
+    const char *about;    /* paragraphs, wrapped by help; lines that start with a space are kept */
     const char *examples; /* lines */
-    const char *found; /* what CODE_FOUND means here, after "3 "; null where it is not returned */
+    const char *found; /* meaning of CODE_FOUND, after "3 found: "; null if it is never returned */
     const tool_option *options;
     operand_kind operand_kind;
     uint32_t operand_least, operand_most;
@@ -311,61 +316,62 @@ extern const tool_command command_info, command_character, command_radial, comma
     command_batch, command_cache, command_demo, command_devices, command_bench, command_version,
     command_help, command_completion, command_manual;
 
-/* ---- field.c: fields from command lines ---- */
+/* ---- field.c: signed distance fields from command lines ---- */
 
 /* The option of all commands that build fields. */
-#define CACHE_OPTION                                                                             \
-    {                                                                                            \
-        "cache", NULL, OPTION_FLAG,                                                              \
-            "look for the field on disk first, and keep it there; see 'abut cache'", NULL, false \
+#define CACHE_OPTION                                                                          \
+    {                                                                                         \
+        "cache", NULL, OPTION_FLAG,                                                           \
+            "read the field from the disk cache if it is there, otherwise add it; see 'abut " \
+            "cache'",                                                                         \
+            NULL, false                                                                       \
     }
 
-/* The options that say how a field is built: a list for tables. */
-#define FIELD_OPTIONS                                                                            \
-    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 64)", NULL, false},     \
-        {"cell", "SIZE", OPTION_POSITIVE, "length of a cell, instead of --cells", NULL, false},  \
-        {"margin",                                                                               \
-         "SIZE",                                                                                 \
-         OPTION_POSITIVE,                                                                        \
-         "between the box of the mesh and that of the grid (default: 2 cells)",                  \
-         NULL,                                                                                   \
-         false},                                                                                 \
-        {"band",                                                                                 \
-         "SIZE",                                                                                 \
-         OPTION_POSITIVE,                                                                        \
-         "look no further than this from the surface (default: no limit; "                       \
-         "--sparse: 3 cells)",                                                                   \
-         NULL,                                                                                   \
-         false},                                                                                 \
-        {"sign",                                                                                 \
-         "METHOD",                                                                               \
-         OPTION_CHOICE,                                                                          \
-         "what is inside: by winding numbers, which bear holes, or by pseudo-normals (default: " \
-         "auto)",                                                                                \
-         "auto|winding|normal",                                                                  \
-         false},                                                                                 \
+/* The options that define a field: a list for tables of options. */
+#define FIELD_OPTIONS                                                                        \
+    {"cells", "N", OPTION_COUNT, "cells along the longest side (default: 64)", NULL, false}, \
+        {"cell", "SIZE", OPTION_POSITIVE, "cell size, instead of --cells", NULL, false},     \
+        {"margin",                                                                           \
+         "SIZE",                                                                             \
+         OPTION_POSITIVE,                                                                    \
+         "margin of the grid around the bounding box of the mesh (default: 2 cells)",        \
+         NULL,                                                                               \
+         false},                                                                             \
+        {"band",                                                                             \
+         "SIZE",                                                                             \
+         OPTION_POSITIVE,                                                                    \
+         "narrow band: largest distance from the surface to compute (default: unlimited; "   \
+         "--sparse: 3 cells)",                                                               \
+         NULL,                                                                               \
+         false},                                                                             \
+        {"sign",                                                                             \
+         "METHOD",                                                                           \
+         OPTION_CHOICE,                                                                      \
+         "how the inside is determined: by winding numbers, which tolerate holes, or by "    \
+         "pseudo-normals (default: auto)",                                                   \
+         "auto|winding|normal",                                                              \
+         false},                                                                             \
         CACHE_OPTION, DEVICE_OPTION
 
-/* Wall-clock times of field_build(). On a device the first build of a process also opens the device
- * and compiles its kernels. With --time the field is then built again: `ms` is the second time.
- */
+/* Wall-clock times of field_build(). On a device the first build of a process also opens the
+ * device and compiles its kernels. With --time the field is then built again: `ms` is the second
+ * time. */
 typedef struct field_times {
     double ms;
     double first_ms; /* 0: built once */
 } field_times;
 
-/* Builds the field of a mesh as these options say. 0, or the exit code after the error was
- * reported. `times` may be null.
- */
+/* Builds the field of a mesh with these options. Returns 0, or the exit code after the error was
+ * reported. `times` may be null. */
 int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 abut_field_options *options, field_times *times, abut_field **field);
-/* Reads them alone. 0, or the exit code after the error was reported. */
+/* Reads the options only. Returns 0, or the exit code after the error was reported. */
 int field_options(struct tool_run *tool, const tool_arguments *arguments,
                   abut_field_options *options);
-/* Reads all of standard input. 0, or the exit code after the error was reported. */
+/* Reads all of standard input. Returns 0, or the exit code after the error was reported. */
 int input_read(struct tool_run *tool, tool_text *bytes);
-/* Reads a field or a mesh, whichever the bytes are. 0, or the exit code after the error was
- * reported. */
+/* Reads a field or a mesh, depending on the bytes. Returns 0, or the exit code after the error
+ * was reported. */
 int field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh);
 
 #include "drawing.h"
@@ -373,23 +379,23 @@ int field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, a
 /* ---- main.c: one run of the command ---- */
 
 typedef struct tool_run {
-    const tool_command *command; /* null until known */
+    const tool_command *command; /* null until parsed */
     bool quiet;
-    bool input_taken; /* standard input was named */
-    uint32_t threads; /* 0 = as many as the machine offers */
+    bool input_taken; /* standard input is used by an operand */
+    uint32_t threads; /* 0 = all of the machine */
     abut_context *context;
     tool_output out;
     struct progress *progress;
-    struct tool_view *view;   /* of the page that --html asks for; else null */
-    abut_vec3 up;             /* of the first mesh read that tells; all zero = none did */
-    tool_text *complaint;     /* where errors go instead of standard error; null = there */
-    struct tool_share *share; /* with the processes that do the same run; null = it is alone */
+    struct tool_view *view;   /* the page of --html, or null */
+    abut_vec3 up;             /* up axis of the first mesh that defines one; all zero = none */
+    tool_text *complaint;     /* receives errors instead of standard error; null = standard error */
+    struct tool_share *share; /* the processes of the same run; null = a single process */
 } tool_run;
 
-/* Runs the command that the words after the first name. Gives the exit code. */
+/* Runs the command of the words after the first. Returns the exit code. */
 int tool_main(int count, char **words, struct tool_share *share);
-/* Called, where it is not null, when a signal asks the process to end: mpirun does not wait long.
- * Only system calls that signal handlers may make. */
+/* Called, if it is not null, when a signal requests the end of the process: mpirun does not wait
+ * long. Must be async-signal-safe. */
 extern void (*tool_last_act)(void);
 
 /* ---- share.c: one run by several processes ---- */
@@ -397,79 +403,81 @@ extern void (*tool_last_act)(void);
 enum { SHARE_REASON = 500 };
 
 typedef struct tool_share {
-    uint32_t rank, count; /* which of how many this is */
+    uint32_t rank, count; /* index of this process, and their number */
     void *user;
-    /* Gives sizes[i] bytes of each process i to all, one after the other. */
+    /* Sends sizes[i] bytes of each process i to all, concatenated. */
     void (*gather)(void *user, const void *own, const uint64_t *sizes, void *all);
-    /* The same to the first alone; `all` is null in others. */
+    /* The same to the first process only; `all` is null in others. */
     void (*collect)(void *user, const void *own, const uint64_t *sizes, void *all);
     /* Ends all processes. */
     void (*give_up)(void *user, const char *why);
-    /* Builds a field together and writes it, all or nothing. */
+    /* Builds a field together and writes it; the file is complete or absent. */
     abut_status (*write_field)(void *user, abut_mesh *mesh, const abut_field_options *options,
                                const char *path, bool plain, abut_field_info *info);
-    bool over; /* a process has failed, and all know it */
+    bool over; /* a process has failed, and all have been notified */
     char reason[SHARE_REASON];
 } tool_share;
 
-/* Whether an item is for this process. Alone: always. */
+/* Returns whether an item belongs to this process; always for a single process. */
 bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk);
-/* Whether this process has all results and tells them. */
-bool share_tells(const tool_run *tool);
-/* The exit code of the first process that failed, whose error the first one reports; else the
- * process's own. All call it equally often, or end. */
+/* Returns whether this process has all results and prints them. */
+bool share_prints(const tool_run *tool);
+/* Returns the exit code of the first process that failed, whose error the first process reports;
+ * otherwise its own. All processes call it equally often, or end. */
 int share_agree(tool_run *tool, int code);
-/* The lists of all processes for the first one, in the order of keys, of which there is one for
- * each element: `list` is the address of the array, from malloc. After share_agree(). */
+/* Collects the lists of all processes in the first one, sorted by keys, of which there is one
+ * for each element. `list` is the address of the array, from malloc. Call after share_agree(). */
 void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes, const uint64_t *keys);
-/* The worst reliability of all processes, and of equally bad ones that with the lowest key. */
+/* The least reliable level of all processes; of equal ones that with the lowest key. */
 void share_worst(tool_run *tool, abut_reliability *reliability, uint64_t key);
 
-/* Says on standard error what went wrong and gives the exit code for it; with --json the error
- * becomes the whole output. The sentence is abut_last_error()'s. */
+/* Prints the error message of the library to standard error and returns its exit code; with
+ * --json the error replaces the output. */
 int tool_fail(tool_run *tool, abut_status status);
-/* The same for what failed outside the library: "file error" or "format error" with a sentence. */
+/* The same for errors outside the library: a kind such as "file error" or "format error", and a
+ * message. */
 int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) TOOL_PRINTF(3, 4);
-/* The same for a wrong command line, with a sentence of our own. */
+/* The same for an invalid command line, with a message. */
 int tool_refuse(tool_run *tool, const char *format, ...) TOOL_PRINTF(2, 3);
-/* A wrong command line that only the library could see; the sentence is abut_last_error()'s. */
+/* The same for an invalid command line that the library detected, with its error message. */
 int tool_refuse_last(tool_run *tool);
-/* Only says it, for commands that go on; the JSON of the error goes where the writer stands. */
-int tool_complain(tool_run *tool, abut_status status);
-/* A sentence of the library without the name of the function that may stand first: people at the
- * command line did not call any. */
-const char *tool_sentence(const char *sentence);
-/* Whether a signal asked to stop. */
+/* Only prints the error, for commands that continue; its JSON is written at the current
+ * position. */
+int tool_report_error(tool_run *tool, abut_status status);
+/* The error message of the library without the name of the function at its start, which is not
+ * relevant on the command line. */
+const char *tool_error_message(const char *sentence);
+/* Returns whether a signal requested cancellation. */
 bool tool_cancelled(void);
 
-/* The context's log, with the run as its user: a line on standard error. */
+/* The log callback of the context, with the run as user pointer: prints a line to standard
+ * error. */
 void tool_log(void *tool, abut_log_level level, const char *message);
 
-/* The path to read where "-" stands for standard input, which is there once only: null with the
- * error of the library set where it was named before. */
+/* The path to read, where "-" is standard input, which can be used once: otherwise returns null
+ * with the error of the library set. */
 const char *tool_input(tool_run *tool, const char *path);
-/* The path to write where "-" stands for standard output; what is said goes to standard error from
- * then on. */
+/* The path to write, where "-" is standard output; text then goes to standard error. */
 const char *tool_target(tool_run *tool, const char *path);
-/* Reads a mesh with progress under the name of its file; what goes through Assimp, apart. */
+/* Reads a mesh with progress under its file name; through Assimp in a child process. */
 abut_status tool_read(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                       abut_mesh **mesh);
 /* apart.c: reads a mesh in a child process with limits on memory and time. */
 abut_status tool_read_apart(tool_run *tool, const char *path, const abut_mesh_read_options *options,
                             abut_mesh **mesh);
-/* The format that a word such as "ply" stands for; ABUT_MESH_FORMAT_AUTO for others. */
+/* The format of a word such as "ply"; ABUT_MESH_FORMAT_AUTO for other words. */
 abut_mesh_format tool_format(const char *word);
-/* Checks that a mesh can be written to `path`: by `to` (may be null), else by the ending. 0 with
- * the format, or the exit code after the error was reported. */
+/* Checks that a mesh can be written to `path`: by `to` (may be null), otherwise by the
+ * extension. Returns 0 with the format, or the exit code after the error was reported. */
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
-/* The reliability of an answer: for people a line on standard error if it is not guaranteed, or if
- * a mesh counts as a sheet, which has no inside; for programs "reliability" and "reason" of the
- * object that is being written. */
-void tool_advise(tool_run *tool, const abut_reliability *reliability);
+/* Prints the reliability of a result. Text: a line on standard error if it is not guaranteed, or
+ * if a mesh is a sheet, which has no interior. JSON: "reliability" and "reason" of the open
+ * object. */
+void tool_print_reliability(tool_run *tool, const abut_reliability *reliability);
 void json_reliability(tool_output *out, const abut_reliability *reliability);
-/* The exit code of a search, and its bare answer: where nothing was found on meshes that do not
- * allow an answer, that does not read as free. */
+/* The exit code of a search, and its word for --quiet. If nothing was found and the meshes do
+ * not allow a reliable result, neither means "free". */
 int tool_outcome(bool found, const abut_reliability *reliability);
 const char *tool_yes_or_no(bool found, const abut_reliability *reliability);
 
@@ -478,28 +486,28 @@ const char *tool_yes_or_no(bool found, const abut_reliability *reliability);
 typedef struct tool_curve {
     const char *name;
     abut_colour colour;
-    const double *values; /* one a frame; what is not finite is a gap */
+    const double *values; /* one for each frame; a gap if not finite */
 } tool_curve;
 
 typedef struct tool_plot {
     const char *title;
     const tool_curve *curves;
     uint32_t curve_count;
-    const char *ends[2]; /* what the first and the last point are; null = numbers of frames */
+    const char *ends[2]; /* labels of the first and the last point; null = numbers of frames */
 } tool_plot;
 
-/* Draws plots below each other, of as many frames all. 0, or the exit code. */
+/* Draws plots below each other, all with the same number of frames. Returns 0, or the exit code. */
 int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t frames,
                 const char *path);
 
 /* ---- demo_clash.c ---- */
 
-/* An assembly whose interferences are known. The exit code. */
+/* Runs the scene `clash`: an assembly with known interferences. Returns the exit code. */
 int demo_clash(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- demo_cloth.c ---- */
 
-/* Runs the demo that the operand names: ball, sleeve or sheet. */
+/* Runs the scene of the operand: ball, sleeve, sheet, dress or cape. */
 int demo_cloth(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- demo_falls.c ---- */
@@ -509,44 +517,45 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- demo_letters.c ---- */
 
-/* Two letters that deform and pass each other. The exit code. */
+/* Runs the scene `letters`. Returns the exit code. */
 int demo_letters(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- demo_line.c ---- */
 
-/* Runs the scene `line`. The exit code. */
+/* Runs the scene `line`. Returns the exit code. */
 int demo_line(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- demo_stand.c ---- */
 
-/* Stacks, walls, plates and a shot. */
+/* Runs stack, wall, plates, shot, dominoes or bowl. */
 int demo_stand(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- progress.c ---- */
 
-/* On a clock that only goes on. */
+/* Seconds of a monotonic clock. */
 double seconds_now(void);
 
 struct progress *progress_create(bool wanted, bool unicode);
 void progress_free(struct progress *progress);
-/* Names what is being worked on and starts the clock. */
+/* Sets the subject of the progress bar and starts its clock. */
 void progress_start(struct progress *progress, const char *subject);
-/* Which of how many is worked on, shown before the name; 0 of 0 = not shown. */
+/* Sets the number of the subject and the total, shown before its name; 0 of 0 = not shown. */
 void progress_number(struct progress *progress, size_t number, size_t total);
-/* The context's callback, with the progress as its user. False once cancelled. */
+/* The progress callback of the context, with the progress as user pointer. Returns false once
+ * cancelled. */
 bool progress_report(void *progress, const char *stage, double fraction);
-/* Erases the bar; call before anything else is printed. */
+/* Erases the bar; call it before anything else is printed. */
 void progress_erase(struct progress *progress);
 bool terminal_width(int descriptor, size_t *width);
 
 /* ---- help.c ---- */
 
 void help_general(tool_text *to);
-/* What an option is for, with its choices where the words do not name all of them. */
+/* Adds the help of an option, with its choices if the text does not name all of them. */
 void option_help(tool_text *to, const tool_option *option);
 int help_command(tool_run *tool, const tool_command *command);
 extern const char *const help_topics[];   /* names, ends with null */
-const char *help_topic(const char *name); /* its words; null where there is no such topic */
+const char *help_topic(const char *name); /* its text; null for an unknown topic */
 
 /* ---- points.c ---- */
 
@@ -559,46 +568,50 @@ typedef struct tool_points {
 typedef struct tool_lines {
     FILE *file;
     const char *path;
-    size_t number; /* of the line, from 1 */
+    size_t number; /* line number, from 1 */
     char line[4096];
 } tool_lines;
-/* 0, or the exit code after the error was reported; to be closed in either case. */
+/* Returns 0, or the exit code after the error was reported; close it in either case. */
 int lines_open(tool_run *tool, const char *path, tool_lines *lines);
-/* Reads the next line; `more` tells whether there was one. Longer ones than fit are refused, but
- * for remarks. 0, or the exit code after the error was reported. */
+/* Reads the next line; sets `more` to whether there is one. Lines that exceed the buffer are an
+ * error, except comments. Returns 0, or the exit code after the error was reported. */
 int lines_next(tool_run *tool, tool_lines *lines, bool *more);
 void lines_close(tool_lines *lines);
 
-/* Rows of numbers, a line each, separated by commas, semicolons or blanks; empty lines, # remarks
- * and a first line of names are skipped. Each group of three of the first `columns` (3 or 6)
- * numbers becomes a point. 0, or the exit code after the error was reported. */
+/* Reads rows of numbers separated by commas, semicolons or blanks; skips empty lines, # comments
+ * and a first line of names. Each group of three of the first `columns` (3 or 6) numbers is a
+ * point. Returns 0, or the exit code after the error was reported. */
 int points_read(tool_run *tool, const char *path, uint32_t columns, tool_points *points);
-/* The points of a file of numbers (.csv, .txt, .xyz, or standard input) or the vertices of a mesh.
- */
+/* Reads the points of a file of numbers (.csv, .txt, .xyz, or standard input) or the vertices of
+ * a mesh. */
 int points_load(tool_run *tool, const char *path, tool_points *points);
-/* Adds `count` random points: in the box of the mesh x 1.2, or, with `near` above 0, within that
- * part of its diagonal from the surface. False when out of memory. */
+/* Adds `count` random points: in the bounding box of the mesh scaled by 1.2, or, with `near`
+ * above 0, within that fraction of its diagonal from the surface. Returns false if memory runs
+ * out. */
 bool points_random(const abut_mesh *mesh, size_t count, uint64_t seed, double near,
                    tool_points *points);
 bool points_add(tool_points *points, abut_vec3 point);
 void points_free(tool_points *points);
 
-/* The options of commands that take points: --random, --near, --seed. */
-#define POINTS_OPTIONS                                                                       \
-    {"random", "N",  OPTION_COUNT, "N random points in the box of the mesh, a fifth larger", \
-     NULL,     false},                                                                       \
-        {"near",                                                                             \
-         "F",                                                                                \
-         OPTION_POSITIVE,                                                                    \
-         "random points within this part of the box's diagonal from the surface instead",    \
-         NULL,                                                                               \
-         false},                                                                             \
-    {                                                                                        \
-        "seed", "S", OPTION_COUNT, "start of the random numbers (default: 1)", NULL, false   \
+/* The options of commands with points: --random, --near, --seed. */
+#define POINTS_OPTIONS                                                                          \
+    {                                                                                           \
+        "random",     "N",                                                                      \
+        OPTION_COUNT, "N random points in the bounding box of the mesh, scaled by 1.2",         \
+        NULL,         false},                                                                   \
+        {"near",                                                                                \
+         "F",                                                                                   \
+         OPTION_POSITIVE,                                                                       \
+         "random points near the surface instead: within this fraction of the diagonal of the " \
+         "bounding box",                                                                        \
+         NULL,                                                                                  \
+         false},                                                                                \
+    {                                                                                           \
+        "seed", "S", OPTION_COUNT, "seed of the random numbers (default: 1)", NULL, false       \
     }
-/* Whether the second operand or --random names the points, and not both. */
+/* Checks that either the second operand or --random gives the points. */
 int points_choose(tool_run *tool, const tool_arguments *arguments);
-/* Gets the points that were asked for. */
+/* Reads or generates the points of the command line. */
 int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh *mesh,
                tool_points *points);
 
@@ -610,59 +623,61 @@ typedef enum column_kind {
     COLUMN_REAL,
     COLUMN_WHOLE,
     COLUMN_WORD,
-    COLUMN_NAME /* a number that stands for a body: its name as comma-separated values */
+    COLUMN_NAME /* the index of a body; its name in comma-separated values */
 } column_kind;
 
 typedef struct tool_column {
     const char *name;
     column_kind kind;
-    const char *(*name_of)(unsigned value); /* of COLUMN_WORD: such as abut_feature_name */
+    const char *(*name_of)(unsigned value); /* for COLUMN_WORD: such as abut_feature_name */
 } tool_column;
 
 typedef struct tool_table {
     const tool_column *columns;
     size_t column_count, row_count;
-    /* Gives a row; NaN stands for what is not there. */
+    /* Fills a row; NaN for missing values. */
     void (*row)(const void *data, size_t row, double *values);
     const void *data;
 } tool_table;
 
-/* Writes a table to a file, which is there only when complete: as PLY or NPY by its ending, else as
- * comma-separated values; "-" is standard output. To a null path those go there too, unless --json
- * is in effect.
- * 0, or the exit code after the error was reported. */
+/* Writes a table to a file, which is replaced only when complete: PLY or NPY by the extension,
+ * otherwise comma-separated values; "-" is standard output. A null path prints comma-separated
+ * values unless --json is given. Returns 0, or the exit code after the error was reported. */
 int table_put(tool_run *tool, const char *path, const tool_table *table);
-/* The same where columns are COLUMN_NAME, of these bodies. */
+/* The same for tables with COLUMN_NAME columns of these bodies. */
 int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
                      const abut_scene_body *bodies);
 void table_vector(double *values, abut_vec3 v);
 const char *table_boolean(unsigned value); /* "false", "true" */
 
-/* ---- pose.c: poses as people write them ---- */
+/* ---- pose.c: poses on the command line and in files ---- */
 
-/* "x,90", "y,-45" or an axis of any direction, "1,1,0,30": a turn in degrees. */
+/* Reads "x,90", "y,-45" or any axis, "1,1,0,30": a rotation in degrees. */
 bool rotation_read(const char *words, abut_quat *turn);
-/* First b, then a. */
+/* The rotation b followed by a. */
 abut_quat rotation_after(abut_quat a, abut_quat b);
-/* "X,Y,Z" (a shift), "X,Y,Z@TURN" (first the turn), "@TURN@TURN", or "X,Y,Z,QX,QY,QZ,QW". */
+/* Reads "X,Y,Z" (translation), "X,Y,Z@ROTATION" (rotation first), "@ROTATION@ROTATION", or
+ * "X,Y,Z,QX,QY,QZ,QW". */
 bool pose_read(const char *words, abut_pose *pose);
 
 typedef struct tool_poses {
     abut_pose *list; /* from malloc */
     size_t count, room;
 } tool_poses;
-/* Rows of numbers as for points: x y z, or x y z and a quaternion x y z w. 0, or the exit code
- * after the error was reported. */
+/* Reads rows of numbers as for points: x y z, or x y z and a quaternion x y z w. Returns 0, or
+ * the exit code after the error was reported. */
 int poses_load(tool_run *tool, const char *path, tool_poses *poses);
-/* Reads up to `most` numbers of a line, which commas, semicolons or blanks separate; gives how many
- * there are, or -1 for other words. */
+/* Reads up to `most` numbers of a line, separated by commas, semicolons or blanks. Returns their
+ * number, or -1 if there are other words. */
 int row_read(const char *line, double *numbers, int most);
 
-/* ---- solid.c: solids of the command line ---- */
+/* ---- solid.c: primitives on the command line ---- */
 
-/* Reads plane:NX,NY,NZ,D and so on, at a pose. 0, or the exit code after the error was reported. */
+/* Reads plane:NX,NY,NZ,D and so on, at a pose. Returns 0, or the exit code after the error was
+ * reported. */
 int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_solid *solid);
-/* Makes its mesh for a picture, a plane as large as a mesh near it, and the pose of that. */
+/* Makes the mesh of a primitive for a picture, and its pose; a plane is as large as a mesh near
+ * it. */
 abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh *near,
                        abut_mesh **mesh, abut_pose *pose);
 
@@ -671,145 +686,149 @@ abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh 
 typedef struct tool_pair {
     abut_bvh *bvh[2];
     abut_pose pose[2];
-    tool_poses poses; /* of the second mesh; none = only pose[1] */
+    tool_poses poses; /* of the second mesh; none = pose[1] only */
     abut_pair_options options;
 } tool_pair;
 
-/* The options that all commands about two meshes have: a list for their tables. */
-#define PAIR_OPTIONS                                                                                \
-    {"pose",                                                                                        \
-     "POSE",                                                                                        \
-     OPTION_TEXT,                                                                                   \
-     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 (turned, "  \
-     "then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                                      \
-     NULL,                                                                                          \
-     false},                                                                                        \
-        {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},                                 \
-        {"poses",     "FILE",                                                                       \
-         OPTION_TEXT, "many poses of B: x y z or x y z qx qy qz qw a line; prints a line for each", \
-         NULL,        false},                                                                       \
-        {"surfaces", NULL, OPTION_FLAG, "a body inside another does not touch it", NULL, false},    \
-        {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},     \
-        {"png", "FILE", OPTION_TEXT, "draw both meshes and what was found into FILE", NULL, false}, \
-        PAGE_OPTION,                                                                                \
-        {"view",                                                                                    \
-         "VIEW",                                                                                    \
-         OPTION_TEXT,                                                                               \
-         "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "      \
-         "across what was found)",                                                                  \
-         "front|back|left|right|top|bottom|iso",                                                    \
-         false},                                                                                    \
-    {                                                                                               \
-        "up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: z)",    \
-            "x|y|z|-x|-y|-z", false                                                                 \
+/* The options of all commands about two meshes: a list for tables of options. */
+#define PAIR_OPTIONS                                                                               \
+    {"pose",                                                                                       \
+     "POSE",                                                                                       \
+     OPTION_TEXT,                                                                                  \
+     "pose of B: X,Y,Z (translation), @z,30 (rotation by 30 degrees about z), X,Y,Z@1,1,0,30 "     \
+     "(rotation, then translation) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                      \
+     NULL,                                                                                         \
+     false},                                                                                       \
+        {"pose-a", "POSE", OPTION_TEXT, "pose of A", NULL, false},                                 \
+        {"poses",                                                                                  \
+         "FILE",                                                                                   \
+         OPTION_TEXT,                                                                              \
+         "many poses of B, one on each line: x y z, or x y z qx qy qz qw; prints a line for each", \
+         NULL,                                                                                     \
+         false},                                                                                   \
+        {"surfaces",  NULL,                                                                        \
+         OPTION_FLAG, "surfaces only: a body inside another one does not touch it",                \
+         NULL,        false},                                                                      \
+        {"out", "FILE", OPTION_TEXT, "write the table to FILE and print a summary", NULL, false},  \
+        {"png", "FILE", OPTION_TEXT, "draw both meshes and the result", NULL, false}, PAGE_OPTION, \
+        {"view",                                                                                   \
+         "VIEW",                                                                                   \
+         OPTION_TEXT,                                                                              \
+         "view direction: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "         \
+         "perpendicular to the result)",                                                           \
+         "front|back|left|right|top|bottom|iso",                                                   \
+         false},                                                                                   \
+    {                                                                                              \
+        "up", "AXIS", OPTION_TEXT, "up axis: x, y, z, -x, -y, -z or X,Y,Z (default: z)",           \
+            "x|y|z|-x|-y|-z", false                                                                \
     }
 
-/* Reads the meshes, or the only one, and poses of a command line. 0, or the exit code after the
- * error was reported; to be freed in either case. */
+/* Reads the meshes, or the only one, and the poses of a command line. Returns 0, or the exit
+ * code after the error was reported; free it in either case. */
 int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
               tool_pair *pair);
 void pair_free(tool_pair *pair);
 abut_posed pair_posed(const tool_pair *pair, int side);
-/* What a command does at one pose, and at many: with `there` both hierarchies are on a device. The
- * exit code. */
+/* The functions of a command for one pose and for many; many poses may run on a device. They
+ * return the exit code. */
 typedef int tool_pair_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair);
 typedef int tool_pair_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                            const abut_pair_poses *poses);
-/* Loads a pair, opens the device, and goes on with one pose or many. */
+/* Loads a pair, opens the device, and calls `one` or `many`. */
 int pair_run(tool_run *tool, const tool_arguments *arguments, tool_pair_one *one,
              tool_pair_many *many);
-/* Opens the object of the answer, with the names of both files. */
+/* Opens the object of the result, with the names of both files. */
 void pair_begin(tool_output *out, const tool_arguments *arguments);
-/* Draws both meshes and segments between two points each, if --png asks for it. */
+/* Draws both meshes and segments between pairs of points, if --png or --html is given. */
 int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                  const abut_segment *segments, size_t count, bool dots);
-/* Puts a table where it belongs: into --out, or to people. */
+/* Writes a table to --out, or prints it. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
-/* Reliability with the names of those meshes that it is about, as far as the health report tells.
- */
+/* Prints the reliability with the names of the affected meshes, as far as the health report
+ * shows them. */
 void advise_of(tool_run *tool, const abut_reliability *reliability, abut_mesh *const *meshes,
                const char *const *names, uint32_t count);
-/* Asks about units where one mesh is hundreds of times as large as the other, as millimetres are
- * beside metres. For what was found to be apart: a ball may well lie on a mountain. */
-void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
-                  const abut_mesh *b);
+/* Prints a note about units if one mesh is hundreds of times larger than the other, as with
+ * millimetres and metres. Only for separate meshes: a small ball on a terrain is plausible. */
+void print_unit_note(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
+                     const abut_mesh *b);
 
 /* ---- parts.c ---- */
 
-/* Makes a mesh of each solid that a mesh holds. 0, or the exit code after the error was reported;
- * the list is from malloc, and to be released in either case. */
+/* Makes a mesh of each solid of a mesh. Returns 0, or the exit code after the error was
+ * reported; the list is from malloc, and released by the caller in either case. */
 int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count);
 
-/* ---- moving.c: a mesh from one file to the next ---- */
+/* ---- moving.c: motions between meshes ---- */
 
-/* Files of a folder that are meshes by their ending, sorted by name with numbers in their order. */
+/* Mesh files of a folder, by their extension, sorted by name with numbers in their order. */
 typedef struct tool_frames {
-    char **paths; /* from malloc, each too */
+    char **paths; /* from malloc, and each of them too */
     size_t count, room;
 } tool_frames;
-/* 0, or the exit code after the error was reported; to be freed in either case. */
+/* Returns 0, or the exit code after the error was reported; free it in either case. */
 int frames_list(tool_run *tool, const char *folder, tool_frames *frames);
 void frames_free(tool_frames *frames);
 bool frames_is_folder(const char *path);
 
-/* A mesh as a motion: whole, or each connected part a mesh of its own. */
+/* A deforming mesh: whole, or with a mesh for each component. */
 typedef struct tool_moving {
     abut_sweep *motion;
     abut_mesh **parts;          /* from malloc, as all */
     abut_topology **topologies; /* of the parts */
     uint32_t part_count, vertex_count;
-    uint32_t *begin;    /* of the vertices of each part in `vertices` */
-    uint32_t *vertices; /* of the mesh, part by part */
+    uint32_t *begin;    /* first vertex of each component in `vertices` */
+    uint32_t *vertices; /* vertices of the mesh, sorted by component */
     abut_vec3 *start, *end;
 } tool_moving;
-/* With `parts` the connected ones, through shared vertices, are meshes of their own. */
+/* With `parts`, each component (connected through shared vertices) is a mesh. */
 int moving_create(tool_run *tool, abut_mesh *mesh, bool parts, const abut_sweep_options *options,
                   tool_moving *moving);
 void moving_free(tool_moving *moving);
-/* Takes the step from one mesh to another of the same triangles; refuses others, by their names. */
+/* Sets the step from one mesh to another with the same triangles; reports an error otherwise. */
 int moving_step(tool_run *tool, tool_moving *moving, const char *start_path, abut_mesh *start,
                 const char *end_path, abut_mesh *end);
 /* The same between positions of all vertices of the mesh. */
 int moving_step_to(tool_run *tool, tool_moving *moving, const abut_vec3 *start,
                    const abut_vec3 *end);
-/* The four vertices of an impact, by the numbers of the mesh. */
+/* The four vertices of an impact, as indices of the mesh. */
 void moving_vertices(const tool_moving *moving, const abut_impact *impact, uint32_t vertices[4]);
 
-/* ---- recording.c: a recorded motion as one mesh of several parts ---- */
+/* ---- recording.c: a recording as one mesh with several components ---- */
 
 typedef struct tool_recording {
     abut_frames *frames;
     abut_frames_info info;
-    bool aims;                    /* steps go to where vertices were about to go */
-    uint64_t first, last;         /* frames that steps lead to */
-    uint32_t *indices;            /* of all meshes; from malloc */
-    abut_vec3 *room[3];           /* the same */
-    uint64_t read;                /* the frame that can follow without its start being read; or 0 */
-    const abut_vec3 *start, *end; /* of the step that was read */
+    bool aims;            /* steps end at the aims: positions before collision response */
+    uint64_t first, last; /* frames that steps end at */
+    uint32_t *indices;    /* of all meshes; from malloc */
+    abut_vec3 *room[3];   /* buffers; from malloc */
+    uint64_t read;        /* the frame whose successor needs no reading of its start; or 0 */
+    const abut_vec3 *start, *end; /* of the current step */
 } tool_recording;
-/* Opens the first operand for the steps that --from, --to and --frames-only ask for. 0, or the exit
- * code; to be closed in either case. */
+/* Opens the first operand with --from, --to and --frames-only. Returns 0, or the exit code;
+ * close it in either case. */
 int recording_open(tool_run *tool, const tool_arguments *arguments, tool_recording *recording);
 void recording_close(tool_recording *recording);
-/* Reads the step that leads to a frame, at least 1. */
+/* Reads the step that ends at a frame, at least 1. */
 int recording_read(tool_run *tool, tool_recording *recording, uint64_t frame);
-/* All meshes as one, at the start of the step. */
+/* Makes one mesh of all meshes, at the start of the step. */
 int recording_mesh(tool_run *tool, const tool_recording *recording, abut_mesh **mesh);
 
 /* ---- command_picture.c ---- */
 
-/* The camera that --view, --up and --fov ask for. */
+/* Reads the camera of --view, --up and --fov. */
 int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_options *options);
 
 /* ---- command_info.c ---- */
 
-/* Completes a report with self-intersections. Where there are too many pairs to look at, the report
- * says as before that it did not, and `given_up` is set. */
+/* Adds self-intersections to a report. If there are too many candidate pairs, the report stays
+ * without them, and `given_up` is set. */
 abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up);
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 
-/* Only draws; the other prints the legend as well. */
+/* Draws only; the second function also prints the legend. */
 abut_status defects_mark(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
                          tool_legend *legend);
 abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,

@@ -1,6 +1,7 @@
-/* The file of a page: a head, the scene as compressed text, and the viewer, which viewer/build
- * makes of its sources and of three.js. The viewer is not part of this program, so that building
- * that needs neither a network nor node; it is looked for when a page is wanted. */
+/* The file of a page: a head, the scene as compressed text, and the script of the viewer, which
+ * viewer/build makes from its sources and three.js. The script is not part of this program, so
+ * that the build needs neither a network nor node; the command searches for it when it writes a
+ * page. */
 #include "view_scene.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ enum { PATH_ROOM = 4096 };
 
 /* ---- the viewer ---- */
 
-static bool read_all(const char *path, tool_text *to) {
+static bool read_whole_file(const char *path, tool_text *to) {
     struct stat status;
     FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
     char bytes[65536];
@@ -35,21 +36,22 @@ static bool read_all(const char *path, tool_text *to) {
 static bool try_path(tool_text *to, const char *folder, const char *name) {
     char path[PATH_ROOM];
     int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return length > 0 && (size_t)length < sizeof path && read_all(path, to);
+    return length > 0 && (size_t)length < sizeof path && read_whole_file(path, to);
 }
 
-/* ABUT_VIEWER, else beside the program: where it was installed, or in the tree it was built in. */
+/* Searches for the script: ABUT_VIEWER, otherwise beside the program, as installed or in the
+ * build tree. */
 static int find_viewer(tool_run *tool, tool_text *to) {
     static const char *const places[] = {"../share/abut/viewer.js", "viewer.js",
                                          "../../viewer/dist/viewer.js"};
     const char *asked = getenv("ABUT_VIEWER");
     char self[PATH_ROOM];
     if (asked && asked[0]) {
-        if (read_all(asked, to) || try_path(to, asked, "viewer.js"))
+        if (read_whole_file(asked, to) || try_path(to, asked, "viewer.js"))
             return 0;
         return tool_fail_with(tool, "file error",
-                              "ABUT_VIEWER is %s, but there is no viewer; 'viewer/build' in the "
-                              "sources of abut makes viewer.js",
+                              "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in "
+                              "the sources of abut builds viewer.js",
                               asked);
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -65,9 +67,9 @@ static int find_viewer(tool_run *tool, tool_text *to) {
         return 0;
 #endif
     return tool_fail_with(tool, "not supported",
-                          "pages need the viewer, which is not here: run 'viewer/build' in the "
-                          "sources of abut (it needs node and npm) and install again, or let "
-                          "ABUT_VIEWER name the viewer/dist/viewer.js that it makes");
+                          "the script of the viewer is not installed: run 'viewer/build' in the "
+                          "sources of abut (it needs node and npm) and install again, or set "
+                          "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
 }
 
 int view_open_path(tool_run *tool, const char *path) {
@@ -77,7 +79,7 @@ int view_open_path(tool_run *tool, const char *path) {
                            path);
     tool_view *view = calloc(1, sizeof *view);
     if (!view)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the page");
+        return tool_fail_with(tool, "out of memory", "not enough memory for the page");
     view->tool = tool;
     view->path = path;
     view->scale = 1;
@@ -86,7 +88,7 @@ int view_open_path(tool_run *tool, const char *path) {
     return find_viewer(tool, &view->bundle);
 }
 
-/* Names of files without their folders, unless there are many. */
+/* File names without folders, unless there are many. */
 void view_name_after(tool_view *view, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && i < 4; i++) {
         const char *path = arguments->operands[i], *slash = strrchr(path, '/');
@@ -196,7 +198,7 @@ static void add_head(const tool_view *view, tool_text *to) {
 }
 
 /* The length of the head, the head, and the arrays. */
-static void join(const tool_view *view, tool_text *to) {
+static void pack_scene(const tool_view *view, tool_text *to) {
     tool_text head = {0};
     add_head(view, &head);
     while (head.used % 8 != 4)
@@ -208,15 +210,15 @@ static void join(const tool_view *view, tool_text *to) {
     text_free(&head);
 }
 
-/* Adds the scene as an element: by deflate where the build has it. */
+/* Adds the scene as an element, deflated if the build has zlib. */
 static abut_status add_scene(const tool_view *view, tool_text *to) {
     tool_text scene = {0};
-    join(view, &scene);
+    pack_scene(view, &scene);
     bool failed = scene.failed;
 #ifdef ABUT_HAS_ZLIB
     uLongf room = compressBound((uLong)scene.used);
     uint8_t *packed = failed ? NULL : malloc(room);
-    /* above 4 it takes twice as long for a tenth less */
+    /* a level above 4 doubles the time and saves a tenth */
     failed = !packed || compress2(packed, &room, (const Bytef *)scene.data, (uLong)scene.used,
                                   scene.used > (16u << 20) ? 1 : 6) != Z_OK;
     if (!failed) {
@@ -232,7 +234,7 @@ static abut_status add_scene(const tool_view *view, tool_text *to) {
 #endif
     text_add(to, "</script>\n");
     text_free(&scene);
-    return failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+    return failed ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page") : ABUT_OK;
 }
 
 /* ---- the page ---- */
@@ -250,7 +252,7 @@ abut_status view_write(tool_run *tool) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         view->failed = view->failed || texts[i]->failed;
     if (view->failed)
-        return abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        return abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     tool_text page = {0}, title = {0};
     text_safe(&title, view->title.data ? view->title.data : "abut");
     text_add(&page, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -267,7 +269,7 @@ abut_status view_write(tool_run *tool) {
     text_bytes(&page, view->bundle.data, view->bundle.used);
     text_add(&page, "</script>\n</html>\n");
     if (!status && page.failed)
-        status = abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+        status = abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     if (!status)
         status = abut_context_write_file(tool->context, tool_target(tool, view->path), page.data,
                                          page.used);

@@ -1,7 +1,7 @@
-/* The page of a mesh with lines and points that answer a question: nearest points, rays, places. */
+/* The page of a mesh with segments and points: closest points, rays, inside tests. */
 #include "view.h"
 
-enum { MARKS_MAX = 200000 }; /* more hide each other */
+enum { MARKS_MAX = 200000 }; /* more would hide each other */
 
 abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
                             const view_mark *marks, size_t count, const view_kind *kinds) {
@@ -14,7 +14,7 @@ abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
     style.smooth = true;
     style.colour = abut_picture_colour(0);
     legend_file(&legend, style.colour, path);
-    style.colour.a = 0.55f; /* what is inside shall be seen */
+    style.colour.a = 0.55f; /* the interior should be visible */
     for (uint32_t k = 0; kinds[k].words; k++) {
         uint64_t amount = 0;
         for (size_t i = 0; i < count; i++)

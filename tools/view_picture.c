@@ -1,10 +1,10 @@
-/* What pictures show, as layers of a page: meshes with poses, lines and points, in one frame or in
- * many.
+/* The contents of pictures as layers of a page: posed meshes, lines and points, in one frame or
+ * in many.
  *
- * From frame to frame the n-th mesh of a picture is taken for the same body if it is the same mesh
- * or has the same triangles. Only what changes is kept: poses always, vertices once they differ.
- * Where frames are too many or too large, one of two is dropped and from then on one of two is
- * taken. */
+ * From frame to frame, the n-th mesh of a picture is the same body if it is the same mesh or has
+ * the same triangles. Only changes are stored: poses always, vertices if they differ. If frames
+ * are too many or too large, every second one is removed, and from then on every second one is
+ * skipped. */
 #include "get.h"
 #include "view_scene.h"
 
@@ -26,7 +26,7 @@ static bool same_colour(abut_colour a, abut_colour b) {
     return fabsf(a.r - b.r) < 0.004f && fabsf(a.g - b.g) < 0.004f && fabsf(a.b - b.b) < 0.004f;
 }
 
-/* The first entry of the legend that has a colour, or its count. */
+/* Returns the first legend entry with a colour, or the count. */
 static uint32_t entry_of(const tool_legend *legend, abut_colour colour, uint32_t from) {
     uint32_t i = from, count = legend ? legend->count : 0;
     while (i < count && !same_colour(legend->entries[i].colour, colour))
@@ -34,9 +34,9 @@ static uint32_t entry_of(const tool_legend *legend, abut_colour colour, uint32_t
     return i < count ? i : count;
 }
 
-/* The name of a body that has no label, null where the legend has none. Palettes begin again after
- * eight bodies: the n-th entry of a colour is that of the n-th body that has it, the last one that
- * of all others. */
+/* The name of a body without label, or null if the legend has none. Palettes repeat after eight
+ * bodies: the n-th entry of a colour is for the n-th body of that colour, the last entry for all
+ * others. */
 static const char *body_name(view_film *film, const tool_legend *legend, abut_colour colour) {
     const char *found = NULL;
     uint32_t count = legend ? legend->count : 0;
@@ -50,8 +50,8 @@ static const char *body_name(view_film *film, const tool_legend *legend, abut_co
     return found;
 }
 
-/* The label of a mesh (`kind` 0) or mark (1), as its number + 1; 0 where it has none. Items come in
- * their order, and `last` is that of the item before. */
+/* Returns the label of a mesh (`kind` 0) or mark (1), as its number + 1, or 0 without label.
+ * Items are visited in order, and `last` is the label of the previous item. */
 static uint32_t label_of(const view_film *film, int kind, size_t number, size_t *last) {
     while (*last < film->label_count && film->labels[*last].first[kind] <= number)
         ++*last;
@@ -81,8 +81,8 @@ static bool same_triangles(const abut_mesh *a, const abut_mesh *b) {
                       !memcmp(abut_mesh_indices(a), abut_mesh_indices(b), 12 * count));
 }
 
-/* Tracks of frames before that can go on with a mesh: the one of its number first, since the order
- * seldom changes. */
+/* Finds the track of previous frames that continues with a mesh: first the one of the same
+ * index, since the order seldom changes. */
 static view_track *find_track(view_film *film, size_t number, const abut_picture_item *item) {
     for (size_t i = 0; i < film->before; i++) {
         view_track *t = &film->tracks[(number + i) % film->before];
@@ -104,7 +104,7 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
     snprintf(t->name, sizeof t->name, "%s", name ? name : "");
     t->mesh = abut_mesh_retain(item->mesh);
     film->track_count++;
-    /* not there in the frames before */
+    /* absent in previous frames */
     if (!view_room(view, &t->poses, 7 * ((size_t)film->count + 1), &t->pose_room, 4))
         return NULL;
     memset(t->poses, 0, 28 * ((size_t)film->count + 1));
@@ -114,7 +114,7 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
     return t;
 }
 
-/* Vertices of a mesh as they are in one frame, from the origin of the first mesh. */
+/* The vertices of a mesh in one frame, relative to the origin of the first mesh. */
 static void copy_vertices(const tool_view *view, const view_track *t, const abut_mesh *mesh,
                           float *to) {
     abut_vec3 a = abut_mesh_local_origin(t->mesh), b = abut_mesh_local_origin(mesh);
@@ -126,7 +126,7 @@ static void copy_vertices(const tool_view *view, const view_track *t, const abut
     }
 }
 
-/* The vertices of frame `frame`, given those before it where there are any. */
+/* Computes the vertices of a frame from those of the previous frame, if any. */
 static void add_vertices(tool_view *view, view_track *t, abut_mesh *mesh, uint32_t frame) {
     size_t count = 3 * (size_t)abut_mesh_vertex_count(t->mesh);
     uint64_t hash = hash_of(mesh);
@@ -179,7 +179,7 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
     film->bytes += 28;
 }
 
-/* Bodies that the frame does not show keep what they were, and are not there. */
+/* Bodies that are absent in the frame keep their state and are hidden. */
 static void end_frame(tool_view *view) {
     view_film *film = &view->film;
     size_t frame = film->count;
@@ -231,7 +231,7 @@ static view_marks *find_marks(tool_view *view, const abut_picture_item *item, co
 static void add_mark(tool_view *view, const abut_picture_item *item, const tool_legend *legend,
                      uint32_t label) {
     if (item->style.colour.a < 0.05f)
-        return; /* it is there for the camera of the picture alone */
+        return; /* an invisible item that only extends the view */
     uint32_t entry = entry_of(legend, item->style.colour, 0);
     bool known = legend && entry < legend->count;
     view_marks *m = find_marks(view, item,
@@ -265,7 +265,7 @@ static void begin_marks(tool_view *view) {
 
 /* ---- frames ---- */
 
-/* Moves what is kept of each array to the front. */
+/* Moves the remaining frames of each array to the front. */
 static void thin_track(view_track *t, uint32_t count) {
     size_t values = 3 * (size_t)abut_mesh_vertex_count(t->mesh),
            bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
@@ -311,7 +311,7 @@ abut_status view_place_picture(tool_view *view, const abut_picture *picture) {
         if (status)
             return status;
         abut_vec3 ends[2] = {item.from, item.to};
-        if (item.mesh) { /* a ball about the mesh is enough */
+        if (item.mesh) { /* a bounding ball of the mesh is sufficient */
             abut_box b = abut_mesh_bounds(item.mesh);
             abut_quat q = item.pose.rotation;
             bool turned = q.x != 0 || q.y != 0 || q.z != 0;
@@ -373,7 +373,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     film->count++;
     if (film->count > FRAMES_MAX || (film->bytes > BYTES_MAX && film->count > 2))
         thin(film);
-    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page")
+    return view->failed ? abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page")
                         : ABUT_OK;
 }
 
@@ -384,8 +384,8 @@ abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_le
 
 /* ---- layers ---- */
 
-/* Vertices in steps of 1/65535 of their box, each frame as the difference from the one before:
- * that is what can be compressed. */
+/* Quantises vertices to 1/65535 of their bounding box, each frame as the difference from the
+ * previous one, which compresses well. */
 static void write_vertices(tool_view *view, const view_track *t, uint32_t frames) {
     size_t count = 3 * (size_t)abut_mesh_vertex_count(t->mesh), all = count * frames;
     float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -439,10 +439,11 @@ static void write_body(tool_view *view, const view_track *t, uint32_t mesh, bool
 
 /* ---- groups of bodies ---- */
 
-/* The order of tracks in which those of one layer, or of one mesh, are neighbours. */
+/* Sorts tracks so that those of one layer, or of one mesh, are neighbours. */
 typedef struct track_key {
     const view_track *track;
-    bool by_mesh, by_name; /* by_name: those without a name are one layer, whatever their colours */
+    bool by_mesh,
+        by_name; /* by_name: tracks without a name are one layer, regardless of their colours */
 } track_key;
 
 static int compare_layers(const view_track *a, const view_track *b, bool by_name) {
@@ -469,8 +470,8 @@ static int compare_tracks(const void *a, const void *b) {
     return order ? order : (p->track > q->track) - (p->track < q->track);
 }
 
-/* Links the tracks of each group by their order: `first` is the first of its group, `next` the next
- * one, or none at the end. Returns how many groups there are. */
+/* Links the tracks of each group in order: `first` is the first of its group, `next` the next
+ * one, or none at the end. Returns the number of groups. */
 static size_t group_tracks(const view_film *film, bool by_mesh, bool by_name, track_key *keys,
                            uint32_t *first, uint32_t *next) {
     size_t count = film->track_count, groups = 0;
@@ -522,7 +523,8 @@ static void write_group(tool_view *view, uint32_t begin, const uint32_t *next,
     text_add(&view->layers, "]}");
 }
 
-/* Bodies of one name are a layer; those without one by their colours, unless there are too many. */
+/* Bodies with one name are a layer; those without are grouped by colour, unless there are too
+ * many. */
 static void write_bodies(tool_view *view) {
     const view_film *film = &view->film;
     size_t count = film->track_count, unnamed = 0;

@@ -1,6 +1,6 @@
-/* The scene of a page: arrays of numbers in one block, and layers in JSON that name them by their
- * numbers (docs/viewer.md). Coordinates are floats about an origin of the page, in a unit that is a
- * power of two: scenes of any size and place keep the precision that floats have. */
+/* The scene of a page: arrays of numbers in one block, and layers in JSON that refer to them by
+ * index (docs/viewer.md). Coordinates are floats relative to an origin, in a unit that is a
+ * power of two, so that scenes of any size and position keep the precision of floats. */
 #include "view_scene.h"
 #include "get.h"
 
@@ -10,7 +10,7 @@
 
 enum { SCALE_STOPS = 32, FIELD_CELLS_MAX = 192 };
 
-static double largest(double a, double b, double c) {
+static double max_of_three(double a, double b, double c) {
     return fmax(a, fmax(b, c));
 }
 
@@ -19,7 +19,7 @@ static double largest(double a, double b, double c) {
 void view_place(tool_view *view, abut_box box) {
     if (!view || view->placed || !(box.lo.x <= box.hi.x))
         return;
-    double size = largest(box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z);
+    double size = max_of_three(box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z);
     int exponent = 0;
     view->centre = (abut_vec3){box.lo.x / 2 + box.hi.x / 2, box.lo.y / 2 + box.hi.y / 2,
                                box.lo.z / 2 + box.hi.z / 2};
@@ -38,7 +38,7 @@ void view_point(const tool_view *view, abut_vec3 p, float to[3]) {
 void view_pose(const tool_view *view, const abut_mesh *mesh, abut_pose pose, float to[7]) {
     abut_quat q = pose.rotation;
     if (q.x == 0 && q.y == 0 && q.z == 0)
-        q.w = 1; /* also where all are 0 */
+        q.w = 1; /* also if all are 0 */
     double length = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
     abut_vec3 origin = abut_mesh_local_origin(mesh);
     pose.rotation = (abut_quat){q.x / length, q.y / length, q.z / length, q.w / length};
@@ -108,7 +108,7 @@ void view_skip(tool_view *view, unsigned sources) {
 
 uint32_t view_array(tool_view *view, const char *type, const void *values, size_t count,
                     size_t bytes_each) {
-    while (view->data.used % 8) /* typed arrays of a browser begin at multiples of their size */
+    while (view->data.used % 8) /* typed arrays of JavaScript are aligned to their element size */
         text_bytes(&view->data, "", 1);
     text_print(&view->arrays, "%s[\"%s\",%zu,%zu]", view->array_count ? "," : "", type,
                view->data.used, count);
@@ -186,7 +186,7 @@ static void add_stop(tool_view *view, const tool_scale *scale, double value, dou
     text_print(&view->scales, ",%u,%u,%u]", c[0], c[1], c[2]);
 }
 
-/* Palettes have two colours at the surface: one for either side. */
+/* Palettes have two colours at the surface: one for each side. */
 static uint32_t add_scale(tool_view *view, const tool_scale *scale, const char *what) {
     text_add(&view->scales, view->scale_count ? ",{\"what\":" : "{\"what\":");
     text_shown(&view->scales, what);
@@ -225,7 +225,7 @@ void view_values(tool_view *view, abut_mesh *mesh, const char *name, const doubl
         return;
     }
     for (size_t i = 0; i < count; i++)
-        list[i] = (float)values[i]; /* in units of the scene; NaN passes */
+        list[i] = (float)values[i]; /* in units of the scene; NaN is kept */
     uint32_t made = view_mesh(view, mesh), array = view_array(view, "f32", list, count, 4);
     free(list);
     view_pose(view, mesh, (abut_pose){0}, at);
@@ -244,7 +244,7 @@ void view_values(tool_view *view, abut_mesh *mesh, const char *name, const doubl
         made, poses, array, add_scale(view, scale, what));
 }
 
-/* How many meshes a picture has: they are its first items. */
+/* The number of meshes of a picture, which are its first items. */
 static size_t mesh_count_of(const abut_picture *picture) {
     size_t lo = 0, hi = abut_picture_item_count(picture);
     while (lo < hi) {
@@ -356,16 +356,16 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
     for (size_t k = 0; fine && k < FACTS; k++)
         shown[k] = (view_column){facts[k], values + k * count};
     if (fine)
-        view_arrows(view, "contacts, with their normals", ends, ends + count, colours, count, shown,
+        view_arrows(view, "contacts with normals", ends, ends + count, colours, count, shown,
                     FACTS);
     view_skip(view, VIEW_MARKS);
     free(ends);
     free(colours);
     free(values);
-    return fine ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    return fine ? ABUT_OK : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
 }
 
-/* Fields that are finer than a page needs are shown by one of several cells. */
+/* Fields that are finer than necessary are subsampled. */
 abut_status view_field(tool_view *view, const abut_field *field, const char *name,
                        const tool_scale *scale) {
     if (!view)
@@ -385,7 +385,7 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
     float *values = malloc(count * sizeof *values), *layer = malloc(plane * sizeof *layer);
     abut_status status = values && layer
                              ? ABUT_OK
-                             : abut_set_error(ABUT_ERROR_MEMORY, "there is no memory for the page");
+                             : abut_set_error(ABUT_ERROR_MEMORY, "not enough memory for the page");
     float *to = values;
     for (uint32_t z = 0; z < m[2] && !status; z++) {
         const uint32_t begin[3] = {0, 0, z * step}, size[3] = {n[0], n[1], 1};

@@ -1,6 +1,6 @@
-/* Tables of results in a page: rows with a point, and maybe a normal. Columns are found by their
- * names, x, y, z and nx, ny, nz, wherever they are; without a row of names the first three columns
- * are the point. Other columns whose cells are numbers are facts of a row. */
+/* Tables of results in a page: rows with a point and an optional normal. Columns are found by
+ * their names, x, y, z and nx, ny, nz; without a row of names the first three columns are the
+ * point. Other columns with numbers are values of a row. */
 #include "view.h"
 
 #include <ctype.h>
@@ -15,17 +15,17 @@ typedef struct rows {
     size_t columns;          /* of the widest row */
     size_t place[3];         /* columns of the point */
     bool words[COLUMNS_MAX]; /* some cell is neither a number nor empty */
-    double *numbers;         /* COLUMNS_MAX a row; NaN where there is none */
+    double *numbers;         /* COLUMNS_MAX for each row; NaN if the cell is empty */
     size_t count, room;
 } rows;
 
-/* Cells are divided by commas, semicolons or tabs, or by spaces where a line has none of these. */
+/* Commas, semicolons or tabs separate cells, or spaces if a line has none of these. */
 static const char *separators_of(const char *line) {
     return strpbrk(line, ",;\t") ? ",;\t" : " ";
 }
 
-/* Copies the next cell without its quotes and the space around it. Returns what follows, null at
- * the end of the line. */
+/* Copies the next cell without quotes and surrounding space. Returns the rest of the line, or
+ * null at its end. */
 static const char *next_cell(const char *line, const char *separators, char *cell, size_t bytes) {
     size_t used = 0;
     bool quoted = false;
@@ -46,7 +46,7 @@ static const char *next_cell(const char *line, const char *separators, char *cel
     return *line && *line != '\r' && *line != '\n' ? line : NULL;
 }
 
-/* The cells of a line as numbers; those that are none are NaN, and marked unless they are empty. */
+/* Parses the cells of a line as numbers; other cells are NaN, and marked unless they are empty. */
 static size_t read_cells(const char *line, double *numbers, bool *words) {
     const char *separators = separators_of(line);
     size_t count = 0;
@@ -68,7 +68,7 @@ static size_t find_column(const rows *r, const char *name) {
     return COLUMNS_MAX;
 }
 
-/* A row of names: sets where the point is. */
+/* Parses a row of names and finds the columns of the point. */
 static void read_names(rows *r, const char *line) {
     static const char *const names[3] = {"x", "y", "z"};
     const char *separators = separators_of(line);
@@ -115,13 +115,13 @@ static int read_rows(tool_run *tool, const char *path, rows *r) {
             continue;
         if (!point) {
             code = tool_fail_with(tool, "format error",
-                                  "%s, line %zu: x, y and z must be numbers: columns of these "
-                                  "names, or the first three",
+                                  "%s, line %zu: x, y and z must be numbers, in columns of these "
+                                  "names or in the first three columns",
                                   path, lines.number);
             break;
         }
         if (!tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MAX * sizeof *r->numbers)) {
-            code = tool_fail_with(tool, "out of memory", "there is no memory for the table");
+            code = tool_fail_with(tool, "out of memory", "not enough memory for the table");
             break;
         }
         double *to = r->numbers + COLUMNS_MAX * r->count++;
@@ -152,7 +152,7 @@ static bool is_place(const rows *r, size_t column) {
     return column == r->place[0] || column == r->place[1] || column == r->place[2];
 }
 
-/* Rows with a normal are arrows along it, others stand for themselves. */
+/* Rows with a normal are arrows, others points. */
 static bool add_rows(tool_view *view, const char *name, const rows *r, double size) {
     static const abut_colour red = {0.78f, 0.12f, 0.1f, 1};
     const size_t normal[3] = {find_column(r, "nx"), find_column(r, "ny"), find_column(r, "nz")};
@@ -189,8 +189,8 @@ static bool add_rows(tool_view *view, const char *name, const rows *r, double si
     return fine;
 }
 
-/* A table without rows is an answer: nothing was found. The page says so, and the command too,
- * since the file may be another than was meant. */
+/* A table without rows is a valid result: nothing was found. The page and the command report it,
+ * since it may be the wrong file. */
 static bool note_no_rows(tool_run *tool, const char *name) {
     static const abut_colour grey = {0.6f, 0.6f, 0.6f, 1};
     tool_text words = {0};
@@ -210,7 +210,7 @@ int view_table(tool_run *tool, const char *path, const char *name, double size) 
     int code = read_rows(tool, path, &r);
     if (!code && !(r.count ? add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r))
                            : note_no_rows(tool, name)))
-        code = tool_fail_with(tool, "out of memory", "there is no memory for the page");
+        code = tool_fail_with(tool, "out of memory", "not enough memory for the page");
     free(r.numbers);
     return code;
 }

@@ -20,6 +20,7 @@ REWRITTEN = [
     "docs/character.md",
     "docs/choosing.md",
     "docs/cloth.md",
+    "docs/commands/*.md",
     "docs/contact.md",
     "docs/cookbook/*.md",
     "docs/cpp.md",
@@ -105,6 +106,15 @@ REWRITTEN = [
     "src/shape/*",
     "src/sweep/*",
     "src/world/*",
+    "tools/*.h",
+    "tools/[abd-z]*.c",
+    "tools/c[!o]*.c",
+    "tools/command_[abd-z]*.c",
+    "tools/command_c[!o]*.c",
+    "tools/command_co[!n]*.c",
+    "tools/command_convert.c",
+    "tools/commands.c",
+    "tools/contacts_scene.c",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

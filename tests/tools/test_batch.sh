@@ -122,7 +122,7 @@ grep -vF "\"output\": \"$output\"" $manifest >shorter
 cp shorter $manifest
 try 0 work torn
 says "33 jobs: 1 done, 32 done before, 0 failed"
-says "finished by a run that was interrupted"
+says "completed by an interrupted run"
 demand "a finished output was computed again" "$(cat torn/$output)" = "marked first"
 demand "its line is missing" "$(lines $manifest done $output)" -eq 1
 demand "rests were not removed" ! -e torn/.abut-batch
@@ -221,7 +221,7 @@ demand "the shards are not all jobs, once each: $(cat shares)" \
 same parts "three shards"
 for words in 0/3 4/3 1/0 1 x/y 1/3/5 /; do
     try 2 work parts --shard $words
-    complains "--shard needs a part and how many there are"
+    complains "--shard must be a part and the number of parts"
 done
 
 # ---- a bad file among good ones ----
@@ -255,7 +255,7 @@ head -c 9000 /dev/zero | tr '\0' '\n' >>full/manifest.jsonl # more than the 16 b
 cp full/manifest.jsonl before
 sh -c "trap '' XFSZ; ulimit -f 16; '$tool' batch models/*.obj --do 'field --cells 42 --plain' --out full; echo gave \$?" 2>&1 |
     cat >err
-complains "no more jobs are done: File too large"
+complains "the run stops: File too large"
 complains "gave 1"
 demand "jobs went on without a manifest" "$(grep -c 'File too large' err)" -eq 2
 demand "the manifest changed on a full disk" "$(cmp before full/manifest.jsonl && echo same)" = same
@@ -345,25 +345,25 @@ refuse() { # refuse SENTENCE ARGUMENT...
     complains "$sentence"
 }
 refuse "--out FOLDER is missing" models/box.obj --do report
-refuse "what shall be done with the files?" models/box.obj --out no
-refuse "what shall be done with the files?" --out no
-refuse "--do is for files, but none is named" --do report --out no
-refuse "'nonsense' is no command for a batch, which can do field" models/box.obj --do nonsense --out no
-refuse "--do: there is no option --cels; did you mean --cells?" models/box.obj --do 'field --cels 3' --out no
-refuse "--do: --cells needs a whole number" models/box.obj --do 'field --cells many' --out no
-refuse "--do: 'x.obj' is one too many" models/box.obj --do 'field x.obj' --out no
-refuse "--do: a quote is not closed" models/box.obj --do "field 'x" --out no
-refuse "--do: there is no command" models/box.obj --do ' ' --out no
-refuse "--png names one more file" models/box.obj --do 'field --png x.png' --out no
-refuse "--threads is no option of a job" models/box.obj --do 'field --threads 3' --out no
-refuse "--to is told by the ending of the output: field.vti" models/box.obj --do 'field --to vti' --out no
+refuse "the command for the files is missing" models/box.obj --out no
+refuse "the command for the files is missing" --out no
+refuse "--do needs file names" --do report --out no
+refuse "'abut batch' cannot run 'nonsense'; the possible commands are field" models/box.obj --do nonsense --out no
+refuse "--do: unknown option --cels; did you mean --cells?" models/box.obj --do 'field --cels 3' --out no
+refuse "--do: --cells must be a whole number" models/box.obj --do 'field --cells many' --out no
+refuse "--do: unexpected argument 'x.obj'" models/box.obj --do 'field x.obj' --out no
+refuse "--do: missing closing quote" models/box.obj --do "field 'x" --out no
+refuse "--do: the command is missing" models/box.obj --do ' ' --out no
+refuse "--png would write a second file" models/box.obj --do 'field --png x.png' --out no
+refuse "--threads is not an option of a job" models/box.obj --do 'field --threads 3' --out no
+refuse "the extension of the output replaces --to: write field.vti" models/box.obj --do 'field --to vti' --out no
 refuse "field cannot write models/box.obj.exe" models/box.obj --do field.exe --out no
-refuse "two jobs would write models/box.obj.abutf" models/box.obj --do 'field --cells 9' --do field --out no
-refuse "two jobs would write models/box.obj.json" models/box.obj ./models/box.obj --do report --out no
-refuse "'..' is no name of a file" .. --do report --out no
-refuse "'' is no name of a file" '' --do report --out no
-refuse "'models/' is no name of a file" models/ --do report --out no
-refuse "--strict changes an exit code" models/box.obj --do 'info --strict' --out no
+refuse "two jobs have the output models/box.obj.abutf" models/box.obj --do 'field --cells 9' --do field --out no
+refuse "two jobs have the output models/box.obj.json" models/box.obj ./models/box.obj --do report --out no
+refuse "'..' is not a valid file name" .. --do report --out no
+refuse "'' is not a valid file name" '' --do report --out no
+refuse "'models/' is not a valid file name" models/ --do report --out no
+refuse "--strict has no effect in a job" models/box.obj --do 'info --strict' --out no
 for line in 'field a.obj ../b.abutf' 'field a.obj /b.abutf' 'field a.obj x/../../b.abutf'; do
     echo "$line" >jobs
     refuse "jobs:1: the output" --jobs jobs --out no
@@ -371,12 +371,12 @@ done
 for line in '{"do": "field"}' '{"do": "field", "input": "a.obj"' '{"do": ["field"], "input": "a.obj"}' '{}' \
     '{"do": "field", "input": "\ud800"}'; do
     printf '# first\n%s\n' "$line" >jobs
-    refuse "jobs:2: is no JSON object with \"do\" and \"input\"" --jobs jobs --out no
+    refuse "jobs:2: not a JSON object with \"do\" and \"input\"" --jobs jobs --out no
 done
 printf 'field\n' >jobs
 refuse "jobs:1: the file is missing" --jobs jobs --out no
 printf 'a\0b' >jobs
-refuse "jobs: is no text" --jobs jobs --out no
+refuse "jobs: not a text file" --jobs jobs --out no
 demand "what was refused made a folder" ! -e no
 try 1 "$tool" batch --jobs missing --out no
 complains "missing: cannot be read: No such file or directory"

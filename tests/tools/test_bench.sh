@@ -52,7 +52,7 @@ is "'no OpenCL device' in it['error']['message']" True
 try 2 "$tool" bench no-such-case
 complains "no case has 'no-such-case' in its name"
 try 2 "$tool" bench one two
-complains "'two' is one too many"
+complains "unexpected argument 'two'"
 try 2 "$tool" bench --repeat 0
 try 2 "$tool" bench --repeat 1001 --quick
 complains "at most 1000"

@@ -20,7 +20,7 @@ try 1 "$tool" character missing.glb
 try 2 "$tool" character box.glb --clip walk
 complains "the character has no clips"
 try 2 "$tool" character mannequin --clip gymnastic
-complains "there is no clip 'gymnastic'; did you mean 'gymnastics'?"
+complains "unknown clip 'gymnastic'; did you mean 'gymnastics'?"
 try 2 "$tool" character box.glb --time 1
 try 2 "$tool" character box.glb --film film.ppm
 try 2 "$tool" character box.glb --png posed.txt
@@ -35,9 +35,9 @@ try 1 "$tool" character mannequin --garment cape --particles 1000 --ease 1e-6
 complains "the cape would touch the body at the bones 'Spine2', "
 complains "use a larger ease (at most 0.06) or more particles"
 try 2 "$tool" character mannequin --garment cape --particles 10
-complains "--particles needs a number from 1000 to 200000"
+complains "--particles must be from 1000 to 200000"
 try 2 "$tool" character mannequin --ease 0.1
-complains "--ease needs --garment"
+complains "--ease requires --garment"
 # Parts by the bones that move them, and bones below.
 try 0 "$tool" character mannequin --out whole.obj --quiet
 try 0 "$tool" character mannequin --without Neck,LeftHand --out part.obj --quiet

@@ -31,7 +31,7 @@ complains "one of them"
 try 2 "$tool" samples box.obj --cells 4
 complains "at least 5"
 try 2 "$tool" samples box.obj --view top
-complains "belong to --png"
+complains "require --png"
 try 1 "$tool" samples box.obj --cell 1e-12
 complains "too many"
 
@@ -219,9 +219,9 @@ EOF
     try 3 sh -c '"$0" contacts - <scene.json' "$tool"
     demand "standard input, another answer" "$(cmp out named 2>&1)" = ""
     try 2 sh -c '"$0" contacts - <cube.obj' "$tool"
-    complains "needs a second file"
+    complains "second file"
     try 2 "$tool" contacts scene.json --hint 0,0,1
-    complains "--hint is for two meshes"
+    complains "--hint applies to two meshes"
     # Solids, and why each body is tried as it is.
     cat >solids.json <<EOF
 {"bodies": [{"name": "ground", "mesh": {"shape": "sheet"}, "solid": true},
@@ -236,7 +236,7 @@ EOF
     try 3 "$tool" contacts solids.json --explain
     says "ball: exact. It is a primitive with closed-form distances."
     says "cube: exact. The method is set by the scene."
-    says "ground, ball: exact, 1 contact, 0.01 deep within 0. Complete: every overlap has a contact"
+    says "ground, ball: exact, 1 contact, penetration depth 0.01, error bound 0. Complete: every overlap has a contact"
     try 3 "$tool" contacts scene.json --method map --explain
     says "high: map. The method is set by --method."
     says "low, wide, high: map, "
@@ -261,10 +261,10 @@ esac
 { cat once.obj; grep '^f' once.obj | head -1; } >twice.obj
 try 3 "$tool" contacts twice.obj once.obj --pose 0,0,0.9
 complains "limited: Edges of a mesh have three or more faces"
-complains " That is: twice.obj"
+complains " Affected meshes: twice.obj"
 # What is forced is told by who did, and a depth of nothing has no sign.
 printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
 try 3 "$tool" contacts forced.json --explain
 says "a: exact. The method is set by the scene."
-says "a, b: exact, 4 contacts, 0 deep"
+says "a, b: exact, 4 contacts, penetration depth 0"
 finish

@@ -69,7 +69,7 @@ f 2 3 4
 f 3 1 4
 END
 try 0 "$tool" convert flipped.obj oriented.obj --orient
-says "turned 1 triangle"
+says "flipped 1 triangle"
 facts oriented.obj
 is "it['files'][0]['problem_total']" 0
 is "round(it['files'][0]['volume'], 12)" 0.166666666667
@@ -180,7 +180,7 @@ if "$tool" version --json | grep -q '"gltf": true'; then
     done
 fi
 try 2 "$tool" convert ball.obj ball.dae
-complains "its ending names no format that can be written"
+complains "unknown file extension for a mesh"
 
 # Assimp: only when asked for, and then in a child process, which may crash.
 echo '<nothing/>' >some.dae

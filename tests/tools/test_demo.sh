@@ -9,7 +9,7 @@ is "it['samples'] > 6000 and it['relative_reach'] > 1 and 0 < it['field_off'] < 
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 demand "there is no plot" -s plot.ppm
 try 2 "$tool" demo letters --bodies 3
-complains "no meaning"
+complains "does not apply"
 
 try 2 "$tool" demo rise
 complains "drop"
@@ -35,7 +35,7 @@ for scene in ball sleeve sheet; do
 done
 # Garments on built-in figures, and what is no character.
 try 2 "$tool" demo dress --bodies 3
-complains "no meaning"
+complains "does not apply"
 try 1 "$tool" demo dress --solid 300
 complains "from 8000"
 try 2 "$tool" demo cape --clip waltz --frames 1
@@ -57,7 +57,7 @@ try 0 "$tool" demo dress --threads 1 --triangles 500 --frames 2
 says "none in any frame"
 # A thousand lines enter a teapot: none is missed, and interpolation is better than cells.
 try 2 "$tool" demo line --bodies 3
-complains "no meaning"
+complains "does not apply"
 try 0 "$tool" demo line --json --png film.ppm
 is "it['lines'], it['traced']['missed'], it['cells']['missed']" "(1000, 0, 0)"
 is "it['traced']['mean_gap_cells'] < 0.05 < it['cells']['mean_gap_cells'] < 0.6" True
@@ -66,7 +66,7 @@ try 0 "$tool" demo line
 says "1000 of 1000"
 # What falls: exact answers are exact, and nothing of two pixels is missed.
 try 2 "$tool" demo stairs --model box.obj
-complains "no meaning"
+complains "does not apply"
 try 2 "$tool" demo snow --resolution 7
 complains "resolution"
 try 0 "$tool" demo stairs --threads 1 --bodies 20 --frames 12 --resolution 100 --compare --json --png film.ppm
@@ -120,7 +120,7 @@ try 2 "$tool" demo stack --without Neck
 try 2 "$tool" demo stack --bodies 51
 complains "1 to 50"
 try 2 "$tool" demo wall --compare
-complains "no meaning"
+complains "does not apply"
 try 0 "$tool" demo stack --seconds 1.5 --json --png film.ppm
 mute err
 is "it['bodies'], it['out_of_place'], round(it['contacts_a_step'])" "(10, 0, 40)"

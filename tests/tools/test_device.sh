@@ -12,16 +12,16 @@ try 0 "$tool" nearest box.obj --random 5 --device cpu
 demand "--device cpu changes the answer" "$(cmp plain out 2>&1)" = ""
 try 0 "$tool" inside box.obj --random 5 --device cpu
 try 1 "$tool" inside box.obj --random 5 --device gpu
-complains "abut inside: no OpenCL device: ABUT_OPENCL_LIBRARY is off; leave --device out to work on the CPU"
+complains "abut inside: no OpenCL device: ABUT_OPENCL_LIBRARY is off; omit --device to run on the CPU"
 try 0 "$tool" nearest box.obj --random 5 --sign winding --device cpu
 try 0 "$tool" ray box.obj rays.txt --device=cpu
 says "0,0,5,0,0,-1,"
 try 0 "$tool" distance box.obj box.obj --device cpu
 try 2 "$tool" distance box.obj box.obj --device gpu
-complains "it belongs to --poses"
+complains "--device requires --poses"
 try 3 "$tool" overlap box.obj box.obj --device cpu
 try 2 "$tool" overlap box.obj box.obj --device gpu
-complains "it belongs to --poses"
+complains "--device requires --poses"
 try 1 "$tool" ray box.obj rays.txt --device gpu
 complains "abut ray: no OpenCL device"
 try 1 "$tool" inside box.obj --random 5 --device gpu --json
@@ -31,7 +31,7 @@ is "it['error']['kind']" "usage error"
 try 2 "$tool" nearest box.obj --random 5 --device
 complains "--device needs a value: --device NAME"
 try 2 "$tool" nearest box.obj --random 5 --device cpu --device gpu
-complains "was given twice"
+complains "is given twice"
 try 1 "$tool" nearest box.obj --random 5 --device gpu
 complains "abut nearest: no OpenCL device"
 try 1 "$tool" nearest box.obj --random 5 --device 7 --json
@@ -39,7 +39,7 @@ is "it['error']['kind']" "device error"
 try 1 "$tool" demo sheet --triangles 100 --frames 1 --device gpu
 complains "abut demo: no OpenCL device"
 try 2 "$tool" demo drop --device gpu
-complains "no meaning for demo drop"
+complains "does not apply to demo drop"
 unset ABUT_OPENCL_LIBRARY
 
 # A device by its number gives the answer of the CPU path.
@@ -77,7 +77,7 @@ else
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
     # Compiling kernels is not part of the time of building.
     try 0 "$tool" field box.obj --cells 8 --device 0 --time
-    says "with opening the device and compiling for it"
+    says "including opening the device and compiling its kernels"
     demand "kernels have warnings" "$(grep warning err)" = ""
     try 0 "$tool" field box.obj --cells 8 --device 0 --time --json
     is "it['first_build_ms'] > it['build_ms'] > 0" True

@@ -41,7 +41,7 @@ demand "a text field has no head" "$(head -n 1 box.dcache)" = DISTCACHE
 try 0 "$tool" field box.obj --sparse --int16 --cells 40 --json
 is "it['layout'], it['type'], it['bricks'] > 10" "('sparse', 'int16', True)"
 try 0 "$tool" field teapot.obj --cells 12 --time
-says "the mesh has a border"
+says "the mesh has boundary edges"
 says " ms"
 
 # The same bytes on any number of threads, plain or not the same field.
@@ -130,21 +130,21 @@ printf 'x' | dd of=two.abutf bs=1 seek=1500 conv=notrunc 2>/dev/null
 try 1 "$tool" slice two.abutf cut.ppm --json
 is "it['error']['kind']" "format error"
 try 2 "$tool" slice one.abutf cut.ppm --at 7
-complains "beyond"
+complains "outside"
 try 2 "$tool" slice one.abutf cut.ppm --at middle
 try 2 "$tool" slice one.abutf cut.obj
 try 2 "$tool" slice one.abutf cut.ppm --axis w
 try 1 "$tool" slice missing.abutf cut.ppm
 complains "missing.abutf: cannot be opened"
 try 1 "$tool" offset ball.ply none.ply --by=-3 --cells 20
-complains "nothing is left"
+complains "the result is empty"
 demand "a picture was written" ! -e cut.ppm
 
 # The cache: the same field again, damage that is told and mended, and its care.
 ABUT_CACHE_DIR=$scratch/kept
 export ABUT_CACHE_DIR
 try 0 "$tool" cache ls
-says "no fields are kept"
+says "the cache is empty"
 try 0 "$tool" field ball.ply plain.abutf --cells 12 --quiet
 for round in 1 2; do
     try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
@@ -195,7 +195,7 @@ says "removed 4 files"
 try 0 "$tool" cache ls --json
 is "it['fields']" "[]"
 try 2 "$tool" cache remove
-complains "none of ls, verify and clear"
+complains "not one of ls, verify and clear"
 try 2 "$tool" cache ls --older 3
 try 2 "$tool" cache
 try 1 "$tool" cache ls box.obj
@@ -209,10 +209,10 @@ complains "warning: the field is not stored"
 # Where there is no surface, why.
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >sheet.obj
 try 1 "$tool" offset sheet.obj none.ply --cells 16
-complains "sheet.obj: has no inside in cells of"
+complains "sheet.obj: no cell of size"
 try 1 "$tool" offset sheet.obj none.ply --by=-1 --cells 16
-complains "sheet.obj: nothing is left: it is nowhere 1 deep"
+complains "sheet.obj: the result is empty: no point is 1 deep"
 demand "nothing is written" ! -e none.ply
 try 0 "$tool" offset --help
-says "pseudo-normals (default: auto) [auto|winding|normal]"
+says "[auto|winding|normal]"
 finish

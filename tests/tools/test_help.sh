@@ -67,7 +67,7 @@ done
 try 2 "$tool" help exit-cods
 complains "did you mean 'exit-codes'?"
 try 2 "$tool" help nothing-like-it
-complains "there is no help on 'nothing-like-it'"
+complains "no help for 'nothing-like-it'"
 
 try 0 "$tool" --version
 says "abut "

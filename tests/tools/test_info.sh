@@ -9,7 +9,7 @@ try 0 "$tool" info box.obj
 mute err
 says "box.obj: closed solid, 8 vertices, 12 triangles; no problems"
 says "closed, manifold, consistently oriented"
-says "1 component, 0 boundary loops, Euler number 2"
+says "1 component, 0 boundary loops, Euler characteristic 2"
 says "1 x 2 x 3"
 says "guaranteed"
 demand "there is an escape sequence in a pipe" "$(tr -d '\033' <out | cmp - out 2>&1)" = ""
@@ -61,8 +61,8 @@ is "[a['level'] for a in it['files'][0]['reliability']]" \
 "$tool" make box once.obj --segments 1 --quiet
 { cat once.obj; grep '^f' once.obj | head -1; } >twice.obj
 try 0 "$tool" info twice.obj
-says "twice.obj: surface with extra faces, 8 vertices, 13 triangles; 3 non-manifold edges"
-says "none: the surface has extra faces"
+says "twice.obj: non-manifold surface, 8 vertices, 13 triangles; 3 non-manifold edges"
+says "none: the surface has non-manifold edges"
 # An open surface.
 try 0 "$tool" info sheet.ply
 says "sheet.ply: open surface, "

@@ -134,9 +134,9 @@ fi
 try 2 "$tool" inside box.obj
 complains "the points are missing"
 try 2 "$tool" inside box.obj points.txt --random 3
-complains "leave out the file"
+complains "cannot be combined with a file"
 try 2 "$tool" inside box.obj points.txt --near 1
-complains "belong to --random"
+complains "require --random"
 try 1 "$tool" inside missing.obj points.txt
 complains "missing.obj: "
 try 1 "$tool" inside box.obj missing.txt
@@ -146,7 +146,7 @@ complains "missing/table.npy: cannot be written"
 try 2 "$tool" nearest box.obj points.txt --sign guess
 try 2 "$tool" nearest box.obj points.txt --most 0
 try 2 "$tool" nearest box.obj points.txt --most 2 --sign winding
-complains "do not go together"
+complains "cannot be combined"
 try 1 "$tool" nearest teapot.obj points.txt --sign normal --json
 complains "closed and consistently oriented"
 is "it['error']['kind']" "argument error"

@@ -146,35 +146,35 @@ complains "or use --cap"
 try 1 "$tool" interfere $small cube.obj missing.obj
 complains "missing.obj"
 try 2 "$tool" interfere $small cube.obj right.obj --views xq
-complains "--views needs"
+complains "--views must be"
 try 2 "$tool" interfere $small cube.obj right.obj --views "0,0,0"
-complains "--views needs"
+complains "--views must be"
 try 2 "$tool" interfere cube.obj right.obj --resolution 64
-complains "belong to --method images"
+complains "require --method images"
 try 2 "$tool" interfere cube.obj right.obj --touching --method images
-complains "belongs to --method exact"
+complains "requires --method exact"
 try 2 "$tool" interfere cube.obj right.obj --method volume
-complains "--method is exact or images, not 'volume'"
+complains "--method must be exact or images, not 'volume'"
 try 2 "$tool" interfere cube.obj right.obj --resolution 100001
-complains "--resolution needs a whole number from 1 to 100000; '100001' is not"
+complains "--resolution must be a whole number from 1 to 100000, not '100001'"
 try 2 "$tool" interfere cube.obj right.obj --resolution 0
-complains "--resolution needs a whole number from 1 to 100000; '0' is not"
+complains "--resolution must be a whole number from 1 to 100000, not '0'"
 try 2 "$tool" interfere $small cube.obj right.obj --clearance 1e300
-complains "--clearance is at most 1e+90"
+complains "--clearance must be at most 1e+90"
 try 2 "$tool" interfere $small cube.obj right.obj --tolerance 1e300
-complains "--tolerance is at most 1e+90"
+complains "--tolerance must be at most 1e+90"
 try 2 "$tool" interfere $small cube.obj right.obj --out pairs.json
-complains "for JSON say --json"
+complains "for JSON use --json"
 demand "a file was written" ! -e pairs.json
 try 1 env ABUT_OPENCL_LIBRARY=off "$tool" interfere $small cube.obj right.obj --device gpu
-complains "leave --device out to work on the CPU"
+complains "omit --device to run on the CPU"
 try 2 "$tool" interfere $small cube.obj right.obj --view top
-complains "belong to --png"
+complains "require --png"
 try 2 "$tool" interfere
 try 0 "$tool" interfere cube.obj
-says "there is one body; --parts takes each solid as a body"
+says "there is only one body; with --parts each solid is a body"
 try 0 "$tool" interfere cube.obj --parts
-says "there is one body, also with --parts"
+says "there is only one body, also with --parts"
 grep -v '^f 1 ' cube.obj >open.obj
 try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
@@ -201,9 +201,9 @@ EOF
     try 3 "$tool" interfere $small scene.json --threads 3 --json
     demand "answers depend on threads" "$(cmp out first 2>&1)" = ""
     try 2 "$tool" interfere $small scene.json --parts
-    complains "--parts is for mesh files"
+    complains "--parts applies to mesh files"
     try 2 "$tool" interfere $small cube.obj scene.json
-    complains "a scene goes alone"
+    complains "a scene cannot be combined"
 
     # A scene is one by what it holds, also on standard input.
     cp scene.json scene.txt
@@ -213,7 +213,7 @@ EOF
     demand "standard input, another answer" "$(cmp out first 2>&1)" = ""
     try 3 sh -c '"$0" interfere - --parts <flush.stl' "$tool"
     try 2 sh -c '"$0" interfere - --parts <scene.json' "$tool"
-    complains "--parts is for mesh files"
+    complains "--parts applies to mesh files"
     try 1 "$tool" interfere cube.obj scene.txt
     complains "scene.txt: is a scene, not a mesh"
     try 1 "$tool" info scene.json
@@ -241,10 +241,10 @@ try 0 "$tool" demo clash --bodies 40 --seed 5 --json
 is "[it[k] for k in ('parts', 'known', 'found', 'missed', 'wrong_kind', 'invented')]" "[40, 44, 44, 0, 0, 0]"
 is "it['volume_error'] < 1e-12 and it['area_error'] < 1e-10" True
 try 0 "$tool" demo clash --bodies 20 --png clash.ppm
-says "22 found, 0 missed, 0 of a wrong kind, 0 invented"
+says "22 found, 0 missed, 0 of a wrong kind, 0 false"
 demand "no picture" "$(head -c 2 clash.ppm)" = P6
 try 2 "$tool" demo clash --frames 3
-complains "has no meaning for demo clash"
+complains "does not apply to demo clash"
 try 2 "$tool" demo clash --bodies 100001
 complains "at most 100000"
 finish

@@ -34,7 +34,7 @@ for shape in $shapes; do
                 "$(cmp $shape.ply again.ply 2>&1)" = ""
         else
             try 2 "$tool" make $shape refused.ply --$option 3
-            complains "has no --$option; it takes --"
+            complains "has no --$option; its options are --"
         fi
     done
 done
@@ -58,15 +58,15 @@ is "(it['files'][0]['area'], it['files'][0]['triangles'])" "(6, 12)"
 
 # Refusals.
 try 2 "$tool" make icospere x.obj
-complains "there is no shape 'icospere'; did you mean 'icosphere'?"
+complains "unknown shape 'icospere'; did you mean 'icosphere'?"
 try 2 "$tool" make shpere x.obj
 complains "did you mean 'icosphere'?"
 try 2 "$tool" make cube x.obj
 complains "did you mean 'box'?"
 try 2 "$tool" make dodecahedron x.obj
-complains "'abut make --list' lists them"
+complains "'abut make --list' lists the shapes"
 try 2 "$tool" make box
-complains "the file to write is missing"
+complains "the output file is missing"
 try 2 "$tool" make box x.dae
 complains ".obj, .ply, .stl, .off, .glb or .gltf"
 try 2 "$tool" make tube x.obj --radius 1 --radius2 2
@@ -74,11 +74,11 @@ complains "abut make: "
 demand "the function's name shows" "$(grep -c abut_ err)" -eq 0
 try 2 "$tool" make icosphere x.obj --segments 4000000000
 try 2 "$tool" make box x.obj --size 0,1,1
-complains "--size of a box needs a length above 0 along x"
+complains "--size of a box must be above 0 along x"
 try 2 "$tool" make box x.obj --size 1,1
 complains "above 0 along z"
 try 2 "$tool" make box x.obj --size=-1,1,1
-complains "--size needs lengths of at least 0"
+complains "--size must be lengths of at least 0"
 demand "a refused shape was written" ! -e x.obj
 try 1 "$tool" make box none/x.obj
 complains "cannot be written"

@@ -55,9 +55,9 @@ try 0 "$tool" map box.obj box.obj --pose 0.1,0,0 $small --json
 is "it['inside'] > 3.5" True
 awk '/^f/ && ++n % 2 {print $1, $3, $2, $4; next} {print}' box.obj >both.obj
 try 0 "$tool" map ball.ply both.obj $small
-complains "both.obj: has neighbours that face opposite ways and so no inside"
+complains "both.obj: has neighbours that face opposite ways and therefore no interior"
 try 0 "$tool" map ball.ply sheet.obj $small
-complains "sheet.obj: has a border and so no inside"
+complains "sheet.obj: has boundary edges and therefore no interior"
 try 0 "$tool" map ball.ply sheet.obj $small --json
 is "[it['signed'], it['least']['distance'] >= 0]" "[False, True]"
 try 0 "$tool" map ball.ply sheet.obj $small --signed --json
@@ -74,7 +74,7 @@ is "[it['least'], it['histogram'], abs(it['not_found'] - 24) < 1e-9]" "[None, No
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --quiet
 says none
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
-says "nothing was found"
+says "nothing found"
 
 # Files: a row for each sample, a surface that is still the same, pictures.
 try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --out rows.csv --out rows.npy --out box.ply --png box.$png --images atlas --json
@@ -105,7 +105,7 @@ is "sum(abs(a - b) > 40 for a, b in zip(open('front.ppm', 'rb').read(), open('ba
 
 # Wrong input.
 try 2 "$tool" map box.obj
-complains "give A and B"
+complains "name A and B"
 for wrong in 0 nan -1 inf x; do
     try 2 "$tool" map box.obj box.obj --max $wrong
     try 2 "$tool" clearance box.obj box.obj --below $wrong
@@ -120,7 +120,7 @@ try 2 "$tool" map box.obj box.obj --out rows.txt
 complains ".ply, .csv, .npy or .png"
 try 2 "$tool" map box.obj box.obj --png box.tiff
 try 2 "$tool" map box.obj box.obj --view top
-complains "--view and --up belong to --png"
+complains "--view and --up require --png"
 try 2 "$tool" map box.obj box.obj --signed --unsigned
 try 2 "$tool" map box.obj box.obj ball.ply --pose 1,0,0
 try 2 "$tool" map box.obj box.obj --pose 1,0
@@ -147,12 +147,12 @@ try 0 "$tool" map frames frames $small --quiet
 try 1 "$tool" map frames short $small
 complains "has 2 frames"
 try 2 "$tool" map frames
-complains "give A and B"
+complains "name A and B"
 "$tool" make icosphere frames/f11.ply --segments 3 --quiet || exit 1
 try 1 "$tool" map frames box.obj $small
-complains "frame 3 has other triangles than frame 0"
+complains "the triangles of frame 3 differ from those of frame 0"
 try 2 "$tool" map frames box.obj $small --images atlas
-complains "--images is for bodies that do not move"
+complains "--images cannot be combined with moving bodies"
 "$tool" demo sleeve --triangles 300 --frames 3 --record sleeve.abutm --quiet >sleeve.out || exit 1
 try 0 "$tool" map sleeve.abutm $small --json
 demand "there is not a line for each frame" "$(wc -l <out)" -eq 4
@@ -184,7 +184,7 @@ is "[it['relation'], it['distance'], it['surfaces'][0]['least']['distance'] < -0
 try 0 "$tool" clearance ball.ply box.obj --below 0.1 $small --surfaces --quiet
 says yes
 try 2 "$tool" clearance box.obj box.obj
-complains "--below D is needed"
+complains "--below D is missing"
 
 # ---- deviation ----
 
@@ -211,7 +211,7 @@ try 0 "$tool" deviation box.obj box.obj --samples 9000 --json
 is "it['ways'][0]['resolution']" 100
 try 2 "$tool" deviation box.obj box.obj --samples 9000 --resolution 100
 try 2 "$tool" deviation box.obj box.obj --samples 4000000000
-complains "--samples needs more than 16384 x 16384 texels"
+complains "--samples would need more than the maximum of 16384 x 16384 texels"
 
 # ---- of itself, and thickness ----
 
@@ -221,9 +221,9 @@ try 0 "$tool" map e.obj --self --geodesic 0.3 $small --json
 is "[it['others'], it['signed'], it['least']['distance'] > 0.05]" "[[], False, True]"
 try 0 "$tool" map e.obj --self --rings 2 $small --out self.ply --quiet
 try 2 "$tool" map e.obj box.obj --self
-complains "--self is for one body"
+complains "--self needs exactly one body"
 try 2 "$tool" map e.obj box.obj --rings 2
-complains "belong to --self"
+complains "require --self"
 try 2 "$tool" map e.obj --self --exact
 try 0 "$tool" map frames/f1.ply --self $small --quiet
 
@@ -240,12 +240,12 @@ says 2
 try 0 "$tool" thickness box.obj $small --max 1.9 --quiet
 says none
 try 0 "$tool" thickness sheet.obj $small
-complains "unreliable: No sample has a far side"
-says "nothing was found"
+complains "unreliable: No sample has an opposite side"
+says "nothing found"
 try 1 "$tool" thickness sheet.obj $small --below 0.1 --quiet
 says none
 try 1 "$tool" thickness flipped.obj $small --below 0.1
-complains "unreliable: It faces inwards"
+complains "unreliable: The mesh faces inwards"
 try 2 "$tool" thickness box.obj --below 0
 
 # Distances are floats: coordinates that these do not hold are refused, and nothing crashes.

@@ -67,11 +67,11 @@ fi
 
 # what fails
 try 2 run 2 info teapot.obj
-complains "abut-mpi shares out field|sweep|distance|contacts"
+complains "abut-mpi runs only field|sweep|distance|contacts"
 try 2 run 2 contacts box.obj teapot.obj
 complains 'the pairs of a scene'
 try 1 run 2 field - many.abutf --sparse
-complains 'reaches the first process alone'
+complains 'is available to the first process only'
 "$mpi" --help >out # without mpirun it is one process
 says '--report tells on standard'
 try 1 run 2 field missing.obj many.abutf --sparse

@@ -74,13 +74,13 @@ is "[it['rays'], it['hits']]" "[2, 2]"
 
 # Wrong input.
 try 2 "$tool" ray box.obj rays.txt --all --most 3
-complains "--most does not go with --all"
+complains "--most and --all cannot be combined"
 try 2 "$tool" nearest box.obj
 complains "the points are missing"
 try 2 "$tool" nearest box.obj points.csv --random 3
-complains "leave out the file"
+complains "cannot be combined with a file"
 try 2 "$tool" nearest box.obj points.csv --seed 3
-complains "belong to --random"
+complains "require --random"
 try 2 "$tool" nearest box.obj --random 0
 try 2 "$tool" nearest box.obj points.csv --radius nan
 try 1 "$tool" nearest missing.obj points.csv
@@ -89,7 +89,7 @@ try 1 "$tool" nearest box.obj missing.csv
 complains "missing.csv: cannot be opened"
 : >empty.csv
 try 1 "$tool" nearest box.obj empty.csv
-complains "empty.csv: has no rows"
+complains "empty.csv: no rows"
 printf '1,2,3\n1,2\n' >short.csv
 try 1 "$tool" nearest box.obj short.csv
 complains "short.csv:2: too few"

@@ -4,26 +4,26 @@
 
 # Typing errors.
 try 2 "$tool" inof box.obj
-complains "abut: there is no command 'inof'; did you mean 'info'?"
+complains "abut: unknown command 'inof'; did you mean 'info'?"
 mute out
 try 2 "$tool" zzz
-complains "there is no command 'zzz'"
+complains "unknown command 'zzz'"
 try 2 "$tool" info --strct box.obj
-complains "abut info: there is no option --strct; did you mean --strict?"
+complains "abut info: unknown option --strct; did you mean --strict?"
 try 2 "$tool" info --jsno box.obj
 complains "did you mean --json?"
 try 2 "$tool" info --qqqqqq box.obj
-complains "there is no option --qqqqqq; see 'abut help info'"
+complains "unknown option --qqqqqq; see 'abut help info'"
 try 2 "$tool" info -x box.obj
-complains "there is no option -x"
+complains "unknown option -x"
 try 2 "$tool" --jsn
 complains "did you mean --json?"
 try 2 "$tool" convert --transalte 1,2,3 box.obj out.obj
 complains "did you mean --translate?"
 try 2 "$tool" convert --to=sdl box.obj out.obj
-complains "--to does not know 'sdl'; did you mean stl?"
+complains "--to: unknown value 'sdl'; did you mean stl?"
 try 2 "$tool" convert --to=dae box.obj out.obj
-complains "it takes one of obj|ply|stl|off"
+complains "it must be one of obj|ply|stl|off"
 
 # Values.
 try 2 "$tool" convert box.obj out.obj --scale
@@ -32,37 +32,37 @@ try 2 "$tool" convert box.obj out.obj --scale --quiet
 complains "--scale needs a value"
 for bad in x 1x nan inf 1,2 '' ' 1' 1e999 0x; do
     try 2 "$tool" convert box.obj out.obj --scale="$bad"
-    complains "--scale needs a number; '$bad' is not"
+    complains "--scale must be a number, not '$bad'"
 done
 for bad in 1,2 1,2,3,4 a,b,c 1,,3 1,2,nan '1 2 3'; do
     try 2 "$tool" convert box.obj out.obj --translate "$bad"
-    complains "--translate needs three numbers"
+    complains "--translate must be three numbers"
 done
 for bad in 0 -1 1.5 x 4294967296 99999999999999999999; do
     try 2 "$tool" info box.obj --threads=$bad
-    complains "--threads needs a whole number"
+    complains "--threads must be a whole number"
 done
 try 2 "$tool" info box.obj --threads 100000
-complains "--threads needs a whole number from 1 to 4096; '100000' is not"
+complains "--threads must be a whole number from 1 to 4096, not '100000'"
 try 2 "$tool" demo
 complains "the name of a demo is missing; there are stack,"
 try 2 "$tool" cache
 complains "one of ls|verify|clear is missing"
 for bad in 0 -1; do
     try 2 "$tool" make icosphere out.obj --radius $bad
-    complains "--radius needs a number above 0; '$bad' is not"
+    complains "--radius must be a number above 0, not '$bad'"
 done
 try 2 "$tool" convert box.obj out.obj --weld=-1
-complains "--weld needs a number of at least 0"
+complains "--weld must be a number of at least 0"
 try 2 "$tool" info --json=yes box.obj
-complains "--json takes no value"
+complains "--json has no value"
 try 2 "$tool" convert box.obj out.obj --scale 2 --scale 3
-complains "--scale was given twice"
+complains "--scale is given twice"
 try 2 "$tool" convert box.obj out.obj --scale 0
-complains "not 0"
+complains "must not be 0"
 for bad in w,90 x 90 x,y 0,0,0,90 1,1,90 x,nan xx,90; do
     try 2 "$tool" convert box.obj out.obj --rotate "$bad"
-    complains "--rotate needs an axis and degrees"
+    complains "--rotate must be an axis and degrees"
 done
 demand "a refused command wrote something" ! -e out.obj
 
@@ -85,9 +85,9 @@ complains "usage: abut info FILE..."
 try 2 "$tool" convert box.obj
 complains "usage: abut convert IN... OUT"
 try 2 "$tool" version extra
-complains "'extra' is one too many"
+complains "unexpected argument 'extra'"
 try 2 "$tool" convert box.obj -
-complains "standard output (-) needs its format: --to"
+complains "standard output (-) needs a format: --to"
 
 # Errors as JSON: one object, also where the command line cannot be read.
 try 2 "$tool" info --json --strct

@@ -44,7 +44,7 @@ try 3 "$tool" overlap ball.ply open.obj --json
 is "[it['relation'], it['reliability'], it['reason'][:20]]" "['a-inside', 'limited', 'Mesh b is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
 mute err
-says "yes: B, or a part of it, is inside A"
+says "yes: B, or a component of it, is inside A"
 try 0 "$tool" overlap flipped.obj ball.ply --surfaces
 mute err
 try 3 "$tool" overlap flipped.obj box.obj --pose 1,0,0 # surfaces meet
@@ -112,7 +112,7 @@ try 3 "$tool" overlap room.obj ball.ply --pose 1,0,0 # through a wall
 mute err
 try 0 "$tool" contacts room.obj ball.ply
 try 0 "$tool" info room.obj
-says "a sheet, without an inside"
+says "a sheet, without an interior"
 try 0 "$tool" info room.obj open.obj box.obj --json
 is "[[a['level'] for a in f['reliability'] if a['method'] == 'containment'][0] for f in it['files']]" \
     "['limited', 'limited', 'guaranteed']"
@@ -223,23 +223,23 @@ is "it['picture']" meeting.ppm
 # Wrong input.
 try 2 "$tool" overlap box.obj
 try 2 "$tool" overlap box.obj box.obj --pose 1,2
-complains "--pose needs"
+complains "--pose must be"
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3@q,9
 try 2 "$tool" overlap box.obj box.obj --pose 1,2,3,0,0,0,0
 try 2 "$tool" overlap box.obj box.obj --pose ""
 try 2 "$tool" overlap box.obj box.obj --pose-a nan,0,0
-complains "--pose-a needs"
+complains "--pose-a must be"
 try 2 "$tool" overlap box.obj box.obj --pose 1,0,0 --poses poses.csv
 try 2 "$tool" overlap box.obj box.obj --poses poses.csv --pairs
 try 2 "$tool" overlap box.obj box.obj --out x.csv
 try 2 "$tool" overlap box.obj box.obj --volume --pairs
-complains "--volume goes with none of"
+complains "--volume cannot be combined with"
 try 2 "$tool" distance box.obj box.obj --out x.csv
 try 2 "$tool" distance box.obj box.obj --margin -1
 try 2 "$tool" distance box.obj box.obj --png x.jpg
 complains "must end in .png or .ppm"
 try 2 "$tool" distance box.obj box.obj --view front
-complains "belong to --png"
+complains "require --png"
 try 1 "$tool" overlap box.obj missing.obj
 complains "missing.obj: "
 try 1 "$tool" overlap box.obj box.obj --poses missing.csv

@@ -94,26 +94,26 @@ try 2 "$tool" picture pot.ply box.obj
 complains "must end in .png or .ppm"
 for bad in 0x10 10 10x x10 10x10x10 -5x5 1e3x5; do
     try 2 "$tool" picture pot.ply x.ppm --size $bad
-    complains "--size needs width and height"
+    complains "--size must be width and height"
 done
 try 2 "$tool" picture pot.ply x.ppm --size 20000x10
 complains "at most 16384x16384"
 for bad in sideways 1,2 0,0,0 1,2,x; do
     try 2 "$tool" picture pot.ply x.ppm --view $bad
-    complains "--view needs"
+    complains "--view must be"
 done
 for bad in w 1,2 0,0,0; do
     try 2 "$tool" picture pot.ply x.ppm --up $bad
-    complains "--up needs"
+    complains "--up must be"
 done
 for bad in ff00 notacolour '#12345g' 12345; do
     try 2 "$tool" picture pot.ply x.ppm --colour $bad
-    complains "--colour needs a colour"
+    complains "--colour must be a colour"
 done
 try 2 "$tool" picture pot.ply x.ppm --colour red --colour blue
 complains "more colours than meshes"
 try 2 "$tool" picture pot.ply x.ppm --fov 170
-complains "--fov needs"
+complains "--fov must be"
 try 1 "$tool" picture pot.ply missing.ply x.ppm
 complains "missing.ply"
 try 1 "$tool" picture missing.ply x.ppm --json

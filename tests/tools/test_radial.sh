@@ -38,9 +38,9 @@ try 0 "$tool" radial box.glb --resolution 8 --json
 demand "what it is worth" "$(value "it['reliability']")" = limited
 
 try 2 "$tool" radial box.glb --cell 1 --resolution 3
-complains "give one of them"
+complains "use one of them"
 try 2 "$tool" radial box.glb --plot plot.ppm
-complains "--plot needs --report"
+complains "--plot requires --report"
 try 2 "$tool" radial box.glb --points 9
 try 2 "$tool" radial box.glb --time 1
 try 2 "$tool" radial box.glb --clip walk

@@ -4,7 +4,7 @@
 try 0 "$tool" demo sheet --threads 1 --triangles 200 --frames 12 --record sheet.abutm
 code=0
 "$tool" replay sheet.abutm --scheme all --threads 1 >out 2>err || code=$?
-demand "all schemes agree" "$(grep -c 'every scheme gave the same answers' out)" = 1
+demand "all schemes agree" "$(grep -c 'all schemes have the same results' out)" = 1
 demand "the exit code is that of hits" "$code" != 1
 demand "there is a row for each scheme" "$(grep -c 'view-point\|view-line\|16-DOPs, all\|boxes, all' out)" -ge 8
 "$tool" replay sheet.abutm --scheme point --from 3 --to 5 --json --threads 1 >lines 2>err || true

@@ -126,7 +126,7 @@ mkdir sub batch
 cp cube.obj sub/
 ln -s ../elsewhere batch/sub
 try 1 "$tool" batch sub/cube.obj --do convert.ply --out batch
-complains "symbolic link could lead out of the folder of --out"
+complains "symbolic link could point outside the folder of --out"
 demand "batch wrote out of its folder" "$(find elsewhere -name '*.ply')" = ""
 rm -r batch
 mkdir batch

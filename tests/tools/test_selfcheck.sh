@@ -15,13 +15,13 @@ f 4 5 6
 END
 try 0 "$tool" selfcheck box.obj
 mute err
-says "no pairs of triangles that meet"
+says "no intersecting pairs of triangles"
 try 0 "$tool" selfcheck box.obj --json
 is "[it[k] for k in ('mesh', 'triangles', 'complete', 'self_intersecting', 'pairs', 'first')]" \
     "['box.obj', 768, True, False, 0, []]"
 
 try 3 "$tool" selfcheck cross.obj
-says "1 pair of triangles that meet"
+says "1 intersecting pair of triangles"
 says "segment"
 try 3 "$tool" selfcheck cross.obj --json
 is "it['pairs']" 1
@@ -44,7 +44,7 @@ f 4 5 6
 END
 try 0 "$tool" selfcheck seam.obj
 try 3 "$tool" selfcheck seam.obj --by-index
-says "1 pair"
+says "1 intersecting pair"
 
 # The picture, also of nothing to mark; and refused before any work.
 for kind in png ppm; do
@@ -62,7 +62,7 @@ try 2 "$tool" selfcheck
 awk 'BEGIN { for (i = 0; i < 1500; i++) print "v 0 0 0\nv 1 0 0\nv 0 1 0";
     for (i = 0; i < 1500; i++) print "f", 3 * i + 1, 3 * i + 2, 3 * i + 3 }' >heap.obj
 try 3 "$tool" selfcheck heap.obj --limit 1
-says "given up (see --limit) after 65,"
+says "stopped (see --limit) after 65,"
 try 3 "$tool" selfcheck heap.obj --limit 1 --json
 is "[it['complete'], it['self_intersecting'], it['first']]" "[False, True, []]"
 try 3 "$tool" selfcheck heap.obj --json --first 2

@@ -39,7 +39,7 @@ head -c 3 out | grep -q ply || wrong "no PLY on standard output"
 try 0 "$tool" make box - --to ply --json
 complains '"file": "-"'
 try 2 "$tool" make box -
-complains "standard output (-) needs its format: --to"
+complains "standard output (-) needs a format: --to"
 try 0 "$tool" offset box.obj - --to obj --cells 16 --quiet
 says "v "
 "$tool" convert box.obj ./- --to obj --quiet # a file of that name can still be had
@@ -83,7 +83,7 @@ try 2 "$tool" field box.obj - --to raw
 complains "two files"
 try 2 "$tool" field box.obj --to npy
 pipe 1 box.obj "$tool" overlap - -
-complains "standard input (-) was named twice"
+complains "standard input (-) can be read only once"
 pipe 1 /dev/null "$tool" info -
 complains "is empty"
 if [ -w /dev/full ]; then
@@ -167,7 +167,7 @@ done
 awk 'BEGIN { for (i = 0; i < 4000; i++) print "v 0 0 0\nv 1 0 0\nv 0 1 0";
     for (i = 0; i < 4000; i++) print "f", 3 * i + 1, 3 * i + 2, 3 * i + 3 }' >pile.obj
 try 0 "$tool" info pile.obj --quiet
-says "gave up looking for self-intersections"
+says "self-intersection test stopped"
 try 0 "$tool" info pile.obj --json
 is "[it['files'][0]['self_search'], it['files'][0]['self_pairs']]" "['given-up', None]"
 try 0 "$tool" info box.obj --json

@@ -53,7 +53,7 @@ try 0 "$tool" sweep frames/b.obj frames/c.obj --self
 try 3 "$tool" sweep frames/b.obj frames/c.obj --others --json
 is "it['impacts'][0]['vertices']" "[6, 0, 1, 2]"
 try 2 "$tool" sweep frames/b.obj frames/c.obj --others --self
-complains "leave nothing"
+complains "no impact would remain"
 
 # A folder.
 try 0 "$tool" sweep free
@@ -69,9 +69,9 @@ mkdir empty
 try 1 "$tool" sweep empty
 complains "has 0 meshes"
 try 2 "$tool" sweep frames --png it.png
-complains "--png is for one step"
+complains "--png needs a single step"
 try 2 "$tool" sweep frames/a.obj
-complains "give two meshes, or a folder"
+complains "name two meshes, a folder"
 try 1 "$tool" sweep frames/a.obj missing.obj
 complains "missing.obj"
 
@@ -92,9 +92,9 @@ code=0
 demand "steps to aims fail" "$code" -eq 0 -o "$code" -eq 3
 demand "not a line a step to aims" "$(wc -l <out)" -eq 9
 try 2 "$tool" sweep ball.abutm --to 10
-complains "frames 1 to 9"
+complains "frames must be from 1 to 9"
 try 2 "$tool" sweep frames --from 1
-complains "--from is for recordings"
+complains "--from applies to recordings"
 try 2 "$tool" sweep ball.abutm --png it.png
 head -c 3000 ball.abutm >short.abutm
 try 1 "$tool" sweep short.abutm
@@ -111,7 +111,7 @@ spike -1 >cut.obj
 spike -2 >after.obj
 sed 's/ -1$/ -0.5/' cut.obj >start.obj
 try 1 "$tool" sweep start.obj after.obj
-complains "start.obj: cuts itself already"
+complains "start.obj: intersects itself at the start"
 complains "0 and "
 try 1 "$tool" sweep start.obj after.obj --json
 is "it['error']['kind']" "intersecting start"

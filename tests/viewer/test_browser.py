@@ -159,20 +159,20 @@ with Browser() as browser:
     assert len(rows) == len({row[0] for row in rows}), "a name has two rows"
     above = browser.run("return document.querySelector('.side').innerText.split('\\n').find((l) => l.startsWith('abut '))")
     assert above == "abut demo", (above, "triangles of clashes are counted")
-    found = [any(word in row[0] for word in (" cuts ", " flush ", " holds ", " same ")) for row in rows]
+    found = [any(word in row[0] for word in (" intersects ", " flush ", " contains ", " identical ")) for row in rows]
     assert found == sorted(found, reverse=True) and 0 < sum(found) < len(rows), "clashes are not listed first"
     state = browser.run("""
         const parts = abut.layers.filter((l) => / cuts | flush /.test(l.layer.name) && l.parts).flatMap((l) => l.parts);
         return parts.map((p) => [p.material.transparent, p.material.depthWrite]);""")
     assert len(state) > 20 and all(one == [False, True] for one in state), state
     seen = 0
-    for name in [row[0] for row in rows if " cuts " in row[0]]:
+    for name in [row[0] for row in rows if " intersects " in row[0]]:
         facts = browser.run("""
             const layer = abut.layers.find((l) => l.layer.name === arguments[0] && l.parts);
             const at = layer.parts[0].shape.geometry.boundingSphere.center.clone()
               .applyMatrix4(layer.parts[0].object.matrix).project(abut.camera);
             return abut.pick((at.x + 1) / 2 * innerWidth, (1 - at.y) / 2 * innerHeight);""", name)
-        assert " cuts " in facts["layer"] or " flush " in facts["layer"], (name, facts)  # never glass
+        assert " intersects " in facts["layer"] or " flush " in facts["layer"], (name, facts)  # never glass
         assert "triangle" not in facts and "what" in facts, facts
         seen += facts["layer"] == name
     assert seen >= 4, seen

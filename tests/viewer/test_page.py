@@ -125,7 +125,7 @@ for subject, off in (("ball.obj", 0.1), ("ball.abutf", 0.1)):
     assert max(abs(p[1]) for p in points) < 1e-6
     radius = math.dist(vertices("ball.obj")[0], (0, 0, 0))
     assert max(abs(d - (math.dist(p, (0, 0, 0)) - radius)) for p, d in zip(points, distances)) < off * radius
-assert "--html and a page" in run("slice", "ball.obj", code=2).stderr
+assert "or use --html FILE" in run("slice", "ball.obj", code=2).stderr
 
 # ---- time: recordings, sweeps, characters; vertices are within a step of 2^-16 of their box ----
 run("demo", "sleeve", "--triangles", "300", "--frames", "12", "--record", "sleeve.abutm", "--meshes", ".", "--quiet")
@@ -177,12 +177,12 @@ pathlib.Path("clash.json").write_text(json.dumps({
 head = page_of("interfere", "clash.json", "--touching", "--png", "clash.ppm")
 rows = {layer["name"]: layer for layer in head["layers"]}
 assert [name for name in rows if name in dict(parts)] == [name for name, _ in parts], list(rows)
-common = {"low cuts high": "vol 0.1875", "low flush with top": "area 1", "low touches edge": "touch", "high cuts top": "vol 0.5625"}
+common = {"low intersects high": "vol 0.1875", "low flush with top": "area 1", "low touches edge": "touch", "high intersects top": "vol 0.5625"}
 assert common.items() <= {name: layer.get("amount") for name, layer in rows.items()}.items(), rows
-for name in ("low cuts high", "low flush with top", "high cuts top"):
+for name in ("low intersects high", "low flush with top", "high intersects top"):
     pieces = [layer for layer in head["layers"] if layer["name"] == name and layer["kind"] == "bodies"]
     assert len(pieces) == 1 and pieces[0]["derived"] and all(b["colour"][3] == 255 for b in pieces[0]["bodies"]), name
-assert "mean thickness" in rows["low cuts high"]["note"]
+assert "mean thickness" in rows["low intersects high"]["note"]
 for layer in head["layers"]:  # which the viewer lists first
     assert layer.get("result", False) == (layer["name"] not in dict(parts)), layer["name"]
 touch = next(layer for layer in head["layers"] if layer["name"] == "low touches edge")
@@ -191,7 +191,7 @@ assert touch["kind"] == "points" and list(head["arrays"][touch["colours"]])[:3] 
 pathlib.Path("crowd.json").write_text(json.dumps({
     "bodies": [{"name": f"b{i}", "mesh": {"shape": "box", "size": 1, "segments": 1}, "position": [0.9 * i, 0, 0]} for i in range(300)]}))
 head = page_of("interfere", "crowd.json")
-assert {(l["name"], l.get("amount")) for l in head["layers"]} == {("parts", None), ("cut each other", "299")}, head["layers"]
+assert {(l["name"], l.get("amount")) for l in head["layers"]} == {("parts", None), ("intersect", "299")}, head["layers"]
 
 # ---- deviation: the model lies on the scan, and is not shown at first; each has its own farthest ----
 run("convert", "ball.obj", "scan.obj", "--translate", "0.05,0,0", "--quiet")
@@ -215,7 +215,7 @@ pairs = json.loads(run("selfcheck", "teapot.obj", "--json").stdout)["pairs"]
 cut = rows["self-intersection"]
 assert f"{cut} self-intersecting triangles" in run("info", "teapot.obj").stdout and 100 < cut < pairs, (rows, pairs)
 rows = {layer["name"]: layer.get("amount") for layer in page_of("selfcheck", "teapot.obj")["layers"]}
-assert (rows["triangles that meet others"], rows["what they have in common"]) == (cut, pairs), rows
+assert (rows["intersecting triangles"], rows["intersections"]) == (cut, pairs), rows
 assert [l.get("amount") for l in page_of("nearest", "ball.obj", "--random", "5")["layers"] if l["kind"] == "lines"] == [5]
 
 # ---- tables: columns by their names, wherever they are, and what else is a number ----

@@ -156,9 +156,9 @@ void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_
                       .layout = field->layout,
                       .type = field->type,
                       .sign = field->sign,
-                      .closed = field->closed                                 ? CLOSED
+                      .closed = field->closed                                             ? CLOSED
                                 : field->reliability.level == ABUT_RELIABILITY_UNRELIABLE ? FLIPPED
-                                                                              : OPEN,
+                                                                                          : OPEN,
                       .origin = {g->origin.x, g->origin.y, g->origin.z},
                       .cell = g->cell,
                       .band = field->band,
@@ -257,7 +257,8 @@ static abut_grid grid_of(const file_head *h) {
 static abut_reliability reliability_of(const file_head *h) {
     if (h->sign == ABUT_SIGN_AUTO && h->closed == OPEN)
         return abuti_field_values_reliability();
-    return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
+    return abuti_sign_method_reliability((abut_sign_method)h->sign, h->closed == CLOSED,
+                                         h->closed == FLIPPED);
 }
 
 /* Everything that the head says, since a checksum can be forged. */

@@ -205,8 +205,8 @@ static abut_status ask_sides(abut_map *map, map_part *part, const abut_bvh *bvh,
                                .count = asked,
                                .buffer = d->questions,
                                .ordered = true};
-    return abuti_sign_inside_there("abut_map_compute_distance", bvh->there, &points,
-                                   abut_array_buffer(d->sides));
+    return abuti_sign_inside_on_device("abut_map_compute_distance", bvh->there, &points,
+                                       abut_array_buffer(d->sides));
 }
 
 static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t other, double limit,

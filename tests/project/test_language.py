@@ -52,6 +52,7 @@ REWRITTEN = [
     "src/nearest/*",
     "src/pair/*",
     "src/ray/*",
+    "src/sign/*",
 ]
 
 # Phrase (regular expression, whole words, any case): what to write instead.

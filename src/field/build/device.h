@@ -129,7 +129,7 @@ typedef enum field_memory {
 /* What a hierarchy keeps for fields; scratch memory grows as needed. */
 typedef struct field_parts {
     bvh_attachment part;
-    const sign_there *sign;
+    const sign_attachment *sign;
     bool closed;        /* as it was when the border was found */
     abuti_kit kit;      /* on the queue of the hierarchy */
     abuti_queue beside; /* for signs, while lists are made */

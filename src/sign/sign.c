@@ -238,17 +238,17 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
 
 abut_reliability abuti_sign_method_reliability(abut_sign_method method, bool closed, bool flipped) {
     if (!closed && flipped)
-        return abuti_unfit(
-            "Neighbouring triangles face opposite ways and cancel, so what is inside "
-            "is not known: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways and cancel, so the interior "
+                           "is unknown: orient the mesh first.");
     if (!closed)
-        return abuti_limited("The surface has a border: inside is where its winding number is at "
-                             "least a half. If its parts face one way, that is right away from the "
-                             "holes and a guess in them.");
+        return abuti_limited(
+            "The surface has boundary edges: inside is where its winding number is "
+            "at least one half. If its components face one way, that is correct "
+            "away from the holes and a guess in them.");
     if (method == ABUT_SIGN_NORMAL)
-        return abuti_limited("Signs by pseudo-normals are right if all parts of the surface face "
-                             "one way, and none touches another or cuts one.");
-    return abuti_guaranteed("The surface has no border: what is inside is exact.");
+        return abuti_limited("Signs by pseudo-normals are correct if all components face one way, "
+                             "and none touches or intersects another.");
+    return abuti_guaranteed("The surface has no boundary edges: the interior is exact.");
 }
 
 abut_sign_info abut_sign_get_info(const abut_bvh *bvh) {
@@ -298,13 +298,12 @@ static abut_reliability normal_reliability(const abut_mesh_report *report) {
             "Edges with three or more faces do not bound a solid, so the sign is wrong "
             "near them: remove the extra faces, or use winding numbers.");
     if (!report->is_oriented)
-        return abuti_unfit(
-            "Neighbouring triangles are wound against each other, so the sign swaps from "
-            "one to the next: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways, so the sign changes from "
+                           "one to the next: orient the mesh first.");
     const uint32_t inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT);
     if (inward && inward < report->component_count)
         return abuti_unfit(
-            "A closed part is wound inwards and others are not, so its inside counts as outside: "
+            "A closed component faces inwards and others do not, so its inside counts as outside: "
             "orient the mesh first.");
     if (!report->has_volume)
         return abuti_unfit("The surface encloses no volume, so there is no inside: use unsigned "
@@ -329,28 +328,28 @@ static abut_reliability normal_reliability(const abut_mesh_report *report) {
             "numbers.");
     if (report->has_self_intersection_test)
         return report->self_intersection_count
-                   ? abuti_limited("The surface cuts itself, and where parts overlap the sign may "
-                                   "be that of the wrong one: "
-                                   "use winding numbers.")
+                   ? abuti_limited(
+                         "The surface intersects itself, and where it overlaps the sign may "
+                         "be that of the wrong one: "
+                         "use winding numbers.")
                    : abuti_guaranteed(
-                         "Closed, wound one way and nowhere cut by itself: the sign is "
-                         "right everywhere.");
+                         "Closed, consistently oriented, without self-intersections: the sign is "
+                         "correct everywhere.");
     return abuti_guaranteed(
-        "Closed and wound one way: the sign is right everywhere, as long as the "
-        "surface does not cut itself.");
+        "Closed and consistently oriented: the sign is correct everywhere if the "
+        "surface does not intersect itself.");
 }
 
 /* The level of abuti_sign_method_reliability(), with further properties of a report. */
 static abut_reliability winding_reliability(const abut_mesh_report *report) {
     const bool inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT) > 0;
     if (report->has_opposite_boundary)
-        return abuti_unfit(
-            "Neighbouring triangles are wound against each other and cancel where they "
-            "should add: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways and cancel where they "
+                           "should add: orient the mesh first.");
     if (report->has_boundary && inward)
-        return abuti_limited(
-            "The surface has a border, near which the sign is a guess, and a closed part that is "
-            "wound against the rest counts as outside: orient the mesh first.");
+        return abuti_limited("The surface has boundary edges, near which the sign is a guess, and "
+                             "a closed component "
+                             "that faces the other way counts as outside: orient the mesh first.");
     if (report->has_boundary && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "The surface has boundary edges: the sign is right away from the holes, and inside "
@@ -361,17 +360,18 @@ static abut_reliability winding_reliability(const abut_mesh_report *report) {
             "the winding number is a fraction, and its sign a guess.");
     if (!report->is_balanced || !report->is_oriented)
         return abuti_guaranteed(
-            "Closed where vertices of equal coordinates count as one, as winding numbers do it: "
-            "the sign is right everywhere.");
+            "Closed after vertices with equal coordinates are merged, as winding numbers do: "
+            "the sign is correct everywhere.");
     if (inward)
         return abuti_guaranteed(
             "Closed: inside is where the winding number is not 0, which is exact. It is negative "
-            "in parts that are wound inwards, and these cut out what they share with others.");
+            "in components that face inwards, and these remove their intersection with others.");
     if (!report->has_volume)
         return abuti_guaranteed(
             "Closed, but without volume: every point beside the surface is outside.");
-    return abuti_guaranteed("Closed and wound outwards: the winding number is whole and at least 1 "
-                            "inside, also where parts overlap.");
+    return abuti_guaranteed(
+        "Closed and facing outwards: the winding number is an integer, at least 1 "
+        "inside, also where components overlap.");
 }
 
 abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method) {

@@ -258,7 +258,8 @@ static abut_grid grid_of(const file_head *h) {
 static abut_reliability reliability_of(const file_head *h) {
     if (h->sign == ABUT_SIGN_AUTO && h->closed == OPEN)
         return abuti_field_values_reliability();
-    return abuti_sign_promise((abut_sign_method)h->sign, h->closed == CLOSED, h->closed == FLIPPED);
+    return abuti_sign_method_reliability((abut_sign_method)h->sign, h->closed == CLOSED,
+                                         h->closed == FLIPPED);
 }
 
 /* Validates all members of the head, since a checksum can be forged. Returns a problem or null. */

@@ -207,8 +207,8 @@ static abut_status query_sides(abut_map *map, map_part *part, const abut_bvh *bv
                                .count = asked,
                                .buffer = d->sign_points,
                                .ordered = true};
-    return abuti_sign_inside_there("abut_map_compute_distance", bvh->there, &points,
-                                   abut_array_buffer(d->sides));
+    return abuti_sign_inside_on_device("abut_map_compute_distance", bvh->there, &points,
+                                       abut_array_buffer(d->sides));
 }
 
 static abut_status query_body(abut_map *map, const abut_posed *posed, uint32_t other, double limit,

@@ -91,8 +91,8 @@ static abut_status ensure_features(nearest_attachment *n) {
     uint32_t *order = abuti_allocate(context, places, sizeof *order);
     abut_status status = order ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = abuti_buffer_download(&n->there->queue, &tree->order, 0, order,
-                                       places * sizeof *order);
+        status =
+            abuti_buffer_download(&n->there->queue, &tree->order, 0, order, places * sizeof *order);
     abuti_features f = {0};
     if (!status)
         status = abuti_features_create(tree->mesh, tree->scale, order, tree->leaf_count,

@@ -10,8 +10,8 @@
  * mesh, and so are the products. A box is pruned if it is further than the bound by more than 2^-50
  * of that distance, plus 2^-44 of the bound for the error of triangle distances.
  */
-#include "bvh/points.h"
 #include "bvh/gather.h"
+#include "bvh/points.h"
 #include "nearest/batch.h"
 
 #include "geom/closest_shared.h"

@@ -116,7 +116,7 @@ static inline fw leaf_steps(const opened_node *o, int axis) {
 
 /* The error of corners in the blocks of the leaves of a node: half of their own steps on each axis,
  * and 1.05 of those of the node, which on three axes is less than two. */
-static inline fw leaf_error(const bvh_wide_node *node, const fw step[3]) {
+static inline fw corner_error(const bvh_wide_node *node, const fw step[3]) {
     float x = node->step[0], y = node->step[1], z = node->step[2];
     float most = x > y ? x : y;
     most = most > z ? most : z;
@@ -142,7 +142,7 @@ static inline void add_leaves(const search *s, pending_units *w, const bvh_wide_
         fw_pack(w->lo[axis] + at, candidates, o->lo[axis]);
         fw_pack(w->step[axis] + at, candidates, step[axis]);
     }
-    fw_pack(w->error + at, candidates, leaf_error(node, step));
+    fw_pack(w->error + at, candidates, corner_error(node, step));
     w->leaves += (uint32_t)__builtin_popcount(candidates);
     for (uint32_t g = WIDE_GROUPS; g-- > 0;) { /* prefetch those that will be visited next */
         uint32_t leaf = w->leaf[w->leaves + g];
@@ -199,7 +199,7 @@ static inline likely_triangle visit_nearest_leaf(search *s, const bvh_wide_node 
         group.lo[axis] = fw_spread_from(o->lo[axis], from);
         group.step[axis] = fw_spread_from(step[axis], from);
     }
-    group.error = fw_spread_from(leaf_error(node, step), from);
+    group.error = fw_spread_from(corner_error(node, step), from);
     for (uint32_t i = 0; i < BVH_WIDTH; i++)
         __builtin_prefetch(&mesh->indices[3 * (size_t)order[BVH_WIDTH * (slot - from) + i]]);
     fw distance_sq = group_distances(s, &group, &margin);

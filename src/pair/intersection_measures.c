@@ -498,11 +498,12 @@ static abut_status classify_open_surfaces(const closed_surface *const surface[2]
     measures->reliability = abuti_unfit(
         flipped ? "Neighbouring triangles of a mesh face opposite ways, so it bounds no solid and "
                   "nothing is measured: orient the mesh first."
-        : both  ? "Both meshes have a border, so they bound no solid and nothing is measured: "
-                  "close them."
+        : both ? "Both meshes have boundary edges, so they bound no solid and nothing is measured: "
+                 "close them."
         : surface[0]->open
-            ? "A has a border, so it bounds no solid and nothing is measured: close it."
-            : "B has a border, so it bounds no solid and nothing is measured: close it.");
+            ? "Mesh a has boundary edges, so it bounds no solid and nothing is measured: close it."
+            : "Mesh b has boundary edges, so it bounds no solid and nothing is measured: close "
+              "it.");
     return ABUT_OK;
 }
 

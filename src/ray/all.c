@@ -45,7 +45,8 @@ static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
     row.found = task < pass->recorded ? pass->found + task * room : NULL;
     ABUTI_BY_LANES(abuti_ray_walk)(&row);
     for (uint32_t i = 0; i < row.unfinished_count; i++)
-        row.counts[row.unfinished[i]] = abuti_ray_all_hits(row.bvh, &row.rays[row.unfinished[i]], NULL);
+        row.counts[row.unfinished[i]] =
+            abuti_ray_all_hits(row.bvh, &row.rays[row.unfinished[i]], NULL);
     pass->found_counts[task] = row.found_count;
 }
 

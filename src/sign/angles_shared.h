@@ -1,4 +1,4 @@
-/* Sums of solid angles, for C and OpenCL C alike, and with the same bits on both. */
+/* Sums of solid angles, for C and OpenCL C, with the same bits on both. */
 #ifndef ABUTI_SIGN_ANGLES_SHARED_H
 #define ABUTI_SIGN_ANGLES_SHARED_H
 
@@ -6,22 +6,22 @@
 
 #define WINDING_PI 3.14159265358979323846
 
-/* A sum of half solid angles as a direction and whole turns beside it: adding an angle is a complex
- * product, and no arc tangent is needed before the end. */
+/* A sum of half solid angles as a direction and a number of full turns: adding an angle is a
+ * complex product, and only the end needs an arc tangent. */
 typedef struct half_angles {
     double x, y; /* of any length */
     double turns;
 } half_angles;
 
-/* Whether a direction is from 0 to pi, pi itself included. */
+/* Whether a direction is from 0 to pi, pi included. */
 static inline int is_upper(double x, double y) {
     return y > 0 || (y == 0 && x < 0);
 }
 
-/* Adds a half angle from -pi to pi. Two of the upper half make up to two pi, and where the product
- * is in the lower half they have passed pi; two of the lower half likewise. There its sign is
- * certain, but for sums at pi, where either is right with the turn that belongs to it: all terms of
- * y are of one sign unless the two x differ in theirs. */
+/* Adds a half angle from -pi to pi. The sum of two angles of the upper half is up to two pi, and it
+ * has passed pi if the product is in the lower half; likewise for two of the lower half. The sign
+ * of the product is certain, except for sums at pi, where either is correct with its turn: all
+ * terms of y have one sign unless the two x differ in theirs. */
 static inline void half_angles_add(half_angles *sum, double x, double y) {
     double px = sum->x * x - sum->y * y, py = sum->x * y + sum->y * x;
     py += 0.0; /* never -0 */
@@ -41,10 +41,11 @@ static inline void half_angles_scale(half_angles *sum) {
     sum->y *= unit;
 }
 
-/* The angle of a direction, from -pi to pi; pi itself for one straight back. As atan2(), whose last
- * bits differ between libraries and devices. From the longer of both axes the tangent is 0 to 1: of
- * the nearest quarter the angle is known, and r, the tangent of what is left, is an eighth or so.
- * There the series is good: what is left out is r^18 / 19 of it, 2^-58. Within a few ulp of pi. */
+/* The angle of a direction, from -pi to pi; pi itself for the negative x axis. As atan2(), whose
+ * last bits differ between libraries and devices. From the longer axis the tangent is 0 to 1: the
+ * angle of the nearest quarter is known, and r, the tangent of the remainder, is about an eighth.
+ * There the series converges: the truncation error is r^18 / 19 of it, 2^-58. The result is within
+ * a few ulp of pi. */
 static inline double direction_angle(double x, double y) {
     double ax = fabs(x), ay = fabs(y);
     double longer = ay > ax ? ay : ax, shorter = ay > ax ? ax : ay;
@@ -73,7 +74,7 @@ static inline double direction_angle(double x, double y) {
     return y < 0.0 ? -angle : angle;
 }
 
-/* The winding number, from the solid angle of what is far and half that of what is near. */
+/* The winding number, from the solid angle of far children and half that of near triangles. */
 static inline double winding_value(double far_angle, double x, double y, double turns) {
     return (far_angle + 2.0 * direction_angle(x, y)) / (4.0 * WINDING_PI) + turns;
 }

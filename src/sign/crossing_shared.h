@@ -1,5 +1,5 @@
-/* Crossings of a triangle and a ray along an axis, for C and OpenCL C alike. See crossing.c for the
- * method; all answers are exact. */
+/* Crossings of a triangle and a ray along an axis, for C and OpenCL C. crossing.c describes the
+ * method; all results are exact. */
 #ifndef ABUTI_SIGN_CROSSING_SHARED_H
 #define ABUTI_SIGN_CROSSING_SHARED_H
 
@@ -13,8 +13,8 @@ typedef struct axis_ray {
     int axis, sense;
 } axis_ray;
 
-/* On which side of the shadow of a directed edge that of the ray is, moved aside by (e, e^2): 0
- * only where the edge is seen end-on. */
+/* The side of the projection of a directed edge on which that of the ray is, shifted symbolically
+ * by (e, e^2): 0 only if the edge is parallel to the ray. */
 static inline int side_of_edge(int axis, vec3 a, vec3 b, vec3 p) {
     int sign = orient2d_axis(axis, a, b, p);
     if (sign != 0)
@@ -32,8 +32,8 @@ ABUTI_COLD int triangle_holds(triangle3 t, vec3 p) {
            hull_contains(&hull, projection_axis(t.corner[0], t.corner[1], t.corner[2]), p);
 }
 
-/* What a triangle adds to the winding number around the ray's begin: -1, 0 or 1. Tells whether that
- * is on the triangle; it adds nothing then. */
+/* The contribution of a triangle to the winding number around the origin of the ray: -1, 0 or 1.
+ * Also writes whether the origin is on the triangle; the contribution is 0 then. */
 static inline int triangle_cross(const axis_ray *ray, triangle3 t, int *on_surface) {
     vec3 a = t.corner[0], b = t.corner[1], c = t.corner[2], p = ray->from;
     box3 box;
@@ -53,8 +53,8 @@ static inline int triangle_cross(const axis_ray *ray, triangle3 t, int *on_surfa
     int side = side_of_edge(axis, a, b, p);
     if (side == 0 || side_of_edge(axis, b, c, p) != side || side_of_edge(axis, c, a, p) != side)
         return 0;
-    /* The normal looks along the axis where side > 0. The point is on the plane only if it is on
-     * the triangle. */
+    /* The normal points along the axis if side > 0. The point is on the plane only if it is on the
+     * triangle. */
     int ahead = ray->sense > 0 ? lo > at : hi < at;
     return ahead || orient3d(a, b, c, p) == -side * ray->sense ? side * ray->sense : 0;
 }

@@ -1,20 +1,20 @@
-/* The host's side of inside.cl and winding.cl: inside and outside, winding numbers and signed
- * distances, of surfaces without border and with one. */
+/* The host side of inside.cl and winding.cl: inside and outside, winding numbers and signed
+ * distances, of surfaces with and without boundary. */
 #include "sign/device.h"
 
 #include "sign/sign_shared.h"
 
 enum {
-    FEATURES = 7, /* a face, three edges, three vertices */
-    GRAIN = 8192
+    FEATURES_PER_TRIANGLE = 7, /* a face, three edges, three vertices */
+    TRIANGLES_PER_TASK = 8192
 };
 
-_Static_assert(ABUT_FEATURE_EDGE_0 == 1 && ABUT_FEATURE_VERTEX_2 == FEATURES - 1 &&
+_Static_assert(ABUT_FEATURE_EDGE_0 == 1 && ABUT_FEATURE_VERTEX_2 == FEATURES_PER_TRIANGLE - 1 &&
                    sizeof(abut_nearest) == 64 && sizeof(bool) == 1,
                "the layouts that inside.cl reads and writes");
-_Static_assert((int)SIGN_CANDIDATES <= (int)CANDIDATES, "they stand in NEAREST_PLACES");
+_Static_assert((int)SIGN_CANDIDATES <= (int)CANDIDATES, "they fit NEAREST_PLACES");
 
-/* ---- the kit ---- */
+/* ---- kernels ---- */
 
 enum { BY_NORMALS, FIND, SETTLE, ANSWER, TOUCH, KERNELS };
 
@@ -28,99 +28,104 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = SIGN_BUFFERS};
 
-static abut_status create(bvh_attachment *part, void *owner) {
-    sign_there *sign = (sign_there *)part;
+static abut_status create_sign_kit(bvh_attachment *attachment, void *owner) {
+    sign_attachment *sign = (sign_attachment *)attachment;
     sign->there = owner;
     return abuti_on_device_kit(owner, &table, &sign->kit);
 }
 
-static abut_status refit(bvh_attachment *part) {
-    ((sign_there *)part)->known = ((sign_there *)part)->has_far = false;
+static abut_status refit_sign_kit(bvh_attachment *attachment) {
+    ((sign_attachment *)attachment)->is_uploaded = ((sign_attachment *)attachment)->has_far = false;
     return ABUT_OK;
 }
 
-static void destroy(bvh_attachment *part) {
-    abuti_kit_close(&((sign_there *)part)->kit);
+static void destroy_sign_kit(bvh_attachment *attachment) {
+    abuti_kit_close(&((sign_attachment *)attachment)->kit);
 }
 
-static const bvh_attachment_kind there_kind = {sizeof(sign_there), create, refit, destroy};
+static const bvh_attachment_kind sign_attachment_kind = {sizeof(sign_attachment), create_sign_kit,
+                                                         refit_sign_kit, destroy_sign_kit};
 
-void abuti_sign_there_forget(bvh_on_device *there) {
-    bvh_attachment *part = abuti_bvh_find_attachment(&there->parts, &there_kind);
-    if (part)
-        refit(part);
+void abuti_sign_invalidate_on_device(bvh_on_device *there) {
+    bvh_attachment *attachment = abuti_bvh_find_attachment(&there->parts, &sign_attachment_kind);
+    if (attachment)
+        refit_sign_kit(attachment);
 }
 
-/* ---- what the hierarchy knows ---- */
+/* ---- sign data ---- */
 
-typedef struct normals_writing {
+typedef struct normals_writer {
     const struct bvh_sign *sign;
     double (*normals)[4];
-} normals_writing;
+} normals_writer;
 
 static void normals_task(void *data, size_t chunk, size_t begin, size_t end) {
-    normals_writing *w = data;
+    normals_writer *w = data;
     (void)chunk;
-    for (size_t i = begin * FEATURES; i < end * FEATURES; i++) {
+    for (size_t i = begin * FEATURES_PER_TRIANGLE; i < end * FEATURES_PER_TRIANGLE; i++) {
         double *to = w->normals[i];
-        vec3 normal = abuti_sign_feature_normal(w->sign, (uint32_t)(i / FEATURES),
-                                                (abut_feature)(i % FEATURES), &to[3]);
+        vec3 normal = abuti_sign_feature_normal(w->sign, (uint32_t)(i / FEATURES_PER_TRIANGLE),
+                                                (abut_feature)(i % FEATURES_PER_TRIANGLE), &to[3]);
         to[0] = normal.x;
         to[1] = normal.y;
         to[2] = normal.z;
     }
 }
 
-static void put_normals(sign_there *sign, const struct bvh_sign *from) {
+static void upload_normals(sign_attachment *sign, const struct bvh_sign *from) {
     abut_context *context = sign->there->context;
     size_t triangles = sign->there->tree.triangle_count;
-    normals_writing w = {from, abuti_allocate(context, triangles * FEATURES, sizeof *w.normals)};
+    normals_writer w = {from, abuti_allocate(context, triangles * FEATURES_PER_TRIANGLE,
+                                             sizeof *w.normals)};
     if (w.normals) {
-        abuti_parallel_for(context, triangles, GRAIN, normals_task, &w);
-        abuti_kit_put(&sign->kit, SIGN_NORMALS, w.normals, triangles * FEATURES, sizeof *w.normals);
+        abuti_parallel_for(context, triangles, TRIANGLES_PER_TASK, normals_task, &w);
+        abuti_kit_put(&sign->kit, SIGN_NORMALS, w.normals, triangles * FEATURES_PER_TRIANGLE,
+                      sizeof *w.normals);
     } else {
         abuti_kit_fail(&sign->kit, ABUT_ERROR_MEMORY);
     }
     abuti_release(context, w.normals);
 }
 
-abut_status abuti_sign_check_there(const char *function, const bvh_on_device *there,
-                                   const struct bvh_sign *from) {
+abut_status abuti_sign_check_on_device(const char *function, const bvh_on_device *there,
+                                       const struct bvh_sign *from) {
     if (!from)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the hierarchy knows no inside yet; call abut_sign_prepare() first",
+                          "%s: signs are not prepared for this BVH; call abut_sign_prepare() first",
                           function);
     if (!from->closed && !there->queue.device->info.same_bits)
         return abuti_fail(ABUT_ERROR_DEVICE,
-                          "%s: the surface has a border, and %s does not round floats as winding "
-                          "numbers of such a surface need; create the hierarchy without a device",
+                          "%s: the surface has boundary edges, and %s does not round floats as its "
+                          "winding numbers need; create the BVH without a device",
                           function, there->queue.device->info.name);
     return abuti_device_check_doubles(function, there);
 }
 
-abut_status abuti_sign_there(const char *function, bvh_on_device *there, sign_there **sign) {
+abut_status abuti_sign_on_device(const char *function, bvh_on_device *there,
+                                 sign_attachment **sign) {
     const struct bvh_sign *from = bvh_sign_of(there->bvh);
-    bvh_attachment *part = NULL;
-    abut_status status = abuti_sign_check_there(function, there, from);
-    status = status ? status : abuti_on_device_attachment(there, &there_kind, &part);
+    bvh_attachment *attachment = NULL;
+    abut_status status = abuti_sign_check_on_device(function, there, from);
+    status =
+        status ? status : abuti_on_device_attachment(there, &sign_attachment_kind, &attachment);
     if (status)
         return status;
-    sign_there *to = (sign_there *)part;
+    sign_attachment *to = (sign_attachment *)attachment;
     *sign = to;
-    if (to->known)
+    if (to->is_uploaded)
         return ABUT_OK;
     to->closed = from->closed;
     to->facing = from->facing;
     to->by_normals = from->method == ABUT_SIGN_NORMAL;
     if (to->by_normals)
-        put_normals(to, from);
+        upload_normals(to, from);
     status = abuti_kit_finish(&to->kit);
-    to->known = !status;
+    to->is_uploaded = !status;
     return status;
 }
 
-/* Expansions for winding numbers, too. */
-static abut_status put_far(sign_there *sign) {
+/* Uploads the expansions for winding numbers. */
+static abut_status upload_far_fields(sign_attachment *sign) {
     const bvh_on_device *there = sign->there;
     if (sign->closed || sign->has_far)
         return ABUT_OK;
@@ -134,9 +139,10 @@ static abut_status put_far(sign_there *sign) {
     return status;
 }
 
-/* ---- without border ---- */
+/* ---- without boundary ---- */
 
-/* The box of the mesh in the frame. Only what lies outside by more than a margin is left out. */
+/* The box of the mesh in the frame. Only points that are outside by more than a margin are skipped.
+ */
 static void frame_box(const bvh_on_device *there, float lo[4], float hi[4]) {
     const abut_mesh *mesh = there->tree.mesh;
     lo[3] = hi[3] = 0;
@@ -147,18 +153,18 @@ static void frame_box(const bvh_on_device *there, float lo[4], float hi[4]) {
     }
 }
 
-/* What is asked: QUEST_SIGN and so on. */
-typedef struct sign_quest {
-    sign_there *sign;
+/* The query: QUEST_SIGN and so on. */
+typedef struct sign_query {
+    sign_attachment *sign;
     uint32_t what;
-} sign_quest;
+} sign_query;
 
 #define SCRATCH(which) KIT_BUFFER(&n->kit, NEAREST_##which)
 
-static void queue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
-                         uint32_t first, const abuti_buffer *answers) {
-    const sign_quest *asked = q->user;
-    sign_there *sign = asked->sign;
+static void enqueue_closed(const point_query *q, nearest_attachment *n, uint32_t count,
+                           uint32_t first, const abuti_buffer *results) {
+    const sign_query *asked = q->user;
+    sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;
     const uint32_t has_normals = sign->by_normals, triangle_count = there->tree.triangle_count;
     const abuti_buffer *normals =
@@ -168,7 +174,7 @@ static void queue_closed(const point_query *q, nearest_attachment *n, uint32_t c
     if (asked->what == QUEST_SIGN)
         ABUTI_KIT_RUN(&sign->kit, BY_NORMALS, count, SIGN_GROUP, ABUTI_BUFFER(normals),
                       ABUTI_VALUE(has_normals), ABUTI_VALUE(sign->facing), SCRATCH(EXACT),
-                      SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(first), ABUTI_BUFFER(answers),
+                      SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(first), ABUTI_BUFFER(results),
                       SCRATCH(COUNTS));
     ABUTI_KIT_RUN(&sign->kit, FIND, count, SIGN_GROUP, TREE(there, nodes), TREE(there, triangles),
                   ABUTI_VALUE(triangle_count), SCRATCH(SORTED), ABUTI_VALUE(count),
@@ -178,16 +184,16 @@ static void queue_closed(const point_query *q, nearest_attachment *n, uint32_t c
                   ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                   SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
                   ABUTI_VALUE(asked->what), ABUTI_VALUE(lo), ABUTI_VALUE(hi), SCRATCH(COUNTS),
-                  SCRATCH(KEYS), SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(answers),
-                  ABUTI_BUFFER(answers));
+                  SCRATCH(KEYS), SCRATCH(PLACES), ABUTI_VALUE(first), ABUTI_BUFFER(results),
+                  ABUTI_BUFFER(results));
 }
 
-/* ---- with a border ---- */
+/* ---- with a boundary ---- */
 
-static void queue_open(const point_query *q, nearest_attachment *n, uint32_t count, uint32_t first,
-                       const abuti_buffer *answers) {
-    const sign_quest *asked = q->user;
-    sign_there *sign = asked->sign;
+static void enqueue_open(const point_query *q, nearest_attachment *n, uint32_t count,
+                         uint32_t first, const abuti_buffer *results) {
+    const sign_query *asked = q->user;
+    sign_attachment *sign = asked->sign;
     const bvh_on_device *there = sign->there;
     const mesh_frame frame = frame_of(there);
     const uint32_t triangle_count = there->tree.triangle_count;
@@ -196,53 +202,54 @@ static void queue_open(const point_query *q, nearest_attachment *n, uint32_t cou
                   ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                   SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(frame),
                   ABUTI_VALUE(sign->facing), ABUTI_VALUE(asked->what), ABUTI_VALUE(first),
-                  ABUTI_BUFFER(answers), ABUTI_BUFFER(answers));
+                  ABUTI_BUFFER(results), ABUTI_BUFFER(results));
     if (asked->what == QUEST_INSIDE)
         ABUTI_KIT_RUN(&sign->kit, TOUCH, count, SIGN_GROUP, TREE(there, nodes),
                       ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                       SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
-                      ABUTI_VALUE(first), ABUTI_BUFFER(answers));
+                      ABUTI_VALUE(first), ABUTI_BUFFER(results));
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static abut_status run_sign_query(bvh_on_device *there, const bvh_points *points, uint32_t what,
-                                  point_query *quest) {
-    sign_quest asked = {NULL, what};
-    abut_status status = abuti_sign_there(quest->function, there, &asked.sign);
-    status = status ? status : put_far(asked.sign);
+                                  point_query *query) {
+    sign_query asked = {NULL, what};
+    abut_status status = abuti_sign_on_device(query->function, there, &asked.sign);
+    status = status ? status : upload_far_fields(asked.sign);
     if (status)
         return status;
-    quest->user = &asked;
-    quest->enqueue = asked.sign->closed ? queue_closed : queue_open;
-    return abuti_nearest_points(there, points, quest);
+    query->user = &asked;
+    query->enqueue = asked.sign->closed ? enqueue_closed : enqueue_open;
+    return abuti_nearest_points(there, points, query);
 }
 
-abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
-                                    const bvh_points *points, abut_array inside) {
-    point_query quest = {.function = function,
+abut_status abuti_sign_inside_on_device(const char *function, bvh_on_device *there,
+                                        const bvh_points *points, abut_array inside) {
+    point_query query = {.function = function,
                          .stage = "inside",
                          .results = inside,
                          .result_bytes = sizeof(bool)};
-    return run_sign_query(there, points, QUEST_INSIDE, &quest);
+    return run_sign_query(there, points, QUEST_INSIDE, &query);
 }
 
-abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
-                                     const bvh_points *points, abut_array winding) {
-    point_query quest = {.function = function,
+abut_status abuti_sign_winding_on_device(const char *function, bvh_on_device *there,
+                                         const bvh_points *points, abut_array winding) {
+    point_query query = {.function = function,
                          .stage = "winding",
                          .results = winding,
                          .result_bytes = sizeof(double)};
-    return run_sign_query(there, points, QUEST_WINDING, &quest);
+    return run_sign_query(there, points, QUEST_WINDING, &query);
 }
 
-abut_status abuti_sign_nearest_there(const char *function, bvh_on_device *there,
-                                     const bvh_points *points, double radius, abut_array nearest) {
-    point_query quest = {.function = function,
+abut_status abuti_sign_nearest_on_device(const char *function, bvh_on_device *there,
+                                         const bvh_points *points, double radius,
+                                         abut_array nearest) {
+    point_query query = {.function = function,
                          .stage = "nearest",
                          .radius = radius,
                          .nearest = true,
                          .results = nearest,
                          .result_bytes = sizeof(abut_nearest)};
-    return run_sign_query(there, points, QUEST_SIGN, &quest);
+    return run_sign_query(there, points, QUEST_SIGN, &query);
 }

@@ -1,15 +1,15 @@
-/* Inside and outside of a surface without border on a device, exactly; see crossing.c.
+/* Inside and outside of a surface without boundary on a device, exactly; see crossing.c.
  *
- * Method: as there, a ray along an axis crosses the surface, and crossings count by the side that
- * they come from. inside_find walks the tree in floats, counts the crossings that are beyond doubt,
- * and leaves the few triangles that are not; inside_settle decides on those in doubles by the exact
- * predicates. Where too many are left, it walks the tree itself. Points come sorted along a curve
- * from nearest.cl, in the frame of the hierarchy, where the mesh is within 2 of 0 on every axis.
+ * Method: as there, a ray along an axis crosses the surface, and crossings count with the sign of
+ * their side. inside_find traverses the tree in floats, counts the certain crossings, and leaves
+ * the few uncertain triangles; inside_settle decides those in doubles by the exact predicates. If
+ * there are too many, it traverses the tree itself. Points are sorted by nearest.cl along a curve,
+ * in the frame of the BVH, where the mesh is within 2 of 0 on every axis.
  *
- * Margin: a point that matters is within 2.1 of 0, so that it was rounded by 2^-23 at most; corners
- * by 2^-24, and their difference by 2^-22: in all less than m / 2 with m = 2^-20. From there on see
- * pierce_cl.h; a height is wrong by 3 m more than weights make it. A point on the triangle is
- * never beyond doubt.
+ * Margin: a point that matters is within 2.1 of 0, so it was rounded by at most 2^-23; corners by
+ * 2^-24, and their difference by 2^-22: in total less than m / 2 with m = 2^-20. The rest is
+ * derived in pierce_cl.h; a height has an error of 3 m in addition to that of the weights. A point
+ * on the triangle is never certain.
  */
 #include "bvh/node_cl.h"
 #include "geom/pierce_cl.h"
@@ -21,7 +21,7 @@
 
 /* Instead of a count of candidates with the direction (axis and sense) above it: */
 #define DIRECTION 16
-#define SETTLED 254
+#define DECIDED 254
 #define COMPLETE 255
 
 typedef struct crossing {
@@ -35,29 +35,29 @@ typedef struct crossing {
 
 /* ---- in floats ---- */
 
-static inline float4 turn(uint axis, float4 v) {
+static inline float4 permute_axes(uint axis, float4 v) {
     return axis == 0 ? v.yzxw : axis == 1 ? v.zxyw : v;
 }
 
-/* Takes the shortest way out of the box of the mesh; false where the point is not in it. */
-static inline bool start(crossing *c, float4 at, float4 lo, float4 hi) {
+/* Chooses the shortest exit from the box of the mesh. Returns false if the point is not in it. */
+static inline bool init_crossing(crossing *c, float4 at, float4 lo, float4 hi) {
     float4 down = at - lo, up = hi - at;
     float below = fmin(down.x, fmin(down.y, down.z)), above = fmin(up.x, fmin(up.y, up.z));
     float least = fmin(below, above);
     c->up = above <= below;
     float4 way = c->up ? up : down;
     c->axis = way.x == least ? 0 : way.y == least ? 1 : 2;
-    c->at = turn(c->axis, at);
+    c->at = permute_axes(c->axis, at);
     c->winding = 0;
     c->count = 0;
     return least >= -SIGN_MARGIN;
 }
 
-static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint place) {
+static inline void test_triangle(crossing *to, float4 a, float4 b, float4 c, uint place) {
     const float m = SIGN_MARGIN;
-    a = turn(to->axis, a) - to->at;
-    b = turn(to->axis, b) - to->at;
-    c = turn(to->axis, c) - to->at;
+    a = permute_axes(to->axis, a) - to->at;
+    b = permute_axes(to->axis, b) - to->at;
+    c = permute_axes(to->axis, c) - to->at;
     piercing p;
     if (!pierce(a, b, c, m, &p))
         return;
@@ -79,18 +79,18 @@ static inline void try_triangle(crossing *to, float4 a, float4 b, float4 c, uint
         to->place[to->count++] = place;
 }
 
-/* Four triangles of nine floats, of which the last leaf may lack some. */
-static inline void try_leaf(crossing *to, __global const float4 *triangles, uint leaf,
-                            uint triangle_count) {
+/* Four triangles of nine floats, of which the last leaf may have fewer. */
+static inline void test_leaf(crossing *to, __global const float4 *triangles, uint leaf,
+                             uint triangle_count) {
     for (uint i = 0; i < BVH_WIDTH && leaf * BVH_WIDTH + i < triangle_count; i++) {
         __global const float *f = (__global const float *)(triangles + 9 * leaf) + 9 * i;
-        try_triangle(to, (float4)(f[0], f[1], f[2], 0.0f), (float4)(f[3], f[4], f[5], 0.0f),
-                     (float4)(f[6], f[7], f[8], 0.0f), leaf * BVH_WIDTH + i);
+        test_triangle(to, (float4)(f[0], f[1], f[2], 0.0f), (float4)(f[3], f[4], f[5], 0.0f),
+                      (float4)(f[6], f[7], f[8], 0.0f), leaf * BVH_WIDTH + i);
     }
 }
 
-/* Which of four boxes the ray may meet. */
-static inline int4 boxes_met(const crossing *c, __global const bvh_node *n) {
+/* Which of four boxes the ray may intersect. */
+static inline int4 overlapping_boxes(const crossing *c, __global const bvh_node *n) {
     __global const float4 *planes = (__global const float4 *)n; /* three lower, three upper */
     uint first = c->axis == 2 ? 0 : c->axis + 1, second = c->axis == 0 ? 2 : c->axis - 1;
     float4 at = c->at;
@@ -100,24 +100,26 @@ static inline int4 boxes_met(const crossing *c, __global const bvh_node *n) {
                         : planes[c->axis] <= at.z + SIGN_MARGIN);
 }
 
-/* Counts what is certain, in the order of the points' curve; see above for the rest. With
- * QUEST_SIGN only points that are not settled. */
+/* Counts certain crossings, in the order of the points on the curve; the rest is described above.
+ * With QUEST_SIGN only points that are not decided. */
 __kernel void inside_find(__global const bvh_node *nodes, __global const float4 *triangles,
                           uint triangle_count, __global const float4 *points, uint count,
                           uint quest, float4 lo, float4 hi, __global uchar *counts,
                           __global int *windings, __global uint *places) {
     uint i = (uint)get_global_id(0), stack[STACK], used = 0;
-    if (i >= count || (quest == QUEST_SIGN && counts[i] == SETTLED))
+    if (i >= count || (quest == QUEST_SIGN && counts[i] == DECIDED))
         return;
     crossing c;
-    if (start(&c, points[i], lo, hi) && points[i].w >= 0.0f) /* else it is outside, or far away */
+    if (init_crossing(&c, points[i], lo, hi) &&
+        points[i].w >= 0.0f) /* otherwise it is outside, or far away */
         stack[used++] = 0;
     while (used > 0 && c.count != COMPLETE) {
         uint next = stack[--used];
         if (next & BVH_LEAF)
-            try_leaf(&c, triangles, next & ~BVH_LEAF, triangle_count);
+            test_leaf(&c, triangles, next & ~BVH_LEAF, triangle_count);
         else
-            used = push_children(stack, used, nodes[next].child, boxes_met(&c, nodes + next));
+            used =
+                push_children(stack, used, nodes[next].child, overlapping_boxes(&c, nodes + next));
     }
     windings[i] = c.winding;
     counts[i] = (uchar)(c.count == COMPLETE ? COMPLETE : (2 * c.axis + c.up) * DIRECTION + c.count);
@@ -127,14 +129,14 @@ __kernel void inside_find(__global const bvh_node *nodes, __global const float4 
 
 /* ---- in doubles ---- */
 
-/* Out of line: compilers take long over every copy. */
+/* Not inlined: compilers are slow on every copy. */
 static __attribute__((noinline)) int
 cross_exactly(const axis_ray *ray, __global const double *corners, uint triangle, int *on_surface) {
     return triangle_cross(ray, load_triangle(corners, triangle), on_surface);
 }
 
-/* Answers for point `to`: of QUEST_SIGN they are abut_nearest, whose distance becomes negative
- * inside; else bytes or doubles. */
+/* Writes the result of point `to`: for QUEST_SIGN an abut_nearest, whose distance becomes negative
+ * inside; otherwise a byte or a double. */
 static inline void store(int winding, bool on_surface, uint quest, size_t to, __global uchar *bytes,
                          __global double *doubles) {
     bool inside = on_surface || winding != 0;
@@ -154,13 +156,13 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
                             __global const uint *places, uint first, __global uchar *bytes,
                             __global double *doubles) {
     uint i = (uint)get_global_id(0), stack[STACK], used = 0, left = 0, leaf = 0;
-    if (i >= count || counts[i] == SETTLED)
+    if (i >= count || counts[i] == DECIDED)
         return;
     uint told = counts[i], direction = told / DIRECTION, next = 0;
     int winding = windings[i], on_surface = 0;
     crossing c;
     if (told == COMPLETE) {
-        start(&c, points[i], lo, hi);
+        init_crossing(&c, points[i], lo, hi);
         direction = 2 * c.axis + c.up;
         winding = 0;
         stack[used++] = 0;
@@ -171,7 +173,8 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
     ray.from = load_point(exact + 3 * (size_t)order[i]);
     ray.axis = (int)(direction / 2);
     ray.sense = direction & 1 ? 1 : -1;
-    /* One loop over candidates or all that the ray may meet, for the sake of a single call. */
+    /* One loop over candidates or all triangles that the ray may intersect, so that there is a
+     * single call. */
     while ((left > 0 || used > 0) && !on_surface) {
         uint place;
         if (left > 0 && told != COMPLETE) {
@@ -181,7 +184,8 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
         } else {
             next = stack[--used];
             if (!(next & BVH_LEAF)) {
-                used = push_children(stack, used, nodes[next].child, boxes_met(&c, nodes + next));
+                used = push_children(stack, used, nodes[next].child,
+                                     overlapping_boxes(&c, nodes + next));
                 continue;
             }
             leaf = next & ~BVH_LEAF;
@@ -195,9 +199,9 @@ __kernel void inside_settle(__global const bvh_node *nodes, uint triangle_count,
 
 /* ---- pseudo-normals ---- */
 
-/* Settles distances of 0 and infinity, which have no sign, and where there are normals those whose
- * side they tell; see normals.c. Normals are four doubles each, the last a weight: of the face, the
- * edges and the vertices of every triangle. */
+/* Decides distances of 0 and infinity, which have no sign, and with normals those whose side is
+ * certain; see normals.c. Normals are four doubles each, the last a weight: of the face, the edges
+ * and the vertices of every triangle. */
 __kernel void inside_normals(__global const double *normals, uint has_normals, double facing,
                              __global const double *exact, __global const uint *order, uint count,
                              uint first, __global double *nearest, __global uchar *counts) {
@@ -216,7 +220,7 @@ __kernel void inside_normals(__global const double *normals, uint has_normals, d
     }
     if (side < 0.0)
         answer[0] = -distance;
-    counts[i] = settled || side != 0.0 ? SETTLED : 0;
+    counts[i] = settled || side != 0.0 ? DECIDED : 0;
 }
 
 #endif

@@ -1,34 +1,35 @@
-/* On which side of a closed surface a point is, by the pseudo-normal of what is nearest to it.
+/* The side of a closed surface on which a point is, by the pseudo-normal of the nearest feature.
  *
  * Baerentzen & Aanaes 2005, "Signed distance computation using the angle weighted pseudonormal":
  * the sign of (point - nearest) . normal, where the normal of an edge is the sum of those of its
  * faces, and that of a vertex their sum weighted by the angles there (see src/mesh/normals.c). The
- * sums stay as they are here, so that their error is known against the sum of their weights: unit
- * normals are right to 1e-11, but where they all but cancel, at a spike or along a sharp edge, a
- * normalised sum could point anywhere.
+ * sums are not normalised, so that their error is known relative to the sum of their weights: unit
+ * normals are accurate to 1e-11, but where they almost cancel, at a spike or along a sharp edge, a
+ * normalised sum could have any direction.
  *
- * The difference to the nearest point is not exact either. Its distance is right to 4 ulp, and so
- * by Pythagoras the point itself within sqrt(8u) < 1e-7 of the distance; then it is rounded, some
- * 2^-50 of the coordinates. Where the product is not beyond all that the sign is left open.
+ * The difference to the nearest point is not exact either. Its distance is accurate to 4 ulp, and
+ * so by Pythagoras the point itself within sqrt(8u) < 1e-7 of the distance; then it is rounded,
+ * some 2^-50 of the coordinates. If the product does not exceed all these errors the sign is
+ * undecided.
  */
 #include "sign/side_shared.h"
 #include "sign/sign.h"
 
 #include <math.h>
 
-enum { GRAIN = 4096 };
+enum { ELEMENTS_PER_TASK = 4096 };
 
-/* An angle is wrong by some 1e-16 however small it is, and at the tip of a spike it is small: as
- * much as NORMAL_DIRECTION_ERROR of this. */
+/* An angle has an error of some 1e-16 however small it is, and at the tip of a spike it is small:
+ * as much as NORMAL_DIRECTION_ERROR of this. */
 #define ANGLE_FLOOR 1e-8
 
-typedef struct normals_fitting {
+typedef struct normals_data {
     const abut_mesh *mesh;
     struct bvh_sign *sign;
-} normals_fitting;
+} normals_data;
 
 static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
-    normals_fitting *fit = data;
+    normals_data *fit = data;
     const vec3 *p = fit->mesh->positions;
     (void)chunk;
     for (size_t t = begin; t < end; t++) {
@@ -38,7 +39,7 @@ static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
-    normals_fitting *fit = data;
+    normals_data *fit = data;
     const abut_topology_arrays *view = &fit->sign->topology->view;
     const vec3 *p = fit->mesh->positions;
     (void)chunk;
@@ -59,9 +60,11 @@ static void vertices_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 void abuti_sign_normals_fit(const abut_bvh *bvh, struct bvh_sign *sign) {
-    normals_fitting fit = {bvh->mesh, sign};
-    abuti_parallel_for(bvh->context, bvh->mesh->triangle_count, GRAIN, faces_task, &fit);
-    abuti_parallel_for(bvh->context, sign->topology->view.vertex_count, GRAIN, vertices_task, &fit);
+    normals_data fit = {bvh->mesh, sign};
+    abuti_parallel_for(bvh->context, bvh->mesh->triangle_count, ELEMENTS_PER_TASK, faces_task,
+                       &fit);
+    abuti_parallel_for(bvh->context, sign->topology->view.vertex_count, ELEMENTS_PER_TASK,
+                       vertices_task, &fit);
 }
 
 vec3 abuti_sign_feature_normal(const struct bvh_sign *sign, uint32_t triangle, abut_feature feature,

@@ -1,4 +1,4 @@
-/* On which side of a surface a point is by a normal, for C and OpenCL C alike: see normals.c. */
+/* The side of a surface on which a point is, by a normal, for C and OpenCL C: see normals.c. */
 #ifndef ABUTI_SIGN_SIDE_SHARED_H
 #define ABUTI_SIGN_SIDE_SHARED_H
 
@@ -8,8 +8,8 @@
 #define NORMAL_DIRECTION_ERROR 1e-7
 #define NORMAL_POSITION_ERROR 0x1p-48
 
-/* In doubles. `normal` is not of unit length, and `weight` the sum of the weights in it. 1 outside,
- * -1 inside, 0 where rounding does not allow to tell. */
+/* In doubles. `normal` is not of unit length, and `weight` is the sum of the weights in it. 1
+ * outside, -1 inside, 0 if rounding errors do not decide. */
 static inline int normal_side(vec3 point, vec3 nearest, vec3 normal, double weight) {
     vec3 d = v3_sub(point, nearest);
     double unit = v3_max_abs(d);

@@ -1,18 +1,18 @@
-/* What inside and outside need beyond a hierarchy: made once on demand, kept by the hierarchy, and
- * fitted with it.
+/* Data for queries about inside and outside: computed once on demand, owned by the BVH, and
+ * refitted with it.
  *
- * A surface has no border where every directed edge is balanced by one that runs the other way,
- * vertices of equal coordinates counted as one (solid.c): then winding numbers are whole, and
- * crossing.c gives them exactly without any memory. Else winding.c needs expansions, 320 bytes a
- * node. The method of pseudo-normals keeps the topology and normals.
+ * A surface has no boundary if every directed edge is balanced by one in the opposite direction,
+ * with vertices of equal coordinates merged (solid.c): then winding numbers are integers, and
+ * crossing.c computes them exactly without any memory. Otherwise winding.c needs expansions, 320
+ * bytes per node. The method of pseudo-normals needs the topology and normals.
  */
 #include "sign/sign.h"
 
 #include <math.h>
 
-/* Finds out whether there is a border. Names are copied, since the hierarchy forgets its own when
- * they cease to hold, and a later refit may bring the seams together again. */
-static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
+/* Determines whether there is a boundary. The merged vertices are copied, since the BVH discards
+ * its own when they separate, and a later refit may close the seams again. */
+static abut_status determine_closed(abut_bvh *bvh, struct bvh_sign *sign) {
     const bvh_solid *solid = atomic_load(&bvh->solid);
     if (solid && solid->border_count) /* a refit may have closed it since */
         abuti_bvh_solid_destroy(bvh);
@@ -31,7 +31,7 @@ static abut_status find_closed(abut_bvh *bvh, struct bvh_sign *sign) {
     return ABUT_OK;
 }
 
-/* ---- which way a surface faces ---- */
+/* ---- orientation of a surface ---- */
 
 enum { FACING_CHUNKS = 64, FACING_MIN = 2048 };
 
@@ -45,7 +45,7 @@ typedef struct facing_work {
     const abut_mesh *mesh;
     abuti_unit_frame frame;
     vec3 centre;
-    size_t each; /* triangles of a chunk */
+    size_t triangles_per_chunk; /* of a chunk */
     facing_sums chunks[FACING_CHUNKS];
 } facing_work;
 
@@ -79,29 +79,29 @@ static void volume_task(void *data, size_t chunk, size_t begin, size_t end) {
     w->chunks[chunk].volume = volume;
 }
 
-/* With a border: -1 where the volume about the centre of the surface is negative by more than
- * rounding. A hole counts as if it were closed by a cone from there. Takes no memory. */
+/* With a boundary: -1 if the volume about the centre of the surface is negative by more than
+ * rounding errors. A hole counts as if it were closed by a cone from there. Allocates no memory. */
 static double facing_by_volume(const abut_mesh *mesh) {
     const size_t count = mesh->triangle_count;
     facing_work w = {.mesh = mesh,
                      .frame = abuti_unit_frame_of(mesh),
-                     .each = count / FACING_CHUNKS + 1};
-    w.each = w.each < FACING_MIN ? FACING_MIN : w.each;
-    const size_t chunks = abuti_chunk_count(count, w.each);
+                     .triangles_per_chunk = count / FACING_CHUNKS + 1};
+    w.triangles_per_chunk = w.triangles_per_chunk < FACING_MIN ? FACING_MIN : w.triangles_per_chunk;
+    const size_t chunks = abuti_chunk_count(count, w.triangles_per_chunk);
     facing_sums all = {{0, 0, 0}, 0, 0};
-    abuti_parallel_for(mesh->context, count, w.each, centre_task, &w);
+    abuti_parallel_for(mesh->context, count, w.triangles_per_chunk, centre_task, &w);
     for (size_t i = 0; i < chunks; i++) {
         all.area += w.chunks[i].area;
         all.centre = v3_add(all.centre, w.chunks[i].centre);
     }
     w.centre = all.area > 0 ? v3_scale(all.centre, 1 / all.area) : all.centre;
-    abuti_parallel_for(mesh->context, count, w.each, volume_task, &w);
+    abuti_parallel_for(mesh->context, count, w.triangles_per_chunk, volume_task, &w);
     for (size_t i = 0; i < chunks; i++)
         all.volume += w.chunks[i].volume;
     return all.volume < -0x1p-30 * all.area * sqrt(all.area) ? -1 : 1;
 }
 
-/* Without: -1 where normals have most points outside for inside; 0 where they cannot tell. Points
+/* Without: -1 if normals classify most points outside as inside; 0 if they do not decide. Points
  * beyond the corners of the box are outside. */
 static double facing_by_normals(const struct bvh_sign *sign) {
     const abut_bvh *bvh = sign->bvh;
@@ -120,18 +120,18 @@ static double facing_by_normals(const struct bvh_sign *sign) {
     return sum > 0 ? 1 : sum < 0 ? -1 : 0;
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
-static void destroy(bvh_attachment *part) {
+static void destroy_sign(bvh_attachment *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     ABUTI_RELEASE(part->context, sign->names, atomic_load(&sign->far));
     abut_topology_destroy(sign->topology);
     ABUTI_RELEASE(part->context, sign->faces, sign->vertices, sign->angles);
 }
 
-/* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the
- * CPU needs of it for normals; expansions of such a one wait until they are wanted. */
-static abut_status fit(bvh_attachment *part) {
+/* After the BVH has been fitted to its mesh. Allocates no memory, except that normals of a BVH on a
+ * device need the arrays of the CPU; expansions of such a BVH are computed on demand. */
+static abut_status refit_sign(bvh_attachment *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     const abut_bvh *bvh = sign->bvh;
     if (sign->names)
@@ -155,7 +155,7 @@ static abut_status fit(bvh_attachment *part) {
     return ABUT_OK;
 }
 
-/* Whether every edge has two faces that run along it both ways. */
+/* Whether every edge has two faces that traverse it in opposite directions. */
 static abut_status check_oriented(const abut_topology *topology) {
     const abut_topology_arrays *view = &topology->view;
     for (uint32_t e = 0; e < view->edge_count; e++) {
@@ -174,7 +174,7 @@ static abut_status check_oriented(const abut_topology *topology) {
     return ABUT_OK;
 }
 
-static abut_status make_normals(abut_mesh *mesh, struct bvh_sign *sign) {
+static abut_status create_normals(abut_mesh *mesh, struct bvh_sign *sign) {
     abut_context *context = mesh->context;
     abut_status status = abut_topology_create(mesh, &sign->topology);
     status = status ? status : check_oriented(sign->topology);
@@ -186,32 +186,33 @@ static abut_status make_normals(abut_mesh *mesh, struct bvh_sign *sign) {
     return sign->faces && sign->vertices && sign->angles ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* What is asked for, and of which hierarchy. */
-typedef struct asked {
+/* The requested method, and the BVH. */
+typedef struct sign_request {
     abut_bvh *bvh;
     abut_sign_method method;
-} asked;
+} sign_request;
 
-static abut_status create(bvh_attachment *part, void *owner) {
+static abut_status create_sign(bvh_attachment *part, void *owner) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
-    const asked *a = owner;
+    const sign_request *a = owner;
     abut_status status = ABUT_OK;
     sign->bvh = a->bvh;
     sign->method = a->method;
     if (sign->method == ABUT_SIGN_NORMAL)
-        status = make_normals(a->bvh->mesh, sign);
-    status = status ? status : find_closed(a->bvh, sign);
+        status = create_normals(a->bvh->mesh, sign);
+    status = status ? status : determine_closed(a->bvh, sign);
     status = status ? status : abuti_progress(part->context, "signs", 0.5);
     if (!status && !a->bvh->there && (!sign->closed || sign->names)) {
-        /* where names may cease to hold, these may be needed later */
+        /* if merged vertices may separate, these may be needed later */
         bvh_far_node *far = abuti_allocate(part->context, a->bvh->node_count, sizeof *far);
         atomic_init(&sign->far, far);
         status = far ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
-    return status ? status : fit(part);
+    return status ? status : refit_sign(part);
 }
 
-const bvh_attachment_kind abuti_sign_kind = {sizeof(struct bvh_sign), create, fit, destroy};
+const bvh_attachment_kind abuti_sign_kind = {sizeof(struct bvh_sign), create_sign, refit_sign,
+                                             destroy_sign};
 
 abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
     abut_sign_options ours = abut_sign_options_default();
@@ -219,10 +220,11 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
         return abuti_null(__func__, "bvh");
     abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_sign_prepare");
     if (!status && (unsigned)ours.method > ABUT_SIGN_NORMAL)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_sign_prepare: options->method is %u, which is no method",
-                            (unsigned)ours.method);
-    asked a = {bvh, ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method};
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT,
+                       "abut_sign_prepare: options->method is %u; it must be an abut_sign_method",
+                       (unsigned)ours.method);
+    sign_request a = {bvh, ours.method == ABUT_SIGN_AUTO ? ABUT_SIGN_WINDING : ours.method};
     bvh_attachment *part;
     status =
         status ? status : abuti_bvh_create_attachment(bvh->context, &abuti_sign_kind, &a, &part);
@@ -230,23 +232,23 @@ abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options) {
         return status;
     abuti_bvh_replace_attachment(&bvh->parts, part);
     if (bvh->there)
-        abuti_sign_there_forget(bvh->there);
+        abuti_sign_invalidate_on_device(bvh->there);
     return ABUT_OK;
 }
 
-abut_reliability abuti_sign_promise(abut_sign_method method, bool closed, bool flipped) {
+abut_reliability abuti_sign_method_reliability(abut_sign_method method, bool closed, bool flipped) {
     if (!closed && flipped)
-        return abuti_unfit(
-            "Neighbouring triangles face opposite ways and cancel, so what is inside "
-            "is not known: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways and cancel, so the interior "
+                           "is unknown: orient the mesh first.");
     if (!closed)
-        return abuti_limited("The surface has a border: inside is where its winding number is at "
-                             "least a half. If its parts face one way, that is right away from the "
-                             "holes and a guess in them.");
+        return abuti_limited(
+            "The surface has boundary edges: inside is where its winding number is "
+            "at least one half. If its components face one way, that is correct "
+            "away from the holes and a guess in them.");
     if (method == ABUT_SIGN_NORMAL)
-        return abuti_limited("Signs by pseudo-normals are right if all parts of the surface face "
-                             "one way, and none touches another or cuts one.");
-    return abuti_guaranteed("The surface has no border: what is inside is exact.");
+        return abuti_limited("Signs by pseudo-normals are correct if all components face one way, "
+                             "and none touches or intersects another.");
+    return abuti_guaranteed("The surface has no boundary edges: the interior is exact.");
 }
 
 abut_status abut_sign_get_info(const abut_bvh *bvh, abut_sign_info *info) {
@@ -258,7 +260,7 @@ abut_status abut_sign_get_info(const abut_bvh *bvh, abut_sign_info *info) {
         return abuti_info_write(info, &made, sizeof made, __func__);
     made.method = sign->method;
     made.is_closed = sign->closed;
-    made.reliability = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
+    made.reliability = abuti_sign_method_reliability(sign->method, sign->closed, sign->flipped);
     made.bytes = sizeof *sign;
     if (atomic_load(&sign->far))
         made.bytes += (uint64_t)bvh->node_count * sizeof(bvh_far_node);
@@ -281,12 +283,11 @@ const char *abut_sign_method_name(abut_sign_method method) {
 
 /* ---- reliability ----
  *
- * Pseudo-normals are proved for a surface that bounds a solid (Baerentzen & Aanaes 2005); the proof
- * looks at the solid around one point, so touching fans and edges whose faces balance do no harm,
+ * Pseudo-normals are proved for a surface that bounds a solid (Baerentzen & Aanaes 2005). The proof
+ * considers the solid around one point, so touching fans and edges whose faces balance do no harm,
  * but a hole, a flip or a face without a normal does. The winding number is a sum over triangles:
- * exact where the faces of every edge cancel, fading where some are missing, and wrong by whole
- * patches where they are turned (Jacobson et al. 2013).
- */
+ * exact if the faces of every edge cancel, fading where some are missing, and wrong by whole
+ * patches where they are reversed (Jacobson et al. 2013). */
 
 static abut_reliability normal_reliability(const abut_mesh_report *report) {
     if (abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
@@ -298,13 +299,12 @@ static abut_reliability normal_reliability(const abut_mesh_report *report) {
             "Edges with three or more faces do not bound a solid, so the sign is wrong "
             "near them: remove the extra faces, or use winding numbers.");
     if (!report->is_oriented)
-        return abuti_unfit(
-            "Neighbouring triangles are wound against each other, so the sign swaps from "
-            "one to the next: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways, so the sign changes from "
+                           "one to the next: orient the mesh first.");
     const uint32_t inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT);
     if (inward && inward < report->component_count)
         return abuti_unfit(
-            "A closed part is wound inwards and others are not, so its inside counts as outside: "
+            "A closed component faces inwards and others do not, so its inside counts as outside: "
             "orient the mesh first.");
     if (!report->has_volume)
         return abuti_unfit("The surface encloses no volume, so there is no inside: use unsigned "
@@ -329,28 +329,28 @@ static abut_reliability normal_reliability(const abut_mesh_report *report) {
             "numbers.");
     if (report->has_self_intersection_test)
         return report->self_intersection_count
-                   ? abuti_limited("The surface cuts itself, and where parts overlap the sign may "
-                                   "be that of the wrong one: "
-                                   "use winding numbers.")
+                   ? abuti_limited(
+                         "The surface intersects itself, and where it overlaps the sign may "
+                         "be that of the wrong one: "
+                         "use winding numbers.")
                    : abuti_guaranteed(
-                         "Closed, wound one way and nowhere cut by itself: the sign is "
-                         "right everywhere.");
+                         "Closed, consistently oriented, without self-intersections: the sign is "
+                         "correct everywhere.");
     return abuti_guaranteed(
-        "Closed and wound one way: the sign is right everywhere, as long as the "
-        "surface does not cut itself.");
+        "Closed and consistently oriented: the sign is correct everywhere if the "
+        "surface does not intersect itself.");
 }
 
-/* The level of abuti_sign_promise(), with what else a report knows. */
+/* The level of abuti_sign_method_reliability(), with further properties of a report. */
 static abut_reliability winding_reliability(const abut_mesh_report *report) {
     const bool inward = abuti_problems(report, ABUT_PROBLEM_INWARD_COMPONENT) > 0;
     if (report->has_opposite_boundary)
-        return abuti_unfit(
-            "Neighbouring triangles are wound against each other and cancel where they "
-            "should add: orient the mesh first.");
+        return abuti_unfit("Neighbouring triangles face opposite ways and cancel where they "
+                           "should add: orient the mesh first.");
     if (report->has_boundary && inward)
-        return abuti_limited(
-            "The surface has a border, near which the sign is a guess, and a closed part that is "
-            "wound against the rest counts as outside: orient the mesh first.");
+        return abuti_limited("The surface has boundary edges, near which the sign is a guess, and "
+                             "a closed component "
+                             "that faces the other way counts as outside: orient the mesh first.");
     if (report->has_boundary && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "The surface has boundary edges: the sign is right away from the holes, and inside "
@@ -361,21 +361,22 @@ static abut_reliability winding_reliability(const abut_mesh_report *report) {
             "the winding number is a fraction, and its sign a guess.");
     if (!report->is_balanced || !report->is_oriented)
         return abuti_guaranteed(
-            "Closed where vertices of equal coordinates count as one, as winding numbers do it: "
-            "the sign is right everywhere.");
+            "Closed after vertices with equal coordinates are merged, as winding numbers do: "
+            "the sign is correct everywhere.");
     if (inward)
         return abuti_guaranteed(
             "Closed: inside is where the winding number is not 0, which is exact. It is negative "
-            "in parts that are wound inwards, and these cut out what they share with others.");
+            "in components that face inwards, and these remove their intersection with others.");
     if (!report->has_volume)
         return abuti_guaranteed(
             "Closed, but without volume: every point beside the surface is outside.");
-    return abuti_guaranteed("Closed and wound outwards: the winding number is whole and at least 1 "
-                            "inside, also where parts overlap.");
+    return abuti_guaranteed(
+        "Closed and facing outwards: the winding number is an integer, at least 1 "
+        "inside, also where components overlap.");
 }
 
 abut_reliability abut_sign_reliability(const abut_mesh_report *report, abut_sign_method method) {
     if (!report)
-        return abuti_unfit("There is no report.");
+        return abuti_unfit("The report is null.");
     return method == ABUT_SIGN_NORMAL ? normal_reliability(report) : winding_reliability(report);
 }

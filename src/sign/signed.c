@@ -1,11 +1,11 @@
-/* Inside or outside, winding numbers and signed distances, for one point and for many.
+/* Inside or outside, winding numbers and signed distances, for one point and for batches.
  *
- * In a batch the sign of a point mostly comes from the one before: a ball around a point as large
- * as its distance holds no surface, so everything in it is on the same side, unless the surface has
- * a border. Distances are right to 4 ulp of the largest coordinate difference
- * (geom/closest_shared.h), which is at most the distance and the extent of the mesh; the ball is
- * taken smaller by 16 times that, so that next to the surface there is none. Of a million points
- * around a model of 97,000 triangles 97% need no more.
+ * In a batch the sign of a point usually follows from the previous one: a ball around a point with
+ * its distance as radius contains no surface, so everything in it is on the same side, unless the
+ * surface has a boundary. Distances are accurate to 4 ulp of the largest coordinate difference
+ * (geom/closest_shared.h), which is at most the distance plus the extent of the mesh; the ball is
+ * smaller by 16 times that, so next to the surface there is none. Of a million points around a
+ * model of 97,000 triangles 97% need nothing else.
  */
 #include "nearest/batch.h"
 #include "sign/sign.h"
@@ -16,7 +16,7 @@
 static abut_status check_prepared(const char *function, const abut_bvh *bvh) {
     if (!bvh_sign_of(bvh))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the hierarchy knows no inside yet; call abut_sign_prepare() first",
+                          "%s: signs are not prepared for this BVH; call abut_sign_prepare() first",
                           function);
     return ABUT_OK;
 }
@@ -39,39 +39,40 @@ static bool is_inside(const abut_bvh *bvh, vec3 point) {
     return winding * bvh_sign_of(bvh)->facing >= 0.5 || abuti_sign_touches(bvh, point);
 }
 
-/* What fast numbers may be wrong by, and some more for those who sum up otherwise. */
-#define FAST_DOUBT 0.0105
+/* Error bound of fast winding numbers, with slack for other orders of summation. */
+#define FAST_WINDING_ERROR 0.0105
 
 bool abuti_sign_open_inside(const abut_bvh *bvh, const bvh_solid *solid, double fast,
                             abut_vec3 point, double distance) {
     const double facing = bvh_sign_of(bvh)->facing;
-    bool sure = fabs(fast * facing - 0.5) > FAST_DOUBT && distance > sign_near(bvh);
+    bool sure = fabs(fast * facing - 0.5) > FAST_WINDING_ERROR && distance > sign_near(bvh);
     if (!sure && solid->border_count <= STRIPS_MAX)
         fast =
             abuti_sign_strips(bvh, point, (const uint32_t(*)[2])solid->border, solid->border_count);
     return fast * facing >= 0.5;
 }
 
-/* The radius of a ball around a point that holds no surface for certain; may be negative. */
-static double free_ball(const abut_bvh *bvh, double distance) {
+/* The radius of a ball around a point that certainly contains no surface; may be negative. */
+static double empty_ball_radius(const abut_bvh *bvh, double distance) {
     vec3 extent = v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo);
     return distance - 0x1p-46 * (distance + v3_max_abs(extent));
 }
 
-/* Whether two points are on one side, since the balls around them overlap, or one holds the other.
- */
-static bool same_side(const nearest_ball *known, vec3 point, double ball) {
+/* Whether two points are on one side, since the balls around them overlap, or one contains the
+ * other. */
+static bool is_same_side(const nearest_ball *known, vec3 point, double ball) {
     vec3 d = v3_sub(point, known->point);
-    return v3_max_abs(d) > 1e-150 && /* the square of less is no number to rely on */
+    return v3_max_abs(d) > 1e-150 && /* smaller squares may underflow */
            v3_length(d) < ball + known->radius;
 }
 
-static bool closed_inside(const abut_bvh *bvh, vec3 point, double distance, nearest_ball *known) {
+static bool is_inside_closed(const abut_bvh *bvh, vec3 point, double distance,
+                             nearest_ball *known) {
     if (!known)
         return winding_of(bvh, point) != 0;
-    double ball = free_ball(bvh, distance);
+    double ball = empty_ball_radius(bvh, distance);
     bool inside =
-        known->is && same_side(known, point, ball) ? known->holds : winding_of(bvh, point) != 0;
+        known->is && is_same_side(known, point, ball) ? known->holds : winding_of(bvh, point) != 0;
     *known = (nearest_ball){true, inside, point, ball};
     return inside;
 }
@@ -83,8 +84,8 @@ void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_n
         return;
     if (sign->method == ABUT_SIGN_NORMAL)
         side = abuti_sign_normals_side(sign, point, nearest) * sign->facing;
-    bool inside = side != 0      ? side < 0 /* not certain: nothing that spreads */
-                  : sign->closed ? closed_inside(bvh, point, distance, known)
+    bool inside = side != 0      ? side < 0 /* not certain enough to be used for other points */
+                  : sign->closed ? is_inside_closed(bvh, point, distance, known)
                                  : winding_of(bvh, point) * sign->facing >= 0.5;
     if (inside)
         nearest->distance = -distance;
@@ -124,42 +125,42 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
     return ABUT_OK;
 }
 
-/* ---- many points ---- */
+/* ---- batches ---- */
 
 typedef struct sign_batch {
     const abut_bvh *bvh;
     bvh_points points;
     box3 bounds;
     double radius;
-    bool *inside; /* or */
+    bool *inside; /* one of these two outputs is set */
     double *winding;
 } sign_batch;
 
-enum { LOOK = 16 }; /* points between two looks at whether to stop */
+enum { POINTS_PER_STOP_CHECK = 16 }; /* points between two calls of abuti_stop() */
 
-static void inside_visit(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
+static void compute_inside(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     sign_batch *b = data;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_point_index(places, i);
-        if (i % LOOK == 0 && abuti_stop(b->bvh->context, "inside"))
+        if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, "inside"))
             return;
         b->inside[point] = is_inside(b->bvh, bvh_point_at(&b->points, point));
     }
 }
 
-static void winding_visit(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
+static void compute_winding(void *data, const bvh_sorted_point *places, size_t begin, size_t end) {
     sign_batch *b = data;
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_point_index(places, i);
-        if (i % LOOK == 0 && abuti_stop(b->bvh->context, "winding"))
+        if (i % POINTS_PER_STOP_CHECK == 0 && abuti_stop(b->bvh->context, "winding"))
             return;
         b->winding[point] = winding_of(b->bvh, bvh_point_at(&b->points, point));
     }
 }
 
-/* What all batches check first. */
-static abut_status batch_start(const char *function, sign_batch *b, const abut_points *points,
-                               abut_array out, const char *out_name, size_t element_bytes) {
+/* Validates the arguments of a batch. */
+static abut_status init_batch(const char *function, sign_batch *b, const abut_points *points,
+                              abut_array out, const char *out_name, size_t element_bytes) {
     abut_status status = abuti_bvh_check_batch(function, b->bvh, points, "points");
     status = status ? status : check_prepared(function, b->bvh);
     status = status ? status : abuti_bvh_points_read(function, b->bvh, points, &b->points);
@@ -170,43 +171,42 @@ static abut_status batch_start(const char *function, sign_batch *b, const abut_p
     if (!status)
         status = abuti_bvh_points_check(function, b->bvh->context, &b->points, &b->bounds);
     if (!status && b->bvh->there)
-        status = abuti_sign_check_there(function, b->bvh->there, bvh_sign_of(b->bvh));
+        status = abuti_sign_check_on_device(function, b->bvh->there, bvh_sign_of(b->bvh));
     return status ? status : abuti_sign_far(b->bvh);
 }
 
-static abut_status batch_run(sign_batch *b, const char *stage, bvh_visit *visit) {
+static abut_status run_batch(sign_batch *b, const char *stage, bvh_visit *visit) {
     return abuti_bvh_points_visit(b->bvh->context, &b->points, &b->bounds, stage, visit, b);
 }
 
 abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_points *points,
                                    abut_array inside) {
     sign_batch b = {.bvh = bvh, .inside = inside.host};
-    abut_status status = batch_start(__func__, &b, points, inside, "inside", sizeof(bool));
+    abut_status status = init_batch(__func__, &b, points, inside, "inside", sizeof(bool));
     if (status)
         return status;
-    return bvh->there ? abuti_sign_inside_there(__func__, bvh->there, &b.points, inside)
-                      : batch_run(&b, "inside", inside_visit);
+    return bvh->there ? abuti_sign_inside_on_device(__func__, bvh->there, &b.points, inside)
+                      : run_batch(&b, "inside", compute_inside);
 }
 
 abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_points *points,
                                     abut_array winding) {
     sign_batch b = {.bvh = bvh, .winding = winding.host};
-    abut_status status = batch_start(__func__, &b, points, winding, "winding", sizeof(double));
+    abut_status status = init_batch(__func__, &b, points, winding, "winding", sizeof(double));
     if (status)
         return status;
-    return bvh->there ? abuti_sign_winding_there(__func__, bvh->there, &b.points, winding)
-                      : batch_run(&b, "winding", winding_visit);
+    return bvh->there ? abuti_sign_winding_on_device(__func__, bvh->there, &b.points, winding)
+                      : run_batch(&b, "winding", compute_winding);
 }
 
 abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *points, double radius,
                                     abut_array nearest) {
     sign_batch b = {.bvh = bvh, .radius = radius};
-    abut_status status =
-        batch_start(__func__, &b, points, nearest, "nearest", sizeof(abut_nearest));
+    abut_status status = init_batch(__func__, &b, points, nearest, "nearest", sizeof(abut_nearest));
     if (status)
         return status;
     if (bvh->there)
-        return abuti_sign_nearest_there(__func__, bvh->there, &b.points, radius, nearest);
+        return abuti_sign_nearest_on_device(__func__, bvh->there, &b.points, radius, nearest);
     nearest_batch run = {.bvh = bvh,
                          .points = b.points,
                          .radius = radius,

@@ -1,31 +1,29 @@
-/* Winding numbers of any surface, by solid angles near by and expansions far away.
+/* Winding numbers of any surface, by solid angles of near triangles and expansions of far ones.
  *
  * Problem: the generalised winding number of a surface around a point q (Jacobson, Kavan &
  * Sorkine-Hornung 2013, "Robust inside-outside segmentation using generalized winding numbers") is
- * the solid angle of all its triangles over 4 pi. It is whole where there is no border, and fades
- * across holes.
- * Method: fast winding numbers (Barill, Dickson, Schmidt, Levin & Jacobson 2018, "Fast winding
- * numbers for soups and clouds", section 3), here over the children of the nodes. With r from q to
- * the middle of a child's box, R = |r|, e = r / R, and s from the middle to a point of the surface
- * with normal n,
+ * the solid angle of all its triangles over 4 pi. It is an integer if there is no boundary, and
+ * fades across holes. Method: fast winding numbers (Barill, Dickson, Schmidt, Levin & Jacobson
+ * 2018, "Fast winding numbers for soups and clouds", section 3), here over the children of the
+ * nodes. With r from q to the centre of the box of a child, R = |r|, e = r / R, and s from the
+ * centre to a point of the surface with normal n,
  *     4 pi w(q) = integral of n . (r + s) / |r + s|^3
  *               = 1/R^2 [ N(e) - 3 / R M(e) + 15 / 2 / R^2 K(e) + ... ]
  *     N(e) = integral of n.e,  M(e) = integral of (s.e)(n.e),  K(e) = integral of (s.e)^2 (n.e),
- * where M and K stand for the polynomials without their traces: of x^2 + y^2 + z^2 times anything
- * the field 1/R sees nothing, and with e of length 1 that part would only add to lower degrees.
- * Moving the middle by d (so that s grows by d) turns M into M + (d.e) N and K into K + 2 (d.e) M +
- * (d.e)^2 N, traces removed again: parents from children, from the leaves up.
- * A child is far where R is more than twice half the diagonal of its box, rho; what is left out
- * then is some A / R^2 (rho / R)^3 of the area A of its triangles. That is little for a surface
- * that crosses the box once or twice, with an A of a few rho^2, but where many layers are stacked
- * it adds up, all of one sign. So R^2 must also be more than half of A; and where the whole mesh
- * has more area than a few layers of its size have, R must be more by the fourth root of how many
- * times as much. All four children at once in floats. Of leaves that are not far, the solid angles
- * are added, in floats where the point is at some distance, and next to it in doubles with exact
- * signs: the jump is where the surface is.
- * Accuracy: not proved. Measured: at most 0.006 on eight models of 1,000 to 97,000 triangles, 0.001
- * in the mean, and 0.002 for piles of 2 to 1,000 sheets or boxes; tests/sign demands 0.01, which is
- * what the header promises.
+ * where M and K are the polynomials without their traces: multiples of x^2 + y^2 + z^2 do not
+ * contribute to the field of 1/R, and with e of length 1 they would only add to lower degrees.
+ * Moving the centre by d (so that s grows by d) turns M into M + (d.e) N and K into K + 2 (d.e) M +
+ * (d.e)^2 N, traces removed again: parents are computed from children, from the leaves up. A child
+ * is far if R is more than twice half the diagonal of its box, rho; the truncation error is then
+ * some A / R^2 (rho / R)^3 of the area A of its triangles. That is small for a surface that crosses
+ * the box once or twice, with an A of a few rho^2, but with many stacked layers it adds up, all
+ * with one sign. So R^2 must also exceed half of A; and if the whole mesh has more area than a few
+ * layers of its size, R must be larger by the fourth root of the ratio. All four children are
+ * evaluated at once in floats. For leaves that are not far, the solid angles are added, in floats
+ * if the point is at some distance, and near it in doubles with exact signs: the jump is at the
+ * surface. Accuracy: not proved. Measured: at most 0.006 on eight models of 1,000 to 97,000
+ * triangles, 0.001 on average, and 0.002 for piles of 2 to 1,000 sheets or boxes; tests/sign
+ * requires 0.01, which is what the header states.
  */
 #include "base/simd.h"
 #include "sign/sign.h"
@@ -33,13 +31,14 @@
 
 #include <math.h>
 
-enum { NODES_A_TASK = 256, SUBTREES = 512 };
+enum { NODES_PER_TASK = 256, SUBTREES_MAX = 512 };
 
-/* How many half diagonals away a child is far; how large the square of the distance must be against
- * its area; and up to which area, in squares of half the diagonal of the whole, that is all. */
-#define FAR_RATIO 2.0f
-#define FAR_AREA 0.5f
-#define FEW_LAYERS 8.0
+/* The distance, in half diagonals, from which a child is far; the minimum of the squared distance
+ * relative to its area; and the area, in squares of half the diagonal of the whole mesh, up to
+ * which these are sufficient. */
+#define FAR_DISTANCE_RATIO 2.0f
+#define FAR_AREA_FRACTION 0.5f
+#define LAYER_AREA_MAX 8.0
 
 /* ---- polynomials: coefficients in the order of bvh_far_node ---- */
 
@@ -71,7 +70,7 @@ static void add_cube(double *k, vec3 a, const double *m, double c) {
     k[9] += c * (a.x * m[4] + a.y * m[5] + a.z * m[3]);
 }
 
-/* Removes the traces: what a polynomial has of (x^2 + y^2 + z^2), here by its Laplacian. */
+/* Removes the traces: the multiples of (x^2 + y^2 + z^2) in a polynomial, here by its Laplacian. */
 static void remove_traces(far_field *f) {
     double third = (f->m[0] + f->m[1] + f->m[2]) / 3;
     for (int i = 0; i < 3; i++)
@@ -84,7 +83,7 @@ static void remove_traces(far_field *f) {
     add_cube(k, linear, sphere, -0.1);
 }
 
-/* The triangle's part about a middle; corners relative to that. */
+/* The contribution of a triangle about a centre; corners are relative to it. */
 static void add_triangle(far_field *f, vec3 a, vec3 b, vec3 c) {
     vec3 n = v3_scale(v3_cross(v3_sub(b, a), v3_sub(c, a)), 0.5); /* times its area */
     vec3 sum = v3_add(v3_add(a, b), c);
@@ -102,8 +101,8 @@ static void add_triangle(far_field *f, vec3 a, vec3 b, vec3 c) {
     add_cube(f->k, n, square, 1);
 }
 
-/* Adds a field about another middle, which is `d` from ours. */
-static void add_moved(far_field *f, const far_field *from, vec3 d) {
+/* Adds a field about another centre, which is at `d` from ours. */
+static void add_translated(far_field *f, const far_field *from, vec3 d) {
     vec3 n = v3(from->n[0], from->n[1], from->n[2]);
     double square[6] = {0};
     f->area += from->area;
@@ -121,7 +120,7 @@ static void add_moved(far_field *f, const far_field *from, vec3 d) {
 
 /* ---- fit ---- */
 
-static vec3 slot_middle(const bvh_node *node, int slot) {
+static vec3 slot_centre(const bvh_node *node, int slot) {
     return v3(0.5 * ((double)node->lo[0][slot] + node->hi[0][slot]),
               0.5 * ((double)node->lo[1][slot] + node->hi[1][slot]),
               0.5 * ((double)node->lo[2][slot] + node->hi[2][slot]));
@@ -152,7 +151,7 @@ static far_field load_field(const bvh_far_node *from, int slot) {
 static void fit_leaf(const abut_bvh *bvh, const bvh_node *node, int slot, bvh_far_node *to) {
     const abut_mesh *mesh = bvh->mesh;
     uint32_t leaf = node->child[slot] & ~BVH_LEAF;
-    vec3 middle = slot_middle(node, slot);
+    vec3 middle = slot_centre(node, slot);
     far_field f;
     memset(&f, 0, sizeof f);
     for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
@@ -170,27 +169,27 @@ static void fit_inner(const abut_bvh *bvh, const bvh_node *node, int slot, bvh_f
                       bvh_far_node *to) {
     const bvh_node *child = &bvh->nodes[node->child[slot]];
     const bvh_far_node *from = &far[node->child[slot]];
-    vec3 middle = slot_middle(node, slot);
+    vec3 middle = slot_centre(node, slot);
     far_field f;
     memset(&f, 0, sizeof f);
     for (int i = 0; i < BVH_WIDTH; i++) {
         if (child->child[i] == ABUT_NONE)
             continue;
         far_field part = load_field(from, i);
-        add_moved(&f, &part, v3_sub(slot_middle(child, i), middle));
+        add_translated(&f, &part, v3_sub(slot_centre(child, i), middle));
     }
     remove_traces(&f);
     store_field(to, slot, &f);
 }
 
-typedef struct far_fitting {
+typedef struct fit_data {
     const abut_bvh *bvh;
     bvh_far_node *far;
     uint32_t *list; /* of nodes */
-} far_fitting;
+} fit_data;
 
 static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
-    far_fitting *fit = data;
+    fit_data *fit = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const bvh_node *node = &fit->bvh->nodes[i];
@@ -202,37 +201,37 @@ static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static bool is_inner(uint32_t child) {
-    return !(child & BVH_LEAF); /* nor is it ABUT_NONE, then */
+    return !(child & BVH_LEAF); /* and it is not ABUT_NONE */
 }
 
-static void fit_node(const far_fitting *fit, size_t i) {
+static void fit_node(const fit_data *fit, size_t i) {
     const bvh_node *node = &fit->bvh->nodes[i];
     for (int slot = 0; slot < BVH_WIDTH; slot++)
         if (is_inner(node->child[slot]))
             fit_inner(fit->bvh, node, slot, fit->far, &fit->far[i]);
 }
 
-/* All nodes from one down, children first; no deeper than BVH_DEPTH. */
-static void fit_below(const far_fitting *fit, uint32_t node) {
+/* Fits all nodes of a subtree, children first; the recursion is at most BVH_DEPTH deep. */
+static void fit_subtree(const fit_data *fit, uint32_t node) {
     for (int slot = 0; slot < BVH_WIDTH; slot++)
         if (is_inner(fit->bvh->nodes[node].child[slot]))
-            fit_below(fit, fit->bvh->nodes[node].child[slot]);
+            fit_subtree(fit, fit->bvh->nodes[node].child[slot]);
     fit_node(fit, node);
 }
 
 static void subtrees_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const far_fitting *fit = data;
+    const fit_data *fit = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        fit_below(fit, fit->list[i]);
+        fit_subtree(fit, fit->list[i]);
 }
 
-/* Nodes from the root down are listed, breadth first, until some hundred subtrees are left for the
- * threads; then those above, children first. */
-static void fit_inner_nodes(far_fitting *fit) {
+/* Nodes are listed breadth-first from the root, until there are some hundred subtrees for the
+ * threads; then the nodes above them are fitted, children first. */
+static void fit_inner_nodes(fit_data *fit) {
     uint32_t done = 0, count = 1;
     fit->list[0] = 0;
-    for (; done < count && count + BVH_WIDTH <= SUBTREES; done++)
+    for (; done < count && count + BVH_WIDTH <= SUBTREES_MAX; done++)
         for (int slot = 0; slot < BVH_WIDTH; slot++)
             if (is_inner(fit->bvh->nodes[fit->list[done]].child[slot]))
                 fit->list[count++] = fit->bvh->nodes[fit->list[done]].child[slot];
@@ -243,18 +242,18 @@ static void fit_inner_nodes(far_fitting *fit) {
         fit_node(fit, fit->list[done]);
 }
 
-/* From areas to distances. */
-static void set_distances(const abut_bvh *bvh, bvh_far_node *far) {
+/* Converts areas to distances. */
+static void set_far_distances(const abut_bvh *bvh, bvh_far_node *far) {
     double area = 0, diagonal = v3_length(v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo));
     double half = 0.5 * diagonal * bvh->scale;
     for (int slot = 0; slot < BVH_WIDTH; slot++)
         area += far[0].near_sq[slot];
-    double layers = area / (FEW_LAYERS * half * half);
-    float ratio = FAR_RATIO * (layers > 1 ? (float)sqrt(sqrt(layers)) : 1);
+    double layers = area / (LAYER_AREA_MAX * half * half);
+    float ratio = FAR_DISTANCE_RATIO * (layers > 1 ? (float)sqrt(sqrt(layers)) : 1);
     for (size_t i = 0; i < bvh->node_count; i++)
         for (int slot = 0; slot < BVH_WIDTH; slot++) {
             const bvh_node *node = &bvh->nodes[i];
-            float size_sq = 0, by_area = FAR_AREA * far[i].near_sq[slot];
+            float size_sq = 0, by_area = FAR_AREA_FRACTION * far[i].near_sq[slot];
             for (int axis = 0; axis < 3; axis++) {
                 float extent = (node->hi[axis][slot] - node->lo[axis][slot]) * 0.5f;
                 size_sq += extent * extent;
@@ -265,11 +264,11 @@ static void set_distances(const abut_bvh *bvh, bvh_far_node *far) {
 }
 
 void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far) {
-    uint32_t list[SUBTREES];
-    far_fitting fit = {bvh, far, list};
-    abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
+    uint32_t list[SUBTREES_MAX];
+    fit_data fit = {bvh, far, list};
+    abuti_parallel_for(bvh->context, bvh->node_count, NODES_PER_TASK, leaves_task, &fit);
     fit_inner_nodes(&fit);
-    set_distances(bvh, far);
+    set_far_distances(bvh, far);
 }
 
 abut_status abuti_sign_far(const abut_bvh *bvh) {
@@ -281,12 +280,12 @@ abut_status abuti_sign_far(const abut_bvh *bvh) {
     abut_status status = abuti_bvh_ensure_host(owner);
     if (status)
         return status;
-    bvh_far_node *made = abuti_allocate(owner->context, owner->node_count, sizeof *made);
-    if (!made)
+    bvh_far_node *created = abuti_allocate(owner->context, owner->node_count, sizeof *created);
+    if (!created)
         return ABUT_ERROR_MEMORY;
-    abuti_sign_winding_fit(owner, made);
-    if (!atomic_compare_exchange_strong(&sign->far, &none, made))
-        abuti_release(owner->context, made); /* another thread was faster */
+    abuti_sign_winding_fit(owner, created);
+    if (!atomic_compare_exchange_strong(&sign->far, &none, created))
+        abuti_release(owner->context, created); /* another thread was faster */
     return ABUT_OK;
 }
 
@@ -296,7 +295,7 @@ void abuti_sign_add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *
                          bool apart, vec3 point, const float at[3]) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, leaf);
     if (apart) {
-        add_leaf_apart(sum, node, (int)slot, &bvh->blocks[leaf], (int)fill, at);
+        add_distant_leaf(sum, node, (int)slot, &bvh->blocks[leaf], (int)fill, at);
         return;
     }
     for (uint32_t i = 0; i < fill; i++)
@@ -307,7 +306,7 @@ void abuti_sign_add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *
 
 double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point) {
     vec3 p = v3_scale(v3_sub(point, bvh->mesh->origin), bvh->scale);
-    if (!(v3_max_abs(p) < NOWHERE))
+    if (!(v3_max_abs(p) < FLOAT_COORDINATE_MAX))
         return 0;
     const float at[3] = {(float)p.x, (float)p.y, (float)p.z};
     uint32_t stack[BVH_STACK], used = 0;
@@ -317,8 +316,8 @@ double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 poi
     while (used) {
         uint32_t index = stack[--used];
         const bvh_node *node = &bvh->nodes[index];
-        view4 view;
-        view_children(node, &far[index], at, &view);
+        child_fields view;
+        evaluate_children(node, &far[index], at, &view);
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
             uint32_t child = node->child[slot];
             if (child == ABUT_NONE)

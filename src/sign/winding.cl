@@ -1,38 +1,38 @@
-/* Generalised winding numbers on a device: winding.c there, operation by operation, so that they
- * have the same bits. Points come sorted along a curve from nearest.cl. */
+/* Generalised winding numbers on a device: the operations of winding.c, so that they have the same
+ * bits. Points are sorted by nearest.cl along a curve. */
 #include "bvh/node_cl.h"
 #include "sign/crossing_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "sign/winding_shared.h"
 
-/* What a point sees: the solid angle of what is far, and half that of what is near as a direction
- * with whole turns beside it. */
-typedef struct seen_angles {
+/* The solid angles around a point: that of far children, and half that of near triangles as a
+ * direction with a number of full turns. */
+typedef struct point_angles {
     double far;
     half_angles near;
-} seen_angles;
+} point_angles;
 
-static inline seen_angles angles_at(vec3 point, __global const bvh_node *nodes,
-                                    __global const bvh_far_node *fields,
-                                    __global const bvh_block *blocks, uint triangle_count,
-                                    __global const uint *tree_order, __global const double *corners,
-                                    mesh_frame frame) {
+static inline point_angles sum_angles(vec3 point, __global const bvh_node *nodes,
+                                      __global const bvh_far_node *fields,
+                                      __global const bvh_block *blocks, uint triangle_count,
+                                      __global const uint *tree_order,
+                                      __global const double *corners, mesh_frame frame) {
     uint stack[STACK], used = 0;
     vec3 p =
         v3_scale(v3_sub(point, v3(frame.origin[0], frame.origin[1], frame.origin[2])), frame.scale);
     const float at[3] = {(float)p.x, (float)p.y, (float)p.z};
-    seen_angles sum;
+    point_angles sum;
     sum.far = 0.0;
     sum.near.x = 1.0;
     sum.near.y = sum.near.turns = 0.0;
-    if (v3_max_abs(p) < NOWHERE)
+    if (v3_max_abs(p) < FLOAT_COORDINATE_MAX)
         stack[used++] = 0;
     while (used > 0) {
         uint index = stack[--used];
         __global const bvh_node *n = nodes + index;
-        view4 view;
-        view_children(n, fields + index, at, &view);
+        child_fields view;
+        evaluate_children(n, fields + index, at, &view);
         uint4 child = n->child;
         const uint children[BVH_WIDTH] = {child.x, child.y, child.z, child.w};
         uint leaves = 0;
@@ -45,12 +45,12 @@ static inline seen_angles angles_at(vec3 point, __global const bvh_node *nodes,
             else if (there)
                 stack[used++] = children[slot];
         }
-        for (; leaves; leaves &= leaves - 1) { /* apart from the others, as few have any */
+        for (; leaves; leaves &= leaves - 1) { /* separately, as few work-items have any */
             uint slot = popcount((leaves & (0 - leaves)) - 1);
             uint leaf = BVH_AT(const uint, n->child, slot) & ~BVH_LEAF;
             uint fill = min(triangle_count - BVH_WIDTH * leaf, (uint)BVH_WIDTH);
             if (view.apart >> slot & 1) {
-                add_leaf_apart(&sum.near, n, (int)slot, blocks + leaf, (int)fill, at);
+                add_distant_leaf(&sum.near, n, (int)slot, blocks + leaf, (int)fill, at);
                 continue;
             }
             for (uint k = 0; k < fill; k++)
@@ -63,8 +63,8 @@ static inline seen_angles angles_at(vec3 point, __global const bvh_node *nodes,
     return sum;
 }
 
-/* Answers for point `first + order[i]`: of QUEST_SIGN they are abut_nearest, whose distance becomes
- * negative inside; else bytes or doubles, and the other is not looked at. */
+/* Writes the result of point `first + order[i]`: for QUEST_SIGN an abut_nearest, whose distance
+ * becomes negative inside; otherwise a byte or a double, and the other array is not accessed. */
 __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_far_node *fields,
                              __global const bvh_block *blocks, uint triangle_count,
                              __global const uint *tree_order, __global const double *corners,
@@ -78,8 +78,8 @@ __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_
     double distance = quest == QUEST_SIGN ? doubles[8 * to] : 0.0;
     if (quest == QUEST_SIGN && !(distance > 0.0 && distance < INFINITY))
         return; /* no sign */
-    seen_angles sum = angles_at(load_point(exact + 3 * (size_t)order[i]), nodes, fields, blocks,
-                                triangle_count, tree_order, corners, frame);
+    point_angles sum = sum_angles(load_point(exact + 3 * (size_t)order[i]), nodes, fields, blocks,
+                                  triangle_count, tree_order, corners, frame);
     double winding = winding_value(sum.far, sum.near.x, sum.near.y, sum.near.turns);
     bool inside = winding * facing >= 0.5;
     if (quest == QUEST_WINDING)
@@ -90,8 +90,8 @@ __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_
         doubles[8 * to] = -distance;
 }
 
-/* Makes points inside that are on the surface, exactly: a byte each. Boxes are looked at with the
- * margin of inside.cl, and only triangles whose own boxes hold the point in doubles. */
+/* Sets points inside that are on the surface, exactly: a byte each. Boxes are tested with the
+ * margin of inside.cl, and only triangles whose own boxes contain the point in doubles. */
 __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
                             __global const uint *tree_order, __global const double *corners,
                             __global const float4 *points, __global const double *exact,
@@ -104,7 +104,7 @@ __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
     __global const double *from = exact + 3 * (size_t)order[i];
     vec3 p = load_point(from);
     bool found = false;
-    if (points[i].w >= 0.0f) /* else it is far away */
+    if (points[i].w >= 0.0f) /* otherwise it is far away */
         stack[used++] = 0;
     while (used > 0 && !found) {
         __global const bvh_node *n = nodes + stack[--used];

@@ -1,9 +1,10 @@
-/* Winding numbers of points next to each other, compiled for 4, 8 and 16 lanes: see winding.c for
- * the method.
+/* Winding numbers of neighbouring points, compiled for 4, 8 and 16 lanes: winding.c describes the
+ * method.
  *
- * One walk for eight points. A child is far if it is so for all of them, which neighbours mostly
- * agree on; else its children are looked at, which is only more exact. So numbers are those of
- * abuti_sign_winding() but for what both may be wrong by, and the same with any number of lanes.
+ * One traversal for eight points. A child is far if it is for all of them, which is usually the
+ * same for neighbours; otherwise its children are evaluated, which is only more accurate. So the
+ * numbers differ from those of abuti_sign_winding() by at most the errors of both, and are the same
+ * with any number of lanes.
  */
 #include "base/simd.h"
 #include "sign/sign.h"
@@ -11,15 +12,19 @@
 
 #include "base/simd_lanes.h"
 
-enum { TOGETHER = 8, PARTS = LANES < TOGETHER ? TOGETHER / LANES : 1, ROOM = PARTS * LANES };
+enum {
+    POINTS_PER_GROUP = 8,
+    VECTORS = LANES < POINTS_PER_GROUP ? POINTS_PER_GROUP / LANES : 1,
+    GROUP_CAPACITY = VECTORS * LANES
+};
 
-/* Some points in the frame, by parts of so many lanes, and what they have seen so far. */
-typedef struct viewers {
+/* Some points in the frame, in vectors of LANES, and their sums so far. */
+typedef struct point_group {
     uint32_t count;
-    float at[3][ROOM];
-    double sum[TOGETHER];
-    half_angles near[TOGETHER];
-} viewers;
+    float at[3][GROUP_CAPACITY];
+    double sum[POINTS_PER_GROUP];
+    half_angles near[POINTS_PER_GROUP];
+} point_group;
 
 static inline wide dot_coefficients(const float (*coefficients)[BVH_WIDTH], uint32_t slot,
                                     const wide *powers, int count) {
@@ -29,9 +34,9 @@ static inline wide dot_coefficients(const float (*coefficients)[BVH_WIDTH], uint
     return sum;
 }
 
-/* The field of a child, r away. */
-static inline wide field_from(const bvh_far_node *field, uint32_t slot, const wide r[3],
-                              wide r_sq) {
+/* The field of a child at the vector r. */
+static inline wide evaluate_field(const bvh_far_node *field, uint32_t slot, const wide r[3],
+                                  wide r_sq) {
     const wide inverse = fw_div(all(1), fw_sqrt(r_sq));
     const wide x = mul(r[0], inverse), y = mul(r[1], inverse), z = mul(r[2], inverse);
     const wide xx = mul(x, x), yy = mul(y, y), zz = mul(z, z);
@@ -46,10 +51,10 @@ static inline wide field_from(const bvh_far_node *field, uint32_t slot, const wi
     return mul(mul(add(mul(rest, inverse), n), inverse), inverse);
 }
 
-/* Points that are at some distance from the box of a child, as bits. */
-static unsigned apart_from(const viewers *v, const bvh_node *node, uint32_t slot) {
+/* Points that are at some distance from the box of a child, as a mask. */
+static unsigned distant_points(const point_group *v, const bvh_node *node, uint32_t slot) {
     unsigned apart = 0;
-    for (uint32_t part = 0; part < PARTS; part++) {
+    for (uint32_t part = 0; part < VECTORS; part++) {
         wide gap_sq = all(0);
         float size_sq = 0;
         for (int axis = 0; axis < 3; axis++) {
@@ -59,25 +64,26 @@ static unsigned apart_from(const viewers *v, const bvh_node *node, uint32_t slot
             gap_sq = add(mul(gap, gap), gap_sq);
             size_sq += 0.25f * (hi - lo) * (hi - lo);
         }
-        apart |= mask_bits(is_less(all(size_sq * (APART_RATIO * APART_RATIO)), gap_sq))
+        apart |= mask_bits(is_less(all(size_sq * (DISTANT_RATIO * DISTANT_RATIO)), gap_sq))
                  << part * LANES;
     }
     return apart;
 }
 
-static void add_leaf(viewers *v, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
+static void add_leaf(point_group *v, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
                      const vec3 *points) {
-    const unsigned apart = apart_from(v, node, slot);
+    const unsigned apart = distant_points(v, node, slot);
     for (uint32_t i = 0; i < v->count; i++)
         abuti_sign_add_leaf(&v->near[i], bvh, node, slot, apart >> i & 1, points[i],
                             (const float[3]){v->at[0][i], v->at[1][i], v->at[2][i]});
 }
 
-/* Adds the field of a child that is far from all of them; false where it is not. */
-static bool add_far(viewers *v, const bvh_far_node *far, const bvh_node *node, uint32_t slot) {
+/* Adds the field of a child that is far from all points. Returns false if it is not. */
+static bool add_far_child(point_group *v, const bvh_far_node *far, const bvh_node *node,
+                          uint32_t slot) {
     const unsigned every = (1u << LANES) - 1;
-    wide r[PARTS][3], r_sq[PARTS];
-    for (uint32_t part = 0; part < PARTS; part++) {
+    wide r[VECTORS][3], r_sq[VECTORS];
+    for (uint32_t part = 0; part < VECTORS; part++) {
         for (int k = 0; k < 3; k++)
             r[part][k] = sub(all((node->lo[k][slot] + node->hi[k][slot]) * 0.5f),
                              load(v->at[k] + part * LANES));
@@ -86,16 +92,16 @@ static bool add_far(viewers *v, const bvh_far_node *far, const bvh_node *node, u
         if (mask_bits(is_less(all(far->near_sq[slot]), r_sq[part])) != every)
             return false;
     }
-    float field[ROOM];
-    for (uint32_t part = 0; part < PARTS; part++)
-        store(field + part * LANES, field_from(far, slot, r[part], r_sq[part]));
-    for (uint32_t i = 0; i < TOGETHER; i++)
+    float field[GROUP_CAPACITY];
+    for (uint32_t part = 0; part < VECTORS; part++)
+        store(field + part * LANES, evaluate_field(far, slot, r[part], r_sq[part]));
+    for (uint32_t i = 0; i < POINTS_PER_GROUP; i++)
         v->sum[i] += (double)field[i];
     return true;
 }
 
 static void evaluate_far_node(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points,
-                              viewers *v) {
+                              point_group *v) {
     uint32_t stack[BVH_STACK], used = 0;
     stack[used++] = 0;
     while (used) {
@@ -103,7 +109,7 @@ static void evaluate_far_node(const abut_bvh *bvh, const bvh_far_node *far, cons
         const bvh_node *node = &bvh->nodes[index];
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
             const uint32_t child = node->child[slot];
-            if (child == ABUT_NONE || add_far(v, &far[index], node, slot))
+            if (child == ABUT_NONE || add_far_child(v, &far[index], node, slot))
                 continue;
             if (!(child & BVH_LEAF))
                 stack[used++] = child;
@@ -115,17 +121,18 @@ static void evaluate_far_node(const abut_bvh *bvh, const bvh_far_node *far, cons
 
 void BY_LANES(abuti_sign_windings)(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points,
                                    uint32_t count, double *windings) {
-    for (uint32_t begin = 0; begin < count; begin += TOGETHER) {
-        viewers v = {.count = count - begin < TOGETHER ? count - begin : TOGETHER};
+    for (uint32_t begin = 0; begin < count; begin += POINTS_PER_GROUP) {
+        point_group v = {.count =
+                             count - begin < POINTS_PER_GROUP ? count - begin : POINTS_PER_GROUP};
         bool somewhere = true;
-        for (uint32_t i = 0; i < ROOM; i++) {
+        for (uint32_t i = 0; i < GROUP_CAPACITY; i++) {
             vec3 p = v3_sub(points[begin + (i < v.count ? i : 0)], bvh->mesh->origin);
             p = v3_scale(p, bvh->scale);
-            somewhere = somewhere && v3_max_abs(p) < NOWHERE;
+            somewhere = somewhere && v3_max_abs(p) < FLOAT_COORDINATE_MAX;
             for (int k = 0; k < 3; k++)
                 v.at[k][i] = somewhere ? (float)v3_get(p, k) : 0;
         }
-        for (uint32_t i = 0; i < TOGETHER; i++)
+        for (uint32_t i = 0; i < POINTS_PER_GROUP; i++)
             v.near[i] = (half_angles){1, 0, 0};
         if (somewhere)
             evaluate_far_node(bvh, far, points + begin, &v);

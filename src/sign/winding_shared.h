@@ -1,6 +1,6 @@
-/* What a point sees of triangles near by and of children far away, for C and OpenCL C alike, and
- * with the same bits on both: for float and double every operation is written out and rounded once.
- * See winding.c for the method. C includes base/simd.h before, which does not belong into the text
+/* The solid angles of near triangles and the fields of far children, for C and OpenCL C, with the
+ * same bits on both: for float and double every operation is written out and rounded once.
+ * winding.c describes the method. C includes base/simd.h before, which does not belong in the text
  * of a kernel. */
 #ifndef ABUTI_SIGN_WINDING_SHARED_H
 #define ABUTI_SIGN_WINDING_SHARED_H
@@ -13,19 +13,19 @@
 #include "base/simd_cl.h"
 #endif
 
-/* How many half diagonals away from its box a leaf is not so near that floats would show. */
-#define APART_RATIO 0.125f
-/* Beyond this the square is no float; the winding number is 0 there for all purposes. */
-#define NOWHERE 0x1p60
+/* The distance from its box, in half diagonals, at which a leaf can be evaluated in floats. */
+#define DISTANT_RATIO 0.125f
+/* Beyond this the square is no float; the winding number is 0 there in practice. */
+#define FLOAT_COORDINATE_MAX 0x1p60
 
-/* ---- triangles near by ---- */
+/* ---- near triangles ---- */
 
 /* A triangle in doubles. */
 static inline void half_angles_add_triangle(half_angles *sum, triangle3 t, vec3 point) {
     double x, y;
     if (!triangle_solid_angle_vector(t, point, &x, &y))
         return;
-    double most = real_max(fabs(x), fabs(y)); /* not 0, but perhaps as small as can be */
+    double most = real_max(fabs(x), fabs(y)); /* not 0, but possibly denormal */
     half_angles_add(sum, x / most, y / most);
 }
 
@@ -45,10 +45,11 @@ static inline vec3x4 cross4(vec3x4 a, vec3x4 b) {
 }
 
 /* The triangles of a leaf, `fill` of them, in floats from its block, for a leaf at a distance of at
- * least an eighth of its half diagonal: corners are off by 2^-17 of its box, so half angles by some
- * 2^-13 at the worst. */
-static inline void add_leaf_apart(half_angles *sum, const ABUTI_GLOBAL bvh_node *node, int slot,
-                                  const ABUTI_GLOBAL bvh_block *block, int fill, const float *at) {
+ * least an eighth of its half diagonal: corners have errors of 2^-17 of its box, so half angles of
+ * some 2^-13 at worst. */
+static inline void add_distant_leaf(half_angles *sum, const ABUTI_GLOBAL bvh_node *node, int slot,
+                                    const ABUTI_GLOBAL bvh_block *block, int fill,
+                                    const float *at) {
     float lo[3], step[3], largest = 0;
     for (int axis = 0; axis < 3; axis++) {
         float first = BVH_AT(const float, node->lo[axis], slot) - at[axis];
@@ -82,18 +83,18 @@ static inline void add_leaf_apart(half_angles *sum, const ABUTI_GLOBAL bvh_node 
     half_angles_scale(sum);
 }
 
-/* ---- children far away ---- */
+/* ---- far children ---- */
 
-/* What a point sees of the four children of a node. */
-typedef struct view4 {
-    unsigned far;         /* whose fields hold */
+/* The four children of a node as evaluated for a point. */
+typedef struct child_fields {
+    unsigned far;         /* whose fields are accurate */
     unsigned apart;       /* whose boxes are at some distance */
     float sum[BVH_WIDTH]; /* of the fields, not yet over 4 pi */
-} view4;
+} child_fields;
 
-static inline void view_children(const ABUTI_GLOBAL bvh_node *node,
-                                 const ABUTI_GLOBAL bvh_far_node *field, const float *at,
-                                 view4 *view) {
+static inline void evaluate_children(const ABUTI_GLOBAL bvh_node *node,
+                                     const ABUTI_GLOBAL bvh_far_node *field, const float *at,
+                                     child_fields *view) {
     f4 one_half = f4_all(0.5f), zero = f4_all(0), r[3], r_sq = zero, size_sq = zero, gap_sq = zero;
     for (int axis = 0; axis < 3; axis++) {
         f4 lo = f4_load(node->lo[axis]), hi = f4_load(node->hi[axis]), here = f4_all(at[axis]);
@@ -105,7 +106,7 @@ static inline void view_children(const ABUTI_GLOBAL bvh_node *node,
         gap_sq = f4_add(gap_sq, f4_mul(gap, gap));
     }
     view->far = m4_bits(f4_less(f4_load(field->near_sq), r_sq));
-    view->apart = m4_bits(f4_less(f4_mul(size_sq, f4_all(APART_RATIO * APART_RATIO)), gap_sq));
+    view->apart = m4_bits(f4_less(f4_mul(size_sq, f4_all(DISTANT_RATIO * DISTANT_RATIO)), gap_sq));
     if (!view->far)
         return;
     f4 inverse = f4_div(f4_all(1), f4_sqrt(r_sq));

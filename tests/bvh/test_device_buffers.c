@@ -394,7 +394,7 @@ static void check_refusals(const door *d, const both *b, const void *questions, 
     abut_buffer_destroy(small);
     for (int i = 0; i < ARRAYS; i++)
         r.array[i] = i == which ? good : abut_array_host(r.host[i]);
-    check_refused(d, b->bvh, &r, questions, ABUT_ERROR_ARGUMENT, "hierarchy is on the CPU");
+    check_refused(d, b->bvh, &r, questions, ABUT_ERROR_ARGUMENT, "BVH is on the CPU");
     free_room(&r);
 }
 

@@ -9,7 +9,7 @@
 
 /* Boxes of the children of a node are no further than they are, but for what a bound has to spare.
  */
-static void check_keys(const search *s, const bvh_wide_node *node, const opened *o) {
+static void check_keys(const search *s, const bvh_wide_node *node, const opened_node *o) {
     vec3 point = v3_scale(v3_sub(s->point, s->bvh->mesh->origin), s->bvh->scale);
     float key[LANES];
     fw_store(key, o->key);
@@ -41,7 +41,7 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
             continue;
         for (uint32_t n = 0; n < tree->node_count; n++) {
             const bvh_wide_node *node = &tree->nodes[n];
-            opened o;
+            opened_node o;
             open_node(&s, node, &o);
             check_keys(&s, node, &o);
             if (node->first >= tree->leaf_count)
@@ -57,7 +57,7 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
                     group.lo[axis] = fw_spread_from(o.lo[axis], from);
                     group.step[axis] = fw_spread_from(step[axis], from);
                 }
-                group.off = fw_spread_from(leaf_off(node, step), from);
+                group.error = fw_spread_from(corner_error(node, step), from);
                 fw_store(distances, fw_sqrt(group_distances(&s, &group, &margin)));
                 fw_store(margins, margin);
                 for (uint32_t g = 0; g < WIDE_GROUPS; g++)

@@ -45,7 +45,7 @@ static unsigned compare(const abut_triangle t[4], abut_vec3 point) {
         closest_on_triangle one = triangle_closest_point(t[i], point);
         exact[i] = one.distance;
         const double weight[3] = {weights[0][i], weights[1][i], weights[2][i]};
-        if (out.left >> i & 1) {
+        if (out.unfinished >> i & 1) {
             left++;
             continue;
         }

@@ -541,9 +541,9 @@ TEST(open_meshes) {
     abut_pair_measures found = at(sheet, box, 0, 0, 0);
     assert_int_equal(ABUT_PAIR_KIND_OVERLAP, found.kind);
     assert_int_equal(ABUT_RELIABILITY_UNRELIABLE, found.reliability.level);
-    assert_non_null(strstr(found.reliability.reason, "A has a border"));
+    assert_non_null(strstr(found.reliability.reason, "Mesh a has boundary edges"));
     assert_near(0, found.volume + found.area + found.flush_area, 0);
-    assert_non_null(strstr(at(box, sheet, 0, 0, 0).reliability.reason, "B has a border"));
+    assert_non_null(strstr(at(box, sheet, 0, 0, 0).reliability.reason, "Mesh b has boundary edges"));
     assert_non_null(strstr(at(sheet, sheet, 0, 0, 0).reliability.reason, "Both meshes"));
     assert_int_equal(ABUT_PAIR_KIND_APART, at(sheet, box, 0, 0, 3).kind);
     uint32_t indices[36];

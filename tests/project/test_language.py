@@ -104,6 +104,7 @@ REWRITTEN = [
     "src/scene/*",
     "src/self/*",
     "src/shape/*",
+    "src/sign/*",
     "src/sweep/*",
     "src/world/*",
     "tools/*.h",

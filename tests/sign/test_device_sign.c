@@ -365,7 +365,7 @@ TEST(bad_arguments) {
     assert_ok(abuti_bvh_copy_to_device(bvh, device, &on_device));
     bool same = device->info.same_bits;
     device->info.same_bits = false;
-    assert_fails(ABUT_ERROR_DEVICE, "border",
+    assert_fails(ABUT_ERROR_DEVICE, "boundary edges",
                  abut_sign_nearest_batch(on_device, &points, 1, abut_array_host(&got)));
     device->info.same_bits = same;
     assert_memory_equal(&got, &kept, sizeof got);

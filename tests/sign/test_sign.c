@@ -574,7 +574,7 @@ TEST(refusals) {
     options.method = ABUT_SIGN_NORMAL;
     assert_refused("closed and consistently oriented", abut_sign_prepare(bvh, &options));
     options.method = (abut_sign_method)9;
-    assert_refused("no method", abut_sign_prepare(bvh, &options));
+    assert_refused("must be an abut_sign_method", abut_sign_prepare(bvh, &options));
     options.size = 0;
     assert_refused("size", abut_sign_prepare(bvh, &options));
     assert_refused("bvh is null", abut_sign_prepare(NULL, NULL));

@@ -82,7 +82,7 @@ complains "abut nearest: unreliable: Neighbouring triangles face opposite ways"
 try 0 "$tool" nearest flipped.obj --random 10 --sign winding --quiet
 mute err
 try 0 "$tool" nearest open.obj --random 10 --sign winding --json
-is "[it['reliability'], it['reason'][:24]]" "['limited', 'The surface has a border']"
+is "[it['reliability'], it['reason'][:30]]" "['limited', 'The surface has boundary edges']"
 try 0 "$tool" nearest flipped.obj --random 10 --json # without signs nothing is in doubt
 is "'reliability' in it" False
 # Reports say what answers do.
@@ -168,7 +168,7 @@ says "kind          apart"
 try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
 demand "not the bare volume" "$(cat out)" = 4
 try 3 "$tool" overlap ball.ply open.obj --volume
-complains "unreliable: B has a border"
+complains "unreliable: Mesh b has boundary edges"
 demand "more than the kind is told" "$(wc -l <out)" -eq 1
 try 3 "$tool" overlap ball.ply open.obj --volume --json
 is "[it[k] for k in ('volume', 'flush_area', 'centroid', 'hi', 'reliability')]" "[None, None, None, None, 'unreliable']"

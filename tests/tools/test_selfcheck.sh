@@ -74,7 +74,7 @@ is "it['files'][0]['self_pairs']" 1
 is "[p['first'] for p in it['files'][0]['problems'] if p['problem'] == 'self-intersection']" \
     "[[0, 1]]"
 try 0 "$tool" info box.obj --strict
-says "nowhere cut by itself"
+says "without self-intersections"
 try 0 "$tool" info box.obj --no-self
 says "as long as the surface does not cut itself"
 finish

@@ -130,7 +130,7 @@ typedef enum field_memory {
 /* Data of a BVH on a device for fields. Scratch memory grows as needed. */
 typedef struct field_parts {
     bvh_attachment part;
-    const sign_there *sign;
+    const sign_attachment *sign;
     bool closed;        /* state for which the boundary edges were uploaded */
     abuti_kit kit;      /* on the queue of the BVH */
     abuti_queue beside; /* second queue, for signs while lists are made */

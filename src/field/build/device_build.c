@@ -442,8 +442,8 @@ static abut_status compute_open_signs(fill_state *f, const query_buffers *s,
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (!status)
-        status = abuti_sign_winding_there("abut_field_create", f->bvh, batch,
-                                          abut_array_host(s->windings));
+        status = abuti_sign_winding_on_device("abut_field_create", f->bvh, batch,
+                                              abut_array_host(s->windings));
     for (size_t i = 0; i < batch->count && !status; i++) {
         double distance = fabs(s->nearest[i].distance);
         bool inside = abuti_sign_open_inside(bvh, solid, s->windings[i], s->points[i], distance);
@@ -465,8 +465,8 @@ static void query_batch(fill_state *f, const query_buffers *s, size_t first, uin
                               count,
                               NULL,
                               false};
-    abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
-                                                     abut_array_host(s->nearest)));
+    abuti_kit_fail(&p->kit, abuti_sign_nearest_on_device("abut_field_create", f->bvh, &batch,
+                                                         HUGE_VAL, abut_array_host(s->nearest)));
     if (s->windings && !abuti_kit_failed(&p->kit))
         abuti_kit_fail(&p->kit, compute_open_signs(f, s, &batch));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {

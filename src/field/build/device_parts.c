@@ -135,8 +135,8 @@ static const bvh_part_kind field_kind = {sizeof(field_parts), create_parts, inva
 
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     bvh_attachment *part = NULL;
-    sign_there *sign = NULL;
-    abut_status status = abuti_sign_there("abut_field_create", bvh, &sign);
+    sign_attachment *sign = NULL;
+    abut_status status = abuti_sign_on_device("abut_field_create", bvh, &sign);
     status = status ? status : abuti_on_device_attachment(bvh, &field_kind, &part);
     if (status)
         return status;

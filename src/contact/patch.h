@@ -214,6 +214,7 @@ typedef struct patch_view {
     vec3 normal, along[2];
     bool whole;          /* it has all of both bodies */
     double least_cosine; /* faces that are steeper do not count */
+    double wall_cosine;  /* the same of walls */
     double longest;      /* places where more overlaps do not count */
     double top, bottom;  /* b's highest and a's lowest corner */
     double slack;        /* by which shadows are taken larger */
@@ -455,10 +456,12 @@ int abuti_patch_ways(const patch_work *work, const patch_region *region, vec3 no
 /* Whether the surfaces of a region look so many ways that their areas cancel. */
 bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
 /* Divides such a region into walls: pieces that look about one way, each measured along its own
- * normal over its own triangles. The answers stand by depth, the deepest first. Walls of the last
- * region are kept: all calls for a region have the same `keep` and `gap`. */
-abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint32_t keep,
-                              double gap, patch_answer answers[PATCH_WAYS], int *count);
+ * normal over its own triangles. The normals of these are within 45 degrees of it, or within 26 if
+ * `narrow`. The answers stand by depth, the deepest first. Wide walls of the last region are kept:
+ * all calls for a region have the same `keep` and `gap`. */
+abut_status abuti_patch_walls(patch_work *work, const patch_region *region, bool narrow,
+                              uint32_t keep, double gap, patch_answer answers[PATCH_WAYS],
+                              int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);

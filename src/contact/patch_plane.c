@@ -11,9 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SLOPE 0.02      /* steeper faces say nothing of heights */
-#define SLACK 1e-7      /* of the smaller body */
-#define WALL_COSINE 0.5 /* the same of walls: 60 degrees */
+#define SLOPE 0.02 /* steeper faces say nothing of heights */
+#define SLACK 1e-7 /* of the smaller body */
 
 enum {
     CELLS_MAX = 128, /* along a side */
@@ -298,9 +297,9 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
     patch_view *view = &work->view;
     bool whole = scope == PATCH_BODIES;
     view->whole = whole;
-    view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
+    view->least_cosine = scope == PATCH_WALL ? view->wall_cosine : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
-    double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * WALL_COSINE : 0;
+    double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * view->wall_cosine : 0;
     view->normal = normal;
     abuti_patch_across(normal, view->along);
     view->top = -INFINITY;

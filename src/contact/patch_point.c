@@ -20,12 +20,12 @@
 #include <math.h>
 #include <string.h>
 
-#define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
+#define WALL_COSINE 0.7     /* between the normals of a wall and of its triangles: 45 degrees */
+#define NARROW_COSINE 0.9   /* the same of narrow walls: 26 degrees, as of gaps */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
 #define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim, if it */
 #define RIM_THICKNESS 10.0  /* times as long as the region is thick on average; of a pyramid 3 */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
-#define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
 #define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
 #define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
@@ -840,7 +840,8 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         vec3 area = area_towards_a(&work->facets[i]);
         double along = v3_dot(area, normal);
-        if (taken[i - r->facet_begin] || !(along > WALL_COSINE * patch_area_length(area)))
+        if (taken[i - r->facet_begin] ||
+            !(along > work->view.wall_cosine * patch_area_length(area)))
             continue;
         sum = v3_add(sum, area);
         taken[i - r->facet_begin] = take;
@@ -906,7 +907,7 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
         double widest = area > LARGE_WALL * total ? INFINITY : WIDE_WALL * sqrt(area);
-        if (depth_at(work, r, normal, STEEP_COSINE, middle) >
+        if (depth_at(work, r, normal, work->view.wall_cosine, middle) >
             (*count ? real_min(limit, widest) : widest))
             continue;
         patch_answer answer;
@@ -927,8 +928,11 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
     return ABUT_OK;
 }
 
-abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
-                              patch_answer answers[PATCH_WAYS], int *count) {
+abut_status abuti_patch_walls(patch_work *work, const patch_region *r, bool narrow, uint32_t keep,
+                              double gap, patch_answer answers[PATCH_WAYS], int *count) {
+    work->view.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
+    if (narrow)
+        return measure_walls(work, r, keep, gap, answers, count);
     if (!work->walls)
         work->walls = abuti_patch_take(work->memory, PATCH_WAYS, sizeof *work->walls);
     if (!work->walls)

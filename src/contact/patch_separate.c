@@ -243,7 +243,8 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         const double single = divides ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_WAYS];
         int found_count;
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
+        status =
+            abuti_patch_walls(work, &work->regions[i], false, keep, call->gap, found, &found_count);
         if (!status &&
             (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
             count = 0;
@@ -292,7 +293,7 @@ static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t k
         size_t added = call->count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+        status = abuti_patch_walls(work, &work->regions[i], true, keep, call->gap, walls, &count);
         for (int k = 0; k < count && !status; k++)
             if (walls[k].depth < SHALLOW * call->size)
                 status = abuti_patch_add_answer(call, &walls[k]);
@@ -368,7 +369,7 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
         if (!abuti_patch_region_counts(work, call, i))
             continue;
         abut_status status =
-            abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+            abuti_patch_walls(work, &work->regions[i], false, keep, call->gap, walls, &count);
         for (int k = 0; k < count && !status; k++) {
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
@@ -399,7 +400,7 @@ static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, 
         for (size_t i = 0; i < s->together.count; i++)
             s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
     else
-        call->clasped = walls_hold(call, s->together.list, s->together.count);
+        call->clasped = walls_hold(call, s->first.list, s->first.count);
     return status;
 }
 

@@ -61,6 +61,8 @@ typedef struct measure {
     patch_work *work;
     const patch_region *region;
     vec3 normal, along[2];
+    vec3 centre;  /* of the points of the contour that count */
+    bool is_wall; /* only its triangles count */
     bool rays;
     bool deeper;   /* what is added is only there for its depth */
     uint32_t keep; /* points that are wanted; 0 = the depth alone */
@@ -348,9 +350,35 @@ static vec3 true_crossing(const measure *m, const patch_crossing *c, double rang
     vec3 at = v3_along(from, along, way);
     if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
         return at;
-    vec3 in = v3_sub(m->region->centre, c->at);
+    vec3 in = v3_sub(m->centre, c->at);
     double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
     return v3_along(c->at, skin < far ? skin / far : 0, in);
+}
+
+/* Whether one of several triangles belongs to the wall that is measured. */
+static bool is_of_wall(const measure *m, uint32_t side, const uint32_t *faces, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (v3_dot(true_normal(&m->work->body[side], faces[i]), m->normal) * (side ? 1 : -1) >
+            m->work->view.wall_cosine)
+            return true;
+    return false;
+}
+
+/* Whether a point of the contour counts: of a wall, those of its triangles. */
+static bool crossing_counts(const measure *m, const patch_crossing *c) {
+    const uint32_t *faces;
+    if (!m->is_wall || is_of_wall(m, !c->side, &c->face, 1))
+        return true;
+    uint32_t count = abuti_edge_faces(&m->work->body[c->side].skin->view, c->edge, &faces);
+    return is_of_wall(m, c->side, faces, count);
+}
+
+/* The same of an inside vertex. */
+static bool vertex_counts(const measure *m, uint32_t side, uint32_t vertex) {
+    const abut_topology_arrays *view = &m->work->body[side].skin->view;
+    const uint32_t begin = view->vertex_face_begin[vertex];
+    return !m->is_wall || is_of_wall(m, side, view->vertex_faces + begin,
+                                     view->vertex_face_begin[vertex + 1] - begin);
 }
 
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
@@ -358,6 +386,8 @@ static vec3 true_crossing(const measure *m, const patch_crossing *c, double rang
 static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
+    vec3 sum = v3(0, 0, 0);
+    uint32_t counted = 0;
     outermost o;
     start_outermost(&o, m->keep > 4 ? 2 * DIRECTIONS : DIRECTIONS);
     for (int pass = 0; pass < 2; pass++) {
@@ -365,9 +395,13 @@ static void add_contour(measure *m) {
             const patch_crossing *c = &crossings[m->work->points[i]];
             vec3 p = v3_sub(c->at, r->centre);
             double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            if ((pass && !may_be_outermost(&o, u, v)) || !crossing_counts(m, c))
+                continue;
             if (!pass) {
                 measure_outermost(&o, u, v);
-            } else if (may_be_outermost(&o, u, v)) {
+                sum = v3_add(sum, c->at);
+                counted++;
+            } else {
                 patch_point point = name_of(m, c);
                 choose_outermost(&o, u, v, m->work->points[i], &point,
                                  point.kind != ABUT_CONTACT_VERTEX &&
@@ -376,6 +410,8 @@ static void add_contour(measure *m) {
         }
         end_measuring(&o);
     }
+    if (m->is_wall && counted)
+        m->centre = v3_scale(sum, 1.0 / counted);
     for (int d = 0; d < o.count; d++) {
         if (!is_new(&o, d))
             continue;
@@ -384,7 +420,7 @@ static void add_contour(measure *m) {
         vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
                          ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
                          : at;
-        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), PATCH_NEAREST, place, &o.point[d]);
+        add_at(m, v3_along(at, INSET, v3_sub(m->centre, at)), PATCH_NEAREST, place, &o.point[d]);
     }
 }
 
@@ -401,7 +437,7 @@ static void add_vertices(measure *m, uint32_t side) {
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
-            if (vertex->side != side)
+            if (vertex->side != side || !vertex_counts(m, side, vertex->vertex))
                 continue;
             vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
             double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
@@ -543,6 +579,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->work = work;
     m->region = r;
     m->normal = normal;
+    m->centre = r->centre;
+    m->is_wall = false;
     abuti_patch_across(normal, m->along);
     m->count = 0;
     m->deepest = m->plain_deepest = -INFINITY;
@@ -566,6 +604,7 @@ static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 
 
 /* Measures what the view has; ends early where it is deeper than `limit`. */
 static void measure_seen(measure *m, patch_scope scope, double limit) {
+    m->is_wall = scope == PATCH_WALL;
     if (m->keep)
         add_all(m);
     if (m->deepest > limit)
@@ -736,7 +775,7 @@ static void answer_with(const measure *m, uint32_t keep, double gap, patch_answe
                              .depth = m->deepest,
                              .area = fabs(v3_dot(r->area, m->normal)),
                              .volume = r->volume,
-                             .centre = r->centre,
+                             .centre = m->centre,
                              .region = (uint32_t)(r - m->work->regions)};
     choose(m, keep, gap, answer);
 }

@@ -1,5 +1,5 @@
-/* What first users of exact contacts tried: bodies that rest on an open floor, a press fit in a
- * tray, a thin plate through a box. */
+/* What first users of exact contacts tried: bodies that rest on an open floor, a press fits in a
+ * tray and a round hole, a thin plate through a box. */
 #include "contact/patches.h"
 
 #include <math.h>
@@ -97,6 +97,56 @@ TEST(press_fit_in_a_tray_keeps_its_walls) {
         abut_bvh_destroy(cube);
     }
     abut_bvh_destroy(tray);
+}
+
+/* Whether walls around the z axis push a body from all sides of it. */
+static bool is_held(const abut_patches *found) {
+    for (int i = 0; i < 72; i++) {
+        const abut_vec3 way = v3(cos(i * 0.0872664626), sin(i * 0.0872664626), 0);
+        double most = -1;
+        for (uint64_t k = 0; k < found->count; k++)
+            most = real_max(most, v3_dot(patches[k].normal, way));
+        if (most < 0.49) /* 60 degrees, of the three walls of a triangle */
+            return false;
+    }
+    return true;
+}
+
+/* A round peg that is wider than its hole by 0.003 of the radius: walls all round, with local
+ * depths and four contacts each. */
+TEST(press_fit_of_a_round_peg_is_held_all_round) {
+    const uint32_t sides[] = {3, 5, 6, 8, 12, 16, 24, 48};
+    const abut_vec3 places[] = {{0, 0, 0}, {-0.001, -0.0005, 0}};
+    const double excess = 0.003;
+    for (int i = 0; i < 32; i++) {
+        abut_shape peg = abut_shape_default(ABUT_SHAPE_CYLINDER),
+                   hole = abut_shape_default(ABUT_SHAPE_TUBE);
+        const abut_vec3 at = places[i % 2];
+        peg.segments = hole.segments = sides[i / 4];
+        peg.rings = hole.rings = 1;
+        peg.radius = 0.5 + excess;
+        peg.height = 2;
+        hole.radius = 1;
+        hole.radius2 = 0.5;
+        hole.height = 0.5;
+        abut_bvh *trees[2] = {tree_of(NULL, &peg), tree_of(NULL, &hole)};
+        const abut_patches found =
+            find_contacts(trees[0], shifted(at.x, at.y, at.z), trees[1], i % 4 < 2 ? 0 : 0.005);
+        assert_false(found.separates);
+        assert_true(found.count >= 3 && is_held(&found));
+        for (uint64_t k = 0; k < found.count; k++) {
+            const double local =
+                excess * cos(3.14159265358979 / sides[i / 4]) - v3_dot(at, patches[k].normal);
+            /* The faces of a wall differ from its normal by 26 degrees at most. */
+            const double most = (local + 0.44 * v3_length(at)) / 0.9 + 1e-6;
+            if (!(patches[k].depth > local - 1e-6 && patches[k].depth < most))
+                fail_msg("%u sides: depth %g instead of %g", sides[i / 4], patches[k].depth, local);
+            assert_true(fabs(patches[k].normal.z) < 1e-6);
+            assert_int_equal(patches[k].count, 4);
+        }
+        for (int k = 0; k < 2; k++)
+            abut_bvh_destroy(trees[k]);
+    }
 }
 
 /* A thin plate that an edge of a cube cuts through: the depth is not that within the plate. */

@@ -214,8 +214,8 @@ typedef struct abut_contacts {
  * along one normal: a peg in a hole has four, a box in a corner two. */
 typedef struct abut_patch {
     abut_vec3 normal; /* unit, from b to a: a shift of a along it reduces the overlap */
-    abut_vec3 centre; /* of the contour in which the surfaces intersect; of a gap, the midpoint
-                       * between its closest points */
+    abut_vec3 centre; /* of the contour in which the surfaces intersect; of one of several walls,
+                       * of its contacts; of a gap, the midpoint between its closest points */
     double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
     double area;      /* of the overlap as seen along the normal; of one of several walls, that of
                        * its own triangles. 0 for a gap and for a part that is wholly inside */

@@ -197,6 +197,34 @@ static abut_status answer_closest(const patch_work *work, const patch_call *call
     return ABUT_OK;
 }
 
+/* Whether a part of a side that no contour runs through is inside the other body. `apart`: no
+ * surfaces meet. */
+static abut_status is_inside(const patch_work *work, patch_call *call, const pair_frame *frame,
+                             uint32_t side, uint32_t part, bool apart, bool *inside) {
+    const patch_skin *skin = work->body[side].skin;
+    const patch_part *p = &skin->parts[part];
+    return abuti_pair_vertex_inside(frame, (int)side, &call->posed[!side].pose,
+                                    apart ? p->vertex : skin->corner[3 * (size_t)p->face], inside,
+                                    &call->doubt);
+}
+
+/* Adds a region if a part, which is inside the other body, fills cavities of that. */
+static abut_status enclose_part(patch_work *work, patch_call *call, const pair_frame *frame,
+                                uint32_t side, uint32_t part, bool apart, bool *is_enclosed) {
+    const patch_skin *other = work->body[!side].skin;
+    bool *cavities = NULL;
+    abut_status status = find_met(work, call, !side, &cavities);
+    *is_enclosed = false;
+    for (uint32_t i = 0; i < other->view.component_count && !status; i++) {
+        const bool is_met = cavities[i];
+        cavities[i] = false;
+        if (!is_met && other->parts[i].is_cavity)
+            status = is_inside(work, call, frame, !side, i, apart, &cavities[i]);
+        *is_enclosed |= cavities[i];
+    }
+    return status || !*is_enclosed ? status : abuti_patch_enclose(work, side, part, cavities);
+}
+
 /* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
  * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
  * cavities count as there if nothing else is inside. */
@@ -206,22 +234,21 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && call->count); k++) {
+    for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && (call->count || work->region_count));
+         k++) {
         const uint32_t side = k % 2;
         const patch_skin *skin = work->body[side].skin;
         bool *met = NULL;
         abut_status status = apart ? ABUT_OK : find_met(work, call, side, &met);
         for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
-            const patch_part *part = &skin->parts[i];
-            bool inside;
+            bool inside, is_enclosed = false;
             patch_answer answer = {.count = 0};
-            if ((met && met[i]) || part->is_cavity != (k >= 2))
+            if ((met && met[i]) || skin->parts[i].is_cavity != (k >= 2))
                 continue;
-            status = abuti_pair_vertex_inside(&frame, (int)side, &call->posed[!side].pose,
-                                              apart ? part->vertex
-                                                    : skin->corner[3 * (size_t)part->face],
-                                              &inside, &call->doubt);
-            if (status || !inside)
+            status = is_inside(work, call, &frame, side, i, apart, &inside);
+            if (!status && inside && k < 2)
+                status = enclose_part(work, call, &frame, side, i, apart, &is_enclosed);
+            if (status || !inside || is_enclosed)
                 continue;
             abuti_patch_inside(work, side, i, call->hint, keep, &answer);
             if (!answer.count && apart)
@@ -235,10 +262,11 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
     return ABUT_OK;
 }
 
-static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
-    abut_status status = answer_parts(work, call, false, keep);
+/* Answers with the parts that are inside, and with all regions. `apart`: no surfaces meet. */
+static abut_status answer_regions(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
+    abut_status status = answer_parts(work, call, apart, keep);
     call->parts = call->count > 0;
-    if (!status && !call->options.unchecked)
+    if (!status && !call->options.unchecked && work->region_count)
         return abuti_patch_separate(work, call, keep);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
@@ -281,7 +309,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
         call->even = true;
         abuti_patch_start(work, call->memory);
         status = abuti_patch_find_at(work, call);
-        status = status || !work->region_count ? status : answer_regions(work, call, keep);
+        status = status || !work->region_count ? status : answer_regions(work, call, false, keep);
         if (status || call->count)
             return status;
     }
@@ -299,7 +327,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
                                          .element = triangle[0]};
         return abuti_patch_add_answer(call, &answer);
     }
-    return answer_parts(work, call, true, keep);
+    return answer_regions(work, call, true, keep);
 }
 
 /* Whether all regions are so thin, or so small that volumes are rounding errors, that they may be
@@ -330,7 +358,7 @@ static abut_status answer_found(patch_work *work, patch_call *call, uint32_t kee
             return status;
     }
     if (!status && work->region_count)
-        status = answer_regions(work, call, keep);
+        status = answer_regions(work, call, false, keep);
     return status || call->count ? status : answer_rest(work, call, keep);
 }
 

@@ -359,6 +359,14 @@ typedef struct patch_answer {
     patch_point points[PATCH_POINTS];
 } patch_answer;
 
+/* The mean of the points. */
+static inline vec3 patch_middle(const patch_answer *answer) {
+    vec3 sum = v3(0, 0, 0);
+    for (uint32_t k = 0; k < answer->count; k++)
+        sum = v3_along(sum, 1.0 / answer->count, answer->points[k].at);
+    return sum;
+}
+
 /* The order of points that are as good: vertices come before crossings. The choice by names keeps
  * the same points from frame to frame. */
 static inline uint64_t patch_name(const patch_point *p) {
@@ -475,6 +483,13 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *regio
 /* The largest depth of all regions but gaps along a normal; a lower bound of it if that is above
  * the limit. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth);
+
+/* ---- patch_enclosed.c: bodies that fill a cavity ---- */
+
+/* Adds a region: between a connected part of a side and those cavities of the other body, by
+ * component, that are wholly inside it. */
+abut_status abuti_patch_enclose(patch_work *work, uint32_t side, uint32_t part,
+                                const bool *cavities);
 
 /* ---- patch_proximity.c: surfaces that are apart ---- */
 

@@ -201,10 +201,12 @@ static abut_status make_grid(patch_work *work, const double lo[2], const double 
     return status;
 }
 
-/* The box across the normal of what can matter: of the contour, or where both bodies are. */
+/* The box across the normal of what can matter: of the contour, or where both bodies are, as they
+ * are of a region without a contour. */
 static void find_box(const patch_work *work, const patch_region *r, bool whole, double lo[2],
                      double hi[2]) {
     const patch_view *view = &work->view;
+    whole |= r->point_begin == r->point_end;
     for (int axis = 0; axis < 2; axis++) {
         double from[2] = {INFINITY, INFINITY}, to[2] = {-INFINITY, -INFINITY};
         for (uint32_t i = r->point_begin; i < r->point_end && !whole; i++) {

@@ -775,9 +775,11 @@ static void answer_with(const measure *m, uint32_t keep, double gap, patch_answe
                              .depth = m->deepest,
                              .area = fabs(v3_dot(r->area, m->normal)),
                              .volume = r->volume,
-                             .centre = m->centre,
+                             .centre = r->centre,
                              .region = (uint32_t)(r - m->work->regions)};
     choose(m, keep, gap, answer);
+    if (m->is_wall)
+        answer->centre = patch_middle(answer);
 }
 
 static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,

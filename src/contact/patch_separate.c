@@ -103,14 +103,6 @@ abut_status abuti_patch_apart_after(const patch_call *call, vec3 shift, bool *ap
     return status;
 }
 
-/* The mean of the points of a wall. */
-static vec3 middle_of(const patch_answer *wall) {
-    vec3 sum = v3(0, 0, 0);
-    for (uint32_t k = 0; k < wall->count; k++)
-        sum = v3_along(sum, 1.0 / wall->count, wall->points[k].at);
-    return sum;
-}
-
 /* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
  * that are opposite are further apart than they are deep. Otherwise a body has gone through
  * another, and opposite walls are two ways out of one overlap. */
@@ -119,7 +111,7 @@ static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t
         if (walls[i].depth > SHALLOW * call->size)
             return false;
         for (size_t k = 0; k < i; k++) {
-            vec3 between = v3_sub(middle_of(&walls[k]), middle_of(&walls[i]));
+            vec3 between = v3_sub(patch_middle(&walls[k]), patch_middle(&walls[i]));
             double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
             if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
                 fabs(v3_dot(between, walls[i].normal)) < 2 * depths)

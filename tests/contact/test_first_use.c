@@ -1,5 +1,5 @@
-/* What first users of exact contacts tried: bodies that rest on an open floor, a press fits in a
- * tray and a round hole, a thin plate through a box. */
+/* What first users of exact contacts tried: bodies that rest on an open floor, press fits in a
+ * tray, a round hole and a cavity, a thin plate through a box. */
 #include "contact/patches.h"
 
 #include <math.h>
@@ -147,6 +147,48 @@ TEST(press_fit_of_a_round_peg_is_held_all_round) {
         for (int k = 0; k < 2; k++)
             abut_bvh_destroy(trees[k]);
     }
+}
+
+/* A cube with a side of 1.6 and a closed cubic cavity with a side of 1 in it. */
+static abut_bvh *make_shell(void) {
+    static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    abut_vec3 positions[16];
+    uint32_t indices[72], count = 0;
+    for (uint32_t i = 0; i < 16; i++) {
+        const double half = i < 8 ? 0.8 : 0.5;
+        positions[i] = v3(i & 1 ? half : -half, i & 2 ? half : -half, i & 4 ? half : -half);
+    }
+    for (uint32_t i = 0; i < 12; i++)
+        for (uint32_t k = 0; k < 6; k++) { /* those of the cavity are reversed */
+            const uint32_t corner = k < 3 ? k : (k - 1) % 4;
+            indices[count++] = i < 6 ? quads[i][corner] : 8 + quads[i - 6][3 - corner];
+        }
+    return make_tree(test_mesh(NULL, positions, 16, indices, count / 3));
+}
+
+/* A cube that is larger than a closed cavity by e on each side: six walls with local depths. */
+TEST(press_fit_in_a_closed_cavity_keeps_its_walls) {
+    const double excess[] = {1e-6, 1e-4, 2e-3, 1e-2, 4e-2};
+    abut_bvh *shell = make_shell();
+    for (uint32_t i = 0; i < 20; i++) {
+        const double e = excess[i / 4], shift = i % 2 ? 0.2 * e : 0;
+        abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1 + 2 * e, 1 + 2 * e, 1 + 2 * e), 1 + i % 3);
+        const abut_patches found =
+            find_contacts(cube, shifted(shift, -0.5 * shift, 0), shell, i % 4 < 2 ? 0 : 0.005);
+        assert_false(found.separates);
+        assert_int_equal(found.count, 6);
+        abut_vec3 sum = v3(0, 0, 0);
+        for (int k = 0; k < 6; k++) {
+            const abut_vec3 n = patches[k].normal;
+            sum = v3_add(sum, n);
+            assert_close(patches[k].depth, e - shift * (n.x - 0.5 * n.y), 1e-9);
+            assert_int_equal(patches[k].count, 4);
+        }
+        assert_true(v3_length(sum) < 1e-5);
+        abut_bvh_destroy(cube);
+    }
+    abut_bvh_destroy(shell);
 }
 
 /* A thin plate that an edge of a cube cuts through: the depth is not that within the plate. */

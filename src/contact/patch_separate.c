@@ -392,7 +392,8 @@ static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, 
         for (size_t i = 0; i < s->together.count; i++)
             s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
     else
-        call->clasped = walls_hold(call, s->first.list, s->first.count);
+        call->clasped = walls_hold(call, s->first.list, s->first.count) &&
+                        walls_hold(call, s->together.list, s->together.count);
     return status;
 }
 

@@ -708,7 +708,8 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
 }
 
 /* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
- * other, and opposite normals are tried too. */
+ * other, and opposite normals are tried too. So are those of faces across S that are larger than S:
+ * both sides of a plate that lies in another at the same height. */
 static int ways_of(const patch_work *work, const patch_region *r, bool unchecked,
                    patch_way ways[PATCH_WAYS], bool *is_pierced) {
     double size = patch_area_length(r->area);
@@ -729,18 +730,18 @@ static int ways_of(const patch_work *work, const patch_region *r, bool unchecked
             if (!(way.held > (unchecked ? MUCH : SOME) * size) ||
                 (*is_pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!*is_pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
+            const double cosine = v3_dot(way.normal, steepest);
+            if (!*is_pierced && way.held > ALL * size && cosine > ALL &&
+                real_max(area_of(work, r, 0), area_of(work, r, 1)) < 2 * size) {
                 ways[0] = way;
                 return 1;
             }
-            if (*is_pierced) {
-                ways[count++] = way;
-                ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
-            } else if (v3_dot(way.normal, steepest) > SOME) {
-                ways[count++] = way;
-            } else {
+            const bool is_across = fabs(cosine) < SOME && way.held > size;
+            if (!*is_pierced && !is_across && cosine <= SOME)
                 break;
-            }
+            ways[count++] = way;
+            if (*is_pierced || is_across)
+                ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
         }
     if (size > 0 && !among(ways, count, steepest)) {
         ways[count++] = (patch_way){steepest, 0};

@@ -214,6 +214,21 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
+/* Replaces deep walls of a region, of which the least is *depth deep, by an answer along one normal
+ * that is less deep: two plates in each other have no walls across their thickness. */
+static abut_status prefer_one_way(patch_work *work, const patch_call *call, size_t i, uint32_t keep,
+                                  patch_answer answers[PATCH_WAYS], int *count, double *depth) {
+    patch_answer answer;
+    abut_status status =
+        abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false, &answer);
+    if (!status && answer.count && answer.depth < *depth) {
+        answers[0] = answer;
+        *count = 1;
+        *depth = answer.depth;
+    }
+    return status;
+}
+
 /* Adds the walls of a region. Of surfaces that look many ways those separate together that are
  * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
  * which is seen in the next round. */
@@ -246,6 +261,8 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 most = real_min(most, found[k].depth);
                 answers[count++] = found[k];
             }
+            if (!status && cancels && count && most > SHALLOW * call->size)
+                status = prefer_one_way(work, call, i, keep, answers, &count, &most);
             most = AS_SHALLOW * real_max(most, HAIR * call->size);
         }
     }

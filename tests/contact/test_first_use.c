@@ -191,6 +191,23 @@ TEST(press_fit_in_a_closed_cavity_keeps_its_walls) {
     abut_bvh_destroy(shell);
 }
 
+/* Two plates at exactly the same height, half in each other: the way out is across their
+ * thickness, not along their plane. */
+TEST(plates_at_the_same_height_leave_across_their_thickness) {
+    const abut_vec3 places[] = {{0.5, 0, 0},    {0.2, 0, 0},    {0.5, 0.3, 0},
+                                {-0.3, 0.3, 0}, {0.98, 0.1, 0}, {0, -0.4, 0}};
+    abut_bvh *plate = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 0.01), 1);
+    for (int i = 0; i < 18; i++) {
+        abut_pose at;
+        assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), i / 6 * 0.4, places[i % 6], &at));
+        const abut_patches found = find_contacts(plate, at, plate, i % 2 ? 0.001 : 0);
+        assert_true(found.separates);
+        assert_close(patches[0].depth, 0.01, 1e-9);
+        assert_close(fabs(patches[0].normal.z), 1, 1e-9);
+    }
+    abut_bvh_destroy(plate);
+}
+
 /* A thin plate that an edge of a cube cuts through: the depth is not that within the plate. */
 TEST(plate_through_an_edge_separates) {
     abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 1), 1),

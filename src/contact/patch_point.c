@@ -31,6 +31,7 @@
 #define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
 #define WIDE_WALL 0.1       /* of their width, the root of the area */
 #define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
+#define EDGE_COSINE 0.7     /* between a boundary edge's way out and the normal: 45 degrees */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
 #define SOME 0.2            /* of |S|: what such faces hold, to be tried */
@@ -43,7 +44,7 @@
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
 #define NARROW 16.0    /* radii of normals of points: contours that are shorter are of one place */
-#define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
+#define LITTLE 1e-6 /* of the contour: no difference by which a vertex is deeper, or further in */
 
 enum {
     DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
@@ -75,6 +76,11 @@ typedef struct measure {
 
 static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
     return patch_true(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
+}
+
+static vec3 middle_of(const patch_body *body, uint32_t face) {
+    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
+    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
 }
 
 /* ---- normals ---- */
@@ -187,14 +193,31 @@ static bool reach(const patch_body *body, vec3 from, vec3 way, double *far) {
     return false;
 }
 
-/* Where a ends below and b above, by rays from a point; a vertex ends its own body. */
-static bool by_rays(const measure *m, vec3 from, const patch_point *point, double *low,
+/* Whether the body of a point ends there: at a vertex, or at the boundary edge of a sheet that lies
+ * across the normal. */
+static bool ends_own_body(const measure *m, const patch_point *point) {
+    const patch_body *body = &m->work->body[point->side];
+    const uint32_t *faces;
+    if (point->kind == ABUT_CONTACT_VERTEX)
+        return true;
+    if (!m->work->is_sheet_edge || abuti_edge_faces(&body->skin->view, point->element, &faces) != 1)
+        return false;
+    const uint32_t *ends = body->skin->view.edges + 2 * (size_t)point->element;
+    const vec3 from = patch_true(body, ends[0]), along = v3_sub(patch_true(body, ends[1]), from);
+    const vec3 in =
+        v3_normalise(v3_cross(v3_cross(along, v3_sub(middle_of(body, faces[0]), from)), along));
+    return v3_dot(in, m->normal) * (point->side ? -1 : 1) > EDGE_COSINE;
+}
+
+/* Where a ends below and b above, by rays from a point; the body of `place` may end there. */
+static bool by_rays(const measure *m, vec3 from, vec3 place, const patch_point *point, double *low,
                     double *high) {
-    double down = 0, up = 0, at = v3_dot(from, m->normal);
-    bool corner = point->kind == ABUT_CONTACT_VERTEX;
-    if ((!(corner && point->side == 0) &&
+    const double at = v3_dot(from, m->normal), end = v3_dot(place, m->normal);
+    const bool ends = ends_own_body(m, point);
+    double down = at - end, up = end - at;
+    if ((!(ends && point->side == 0) &&
          !reach(&m->work->body[0], from, v3_scale(m->normal, -1), &down)) ||
-        (!(corner && point->side == 1) && !reach(&m->work->body[1], from, m->normal, &up)))
+        (!(ends && point->side == 1) && !reach(&m->work->body[1], from, m->normal, &up)))
         return false;
     *low = at - down;
     *high = at + up;
@@ -222,7 +245,7 @@ static bool replaces_deepest(const measure *m, double depth, const patch_point *
 static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), h = v3_dot(at, m->normal);
     double low, high;
-    if (!(m->rays ? by_rays(m, at, point, &low, &high)
+    if (!(m->rays ? by_rays(m, at, place, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, column, h, &low, &high)))
         return;
     if (m->deeper && !replaces_deepest(m, high - low, point)) {
@@ -241,8 +264,10 @@ static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const p
     m->deepest = real_max(m->deepest, c->point.depth);
 }
 
+/* Rays begin a little inwards: a vertex may lie on a face along the normal. */
 static void add(measure *m, vec3 at, const patch_point *point) {
-    add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
+    vec3 from = m->rays ? v3_along(at, LITTLE, v3_sub(m->region->centre, at)) : at;
+    add_at(m, from, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
 }
 
 /* Whether an edge is between two triangles in one plane. */
@@ -681,7 +706,7 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, dou
  * is above the limit. */
 static double depth_through(patch_work *work, const patch_region *r, vec3 normal, double limit) {
     measure m;
-    const patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    const patch_point point = {.kind = ABUT_CONTACT_CROSSING, .element = ABUT_NONE};
     uint32_t step = (r->point_end - r->point_begin) / COLUMNS + 1;
     start(&m, work, r, normal, 0);
     m.rays = true;
@@ -914,11 +939,6 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
     for (uint32_t k = 1; k < answer->count && tilted; k++)
         answer->points[k].normal =
             patch_local_normal(abuti_patch_around_normal(&around[k]), answer->normal);
-}
-
-static vec3 middle_of(const patch_body *body, uint32_t face) {
-    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
-    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
 }
 
 static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,

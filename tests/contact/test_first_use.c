@@ -225,3 +225,49 @@ TEST(plate_through_an_edge_separates) {
     abut_bvh_destroy(plate);
     abut_bvh_destroy(cube);
 }
+
+/* An upright sheet of few triangles whose lower edge is in a cube: the way out is that of the edge.
+ * The edge may be as wide as the cube, or wider: then no vertex of it is inside. */
+TEST(upright_sheet_leaves_across_its_edge) {
+    const double widths[] = {0.5, 1, 1.5, 2};
+    const abut_vec3 places[] = {{0, 0, 0}, {0.13, 0.25, 0}, {0.1, -0.3, 0}};
+    abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 1), 1);
+    for (uint32_t i = 0; i < 48; i++) {
+        const double width = widths[i % 4], depth = i / 4 % 2 ? 0.02 : 0.001;
+        abut_bvh *sheet = make_shape(ABUT_SHAPE_SHEET, v3(width, width, 0), 1 + i / 8 % 2);
+        abut_vec3 place = places[i / 16];
+        abut_pose at;
+        place.z = 0.5 + 0.5 * width - depth;
+        assert_ok(abut_pose_from_axis_angle(i / 8 % 4 < 2 ? v3(1, 0, 0) : v3(0, 1, 0),
+                                            1.5707963267948966, place, &at));
+        const abut_patches found = find_contacts(sheet, at, cube, 0);
+        assert_true(found.separates);
+        assert_close(patches[0].depth, depth, 1e-6);
+        assert_close(patches[0].normal.z, 1, 1e-4);
+        abut_bvh_destroy(sheet);
+    }
+    abut_bvh_destroy(cube);
+}
+
+static abut_vec3 random_extent(test_random *random) {
+    const double x = test_random_real(random, 0.2, 1.5), y = test_random_real(random, 0.2, 1.5);
+    return v3(x, y, test_random_real(random, 0.2, 1.5));
+}
+
+/* Random boxes of 12 triangles, every third one a thin plate. */
+TEST(random_boxes_separate) {
+    test_random random = {5};
+    for (int i = 0; i < 900; i++) {
+        const abut_vec3 extent = random_extent(&random), plate = v3(1, 1, 0.01);
+        const abut_pose at = random_pose(&random, 0.7);
+        abut_bvh *a = make_shape(ABUT_SHAPE_BOX, i % 3 ? extent : plate, 1),
+                 *b = make_shape(ABUT_SHAPE_BOX, random_extent(&random), 1);
+        const abut_posed first = {a, at}, second = {b, shifted(0, 0, 0)};
+        abut_overlap overlap;
+        assert_ok(abut_pair_overlap(&first, &second, NULL, NULL, &overlap));
+        if (overlap.relation != ABUT_PAIR_APART && !find_contacts(a, at, b, 0).separates)
+            fail_msg("pair %d: depth %g does not separate", i, patches[0].depth);
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
+}

@@ -264,9 +264,10 @@ static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const p
     m->deepest = real_max(m->deepest, c->point.depth);
 }
 
-/* Rays begin a little inwards: a vertex may lie on a face along the normal. */
+/* Of a sheet that ends in the other body, a little inwards: it may end on a face along the normal.
+ */
 static void add(measure *m, vec3 at, const patch_point *point) {
-    vec3 from = m->rays ? v3_along(at, LITTLE, v3_sub(m->region->centre, at)) : at;
+    vec3 from = m->work->is_sheet_edge ? v3_along(at, LITTLE, v3_sub(m->region->centre, at)) : at;
     add_at(m, from, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
 }
 

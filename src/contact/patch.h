@@ -275,6 +275,7 @@ typedef struct patch_work {
     const patch_region *walls_of; /* whose walls were measured last, and */
     struct patch_answer *walls;   /* these */
     int wall_count;
+    bool has_wide_walls; /* some of their triangles do not belong to narrow ones */
 } patch_work;
 
 /* The length of an area vector, whose square may overflow or underflow. */

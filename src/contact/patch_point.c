@@ -902,17 +902,16 @@ static vec3 area_towards_a(const patch_facet *f) {
 
 /* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that
  * belong to no wall, which then belong to this one. */
-static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal, bool *taken,
-                     bool take) {
+static vec3 sum_cone(patch_work *work, const patch_region *r, vec3 normal, bool *taken, bool take) {
     vec3 sum = v3(0, 0, 0);
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         vec3 area = area_towards_a(&work->facets[i]);
-        double along = v3_dot(area, normal);
-        if (taken[i - r->facet_begin] ||
-            !(along > work->view.wall_cosine * patch_area_length(area)))
+        double along = v3_dot(area, normal), length = patch_area_length(area);
+        if (taken[i - r->facet_begin] || !(along > work->view.wall_cosine * length))
             continue;
         sum = v3_add(sum, area);
         taken[i - r->facet_begin] = take;
+        work->has_wide_walls |= take && along < NARROW_COSINE * length;
     }
     return sum;
 }
@@ -993,6 +992,7 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
 
 abut_status abuti_patch_walls(patch_work *work, const patch_region *r, bool narrow, uint32_t keep,
                               double gap, patch_answer answers[PATCH_WAYS], int *count) {
+    narrow = narrow && (work->walls_of != r || work->has_wide_walls);
     work->view.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
     if (narrow)
         return measure_walls(work, r, keep, gap, answers, count);
@@ -1002,6 +1002,7 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, bool narr
         return ABUT_ERROR_MEMORY;
     if (work->walls_of != r) {
         work->walls_of = NULL;
+        work->has_wide_walls = false;
         abut_status status = measure_walls(work, r, keep, gap, work->walls, &work->wall_count);
         if (status)
             return status;

@@ -8,14 +8,6 @@
  * inside. Its walls are then measured as those of any other region. */
 #include "contact/patch.h"
 
-#include <string.h>
-
-/* Copies an array to one with room for more elements. */
-static abut_status extend(patch_work *work, void *array, size_t count, size_t more, size_t bytes,
-                          size_t *room) {
-    return abuti_patch_grow(work->memory, array, count, count + more, bytes, room);
-}
-
 /* Adds the triangles and vertices of a connected part to the last region. */
 static void add_part(patch_work *work, uint32_t side, uint32_t part) {
     patch_body *body = &work->body[side];
@@ -50,21 +42,23 @@ abut_status abuti_patch_enclose(patch_work *work, uint32_t side, uint32_t part,
     const abut_topology_arrays *views[2] = {&work->body[0].skin->view, &work->body[1].skin->view};
     const size_t triangles = (size_t)views[0]->triangle_count + views[1]->triangle_count,
                  vertices = (size_t)views[0]->vertex_count + views[1]->vertex_count;
-    const uint32_t facet_end =
-                       work->region_count ? work->regions[work->region_count - 1].facet_end : 0,
-                   vertex_end =
-                       work->region_count ? work->regions[work->region_count - 1].vertex_end : 0;
-    size_t room = 0;
-    abut_status status =
-        extend(work, &work->facets, facet_end, triangles, sizeof *work->facets, &work->facet_room);
-    status = status ? status
-                    : extend(work, &work->vertices, work->vertex_count, vertices,
-                             sizeof *work->vertices, &work->vertex_room);
-    status = status ? status
-                    : extend(work, &work->inner, vertex_end, vertices, sizeof *work->inner, &room);
-    status = status ? status
-                    : extend(work, &work->regions, work->region_count, 1, sizeof *work->regions,
-                             &work->region_room);
+    const patch_region *last = work->region_count ? &work->regions[work->region_count - 1] : NULL;
+    const uint32_t facet_end = last ? last->facet_end : 0, vertex_end = last ? last->vertex_end : 0;
+    patch_memory *memory = work->memory;
+    size_t inner_room = 0;
+    abut_status status = abuti_patch_grow(memory, &work->facets, facet_end, facet_end + triangles,
+                                          sizeof *work->facets, &work->facet_room);
+    if (!status)
+        status = abuti_patch_grow(memory, &work->vertices, work->vertex_count,
+                                  work->vertex_count + vertices, sizeof *work->vertices,
+                                  &work->vertex_room);
+    if (!status)
+        status = abuti_patch_grow(memory, &work->inner, vertex_end, vertex_end + vertices,
+                                  sizeof *work->inner, &inner_room);
+    if (!status)
+        status =
+            abuti_patch_grow(memory, &work->regions, work->region_count, work->region_count + 1,
+                             sizeof *work->regions, &work->region_room);
     if (status)
         return status;
     const patch_skin *skin = work->body[side].skin;
@@ -81,5 +75,6 @@ abut_status abuti_patch_enclose(patch_work *work, uint32_t side, uint32_t part,
     for (uint32_t i = 0; i < views[!side]->component_count; i++)
         if (cavities[i])
             add_part(work, !side, i);
+    work->facet_count = work->regions[work->region_count - 1].facet_end;
     return ABUT_OK;
 }

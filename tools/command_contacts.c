@@ -619,10 +619,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
         return tool_refuse(tool, "--colour is depth or patch, not '%s'", colour->words);
     if (option_given(arguments, "explain"))
         return tool_refuse(tool, "--explain is for a scene");
-    if (margin && !(margin->numbers[0] >= 0))
-        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
-                           margin->words);
-    return 0;
+    return option_length(tool, margin);
 }
 
 static bool wants_map(const tool_arguments *arguments) {
@@ -655,8 +652,8 @@ static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *c
         (option_given(arguments, "hint") || option_given(arguments, "patches") ||
          option_given(arguments, "colour")))
         *code = tool_refuse(tool, "--hint, --patches and --colour are of --method exact");
-    if (!*code && !fields && most && most->counts[0] > 8)
-        *code = tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
+    if (!*code && !fields)
+        *code = option_range(tool, most, 1, 8, "contacts by exact geometry");
     return fields;
 }
 

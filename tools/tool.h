@@ -246,6 +246,12 @@ int options_parse(struct tool_run *tool, const struct tool_command *command, int
 void arguments_free(tool_arguments *arguments);
 /* The last time that an option was given, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
+/* 0 if the option was not given (null) or its number is from `least` to `most`; otherwise the exit
+ * code after a sentence with the value, the range and the unit. */
+int option_range(struct tool_run *tool, const tool_given *given, double least, double most,
+                 const char *unit);
+/* The same for a length: from 0 to ABUT_COORDINATE_MAX. */
+int option_length(struct tool_run *tool, const tool_given *given);
 
 /* ---- view.h: pages ---- */
 

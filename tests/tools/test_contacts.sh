@@ -267,4 +267,28 @@ printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"na
 try 3 "$tool" contacts forced.json --explain
 says "a: exact. The scene says so."
 says "a, b: exact, 4 contacts, 0 deep"
+# A depth has no bound where a mesh is unreliable: a sheet, small holes, flipped neighbours, a face twice.
+"$tool" make sheet sheet.obj --size 4,4,0 --quiet
+"$tool" make icosphere whole.obj --radius 0.5 --segments 4 --quiet
+awk '/^f/ && !cut { cut = 1; next } { print }' whole.obj >holed.obj
+awk '/^f/ && !turned { turned = 1; print $1, $3, $2, $4; next } { print }' whole.obj >flipped.obj
+for name in sheet holed flipped twice whole; do
+    printf '{"bodies":[{"name":"a","mesh":{"file":"%s.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"method":"exact","position":[0,0,%s]}]}' \
+        $name "$([ $name = sheet ] && echo 0.4 || echo 0.9)" >unreliable.json
+    try 3 "$tool" contacts unreliable.json --explain
+    if [ $name = whole ]; then
+        says "0.1 deep within 0. Nothing is missed"
+        mute err
+    else
+        says "0.1 deep without a bound"
+        complains " That is: a"
+    fi
+done
+says_error() { # of the only pair, in JSON
+    try 3 "$tool" contacts unreliable.json --json
+    is "it['pairs'][0]['error']" "$1"
+}
+says_error 0
+printf '{"bodies":[{"name":"a","mesh":{"file":"sheet.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,0.4]}]}' >unreliable.json
+says_error None
 finish

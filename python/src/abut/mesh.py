@@ -763,7 +763,7 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
 def shape(
     kind: ShapeName,
     *,
-    extent: Optional[ArrayLike] = None,
+    size: Optional[ArrayLike] = None,
     radius: float = 0,
     radius2: float = 0,
     height: float = 0,
@@ -771,7 +771,8 @@ def shape(
     rings: int = 0,
 ) -> Mesh:
     """A generated model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
-    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". What is 0 has its default.
+    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". The size is three lengths along the axes, or one for
+    all. What is 0 has its default.
 
     >>> import abut
     >>> abut.shape("torus", segments=24, rings=12)
@@ -782,8 +783,8 @@ def shape(
     kind_value = ctypes.c_int()
     check(lib.abut_shape_find(str(kind).encode(), byref(kind_value)))
     made.kind = kind_value.value
-    if extent is not None:
-        made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(extent, float), 3)))
+    if size is not None:
+        made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(size, float), 3)))
     made.radius, made.radius2, made.height = radius, radius2, height
     made.segments, made.rings = number(segments, "segments"), number(rings, "rings")
     handle = Handle(lib.abut_mesh_destroy)

@@ -20,7 +20,8 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
 from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
-from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, mesh_of
+from .report import Advice, advice, warn_unless_guaranteed
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
 """What relation() and distance() answer with."""

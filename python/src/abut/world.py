@@ -32,7 +32,8 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Hierarchy, Mesh, mesh_of
+from .report import Advice, advice, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]

@@ -1,6 +1,6 @@
 /* Volumes of contact patches: those of a pair sum to the volume that both solids have in common. */
 #include "contact/contact_models.h"
-#include "contact/patches.h"
+#include "contact/mesh_patches.h"
 
 enum { MAX_MODELS = 20 };
 
@@ -71,6 +71,42 @@ static abut_bvh *make_hollow_cube(void) {
     abut_mesh_destroy(parts[0]);
     abut_mesh_destroy(parts[1]);
     return make_tree(joined);
+}
+
+/* Volumes of patches add up to that of the overlap, also where one region has several walls, and
+ * each wall has its own area: of a box in a corner, and of a peg that fills its hole. */
+TEST(walls_share_the_volume) {
+    abut_shape stairs = abut_shape_default(ABUT_SHAPE_STAIRS),
+               tube = abut_shape_default(ABUT_SHAPE_TUBE);
+    stairs.extent = v3(2, 2, 2);
+    stairs.segments = 2;
+    stairs.rings = 1;
+    tube.radius = sqrt(2);
+    tube.radius2 = sqrt(0.5);
+    tube.height = 0.6;
+    tube.segments = 4;
+    tube.rings = 1;
+    abut_bvh *steps = tree_of(NULL, &stairs), *box = box_of(0.5, 0.5, 0.5, 1),
+             *hole = tree_of(NULL, &tube), *peg = box_of(1.002, 1.002, 1.4, 1);
+    abut_pose turned;
+    assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 0.78539816339744828, v3(0, 0, 0), &turned));
+    for (int k = 0; k < 2; k++) {
+        abut_patches found = k ? ask(peg, shifted(0, 0, 0.2), hole, turned, 0)
+                               : ask(box, shifted(-0.24, 0, 0.24), steps, shifted(0, 0, 0), 0);
+        double volume = 0;
+        assert_int_equal(found.count, k ? 4 : 2);
+        for (uint64_t i = 0; i < found.count; i++) {
+            volume += list[i].volume;
+            assert_close(list[i].depth, k ? 0.001 : 0.01, 1e-6);
+            if (k)
+                assert_close(list[i].area, 0.6, 0.01);
+        }
+        assert_close(volume, k ? 0.6 * (1.002 * 1.002 - 1) : 0.5 * (0.25 - 0.49 * 0.49), 1e-6);
+    }
+    abut_bvh_destroy(steps);
+    abut_bvh_destroy(box);
+    abut_bvh_destroy(hole);
+    abut_bvh_destroy(peg);
 }
 
 /* Pressed into two walls and the floor, and only into one of them: later shifts divide regions. */

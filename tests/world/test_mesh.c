@@ -280,6 +280,33 @@ TEST(every_two_kinds_have_an_answer) {
             check_two(a, b);
 }
 
+/* A depth has no bound where a mesh has boundary edges, unless a plane measures its vertices. */
+TEST(depths_of_open_meshes_have_no_bound) {
+    for (int k = 0; k < 3; k++) {
+        abut_world *world = make_world(0, serial);
+        abut_world_item items[2] = {of_mesh(k ? sheet : ball, ABUT_WORLD_EXACT, v3(0, 0, 0)),
+                                    of_mesh(ball, ABUT_WORLD_EXACT, v3(0.1, 0.05, 0.4))};
+        abut_world_manner manner;
+        abut_world_event event;
+        abut_contact list[64];
+        abut_contacts found = {.list = list, .capacity = 64};
+        uint64_t count;
+        if (k == 2)
+            items[1] = of_sort(SOLIDS, v3(0, 0, 0));
+        for (int i = 0; i < 2; i++)
+            add(world, &items[i]);
+        assert_ok(abut_world_how(world, 0, 1, &manner));
+        assert_ok(abut_world_contacts(world, &found));
+        assert_ok(abut_world_events(world, 1, &event, &count));
+        assert_int_equal(count, 1);
+        assert_int_equal(manner.guarantee, ABUT_WORLD_EVERY);
+        assert_true(manner.error == (k == 1 ? HUGE_VAL : 0));
+        assert_true(event.error == manner.error);
+        assert_int_equal(event.advice.verdict, k ? ABUT_VERDICT_LIMITED : ABUT_VERDICT_GUARANTEED);
+        abut_world_destroy(world);
+    }
+}
+
 int main(void) {
     return test_run(set_up, tear_down);
 }

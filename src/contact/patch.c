@@ -444,6 +444,16 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
 
 /* ---- volumes ---- */
 
+/* The volume of a region without what its skins add: they are `grow` outside of all faces. */
+static double volume_of_region(const patch_work *work, const patch_region *region) {
+    double volume = region->volume;
+    for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
+        const patch_facet *facet = &work->facets[k];
+        volume -= work->body[facet->side].grow * patch_area_length(facet->area);
+    }
+    return volume;
+}
+
 /* Divides the volume of the overlap between the patches. The deepest wall of a region has the
  * volume of the region, and a part wholly inside has its own. The remaining volume is added to the
  * largest: of regions and parts that no patch stands for, and of cavities, which is below 0. Of
@@ -454,7 +464,7 @@ static void divide_volume(patch_work *work, patch_call *call) {
     size_t largest = 0;
     for (size_t i = 0; i < work->region_count; i++) {
         patch_region *region = &work->regions[i];
-        region->volume = has_volume ? region->volume : 0;
+        region->volume = has_volume ? volume_of_region(work, region) : 0;
         rest += region->volume;
     }
     for (size_t i = 0; i < call->count; i++) {

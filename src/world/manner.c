@@ -29,9 +29,15 @@ static const char radial_misses[] =
     "What radial fields do not see may be missed: folds, and what is finer than their cells, about "
     "which depths are good to.";
 
-/* How far interpolated distances may be off: half the diagonal of a cell. */
-static double field_error(const abut_field *field) {
-    return field ? 0.5 * sqrt(3) * field->grid.cell : 0;
+/* How far interpolated distances may be off: half the diagonal of a cell, if signs are known. A
+ * plane asks no signs. */
+static double field_error(const world_item *item, const world_item *other) {
+    const abut_field *field = item->body.field;
+    if (!field)
+        return 0;
+    const bool is_known = other->kind == ABUT_WORLD_PLANE ||
+                          abuti_contact_advice(field, NULL).verdict == ABUT_VERDICT_GUARANTEED;
+    return is_known ? 0.5 * sqrt(3) * field->grid.cell : HUGE_VAL;
 }
 
 static double exact_error(const world_item *solid, const world_item *other) {
@@ -97,7 +103,7 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
         return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
         *manner = (abut_world_manner){method, ABUT_WORLD_SAMPLED,
-                                      fmax(field_error(a->body.field), field_error(b->body.field)),
+                                      fmax(field_error(a, b), field_error(b, a)),
                                       abuti_world_by_vertices(world, a, b) ? vertices_miss
                                                                            : field_misses};
         return ABUT_OK;

@@ -291,4 +291,9 @@ says_error() { # of the only pair, in JSON
 says_error 0
 printf '{"bodies":[{"name":"a","mesh":{"file":"sheet.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,0.4]}]}' >unreliable.json
 says_error None
+for method in field map exact; do # signs of the field of flipped neighbours mean nothing
+    printf '{"bodies":[{"name":"a","mesh":{"file":"flipped.obj"}},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,0.9]}]}' >unreliable.json
+    try 3 "$tool" contacts unreliable.json --method $method --explain
+    says " deep without a bound"
+done
 finish

@@ -138,8 +138,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         list_cases(&tool->out, part);
         return CODE_FINE;
     }
-    if (repeat && repeat->counts[0] > 1000)
-        return tool_refuse(tool, "--repeat is %u; at most 1000 are possible", repeat->counts[0]);
+    int code = option_range(tool, repeat, 1, 1000, "runs");
+    if (code)
+        return code;
     bench_settings settings = {.folder = bench_folder_make(),
                                .device = device_named(arguments),
                                .repeats = repeat ? repeat->counts[0] : 0,
@@ -154,7 +155,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     tell_machine(&tool->out);
     json_boolean(&tool->out, "quick", settings.quick);
     out_table(&tool->out, "cases");
-    int code = run_cases(tool, &settings, part, cpu_only, &state);
+    code = run_cases(tool, &settings, part, cpu_only, &state);
     bench_folder_remove(settings.folder);
     if (!code) {
         out_end(&tool->out);

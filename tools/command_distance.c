@@ -239,9 +239,9 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *margin = option_given(arguments, "margin");
-    if (margin && !(margin->numbers[0] >= 0))
-        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
-                           margin->words);
+    int code = option_length(tool, margin);
+    if (code)
+        return code;
     if (tool->share && (!option_given(arguments, "poses") || device_named(arguments)))
         return tool_refuse(tool, "several processes share out --poses, on CPUs");
     if (margin && picture_given(arguments))

@@ -306,10 +306,6 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
     return 0;
 }
 
-static bool beyond_lengths(const tool_given *given) {
-    return given && given->numbers[0] > ABUT_COORDINATE_MAX;
-}
-
 static int read_options(tool_run *tool, const tool_arguments *arguments, abut_raster_view *views,
                         clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
@@ -326,10 +322,10 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
                        query->resolution > ABUT_RASTER_MOST))
         return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
                            ABUT_RASTER_MOST, resolution->words);
-    if (beyond_lengths(tolerance) || beyond_lengths(clearance))
-        return tool_refuse(tool, "--%s is at most %g",
-                           beyond_lengths(tolerance) ? "tolerance" : "clearance",
-                           ABUT_COORDINATE_MAX);
+    int code = option_length(tool, tolerance);
+    code = code ? code : option_length(tool, clearance);
+    if (code)
+        return code;
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
     /* Parts that are 0.05 apart in a file are not in binary: rounding does not decide. */
     options->clearance =
@@ -350,7 +346,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     options->cap = option_given(arguments, "cap") != NULL;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
         return tool_refuse(tool, "--view and --up belong to --png");
-    int code = png ? picture_check(tool, png->words) : 0;
+    code = png ? picture_check(tool, png->words) : 0;
     return code || !directions ? code : read_views(tool, directions->words, views, query);
 }
 

@@ -73,7 +73,8 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
                            words);
     options->up = up;
     if (fov && (fov->numbers[0] < 0 || fov->numbers[0] >= 170))
-        return tool_refuse(tool, "--fov needs degrees from 0 (parallel) to below 170");
+        return tool_refuse(tool, "--fov needs degrees from 0 (parallel) to below 170; '%s' is not",
+                           fov->words);
     if (fov)
         options->field_of_view = fov->numbers[0] == 0 ? -1 : fov->numbers[0];
     return 0;
@@ -88,7 +89,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments,
         options->width = size->counts[0];
         options->height = size->counts[1];
         if (options->width > 16384 || options->height > 16384)
-            return tool_refuse(tool, "--size %s is too large; at most 16384x16384 is possible",
+            return tool_refuse(tool, "--size needs 1x1 to 16384x16384 pixels; '%s' is not",
                                size->words);
     }
     if (background)

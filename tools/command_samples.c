@@ -41,9 +41,9 @@ static int check(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--cell and --cells say the same; give one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
         return tool_refuse(tool, "--radius and --count say the same; give one of them");
-    if (option_given(arguments, "cells") && count_of(arguments, "cells") < 5)
-        return tool_refuse(tool, "--cells needs at least 5: the mesh and two cells around it");
-    int code = png ? picture_check(tool, png->words) : 0;
+    int code = option_range(tool, option_given(arguments, "cells"), 5, UINT32_MAX,
+                            "cells: the mesh and two cells around it");
+    code = code || !png ? code : picture_check(tool, png->words);
     if (code)
         return code;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))

@@ -297,10 +297,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!path && !tool->view)
         return tool_refuse(tool, "slice needs OUT.png, or --html and a page");
     int code = path ? picture_check(tool, path) : 0;
+    code = code ? code : option_range(tool, size, 16, SIDE_MOST, "pixels");
     if (code)
         return code;
-    if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MOST))
-        return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MOST);
     choose_axes(arguments, &s);
     code = load(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);

@@ -486,11 +486,14 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
                      "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
             return tool_refuse(tool, "--%s is for two meshes, not for a scene", name);
     }
-    const tool_given *most = option_given(arguments, "most");
-    if (most && most->counts[0] > 8)
-        return tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
+    int code = option_length(tool, option_given(arguments, "margin"));
+    if (!code)
+        code =
+            option_range(tool, option_given(arguments, "most"), 1, 8, "contacts by exact geometry");
+    if (code)
+        return code;
     touches t = {0};
-    int code = work(tool, arguments, &t);
+    code = work(tool, arguments, &t);
     abut_world_destroy(t.world);
     for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
         abut_radial_destroy(t.radial[i]);

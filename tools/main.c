@@ -344,7 +344,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     int code = tool->share && !word_in(tool->command->name, SHARED)
                    ? tool_refuse(tool, "abut-mpi shares out %s; for all else run abut", SHARED)
                    : view_open(tool, arguments);
-    code = code ? code : tool->command->run(tool, arguments);
+    code = code ? code : view_report(tool, tool->command->run(tool, arguments));
     view_close(tool->view);
     progress_erase(tool->progress);
     abut_context_destroy(tool->context);

@@ -223,6 +223,21 @@ void arguments_free(tool_arguments *arguments) {
     *arguments = (struct tool_arguments){0};
 }
 
+int option_range(tool_run *tool, const tool_given *given, double least, double most,
+                 const char *unit) {
+    const bool is_whole = given && given->option->kind == OPTION_COUNT;
+    const double number = !given ? least : is_whole ? given->counts[0] : given->numbers[0];
+    if (number >= least && number <= most)
+        return 0;
+    return tool_refuse(tool, "--%s needs a %snumber from %.10g to %.10g%s%s; '%s' is not",
+                       given->option->name, is_whole ? "whole " : "", least, most,
+                       unit[0] ? " " : "", unit, given->words ? given->words : "");
+}
+
+int option_length(tool_run *tool, const tool_given *given) {
+    return option_range(tool, given, 0, ABUT_COORDINATE_MAX, "units of the coordinates");
+}
+
 const tool_given *option_given(const tool_arguments *arguments, const char *name) {
     for (size_t i = arguments->given_count; i > 0; i--)
         if (strcmp(arguments->given[i - 1].option->name, name) == 0)

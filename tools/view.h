@@ -13,7 +13,8 @@ typedef struct tool_view tool_view;
 /* ---- view_file.c: the viewer and the file ---- */
 
 /* Makes the view of a run where --html asks for one, and finds the viewer before any work is done.
- * 0, or the exit code after the error was reported. */
+ * 0, or the exit code after the error was reported. If the run writes pictures or tables too,
+ * errors of the page wait for view_report(). */
 int view_open(tool_run *tool, const tool_arguments *arguments);
 /* The same for a file whose name is an operand or another option. */
 int view_open_path(tool_run *tool, const char *path);
@@ -25,6 +26,11 @@ void view_close(tool_view *view);
 const char *view_path(const tool_view *view);
 /* Writes the page; nothing happens where none is wanted. */
 abut_status view_write(tool_run *tool);
+/* Whether the page could not be written, although the run went on. Null is allowed. */
+bool view_is_lost(const tool_view *view);
+/* Reports the error of a page that is lost. Returns `code`, or that of the error if the run was
+ * fine without the page. */
+int view_report(tool_run *tool, int code);
 /* Adds bytes as base64. */
 void text_base64(tool_text *to, const uint8_t *bytes, size_t count);
 

@@ -38,8 +38,31 @@ static bool try_path(tool_text *to, const char *folder, const char *name) {
     return length > 0 && (size_t)length < sizeof path && read_all(path, to);
 }
 
+/* Fails with the sentence, which names the page. If the run has other files to write, the error is
+ * kept for view_report(), and the run goes on. */
+static int lose_page(tool_view *view, const char *kind, const char *sentence) {
+    if (!view->is_extra)
+        return tool_fail_with(view->tool, kind, "%s: %s", view->path, sentence);
+    view->loss_kind = kind;
+    text_print(&view->loss, "%s: %s", view->path, sentence);
+    return 0;
+}
+
+bool view_is_lost(const tool_view *view) {
+    return view && view->loss_kind;
+}
+
+int view_report(tool_run *tool, int code) {
+    const tool_view *view = tool->view;
+    if (!view_is_lost(view) || (code != CODE_FINE && code != CODE_FOUND))
+        return code;
+    return tool_fail_with(tool, view->loss_kind, "%s",
+                          view->loss.data ? view->loss.data : "there is no memory for the page");
+}
+
 /* ABUT_VIEWER, else beside the program: where it was installed, or in the tree it was built in. */
-static int find_viewer(tool_run *tool, tool_text *to) {
+static int find_viewer(tool_view *view) {
+    tool_text *to = &view->bundle;
     static const char *const places[] = {"../share/abut/viewer.js", "viewer.js",
                                          "../../viewer/dist/viewer.js"};
     const char *asked = getenv("ABUT_VIEWER");
@@ -47,10 +70,14 @@ static int find_viewer(tool_run *tool, tool_text *to) {
     if (asked && asked[0]) {
         if (read_all(asked, to) || try_path(to, asked, "viewer.js"))
             return 0;
-        return tool_fail_with(tool, "file error",
-                              "ABUT_VIEWER is %s, but there is no viewer; 'viewer/build' in the "
-                              "sources of abut makes viewer.js",
-                              asked);
+        tool_text sentence = {0};
+        text_print(&sentence,
+                   "ABUT_VIEWER is %s, but there is no viewer; 'viewer/build' in the sources of "
+                   "abut makes viewer.js",
+                   asked);
+        int code = lose_page(view, "file error", sentence.data ? sentence.data : "out of memory");
+        text_free(&sentence);
+        return code;
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = 0;
@@ -64,13 +91,13 @@ static int find_viewer(tool_run *tool, tool_text *to) {
     if (try_path(to, ABUT_DATA_FOLDER, "viewer.js"))
         return 0;
 #endif
-    return tool_fail_with(tool, "not supported",
-                          "pages need the viewer, which is not here: run 'viewer/build' in the "
-                          "sources of abut (it needs node and npm) and install again, or let "
-                          "ABUT_VIEWER name the viewer/dist/viewer.js that it makes");
+    return lose_page(view, "not supported",
+                     "pages need the viewer, which is not here: run 'viewer/build' in the sources "
+                     "of abut (it needs node and npm) and install again, or let ABUT_VIEWER name "
+                     "the viewer/dist/viewer.js that it makes");
 }
 
-int view_open_path(tool_run *tool, const char *path) {
+static int open_page(tool_run *tool, const char *path, bool is_extra) {
     if (strcmp(path, "-") != 0 && !word_in(path_ending(path), "html|htm"))
         return tool_refuse(tool,
                            "%s: the name of a page must end in .html, or be - for standard output",
@@ -80,10 +107,15 @@ int view_open_path(tool_run *tool, const char *path) {
         return tool_fail_with(tool, "out of memory", "there is no memory for the page");
     view->tool = tool;
     view->path = path;
+    view->is_extra = is_extra;
     view->scale = 1;
     view->camera = abut_picture_options_default();
     tool->view = view;
-    return find_viewer(tool, &view->bundle);
+    return find_viewer(view);
+}
+
+int view_open_path(tool_run *tool, const char *path) {
+    return open_page(tool, path, false);
 }
 
 /* Names of files without their folders, unless there are many. */
@@ -96,9 +128,20 @@ void view_name_after(tool_view *view, const tool_arguments *arguments) {
     }
 }
 
+/* Whether the run writes pictures, tables or recordings too. */
+static bool writes_more(const tool_arguments *arguments) {
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (word_in(path_ending(arguments->operands[i]), "png|ppm"))
+            return true;
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (word_in(arguments->given[i].option->name, "png|out|film|record"))
+            return true;
+    return false;
+}
+
 int view_open(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *html = option_given(arguments, "html");
-    int code = html ? view_open_path(tool, html->words) : 0;
+    int code = html ? open_page(tool, html->words, writes_more(arguments)) : 0;
     if (html && !code)
         view_name_after(tool->view, arguments);
     return code;
@@ -111,9 +154,9 @@ const char *view_path(const tool_view *view) {
 void view_close(tool_view *view) {
     if (!view)
         return;
-    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
-                                &view->data,   &view->arrays, &view->meshes,
-                                &view->layers, &view->scales, &view->notes};
+    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
+                                &view->arrays, &view->meshes, &view->layers, &view->scales,
+                                &view->notes,  &view->loss};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     view_film_free(&view->film);
@@ -237,11 +280,8 @@ static abut_status add_scene(const tool_view *view, tool_text *to) {
 
 /* ---- the page ---- */
 
-abut_status view_write(tool_run *tool) {
+static abut_status write_page(tool_run *tool) {
     tool_view *view = tool->view;
-    if (!view || view->written)
-        return ABUT_OK;
-    view->written = true;
     progress_start(tool->progress, view->path);
     view_film_end(view);
     const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
@@ -273,4 +313,17 @@ abut_status view_write(tool_run *tool) {
             abut_context_write(tool->context, tool_target(tool, view->path), page.data, page.used);
     text_free(&page);
     return status;
+}
+
+abut_status view_write(tool_run *tool) {
+    tool_view *view = tool->view;
+    if (!view || view->written || view_is_lost(view))
+        return ABUT_OK;
+    view->written = true;
+    abut_status status = write_page(tool);
+    if (!status || !view->is_extra || status == ABUT_ERROR_CANCELLED || tool_cancelled())
+        return status;
+    view->loss_kind = abut_status_name(status);
+    text_add(&view->loss, tool_sentence(abut_last_error()));
+    return ABUT_OK;
 }

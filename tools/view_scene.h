@@ -77,6 +77,9 @@ struct tool_view {
     uint32_t array_count, mesh_count, layer_count, scale_count;
     abut_picture_options camera;
     bool has_camera, placed, failed, written;
+    bool is_extra; /* the run writes other files too, which a page that fails must not stop */
+    const char *loss_kind; /* of the error that was met then, and its sentence; null = none */
+    tool_text loss;
     abut_vec3 centre;
     double scale; /* coordinates of the page = (those of the scene - centre) * scale */
     unsigned skip;

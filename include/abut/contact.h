@@ -219,8 +219,8 @@ typedef struct abut_patch {
     double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
     double area;      /* of the overlap as seen along the normal; of one of several walls, that of
                        * its own triangles. 0 for a gap and for a part that is wholly inside */
-    double volume;    /* of the overlap. One wall of a region has the volume of the region, the
-                       * others have 0, so that volumes of patches add up. 0 as the area */
+    double volume;    /* those of a pair sum to that of abut_pair_common(): the deepest wall of a
+                       * region has the volume of the region. 0 for a gap, or if a mesh is open */
     uint64_t first;   /* index of its first contact */
     uint32_t count;   /* of its contacts, the deepest first */
 } abut_patch;

@@ -225,34 +225,63 @@ static abut_status enclose_part(patch_work *work, patch_call *call, const pair_f
     return status || !*is_enclosed ? status : abuti_patch_enclose(work, side, part, cavities);
 }
 
+/* Volumes have a meaning only for closed surfaces. */
+static bool are_closed(const patch_work *work) {
+    return work->body[0].skin->advice.verdict == ABUT_VERDICT_GUARANTEED &&
+           work->body[1].skin->advice.verdict == ABUT_VERDICT_GUARANTEED;
+}
+
+/* The volume of a region without what its skins add: they are `grow` outside of all faces. */
+static double volume_of_region(const patch_work *work, const patch_region *region) {
+    double volume = region->volume;
+    for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
+        const patch_facet *facet = &work->facets[k];
+        volume -= work->body[facet->side].grow * patch_area_length(facet->area);
+    }
+    return volume;
+}
+
 /* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
  * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
- * cavities count as there if nothing else is inside. */
+ * cavities have an answer as there if nothing else is inside. */
 static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
     pair_frame frame;
+    bool answers = true;
+    call->parts_volume = 0;
     if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && (call->count || work->region_count));
-         k++) {
+    for (uint32_t k = 0; k < 4; k++) { /* parts of both, then cavities of both */
         const uint32_t side = k % 2;
+        if (k == 2)
+            answers = apart && !call->count && !work->region_count;
+        if (!answers && !are_closed(work))
+            return ABUT_OK;
         const patch_skin *skin = work->body[side].skin;
         bool *met = NULL;
         abut_status status = apart ? ABUT_OK : find_met(work, call, side, &met);
         for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
+            const patch_part *part = &skin->parts[i];
             bool inside, is_enclosed = false;
             patch_answer answer = {.count = 0};
-            if ((met && met[i]) || skin->parts[i].is_cavity != (k >= 2))
+            if ((met && met[i]) || part->is_cavity != (k >= 2))
                 continue;
             status = is_inside(work, call, &frame, side, i, apart, &inside);
             if (!status && inside && k < 2)
                 status = enclose_part(work, call, &frame, side, i, apart, &is_enclosed);
-            if (status || !inside || is_enclosed)
+            if (status || !inside)
+                continue;
+            call->parts_volume += part->volume;
+            if (is_enclosed) /* the volume of the region has this part and the cavities */
+                call->parts_volume -=
+                    volume_of_region(work, &work->regions[work->region_count - 1]);
+            if (!answers || is_enclosed)
                 continue;
             abuti_patch_inside(work, side, i, call->hint, keep, &answer);
             if (!answer.count && apart)
                 status = answer_closest(work, call, side, &answer);
+            answer.volume = real_max(part->volume, 0);
             if (!status && answer.count)
                 status = abuti_patch_add_answer(call, &answer);
         }
@@ -454,13 +483,35 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     return status;
 }
 
-/* Walls of one region have its volume: the deepest of them keeps it, so that volumes of patches add
- * up to that of the overlap. */
-static void count_volumes_once(patch_call *call) {
-    for (size_t i = 1; i < call->count; i++)
-        for (size_t k = 0; k < i && call->answers[i].region != ABUT_NONE; k++)
-            if (call->answers[k].region == call->answers[i].region)
-                call->answers[i].volume = 0;
+/* ---- volumes ---- */
+
+/* Divides the volume of the overlap between the patches. The deepest wall of a region has the
+ * volume of the region, and a part wholly inside has its own. The remaining volume is added to the
+ * largest: of regions and parts that no patch stands for, and of cavities, which is below 0. Of
+ * open meshes, and of bodies that only touch, all volumes are 0. Regions have none after it. */
+static void divide_volume(patch_work *work, patch_call *call) {
+    const bool has_volume = are_closed(work) && !(call->apart_known && call->apart);
+    double rest = has_volume ? call->parts_volume : 0;
+    size_t largest = 0;
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_region *region = &work->regions[i];
+        region->volume = has_volume ? volume_of_region(work, region) : 0;
+        rest += region->volume;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        patch_answer *answer = &call->answers[i];
+        if (answer->region != ABUT_NONE) {
+            answer->volume = real_max(work->regions[answer->region].volume, 0);
+            work->regions[answer->region].volume = 0;
+        } else if (!has_volume) {
+            answer->volume = 0;
+        }
+        rest -= answer->volume;
+        if (answer->volume > call->answers[largest].volume)
+            largest = i;
+    }
+    if (call->count)
+        call->answers[largest].volume = real_max(call->answers[largest].volume + rest, 0);
 }
 
 /* ---- the public function ---- */
@@ -494,6 +545,8 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     for (size_t i = 0; i < call->count && !status; i++)
         if (call->answers[i].region != ABUT_NONE)
             abuti_patch_local_normals(work, &call->answers[i]);
+    if (!status)
+        divide_volume(work, call);
     if (!status && call->options.margin > 0)
         status = answer_proximity(work, call, keep);
     return status;
@@ -576,7 +629,6 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
     status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
     status = status ? status : answer_sheets(&work, &call);
-    count_volumes_once(&call);
     if (!status) {
         const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status = abuti_patch_write(&frame, call.answers, call.count, call.separates,

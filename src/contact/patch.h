@@ -30,6 +30,7 @@ typedef struct patch_part {
     uint32_t face;   /* a triangle of it */
     uint32_t vertex; /* that decides for abuti_pair_contains() whether it is inside another body */
     bool is_cavity;  /* it is closed and holds nothing */
+    double volume;   /* signed: below 0 for a cavity; without meaning if the part is open */
 } patch_part;
 
 /* A cone around the normals of all triangles that share a vertex with a triangle. */

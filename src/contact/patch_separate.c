@@ -188,8 +188,6 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
         if (point.depth >= -call->gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    if (!first_round)
-        wall.volume = 0; /* that of the region is known from the first round */
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
 }
 

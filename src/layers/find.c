@@ -499,10 +499,9 @@ static abut_status find(find_work *w, abut_layers_result *result) {
 }
 
 static abut_status check_query(const abut_layers_query *q, const abut_layers_result *r) {
-    if (!(q->tolerance >= 0 && q->tolerance <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_layers_find: the tolerance is %g; it must be a length",
-                          q->tolerance);
+    abut_status status = abuti_check_length("abut_layers_find", "query->tolerance", q->tolerance);
+    if (status)
+        return status;
     if (q->resolution > ABUT_RASTER_MOST)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: a resolution of %u; at most %d",
                           q->resolution, ABUT_RASTER_MOST);

@@ -408,6 +408,10 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
         status = try_fields(world, pair, a, b, &answers->contacts, &to);
     if (status)
         return status;
+    /* Depths below a plane are those of vertices, whatever the mesh is. */
+    if (to.advice.verdict != ABUT_VERDICT_GUARANTEED && a->kind != ABUT_WORLD_PLANE &&
+        b->kind != ABUT_WORLD_PLANE)
+        manner.error = HUGE_VAL;
     tried.advice = to.advice;
     if (!to.count)
         return add_pair(world, &tried, NULL, answers);

@@ -12,6 +12,9 @@ static const char exact_misses[] =
 static const char holes_limit[] =
     "No intersection of surfaces is missed. A mesh has small holes, or neighbouring triangles that "
     "face opposite ways, so what lies wholly inside it is a guess, and its depth has no bound.";
+static const char edges_limit[] =
+    "Nothing is missed: every overlap has a contact, however thin the bodies are. A mesh has "
+    "boundary edges: a depth there has no bound.";
 static const char field_misses[] =
     "What lies between samples and long edges may be missed, and plates thinner than a cell.";
 static const char vertices_miss[] =
@@ -26,9 +29,15 @@ static const char radial_misses[] =
     "What radial fields do not see may be missed: folds, and what is finer than their cells, about "
     "which depths are good to.";
 
-/* How far interpolated distances may be off: half the diagonal of a cell. */
-static double field_error(const abut_field *field) {
-    return field ? 0.5 * sqrt(3) * field->grid.cell : 0;
+/* How far interpolated distances may be off: half the diagonal of a cell, if signs are known. A
+ * plane asks no signs. */
+static double field_error(const world_item *item, const world_item *other) {
+    const abut_field *field = item->body.field;
+    if (!field)
+        return 0;
+    const bool is_known = other->kind == ABUT_WORLD_PLANE ||
+                          abuti_contact_advice(field, NULL).verdict == ABUT_VERDICT_GUARANTEED;
+    return is_known ? 0.5 * sqrt(3) * field->grid.cell : HUGE_VAL;
 }
 
 static double exact_error(const world_item *solid, const world_item *other) {
@@ -49,26 +58,33 @@ static double map_error(const world_item *a, const world_item *b) {
     return reach;
 }
 
-/* Whether what is inside a mesh is a guess. */
-static abut_status find_guess(const world_item *item, bool *guess) {
+/* Whether what is inside a mesh is a guess, and whether it has sheets. */
+static abut_status find_guess(const world_item *item, bool *guess, bool *has_sheets) {
     const abut_bvh *tree;
     const bvh_interior *interior;
     if (item->kind != ABUT_WORLD_BODY || !item->bvh)
         return ABUT_OK;
     abut_status status = abuti_bvh_cpu_tree(item->bvh, &tree);
     status = status ? status : abuti_bvh_interior(tree, &interior);
-    if (!status)
+    if (!status) {
         *guess |= interior->border_count > 0;
+        *has_sheets |= interior->has_sheets;
+    }
     return status;
 }
 
 /* Of methods that find every intersection of surfaces: limited where an item may be inside a mesh
- * with holes. A plane is inside nothing. */
+ * with holes. Exact depths of sheets have no bound. A plane is inside nothing, and depths below it
+ * are those of vertices. */
 static abut_status limit(const world_item *a, const world_item *b, abut_world_manner *manner) {
-    bool guess = false;
-    abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : find_guess(a, &guess);
+    bool guess = false, has_sheets = false;
+    abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : find_guess(a, &guess, &has_sheets);
     if (!status && a->kind != ABUT_WORLD_PLANE)
-        status = find_guess(b, &guess);
+        status = find_guess(b, &guess, &has_sheets);
+    if (!status && has_sheets && manner->method == ABUT_WORLD_EXACT) {
+        manner->error = HUGE_VAL;
+        manner->sentence = edges_limit;
+    }
     if (!status && guess) {
         manner->guarantee = ABUT_WORLD_LIMITED;
         manner->error = HUGE_VAL;
@@ -87,7 +103,7 @@ abut_status abuti_world_manner(const abut_world *world, const world_item *a, con
         return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
         *manner = (abut_world_manner){method, ABUT_WORLD_SAMPLED,
-                                      fmax(field_error(a->body.field), field_error(b->body.field)),
+                                      fmax(field_error(a, b), field_error(b, a)),
                                       abuti_world_by_vertices(world, a, b) ? vertices_miss
                                                                            : field_misses};
         return ABUT_OK;

@@ -11,14 +11,12 @@ enum { MOVES_A_TASK = 256 };
 /* ---- create ---- */
 
 static abut_status check_options(const abut_world_options *o) {
-    if (!(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX))
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_world_create: options->margin is %g; it must be a length, 0 or more", o->margin);
-    if (!(o->angle >= 0 && o->angle <= 3))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_create: options->angle is %g; it must be from 0 to 3 radians",
-                          o->angle);
+    abut_status status = abuti_check_length("abut_world_create", "options->margin", o->margin);
+    if (!status)
+        status =
+            abuti_check_range("abut_world_create", "options->angle", o->angle, 0, 3, "radians");
+    if (status)
+        return status;
     if ((uint32_t)o->method > ABUT_WORLD_FIELD)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_create: options->method is %u; a world is auto, exact or "
@@ -213,10 +211,7 @@ static abut_status check_solid(const char *function, const double *numbers, size
                                const double *sizes, size_t size_count) {
     abut_status status = abuti_contact_check(function, "the solid", numbers, count);
     for (size_t i = 0; i < size_count && !status; i++)
-        if (!(sizes[i] >= 0))
-            status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: the solid has a size of %g; it must be 0 or more", function,
-                                sizes[i]);
+        status = abuti_check_length(function, "a size of the solid", sizes[i]);
     return status;
 }
 
@@ -351,11 +346,13 @@ static abut_status check_method(const abut_world_item *item) {
 static abut_status check_item(const abut_world_item *item) {
     static const char function[] = "abut_world_add";
     if ((uint32_t)item->kind > ABUT_WORLD_MESH)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
-                          (uint32_t)item->kind);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: there is no kind %u; it must be from 0 to %d (abut_world_kind)",
+                          function, (uint32_t)item->kind, ABUT_WORLD_MESH);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no motion %u", function,
-                          (uint32_t)item->motion);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: there is no motion %u; it must be from 0 to %d (abut_world_motion)",
+                          function, (uint32_t)item->motion, ABUT_WORLD_STATIC);
     abut_status status = check_method(item);
     if (status)
         return status;

@@ -55,7 +55,7 @@ try 2 "$tool" bench one two
 complains "'two' is one too many"
 try 2 "$tool" bench --repeat 0
 try 2 "$tool" bench --repeat 1001 --quick
-complains "at most 1000"
+complains "--repeat needs a whole number from 1 to 1000 runs; '1001' is not"
 TMPDIR=$scratch/nowhere
 try 1 "$tool" bench --quick
 complains "nowhere"

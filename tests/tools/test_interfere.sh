@@ -160,9 +160,9 @@ complains "--resolution needs a whole number from 1 to 100000; '100001' is not"
 try 2 "$tool" interfere cube.obj right.obj --resolution 0
 complains "--resolution needs a whole number from 1 to 100000; '0' is not"
 try 2 "$tool" interfere $small cube.obj right.obj --clearance 1e300
-complains "--clearance is at most 1e+90"
+complains "--clearance needs a number from 0 to 1e+90 units of the coordinates; '1e300' is not"
 try 2 "$tool" interfere $small cube.obj right.obj --tolerance 1e300
-complains "--tolerance is at most 1e+90"
+complains "--tolerance needs a number from 0 to 1e+90 units of the coordinates; '1e300' is not"
 try 2 "$tool" interfere $small cube.obj right.obj --out pairs.json
 complains "for JSON say --json"
 demand "a file was written" ! -e pairs.json
@@ -246,5 +246,5 @@ demand "no picture" "$(head -c 2 clash.ppm)" = P6
 try 2 "$tool" demo clash --frames 3
 complains "has no meaning for demo clash"
 try 2 "$tool" demo clash --bodies 100001
-complains "at most 100000"
+complains "--bodies needs a whole number from 1 to 100000 bodies; '100001' is not"
 finish

@@ -54,6 +54,40 @@ for bad in 0 -1; do
 done
 try 2 "$tool" convert box.obj out.obj --weld=-1
 complains "--weld needs a number of at least 0"
+
+# A number beyond its range: the value, the range and the unit.
+lengths="a number from 0 to 1e+90 units of the coordinates"
+for bad in -1 1e300; do
+    for words in "contacts box.obj box.obj --margin" "distance box.obj box.obj --margin"; do
+        # shellcheck disable=SC2086 # words are meant to be split
+        try 2 "$tool" ${words}=$bad
+        complains "--margin needs $lengths; '$bad' is not"
+    done
+done
+try 2 "$tool" clearance box.obj box.obj --below 1e300
+complains "--below needs $lengths; '1e300' is not"
+printf '{"bodies":[{"mesh":{"shape":"box"}}]}' >scene.json
+try 2 "$tool" contacts scene.json --margin=-1
+complains "--margin needs $lengths; '-1' is not"
+try 2 "$tool" contacts scene.json --most 9
+complains "--most needs a whole number from 1 to 8 contacts by exact geometry; '9' is not"
+try 2 "$tool" slice box.obj x.ppm --size 8
+complains "--size needs a whole number from 16 to "
+complains "pixels; '8' is not"
+try 2 "$tool" field box.obj --cells 1
+complains "--cells needs a whole number from 2 to 4294967295 cells; '1' is not"
+try 2 "$tool" offset box.obj x.obj --by 0.1 --cells 7
+complains "--cells needs a whole number from 8 to 4294967295 cells; '7' is not"
+try 2 "$tool" samples box.obj --cells 4
+complains "--cells needs a whole number from 5 to "
+try 2 "$tool" picture box.obj x.ppm --fov 170
+complains "--fov needs degrees from 0 (parallel) to below 170; '170' is not"
+try 2 "$tool" convert box.obj out.obj --scale 0
+complains "--scale needs a number that is not 0; '0' is"
+try 2 "$tool" demo stairs --bodies 60001
+complains "--bodies needs a whole number from 1 to 60000 bodies; '60001' is not"
+try 2 "$tool" demo sleeve --triangles 99
+complains "--triangles needs a whole number from 100 to 1000000 triangles; '99' is not"
 try 2 "$tool" info --json=yes box.obj
 complains "--json takes no value"
 try 2 "$tool" convert box.obj out.obj --scale 2 --scale 3

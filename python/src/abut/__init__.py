@@ -36,7 +36,7 @@ from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
 from .manager import CollisionManager
 from .maps import DistanceMap, Measures
-from .mesh import Advice, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape
+from .mesh import AllRayHits, Mesh, Nearest, RayHits
 from .motion import Impact, Motion, SelfCollision, SelfStep
 from .pair import (
     RELATIONS,
@@ -53,6 +53,8 @@ from .pair import (
     sweep,
     within,
 )
+from .report import Advice, Problem, Report
+from .shapes import hull, join, load, shape
 from .view import Page, show
 from .world import Box, Capsule, Choice, Cylinder, Hull, Manner, Pair, Plane, Sphere, Step, Sweep, World
 

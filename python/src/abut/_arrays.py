@@ -388,7 +388,7 @@ def vec(value: Any) -> Floats:
 
 
 def one(array: Array, rows: Rows) -> Any:
-    """Answers as they were asked for. That to one question is a bool, an int, a float (of numpy) or a row."""
+    """Answers as they were asked for. That to one question is a bool, an int, a str, a float (of numpy) or a row."""
     if rows is False:
         return array
     if rows is not True:
@@ -397,7 +397,7 @@ def one(array: Array, rows: Rows) -> Any:
     kind = array.dtype.kind
     if array.ndim > 1 or kind == "f":
         return first
-    return bool(first) if kind == "b" else int(first) if kind in "iu" else first
+    return bool(first) if kind == "b" else int(first) if kind in "iu" else str(first) if kind == "U" else first
 
 
 Scalar = Union[float, Floats]

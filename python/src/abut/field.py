@@ -25,7 +25,8 @@ from ._core import (
     run,
     value_of,
 )
-from .mesh import Advice, Mesh, Path, advice, mesh_of
+from .mesh import Mesh, Path, mesh_of
+from .report import Advice, advice
 
 
 class FieldValue(NamedTuple):

@@ -23,7 +23,8 @@ from ._core import (
     number,
     options,
 )
-from .mesh import Mesh, advice, listed, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, listed, mesh_of
+from .report import advice, warn_unless_guaranteed
 
 
 class Interferences:

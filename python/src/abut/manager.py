@@ -31,7 +31,8 @@ from ._arrays import (
     record,
 )
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
-from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, mesh_of
+from .report import Advice, advice, warn_unless_guaranteed
 from .pair import Contacts, collect, worst, worst_of
 
 _ALL = (MANY_MESHES,)

@@ -9,7 +9,8 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, Floats, pointer, pose, record, vec
 from ._core import ArgumentError, Guard, Handle, Owner, byref, lib, number, options, run, value_of
-from .mesh import Advice, Mesh, advice, listed, mesh_of
+from .mesh import Mesh, listed, mesh_of
+from .report import Advice, advice
 from .pair import Contacts, gather
 
 

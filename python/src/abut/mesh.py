@@ -1,13 +1,11 @@
-"""Meshes: from arrays, files and other packages; what is wrong with them; questions about points and rays."""
+"""Meshes: from arrays and other packages; what is wrong with them; questions about points and rays."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
-import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -20,7 +18,6 @@ from ._arrays import (
     Floats,
     Indices,
     Rows,
-    doubles,
     floats,
     grid,
     host,
@@ -39,41 +36,23 @@ from ._core import (
     ArgumentError,
     Guard,
     Handle,
-    ReliabilityWarning,
     byref,
     check,
     context,
     fits,
     lib,
-    name_of,
     need,
     number,
     options,
     path_bytes,
     run,
-    value_of,
 )
+from .report import Advice, Report, advice
 
 if TYPE_CHECKING:
     from .view import Page
 
 Path = Union[str, "os.PathLike[str]"]
-ShapeName = Literal[
-    "box",
-    "uvsphere",
-    "icosphere",
-    "torus",
-    "cone",
-    "cylinder",
-    "capsule",
-    "tube",
-    "sheet",
-    "stairs",
-    "letter-e",
-    "letter-g",
-    "teapot",
-    "teapot-solid",
-]
 
 
 class Nearest(NamedTuple):
@@ -114,100 +93,6 @@ class AllRayHits(NamedTuple):
     parameter: Array
     triangle: Array
     barycentric: Array
-
-
-class Advice(NamedTuple):
-    """What an answer is worth on these meshes."""
-
-    verdict: str
-    """ "guaranteed", "limited" or "unfit"."""
-    reason: str
-
-
-def advice(value: Any) -> Advice:
-    reason = value.reason
-    return Advice(name_of("abut_verdict", value.verdict), reason.decode() if reason else "")
-
-
-def warn_unless_guaranteed(said: Advice) -> Advice:
-    """Issues a ReliabilityWarning at the line that called the package, unless the answer is guaranteed."""
-    if said.verdict != "guaranteed":
-        level, frame = 2, sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
-            level, frame = level + 1, frame.f_back
-        warnings.warn(f"{said.verdict}: {said.reason}", ReliabilityWarning, stacklevel=level)
-    return said
-
-
-class Problem(NamedTuple):
-    """Elements of a mesh that are not as they should be."""
-
-    count: int  # type: ignore[assignment]
-    first: Array
-    """The lowest of them, up to eight."""
-
-
-class Report:
-    """The health of a mesh: counts, measures, and problems by name. See docs/mesh.md for each."""
-
-    vertex_count: int
-    triangle_count: int
-    edge_count: int
-    component_count: int
-    loop_count: int
-    euler_number: int
-    closed: bool
-    manifold: bool
-    oriented: bool
-    balanced: bool
-    bordered: bool
-    cancels: bool
-    encloses: bool
-    flat_part: bool
-    nested_part: bool
-    lone_edges: bool
-    bounds: Floats
-    area: float
-    volume: float
-    centroid: Floats
-    inertia: Floats
-    solid: bool
-    problems: dict[str, Problem]
-    self_examined: bool
-    self_pair_count: int
-    hole_share: float
-    has_sheets: bool
-    is_sheet: bool
-
-    def __init__(self, given: Any) -> None:
-        fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
-        for name, kind in fields:
-            value = getattr(given, name)
-            if kind is _c.abut_vec3:
-                value = vec(value)
-            elif kind is _c.abut_box:
-                value = np.array((vec(value.lo), vec(value.hi)))
-            elif name == "inertia":
-                xx, yy, zz, xy, yz, zx = value
-                value = np.array(((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
-            elif name == "problems":
-                value = {
-                    name_of("abut_problem_kind", i): Problem(p.count, np.array(p.first[: min(p.count, 8)], np.uint32))
-                    for i, p in enumerate(value)
-                }
-            setattr(self, name, value)
-
-    if not TYPE_CHECKING:  # checkers know what it has
-
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
-
-    def __repr__(self) -> str:
-        found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
-        return (
-            f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.closed else 'open'}, area "
-            f"{self.area:.6g}, volume {self.volume:.6g}; {', '.join(found) if found else 'no problems'}>"
-        )
 
 
 class Hierarchy:
@@ -736,82 +621,6 @@ def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
     made = np.frombuffer(memory, dtype).reshape(shape)
     made.setflags(write=False)
     return made
-
-
-def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -> Mesh:
-    """Reads OBJ, PLY, STL, OFF, glTF or GLB.
-
-    >>> import abut, os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "ball.ply")
-    >>> abut.shape("icosphere").save(path)
-    >>> abut.load(path).report().closed
-    True
-    """
-    text = os.fspath(path)
-    handle = Handle(lib.abut_mesh_destroy)
-    run(
-        lib.abut_mesh_read,
-        context(),
-        path_bytes(text),
-        byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))),
-        handle.out,
-        path=text,
-    )
-    return Mesh._of(handle, device)
-
-
-def shape(
-    kind: ShapeName,
-    *,
-    extent: Optional[ArrayLike] = None,
-    radius: float = 0,
-    radius2: float = 0,
-    height: float = 0,
-    segments: int = 0,
-    rings: int = 0,
-) -> Mesh:
-    """A generated model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
-    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". What is 0 has its default.
-
-    >>> import abut
-    >>> abut.shape("torus", segments=24, rings=12)
-    <abut.Mesh of 288 vertices, 576 triangles>
-    """
-    made = _c.abut_shape()
-    made.size = ctypes.sizeof(made)
-    kind_value = ctypes.c_int()
-    check(lib.abut_shape_find(str(kind).encode(), byref(kind_value)))
-    made.kind = kind_value.value
-    if extent is not None:
-        made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(extent, float), 3)))
-    made.radius, made.radius2, made.height = radius, radius2, height
-    made.segments, made.rings = number(segments, "segments"), number(rings, "rings")
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_shape_create, context(), byref(made), handle.out)
-    return Mesh._of(handle)
-
-
-def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
-    """The convex hull of points (n, 3), or of the vertices of a mesh: closed, facing outwards.
-
-    >>> import abut
-    >>> abut.hull(abut.shape("box", segments=1)).triangle_count
-    12
-    """
-    if hasattr(p, "vertices") and hasattr(p, "faces"):
-        p = mesh_of(p, "points").vertices
-    array, _ = doubles(p, "points")
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_hull, context(), pointer(array), len(array), handle.out)
-    return Mesh._of(handle)
-
-
-def join(meshes: Sequence[Mesh]) -> Mesh:
-    """Several meshes as one, in order; vertices are not merged."""
-    parts, addresses = handles(meshes)
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_join, addresses, len(parts), handle.out)
-    return Mesh._of(handle)
 
 
 def handles(meshes: Sequence[Mesh]) -> tuple[list[Handle], Any]:

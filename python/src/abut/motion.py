@@ -128,7 +128,7 @@ class SelfCollision(Owner):
     scheme: "auto", "point", "line" or "complete"; bounds: "dop16" or "aabb".
 
     >>> import abut
-    >>> sheet = abut.shape("sheet", extent=2, segments=8, rings=8)
+    >>> sheet = abut.shape("sheet", size=2, segments=8, rings=8)
     >>> fold = sheet.vertices.copy()
     >>> fold[:, 2] += abs(fold[:, 0])                    # half shut, like a book
     >>> shut = fold * [-0.01, 1, 1]

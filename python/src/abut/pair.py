@@ -20,9 +20,12 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
 from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
-from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, mesh_of
+from .report import Advice, advice, warn_unless_guaranteed
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
+"""What relation() and distance() answer with."""
+_RELATION_NAMES = np.array(RELATIONS)
 _OPTIONS = tuple(byref(options(_c.abut_pair_options, surfaces=surfaces)) for surfaces in (False, True))
 _overlap_unchecked = unchecked("abut_pair_overlap")
 _POSE_OFFSET = _c.abut_posed.pose.offset
@@ -37,8 +40,8 @@ class Separation(NamedTuple):
     point_b: Array
     triangle_a: Array
     triangle_b: Array
-    relation: Array
-    """uint32: the place in abut.RELATIONS."""
+    relation: Any
+    """One of abut.RELATIONS; an array of them for many poses."""
     advice: Advice
     """The reliability: the worst of all poses."""
 
@@ -216,17 +219,10 @@ def spread(given: Optional[Floats], count: int) -> Optional[Floats]:
     return np.ascontiguousarray(np.broadcast_to(given, (count, given.shape[1])))
 
 
-def relation(
-    a: Mesh,
-    b: Mesh,
-    pose_a: ArrayLike = None,
-    pose_b: ArrayLike = None,
-    *,
-    surfaces: bool = False,
-    device: _device.Selector = None,
+def _find_relation(
+    a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, surfaces: bool, device: _device.Selector
 ) -> Any:
-    """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
-    surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
+    """The index in RELATIONS, or an array of them for many poses."""
     one_found = _c.abut_overlap()
     given = _OPTIONS[bool(surfaces)]
     if _ask_once(_overlap_unchecked, a, b, pose_a, pose_b, device, given, None, byref(one_found)):
@@ -241,6 +237,27 @@ def relation(
     if worth.verdict:
         warn_unless_guaranteed(advice(worth))
     return found
+
+
+def relation(
+    a: Mesh,
+    b: Mesh,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    surfaces: bool = False,
+    device: _device.Selector = None,
+) -> Any:
+    """How bodies stand to each other, exactly: "apart", "meeting", "a-inside" or "b-inside"; an array of these for
+    many poses. With `surfaces` only surfaces count, and a body inside another is apart from it. Nothing is inside a
+    sheet.
+
+    >>> import abut
+    >>> abut.relation(abut.shape("box"), abut.shape("box", size=0.5))
+    'b-inside'
+    """
+    found = _find_relation(a, b, pose_a, pose_b, surfaces, device)
+    return RELATIONS[found] if isinstance(found, int) else _RELATION_NAMES[found]
 
 
 def overlap(
@@ -259,7 +276,7 @@ def overlap(
     >>> abut.overlap(box, ball, pose_b=[[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
     array([ True, False])
     """
-    return relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device) != 0
+    return _find_relation(a, b, pose_a, pose_b, surfaces, device) != 0
 
 
 def distance(
@@ -291,7 +308,7 @@ def distance(
         one(found["point_b"], single),
         one(found["triangle_a"], single),
         one(found["triangle_b"], single),
-        one(found["relation"].astype(np.uint32), single),
+        one(_RELATION_NAMES[found["relation"]], single),
         worst_of(found),
     )
 
@@ -353,7 +370,7 @@ def contacts(
 
     A peg in a square hole has a patch for each wall:
 
-    >>> peg = abut.shape("box", extent=[0.98, 0.98, 1.4])
+    >>> peg = abut.shape("box", size=[0.98, 0.98, 1.4])
     >>> hole = abut.shape("tube", radius=2 ** 0.5, radius2=0.5 ** 0.5, height=0.6, segments=4)
     >>> turned = [0, 0, 0, 0, 0, 0.3826834323650898, 0.9238795325112867]
     >>> found = abut.contacts(peg, hole, [0.004, 0.002, 0, 0, 0, 0, 1], turned, margin=0.02)

@@ -32,7 +32,8 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .mesh import Hierarchy, Mesh, mesh_of
+from .report import Advice, advice, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -72,7 +73,7 @@ class Cylinder(NamedTuple):
 class Box(NamedTuple):
     """A box about the origin of its pose: lengths of its sides, or one for all."""
 
-    extent: ArrayLike = 1
+    size: ArrayLike = 1
 
 
 class Hull(NamedTuple):
@@ -524,8 +525,9 @@ def _real(value: Any, what: str) -> float:
 
 def _length(value: Any, what: str) -> float:
     length = _real(value, what)
-    if not 0 <= length < np.inf:
-        raise ArgumentError(f"{what} is {length:g}; it must be 0 or more, and finite")
+    most = _c.ABUT_COORDINATE_MAX
+    if not 0 <= length <= most:
+        raise ArgumentError(f"{what} is {length:g}; it must be from 0 to {most:g} units of the coordinates")
     return length
 
 
@@ -579,10 +581,10 @@ def _item(
             item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, radius)
     elif isinstance(shape, Box):
         item.kind = _c.ABUT_WORLD_BOX
-        sides = floats(shape.extent, "extent")
+        sides = floats(shape.size, "size")
         if sides.shape not in ((), (3,)):
-            raise ArgumentError(f"extent must be one length or three, not of shape {sides.shape}")
-        item.shape.half = _c.abut_vec3(*(_length(side, "extent") / 2 for side in np.broadcast_to(sides, 3)))
+            raise ArgumentError(f"size must be one length or three, not of shape {sides.shape}")
+        item.shape.half = _c.abut_vec3(*(_length(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
     elif isinstance(shape, Hull):
         item.kind = _c.ABUT_WORLD_HULL
         kept = Hierarchy(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)

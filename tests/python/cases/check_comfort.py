@@ -14,7 +14,7 @@ from abut import _arrays
 
 class Numpy(unittest.TestCase):
     def setUp(self):
-        self.mesh, self.box = abut.shape("torus", segments=16, rings=8), abut.shape("box", extent=0.4)
+        self.mesh, self.box = abut.shape("torus", segments=16, rings=8), abut.shape("box", size=0.4)
 
     def test_points_of_any_shape(self):
         """Such as those of a depth image."""
@@ -70,8 +70,9 @@ class Numpy(unittest.TestCase):
             abut.distance(self.mesh, self.box).distance,
         ):
             self.assertIsInstance(found, float)
-        for found in (abut.relation(self.mesh, self.box), self.mesh.nearest(p).triangle):
-            self.assertIs(type(found), int)
+        self.assertIs(type(self.mesh.nearest(p).triangle), int)
+        for found in (abut.relation(self.mesh, self.box), abut.distance(self.mesh, self.box).relation):
+            self.assertIs(type(found), str)
 
     def test_one_pose_is_as_many(self):
         """The quick way for one pose has the bits of the other."""
@@ -247,8 +248,8 @@ class Errors(unittest.TestCase):
             (lambda: abut.hull("box.obj"), ValueError, "points must be numbers, not 'box.obj'"),
             (lambda: box.nearest([object()]), ValueError, "points must be numbers, not of type list"),
             (lambda: world.add(abut.Sphere("a")), TypeError, "radius must be a number, not 'a'"),
-            (lambda: world.add(abut.Capsule([0, 0, 0], [1, 0, 0], -2)), ValueError, "radius is -2; it must be 0 or"),
-            (lambda: world.add(abut.Box([1, -3, 1])), ValueError, "extent is -3; it must be 0 or more"),
+            (lambda: world.add(abut.Capsule([0, 0, 0], [1, 0, 0], -2)), ValueError, "radius is -2; it must be from 0"),
+            (lambda: world.add(abut.Box([1, -3, 1])), ValueError, "size is -3; it must be from 0 to 1e+90 units"),
             (lambda: world.add(abut.Plane(offset=None)), TypeError, "offset must be a number, not None"),
         ):
             with self.assertRaises(kind) as caught:

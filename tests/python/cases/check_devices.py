@@ -17,7 +17,7 @@ DEVICE = "opencl-cpu" if DEVICE == "cpu" else DEVICE  # "cpu" is the library wit
 class Devices(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.mesh, cls.box = abut.shape("torus", segments=24, rings=12), abut.shape("box", extent=0.4, segments=2)
+        cls.mesh, cls.box = abut.shape("torus", segments=24, rings=12), abut.shape("box", size=0.4, segments=2)
         cls.there = abut.Mesh(cls.mesh.vertices, cls.mesh.faces, device=DEVICE)
         rng = np.random.default_rng(8)
         cls.p, cls.d = rng.uniform(-1, 1, (300, 3)), rng.normal(size=(300, 3))

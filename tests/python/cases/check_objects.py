@@ -90,7 +90,7 @@ class Fields(unittest.TestCase):
 
 class Motions(unittest.TestCase):
     def test_a_falling_box(self):
-        box, floor = abut.shape("box", segments=1), abut.shape("box", extent=(4, 4, 1), segments=1)
+        box, floor = abut.shape("box", segments=1), abut.shape("box", size=(4, 4, 1), segments=1)
         high = box.vertices + (0, 0, 3)
         motion = abut.Motion([abut.Mesh(high, box.faces), floor])
         low = high - (0, 0, 4)
@@ -136,9 +136,9 @@ class Maps(unittest.TestCase):
         self.assertTrue((np.diff(exact.quantiles) >= 0).all() and exact.within_area > 0)
         rough = made.measure()
         self.assertTrue(exact.least <= rough.least <= exact.least + made.reach)
-        inside = made.find(abut.shape("box", extent=0.5))
+        inside = made.find(abut.shape("box", size=0.5))
         self.assertTrue((inside[np.isfinite(inside)] > 0).all())
-        deep = made.find(abut.shape("box", extent=2))
+        deep = made.find(abut.shape("box", size=2))
         self.assertTrue((deep[np.isfinite(deep)] < 0).all())
         touching = made.find(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])
         self.assertGreater(len(made.contacts()), 0)
@@ -159,12 +159,12 @@ class Maps(unittest.TestCase):
             made.measure(exact=True)
         made.measure()
         with self.assertRaisesRegex(ValueError, "1e-30"):
-            abut.DistanceMap(abut.shape("box", extent=1e-40))
+            abut.DistanceMap(abut.shape("box", size=1e-40))
         with self.assertRaisesRegex(ValueError, "1e\\+30"):
-            abut.DistanceMap(abut.shape("box", extent=1e40))
+            abut.DistanceMap(abut.shape("box", size=1e40))
 
     def test_thickness_and_self(self):
-        made = abut.DistanceMap(abut.shape("box", extent=(1, 1, 0.1)), resolution=64)
+        made = abut.DistanceMap(abut.shape("box", size=(1, 1, 0.1)), resolution=64)
         thick = made.find_thickness()
         self.assertAlmostEqual(float(np.nanmin(thick)), 0.1, places=6)
         self.assertTrue((made.find_self()[np.isfinite(thick)] > 0).any())

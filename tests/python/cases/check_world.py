@@ -15,7 +15,7 @@ STILL = (0, 0, 0, 0, 0, 0, 1)
 class Worlds(unittest.TestCase):
     def test_pairs_are_those_that_overlap(self):
         rng = np.random.default_rng(4)
-        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", extent=0.5, segments=2)] * 8
+        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", size=0.5, segments=2)] * 8
         world, (places, matrices) = abut.World(), referee.poses(rng, 16, 0.9)
         numbers = [world.add(mesh) for mesh in meshes]
         self.assertEqual((numbers, world.bodies, len(world)), (list(range(16)), list(range(16)), 16))
@@ -162,7 +162,7 @@ class Worlds(unittest.TestCase):
         self.assertAlmostEqual(world.sweep([STILL] * 2).time, 2 * swept.time, places=6)
 
     def test_sweeps_of_what_rests(self):
-        floor, box = abut.shape("box", extent=(10, 10, 1)), abut.shape("box")
+        floor, box = abut.shape("box", size=(10, 10, 1)), abut.shape("box")
         for height in (0, -0.001):
             world = abut.World()
             world.add(floor, [0, 0, -0.5, 0, 0, 0, 1], motion="static")
@@ -174,7 +174,7 @@ class Worlds(unittest.TestCase):
     def test_saved_and_restored(self):
         def build(step):
             world = abut.World(margin=0.005)
-            world.add(abut.shape("box", extent=(4, 4, 0.05)), motion="static")
+            world.add(abut.shape("box", size=(4, 4, 0.05)), motion="static")
             for i in range(6):
                 world.add(meshes[i % 2])
             world.move(places(step))
@@ -188,7 +188,7 @@ class Worlds(unittest.TestCase):
         def bits(step):
             return [step.records[name].tobytes() for name in step.records.dtype.names]
 
-        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", extent=0.6, segments=2)]
+        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", size=0.6, segments=2)]
         first = build(0)
         for step in range(31):
             first.step(places(step))

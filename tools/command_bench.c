@@ -140,8 +140,9 @@ static int run_bench(tool_run *tool, const tool_arguments *arguments) {
         list_cases(&tool->out, part);
         return CODE_FINE;
     }
-    if (repeat && repeat->counts[0] > 1000)
-        return tool_refuse(tool, "--repeat must be at most 1000, not %u", repeat->counts[0]);
+    int code = option_range(tool, repeat, 1, 1000, "runs");
+    if (code)
+        return code;
     bench_settings settings = {.folder = bench_folder_make(),
                                .device = device_named(arguments),
                                .repeats = repeat ? repeat->counts[0] : 0,
@@ -156,7 +157,7 @@ static int run_bench(tool_run *tool, const tool_arguments *arguments) {
     print_machine(&tool->out);
     json_boolean(&tool->out, "quick", settings.quick);
     out_table(&tool->out, "cases");
-    int code = run_cases(tool, &settings, part, cpu_only, &state);
+    code = run_cases(tool, &settings, part, cpu_only, &state);
     bench_folder_remove(settings.folder);
     if (!code) {
         out_end(&tool->out);

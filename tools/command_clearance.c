@@ -182,10 +182,9 @@ static int run_clearance(tool_run *tool, const tool_arguments *arguments) {
     clearance c = {0};
     if (!below)
         return tool_refuse(tool, "--below D is missing: the required clearance of A and B");
-    if (below->numbers[0] > ABUT_COORDINATE_MAX)
-        return tool_refuse(tool, "--below must be at most %g", ABUT_COORDINATE_MAX);
     c.below = below->numbers[0];
-    int code = map_check(tool, arguments);
+    int code = option_length(tool, below);
+    code = code ? code : map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &c.device);
     code = code ? code : load_clearance(tool, arguments, &c);
     code = code ? code : compute_clearance(tool, arguments, &c);

@@ -1,79 +1,17 @@
 /* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
  * exact geometry, by their distance fields, or by a map of distances on the first. */
 #include "clash.h"
+#include "contacts.h"
 #include "get.h"
-#include "view.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *side_name(unsigned side) {
-    return side ? "b" : "a";
-}
-
-static const tool_column columns[] = {{"x", COLUMN_REAL, NULL},
-                                      {"y", COLUMN_REAL, NULL},
-                                      {"z", COLUMN_REAL, NULL},
-                                      {"nx", COLUMN_REAL, NULL},
-                                      {"ny", COLUMN_REAL, NULL},
-                                      {"nz", COLUMN_REAL, NULL},
-                                      {"depth", COLUMN_REAL, NULL},
-                                      {"side", COLUMN_WORD, side_name},
-                                      {"kind", COLUMN_WORD, abut_contact_kind_name},
-                                      {"element", COLUMN_WHOLE, NULL},
-                                      {"part", COLUMN_WHOLE, NULL}};
-
-static void give_row(const void *data, size_t row, double *values) {
-    const abut_contact *contact = &((const abut_contact *)data)[row];
-    bool deepest = contact->part == ABUT_SAMPLE_DEEPEST;
-    table_vector(values, contact->point);
-    table_vector(values + 3, contact->normal);
-    values[6] = contact->depth;
-    values[7] = contact->side;
-    values[8] = contact->kind;
-    values[9] = contact->element;
-    values[10] = deepest ? NAN : (double)contact->part;
-}
-
-static const tool_column patch_columns[] = {
-    {"x", COLUMN_REAL, NULL},      {"y", COLUMN_REAL, NULL},        {"z", COLUMN_REAL, NULL},
-    {"nx", COLUMN_REAL, NULL},     {"ny", COLUMN_REAL, NULL},       {"nz", COLUMN_REAL, NULL},
-    {"depth", COLUMN_REAL, NULL},  {"area", COLUMN_REAL, NULL},     {"volume", COLUMN_REAL, NULL},
-    {"first", COLUMN_WHOLE, NULL}, {"contacts", COLUMN_WHOLE, NULL}};
-
-static void give_patch(const void *data, size_t row, double *values) {
-    const abut_patch *patch = &((const abut_patch *)data)[row];
-    table_vector(values, patch->centre);
-    table_vector(values + 3, patch->normal);
-    values[6] = patch->depth;
-    values[7] = patch->area;
-    values[8] = patch->volume;
-    values[9] = (double)patch->first;
-    values[10] = patch->count;
-}
-
-/* Both bodies, and what was found. */
-typedef struct bodies {
-    tool_pair pair;
-    abut_field *field[2];
-    abut_samples *samples[2];
-    abut_body body[2];
-    abut_contact *list;  /* from malloc */
-    size_t count, all;   /* that are told; that there are */
-    abut_patch *patches; /* from malloc; not by fields */
-    size_t patch_count;
-    bool exact, is_verified;
-    abut_reliability reliability;
-    const char *with; /* what the solid is that B is, or null */
-    abut_solid solid;
-    abut_map *map; /* of A, to B; null = not by maps */
-} bodies;
-
 /* ---- making ---- */
 
-static abut_status make_body(const tool_arguments *arguments, bodies *b, int side) {
+static abut_status make_body(const tool_arguments *arguments, contact_pair *b, int side) {
     const tool_given *cells = option_given(arguments, "cells"),
                      *limit = option_given(arguments, "limit");
     abut_field_options field = abut_field_options_default();
@@ -93,7 +31,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
 
 /* Says where a part of a body is thinner than two cells of its field, whose sides are not told
  * apart there. */
-static void warn_of_thin_parts(tool_run *tool, const bodies *b, int side) {
+static void warn_of_thin_parts(tool_run *tool, const contact_pair *b, int side) {
     const double cell = get_field_info(b->field[side]).grid.cell;
     const abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
     double thickness = 0;
@@ -118,7 +56,7 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
 }
 
 /* Finds how far A is from B all over its surface. */
-static abut_status make_map(const tool_arguments *arguments, bodies *b) {
+static abut_status make_map(const tool_arguments *arguments, contact_pair *b) {
     const tool_given *resolution = option_given(arguments, "resolution");
     abut_map_options o = abut_map_options_default();
     abut_posed other = {.bvh = b->pair.bvh[1]};
@@ -138,7 +76,7 @@ static abut_vec3 turned(const abut_pose *pose, abut_vec3 direction) {
 }
 
 /* Those of the map, from the coordinates of A to those of the world. */
-static abut_status ask_map(const bodies *b, const abut_patch_options *options,
+static abut_status ask_map(const contact_pair *b, const abut_patch_options *options,
                            abut_patches *found) {
     const abut_pose *pose = &b->pair.pose[0];
     abut_status status = abut_map_contacts(b->map, options, found);
@@ -155,7 +93,8 @@ static abut_status ask_map(const bodies *b, const abut_patch_options *options,
     return status;
 }
 
-static abut_status ask(const bodies *b, const abut_patch_options *options, abut_patches *found) {
+static abut_status ask(const contact_pair *b, const abut_patch_options *options,
+                       abut_patches *found) {
     if (b->map)
         return ask_map(b, options, found);
     abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
@@ -163,7 +102,7 @@ static abut_status ask(const bodies *b, const abut_patch_options *options, abut_
                    : abut_contact_patches(&posed[0], &posed[1], options, found);
 }
 
-static void advise(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
+static void advise(tool_run *tool, const tool_arguments *arguments, const contact_pair *b) {
     abut_mesh *meshes[2] = {abut_bvh_mesh(b->pair.bvh[0]),
                             b->with ? NULL : abut_bvh_mesh(b->pair.bvh[1])};
     const char *names[2] = {arguments->operands[0], b->with ? b->with : arguments->operands[1]};
@@ -171,7 +110,7 @@ static void advise(tool_run *tool, const tool_arguments *arguments, const bodies
 }
 
 /* By exact geometry, or by a map. */
-static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies *b) {
+static int find_patches(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most"),
                      *margin = option_given(arguments, "margin"),
                      *hint = option_given(arguments, "hint");
@@ -202,7 +141,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
 }
 
 /* By fields. */
-static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
+static int find(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = options_of(arguments);
     abut_contacts found = {.capacity = 0};
@@ -224,346 +163,9 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     return 0;
 }
 
-/* ---- the picture ---- */
-
-/* Where to look from so that the normals are seen from the side. */
-static void look_across(const bodies *b, abut_picture_options *options) {
-    abut_vec3 n = b->count ? b->list[0].normal : (abut_vec3){0, 0, 0}, eye = {0.6, -1, 0.55};
-    double along = n.x * eye.x + n.y * eye.y + n.z * eye.z;
-    abut_vec3 across = {eye.x - 0.7 * along * n.x, eye.y - 0.7 * along * n.y,
-                        eye.z - 0.7 * along * n.z};
-    if (hypot(hypot(across.x, across.y), across.z) > 0.4)
-        options->eye_direction = across;
-}
-
-static double size_of(const bodies *b) {
-    double size = 0;
-    for (int side = 0; side < 2; side++) {
-        if (side && b->with)
-            continue;
-        abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
-        double own = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
-        size = side ? fmin(size, own) : own;
-    }
-    return size;
-}
-
-enum { PATCH_LEGEND_MAX = 8 }; /* patches that are named in a picture */
-
-/* Depths are told by colour: gaps blue, then from yellow to dark red at the deepest. */
-static abut_colour depth_colour(double depth, double deepest) {
-    if (depth < 0)
-        return (abut_colour){0.1f, 0.25f, 0.75f, 1};
-    float t = deepest > 0 ? (float)(depth / deepest) : 0;
-    return (abut_colour){0.95f - 0.35f * t, 0.75f * (1 - t), 0.05f, 1};
-}
-
-/* Colours that are easy to tell apart, one after the other for patches: those of Tol 2021, "Colour
- * schemes", bright. */
-static abut_colour patch_colour(size_t patch) {
-    static const abut_colour colours[] = {{0.27f, 0.47f, 0.67f, 1}, {0.93f, 0.40f, 0.47f, 1},
-                                          {0.13f, 0.53f, 0.20f, 1}, {0.80f, 0.73f, 0.27f, 1},
-                                          {0.67f, 0.20f, 0.47f, 1}, {0.40f, 0.80f, 0.93f, 1}};
-    return colours[patch % (sizeof colours / sizeof *colours)];
-}
-
-/* How contacts are coloured: by depth, or each patch in its own colour. */
-typedef struct colouring {
-    const bodies *b;
-    bool by_patch;
-    double deepest;
-} colouring;
-
-static abut_colour contact_colour(const void *data, size_t contact) {
-    const colouring *c = data;
-    size_t patch = 0;
-    if (!c->by_patch)
-        return depth_colour(c->b->list[contact].depth, c->deepest);
-    while (patch + 1 < c->b->patch_count && contact >= c->b->patches[patch + 1].first)
-        patch++;
-    return patch_colour(patch);
-}
-
-/* Whether q is to the right of the way from p to r, as seen against n. */
-static bool is_inner(abut_vec3 n, abut_vec3 p, abut_vec3 q, abut_vec3 r) {
-    abut_vec3 a = {q.x - p.x, q.y - p.y, q.z - p.z}, b = {r.x - p.x, r.y - p.y, r.z - p.z};
-    return n.x * (a.y * b.z - a.z * b.y) + n.y * (a.z * b.x - a.x * b.z) +
-               n.z * (a.x * b.y - a.y * b.x) <
-           0;
-}
-
-/* The polygon around a patch's contacts, as a fan about its middle: a mesh, or null where there are
- * fewer than three. */
-static abut_status make_fan(tool_run *tool, const abut_contact *list, uint32_t count,
-                            abut_mesh **fan) {
-    enum { MOST = 8 };
-    abut_vec3 points[MOST + 1] = {{0, 0, 0}};
-    double angles[MOST];
-    uint32_t indices[3 * MOST];
-    *fan = NULL;
-    if (count < 3 || count > MOST)
-        return ABUT_OK;
-    for (uint32_t i = 0; i < count; i++)
-        points[count] = (abut_vec3){points[count].x + list[i].point.x / count,
-                                    points[count].y + list[i].point.y / count,
-                                    points[count].z + list[i].point.z / count};
-    abut_vec3 n = list[0].normal, c = points[count];
-    abut_vec3 u = fabs(n.x) < 0.6 ? (abut_vec3){0, n.z, -n.y} : (abut_vec3){-n.z, 0, n.x};
-    abut_vec3 v = {n.y * u.z - n.z * u.y, n.z * u.x - n.x * u.z, n.x * u.y - n.y * u.x};
-    for (uint32_t i = 0; i < count; i++) {
-        abut_vec3 d = {list[i].point.x - c.x, list[i].point.y - c.y, list[i].point.z - c.z};
-        double angle = atan2(d.x * v.x + d.y * v.y + d.z * v.z, d.x * u.x + d.y * u.y + d.z * u.z);
-        uint32_t k = i;
-        for (; k > 0 && angles[k - 1] > angle; k--) {
-            angles[k] = angles[k - 1];
-            points[k] = points[k - 1];
-        }
-        angles[k] = angle;
-        points[k] = list[i].point;
-    }
-    for (uint32_t i = 0; i < count && count > 3;) /* those within are left out */
-        if (is_inner(n, points[(i + count - 1) % count], points[i], points[(i + 1) % count])) {
-            memmove(&points[i], &points[i + 1], (--count - i) * sizeof *points);
-            i = 0;
-        } else {
-            i++;
-        }
-    points[count] = c;
-    for (uint32_t i = 0; i < count; i++) {
-        indices[3 * i] = count;
-        indices[3 * i + 1] = i;
-        indices[3 * i + 2] = (i + 1) % count;
-    }
-    abut_mesh_input input = abut_mesh_input_doubles(points, count + 1, indices, count);
-    return abut_mesh_create(tool->context, &input, fan);
-}
-
-static abut_status draw_patches(tool_run *tool, abut_picture *picture, const colouring *colours) {
-    const bodies *b = colours->b;
-    abut_status status = ABUT_OK;
-    for (size_t i = 0; i < b->patch_count && !status; i++) {
-        const abut_patch *patch = &b->patches[i];
-        abut_mesh_style style = abut_mesh_style_default();
-        abut_mesh *fan;
-        status = make_fan(tool, b->list + patch->first, patch->count, &fan);
-        style.colour = contact_colour(colours, (size_t)patch->first);
-        style.colour.a = colours->by_patch ? 1 : 0.6f;
-        style.two_sided = true;
-        if (!status && fan)
-            status =
-                abut_picture_add_mesh(picture, fan, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
-        abut_mesh_destroy(fan);
-    }
-    return status;
-}
-
-/* The shift of A that ends all contacts, if there is one. */
-static abut_vec3 shift_out(const bodies *b) {
-    abut_vec3 shift = {0, 0, 0};
-    for (int round = 0; round < 64; round++)
-        for (size_t i = 0; i < b->count; i++) {
-            abut_vec3 n = b->list[i].normal;
-            double missing = b->list[i].depth - (shift.x * n.x + shift.y * n.y + shift.z * n.z);
-            if (missing > 0 && b->list[i].depth > 0)
-                shift = (abut_vec3){shift.x + missing * n.x, shift.y + missing * n.y,
-                                    shift.z + missing * n.z};
-        }
-    return shift;
-}
-
-static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, const bodies *b,
-                               float opacity, abut_picture *picture, tool_legend *legend) {
-    abut_mesh *solid = NULL;
-    abut_pose solid_pose;
-    abut_status status =
-        b->with ? solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose)
-                : ABUT_OK;
-    for (int side = 0; side < 2 && !status; side++) {
-        abut_mesh_style style = abut_mesh_style_default();
-        style.smooth = true;
-        style.colour = abut_picture_colour((uint32_t)side);
-        legend_file(legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
-        if (!side && option_given(arguments, "after"))
-            legend_add(legend, style.colour, "where its contacts push it");
-        style.colour.a = opacity;
-        abut_mesh *mesh = side ? solid : NULL;
-        abut_pose at = side && b->with ? solid_pose : b->pair.pose[side];
-        if (!side && option_given(arguments, "after")) {
-            abut_vec3 shift = shift_out(b);
-            at.translation = (abut_vec3){at.translation.x + shift.x, at.translation.y + shift.y,
-                                         at.translation.z + shift.z};
-        }
-        status = abut_picture_add_mesh(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at,
-                                       &style);
-    }
-    abut_mesh_destroy(solid);
-    return status;
-}
-
-/* What the colours of contacts mean. */
-static void add_colours(tool_legend *legend, const colouring *colours) {
-    const bodies *b = colours->b;
-    double deepest = colours->deepest, least = HUGE_VAL;
-    for (size_t i = 0; i < b->patch_count && colours->by_patch && i < PATCH_LEGEND_MAX; i++) {
-        double depth = b->patches[i].depth;
-        legend_add(legend, patch_colour(i),
-                   depth < 0 ? "patch %zu: gap of %.3g" : "patch %zu: %.3g deep", i + 1,
-                   fabs(depth));
-    }
-    if (colours->by_patch)
-        return;
-    for (size_t i = 0; i < b->count; i++)
-        least = fmin(least, b->list[i].depth);
-    if (b->count && deepest >= 0)
-        legend_add(legend, depth_colour(deepest, deepest), "contact, %.3g deep, with its normal",
-                   deepest);
-    if (b->count > 1 && least >= 0 && least < deepest)
-        legend_add(legend, depth_colour(least, deepest), "the least deep contact, %.3g", least);
-    if (b->count && least < 0)
-        legend_add(legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
-}
-
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, const bodies *b) {
-    tool_legend legend = {0};
-    abut_picture *picture = NULL;
-    const tool_given *colour_by = option_given(arguments, "colour");
-    colouring colours = {b, colour_by && strcmp(colour_by->words, "patch") == 0, -HUGE_VAL};
-    double arrow = 0.12 * size_of(b);
-    for (size_t i = 0; i < b->count; i++)
-        colours.deepest = fmax(colours.deepest, b->list[i].depth);
-    abut_status status = abut_picture_create(tool->context, options, &picture);
-    status = status ? status
-                    : draw_bodies(tool, arguments, b, colours.by_patch ? 0.07f : 0.45f, picture,
-                                  &legend);
-    status = status ? status : draw_patches(tool, picture, &colours);
-    for (size_t i = 0; i < b->count && !status; i++) {
-        const abut_contact *c = &b->list[i];
-        abut_colour colour = contact_colour(&colours, i);
-        abut_vec3 p = c->point, q = {p.x + arrow * c->normal.x, p.y + arrow * c->normal.y,
-                                     p.z + arrow * c->normal.z};
-        status = abut_picture_add_line(picture, p, q, colours.by_patch ? 3.5 : 2, colour);
-        status = status ? status : abut_picture_add_point(picture, p, 7, colour);
-    }
-    add_colours(&legend, &colours);
-    const char *path = picture_given(arguments)->words;
-    if (!status && tool->view)
-        status =
-            view_contacts(tool->view, picture, b->list, b->count, arrow, contact_colour, &colours);
-    status = status ? status : picture_write(tool, picture, options, &legend, path);
-    abut_picture_destroy(picture);
-    return status;
-}
-
-/* ---- what is told ---- */
-
-static void tell_list(tool_output *out, const bodies *b) {
-    out_list(out, "list");
-    for (size_t i = 0; out->json && i < b->count; i++) {
-        const abut_contact *c = &b->list[i];
-        out_object(out, NULL);
-        json_vector(out, "point", c->point);
-        json_vector(out, "normal", c->normal);
-        json_number(out, "depth", c->depth);
-        char id[24];
-        snprintf(id, sizeof id, "%016llx", (unsigned long long)c->id);
-        json_text(out, "id", id);
-        json_text(out, "side", side_name(c->side));
-        json_text(out, "kind", abut_contact_kind_name(c->kind));
-        json_count(out, "element", c->element);
-        if (c->part == ABUT_SAMPLE_DEEPEST)
-            json_null(out, "part");
-        else
-            json_count(out, "part", c->part);
-        out_end(out);
-    }
-    out_end(out);
-}
-
-static void tell_patches(tool_output *out, const bodies *b) {
-    out_list(out, "patches");
-    for (size_t i = 0; out->json && i < b->patch_count; i++) {
-        const abut_patch *p = &b->patches[i];
-        out_object(out, NULL);
-        json_vector(out, "normal", p->normal);
-        json_vector(out, "centre", p->centre);
-        json_number(out, "depth", p->depth);
-        json_number(out, "area", p->area);
-        json_number(out, "volume", p->volume);
-        json_count(out, "first", p->first);
-        json_count(out, "contacts", p->count);
-        out_end(out);
-    }
-    out_end(out);
-}
-
-static void summarise(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
-    tool_output *out = &tool->out;
-    size_t deepest = 0;
-    for (size_t i = 1; i < b->count; i++)
-        deepest = b->list[i].depth > b->list[deepest].depth ? i : deepest;
-    if (b->with) {
-        out_object(out, NULL);
-        json_path(out, "a", arguments->operands[0]);
-        json_text(out, "with", b->with);
-    } else {
-        pair_begin(out, arguments);
-    }
-    fact_count(out, "contacts", b->all);
-    json_reliability(out, &b->reliability);
-    if (b->count < b->all)
-        fact_count(out, "kept", b->count);
-    if (b->count) {
-        abut_vec3 n = b->list[deepest].normal;
-        fact_number(out, "depth", b->list[deepest].depth);
-        json_vector(out, "normal", n);
-        say_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
-    } else {
-        json_null(out, "depth");
-        json_null(out, "normal");
-    }
-    if (b->exact && b->count) {
-        double volume = 0;
-        for (size_t i = 0; i < b->patch_count; i++)
-            volume += b->patches[i].volume;
-        fact_number(out, "volume", volume);
-        json_boolean(out, "is_verified", b->is_verified);
-        say_fact(out, "patches", "%zu; %s", b->patch_count,
-                 b->list[deepest].depth < 0 ? "there are only gaps"
-                 : b->is_verified ? "shifts by the depths along the normals end the overlap"
-                                  : "shifts by the depths along the normals do not end it all");
-    }
-    if (b->exact && out->json)
-        tell_patches(out, b);
-    tell_list(out, b);
-}
-
-static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
-    const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
-    abut_picture_options camera = abut_picture_options_default();
-    tool_table table = {columns, 11, b->count, give_row, b->list};
-    if (option_given(arguments, "patches"))
-        table = (tool_table){patch_columns, 11, b->patch_count, give_patch, b->patches};
-    int code = png ? camera_read(tool, arguments, &camera) : 0;
-    if (!code && (path || !png))
-        code = table_put(tool, path ? path->words : NULL, &table);
-    if (!option_given(arguments, "view"))
-        look_across(b, &camera);
-    abut_status status = ABUT_OK;
-    if (!code && png && (status = draw(tool, arguments, &camera, b)))
-        code = tool_fail(tool, status);
-    if (!code && (tool->out.json || path || png)) {
-        summarise(tool, arguments, b);
-        pictures_tell(tool, arguments);
-        out_end(&tool->out);
-        answer(tool, "%zu", b->all);
-    }
-    return code ? code : tool_outcome(b->all > 0, &b->reliability);
-}
-
 /* ---- motion ---- */
 
-static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *b,
+static int sweep(tool_run *tool, const tool_arguments *arguments, const contact_pair *b,
                  const abut_pose *to) {
     tool_output *out = &tool->out;
     abut_path rests = {b->pair.pose[0], b->pair.pose[0]}, moves = {b->pair.pose[1], *to};
@@ -620,10 +222,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
         return tool_refuse(tool, "--colour is depth or patch, not '%s'", colour->words);
     if (option_given(arguments, "explain"))
         return tool_refuse(tool, "--explain is for a scene");
-    if (margin && !(margin->numbers[0] >= 0))
-        return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
-                           margin->words);
-    return 0;
+    return option_length(tool, margin);
 }
 
 static bool wants_map(const tool_arguments *arguments) {
@@ -656,13 +255,13 @@ static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *c
         (option_given(arguments, "hint") || option_given(arguments, "patches") ||
          option_given(arguments, "colour")))
         *code = tool_refuse(tool, "--hint, --patches and --colour are of --method exact");
-    if (!*code && !fields && most && most->counts[0] > 8)
-        *code = tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
+    if (!*code && !fields)
+        *code = option_range(tool, most, 1, 8, "contacts with --method exact");
     return fields;
 }
 
 /* Reads the solid that B is, if there is one. */
-static int read_solid(tool_run *tool, const tool_arguments *arguments, bodies *b) {
+static int read_solid(tool_run *tool, const tool_arguments *arguments, contact_pair *b) {
     const tool_given *with = option_given(arguments, "with");
     if (!with != (arguments->operand_count == 2))
         return with ? tool_refuse(tool, "--with stands for B; '%s' is one file too many",
@@ -677,7 +276,7 @@ static int read_solid(tool_run *tool, const tool_arguments *arguments, bodies *b
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    bodies b;
+    contact_pair b;
     abut_pose to;
     bool input = arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") == 0;
     if ((input || assembly_is_scene(arguments)) && !option_given(arguments, "with"))
@@ -710,7 +309,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = sweep(tool, arguments, &b, &to);
     } else if (!code) {
         code = b.exact ? find_patches(tool, arguments, &b) : find(tool, arguments, &b);
-        code = code ? code : tell(tool, arguments, &b);
+        code = code ? code : contacts_print(tool, arguments, &b);
     }
     for (int side = 0; side < 2; side++) {
         abut_samples_destroy(b.samples[side]);

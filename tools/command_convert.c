@@ -11,7 +11,7 @@ static int read_motion(tool_run *tool, const tool_arguments *arguments, double *
     const tool_given *moved = option_given(arguments, "translate");
     *scale = scaled ? scaled->numbers[0] : 1;
     if (*scale == 0)
-        return tool_refuse(tool, "--scale must not be 0");
+        return tool_refuse(tool, "--scale must be a number other than 0, not '%s'", scaled->words);
     *pose = (abut_pose){.rotation = {0, 0, 0, 1}};
     if (moved)
         pose->translation = (abut_vec3){moved->numbers[0], moved->numbers[1], moved->numbers[2]};

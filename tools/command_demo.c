@@ -125,8 +125,9 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     drop_scene *scene = NULL;
     drop_result fields, meshes;
     film f = {.status = ABUT_OK};
-    if (!options.bodies || options.bodies > 2000)
-        return tool_refuse(tool, "--bodies needs a number from 1 to 2000");
+    int code = option_range(tool, bodies, 1, 2000, "bodies");
+    if (code)
+        return code;
     options.seconds = seconds                        ? seconds->numbers[0]
                       : plane && options.bodies == 1 ? 1.6
                                                      : drop_seconds(options.bodies);
@@ -142,7 +143,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     sheet.extent = (abut_vec3){options.bodies > 1 ? 9 : 3, options.bodies > 1 ? 9 : 3, 0};
     if (!status && plane)
         status = abut_shape_create(tool->context, &sheet, &f.floor);
-    int code = status ? tool_fail(tool, status) : 0;
+    code = status ? tool_fail(tool, status) : 0;
     code = code ? code : run_scene(tool, scene, &options, &f, "abut", &fields);
     if (!code && png && (status = film_write(tool, &f.strip, png->words)))
         code = tool_fail(tool, status);

@@ -244,9 +244,9 @@ static int distance_at_poses(tool_run *tool, const tool_arguments *arguments, co
 
 static int run_distance(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *margin = option_given(arguments, "margin");
-    if (margin && !(margin->numbers[0] >= 0))
-        return tool_refuse(tool, "--margin must be a number of at least 0, not '%s'",
-                           margin->words);
+    int code = option_length(tool, margin);
+    if (code)
+        return code;
     if (tool->share && (!option_given(arguments, "poses") || device_named(arguments)))
         return tool_refuse(tool, "several processes need --poses, without --device");
     if (margin && picture_given(arguments))

@@ -308,10 +308,6 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
     return 0;
 }
 
-static bool beyond_lengths(const tool_given *given) {
-    return given && given->numbers[0] > ABUT_COORDINATE_MAX;
-}
-
 static int read_interfere_options(tool_run *tool, const tool_arguments *arguments,
                                   abut_raster_view *views, clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
@@ -328,10 +324,10 @@ static int read_interfere_options(tool_run *tool, const tool_arguments *argument
         (!read_count(resolution->words, &query->resolution) || query->resolution > ABUT_RASTER_MAX))
         return tool_refuse(tool, "--resolution must be a whole number from 1 to %d, not '%s'",
                            ABUT_RASTER_MAX, resolution->words);
-    if (beyond_lengths(tolerance) || beyond_lengths(clearance))
-        return tool_refuse(tool, "--%s must be at most %g",
-                           beyond_lengths(tolerance) ? "tolerance" : "clearance",
-                           ABUT_COORDINATE_MAX);
+    int code = option_length(tool, tolerance);
+    code = code ? code : option_length(tool, clearance);
+    if (code)
+        return code;
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
     /* 0.05 in a file is not exact in binary: a relative margin makes the test independent of
      * rounding. */
@@ -353,7 +349,7 @@ static int read_interfere_options(tool_run *tool, const tool_arguments *argument
     options->cap = option_given(arguments, "cap") != NULL;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
         return tool_refuse(tool, "--view and --up require --png or --html");
-    int code = png ? picture_check(tool, png->words) : 0;
+    code = png ? picture_check(tool, png->words) : 0;
     return code || !directions ? code : read_views(tool, directions->words, views, query);
 }
 

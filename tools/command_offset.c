@@ -16,7 +16,7 @@ static int choose_margin(tool_run *tool, const tool_arguments *arguments, const 
     if (cell && cells)
         return 0; /* field_build() reports the error */
     if (!cell && count < 8)
-        return tool_refuse(tool, "--cells must be at least 8");
+        return option_range(tool, cells, 8, UINT32_MAX, "cells");
     double size = cell ? cell->numbers[0] : (longest + 2 * out) / (count - 5.0);
     options->cells = cell ? 0 : count;
     options->margin = out + 2.5 * size;

@@ -72,7 +72,9 @@ int camera_read(tool_run *tool, const tool_arguments *arguments, abut_picture_op
             words);
     options->up = up;
     if (fov && (fov->numbers[0] < 0 || fov->numbers[0] >= 170))
-        return tool_refuse(tool, "--fov must be from 0 (orthographic) to below 170 degrees");
+        return tool_refuse(tool,
+                           "--fov must be from 0 (orthographic) to below 170 degrees, not '%s'",
+                           fov->words);
     if (fov)
         options->field_of_view = fov->numbers[0] == 0 ? -1 : fov->numbers[0];
     return 0;
@@ -87,7 +89,8 @@ static int read_picture_options(tool_run *tool, const tool_arguments *arguments,
         options->width = size->counts[0];
         options->height = size->counts[1];
         if (options->width > 16384 || options->height > 16384)
-            return tool_refuse(tool, "--size must be at most 16384x16384, not %s", size->words);
+            return tool_refuse(tool, "--size must be from 1x1 to 16384x16384 pixels, not '%s'",
+                               size->words);
     }
     if (background)
         options->background = background->colour;

@@ -41,10 +41,9 @@ static int check_samples_options(tool_run *tool, const tool_arguments *arguments
         return tool_refuse(tool, "--cell and --cells cannot be combined; use one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
         return tool_refuse(tool, "--radius and --count cannot be combined; use one of them");
-    if (option_given(arguments, "cells") && count_of(arguments, "cells") < 5)
-        return tool_refuse(
-            tool, "--cells must be at least 5: the mesh and a margin of two cells at each end");
-    int code = png ? picture_check(tool, png->words) : 0;
+    int code = option_range(tool, option_given(arguments, "cells"), 5, UINT32_MAX,
+                            "cells (the mesh and a margin of two cells at each end)");
+    code = code || !png ? code : picture_check(tool, png->words);
     if (code)
         return code;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))

@@ -296,10 +296,9 @@ static int run_slice(tool_run *tool, const tool_arguments *arguments) {
     if (!path && !tool->view)
         return tool_refuse(tool, "the output is missing: name OUT.png, or use --html FILE");
     int code = path ? picture_check(tool, path) : 0;
+    code = code ? code : option_range(tool, size, 16, SIDE_MAX, "pixels");
     if (code)
         return code;
-    if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MAX))
-        return tool_refuse(tool, "--size must be from 16 to %d pixels", SIDE_MAX);
     choose_axes(arguments, &s);
     code = load_slice(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);

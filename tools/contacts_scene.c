@@ -394,8 +394,8 @@ static void explain(tool_run *tool, const touches *t) {
         const char *said = t->assembly.bodies[i].method;
         say_of(out, t->assembly.bodies[i].name, "%s. %s", abut_world_method_name(choice.method),
                strcmp(choice.reason, "The method is set by the item.") != 0 ? choice.reason
-               : said                                          ? "The method is set by the scene."
-                                                               : "The method is set by --method.");
+               : said ? "The method is set by the scene."
+                      : "The method is set by --method.");
     }
     for (uint64_t i = 0; i < t->touching; i++) {
         const abut_world_event *e = &t->events[i];
@@ -489,12 +489,14 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
                      "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
             return tool_refuse(tool, "--%s applies to two meshes, not to a scene", name);
     }
-    const tool_given *most = option_given(arguments, "most");
-    if (most && most->counts[0] > 8)
-        return tool_refuse(tool, "--most must be at most 8 with --method exact, not %u",
-                           most->counts[0]);
+    int code = option_length(tool, option_given(arguments, "margin"));
+    if (!code)
+        code = option_range(tool, option_given(arguments, "most"), 1, 8,
+                            "contacts with --method exact");
+    if (code)
+        return code;
     touches t = {0};
-    int code = run_scene_contacts(tool, arguments, &t);
+    code = run_scene_contacts(tool, arguments, &t);
     abut_world_destroy(t.world);
     for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
         abut_radial_destroy(t.radial[i]);

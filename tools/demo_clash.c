@@ -249,9 +249,8 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     uint32_t count = list_known(list);
     clash_options options = {.query = abut_layers_query_default()};
     options.query.measure_volume = options.touching = true;
-    if (modules > 5000)
-        return tool_refuse(tool, "--bodies must be at most 100000");
-    int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
+    int code = option_range(tool, bodies, 1, 5000 * PARTS, "bodies");
+    code = code ? code : make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
     code = code ? code : complete_known(tool, &assembly, list, count);
     double start = seconds_now();
     code = code ? code : clashes_find(tool, &assembly, &options, &clashes);

@@ -260,10 +260,10 @@ static int read_demo_cloth_options(tool_run *tool, const tool_arguments *argumen
                                    scene_options *options) {
     const tool_given *triangles = option_given(arguments, "triangles"),
                      *solid = option_given(arguments, "solid");
-    if (triangles && (triangles->counts[0] < 100 || triangles->counts[0] > 1000000))
-        return tool_refuse(tool, "--triangles must be from 100 to 1000000");
-    if (solid && (solid->counts[0] < 12 || solid->counts[0] > 1000000))
-        return tool_refuse(tool, "--solid must be from 12 to 1000000");
+    int code = option_range(tool, triangles, 100, 1000000, "triangles");
+    code = code ? code : option_range(tool, solid, 12, 1000000, "triangles");
+    if (code)
+        return code;
     options->triangles = triangles ? triangles->counts[0] : 0;
     options->solid_triangles = solid ? solid->counts[0] : 0;
     return device_open(tool, arguments, &options->device);

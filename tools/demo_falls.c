@@ -226,11 +226,9 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     while (strcmp(names[options.kind], arguments->operands[0]) != 0)
         options.kind++;
     s.compare = option_given(arguments, "compare") != NULL;
-    if (options.count > 60000)
-        return tool_refuse(tool, "--bodies must be from 1 to 60000");
-    if (options.resolution < 8 || options.resolution > 16384)
-        return tool_refuse(tool, "--resolution must be from 8 to 16384");
-    int code = device_open(tool, arguments, &options.device);
+    int code = option_range(tool, bodies, 1, 60000, "bodies");
+    code = code ? code : option_range(tool, resolution, 8, 16384, "pixels");
+    code = code ? code : device_open(tool, arguments, &options.device);
     if (code)
         return code;
     abut_status status = ABUT_OK;

@@ -360,9 +360,8 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
     letters l = {.tool = tool,
                  .frame_count = frames ? frames->counts[0] : FRAMES,
                  .compare = option_given(arguments, "compare") != NULL};
-    if (l.frame_count > 1000000)
-        return tool_refuse(tool, "--frames must be at most 1000000");
-    int code = plotted ? picture_check(tool, plotted->words) : 0;
+    int code = option_range(tool, frames, 1, 1000000, "frames");
+    code = code || !plotted ? code : picture_check(tool, plotted->words);
     code = code ? code : device_open(tool, arguments, &l.device);
     if (!code && png && !film_start(tool, &l.film, png->words, 1.0 / 30))
         code = tool_fail(tool, fail_out_of_memory());

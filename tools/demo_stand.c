@@ -125,8 +125,9 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     f.seconds = seconds ? seconds->numbers[0] : stand_seconds(f.kind, options.bodies);
     options.seconds = f.seconds;
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
-    if (bodies && (!options.bodies || options.bodies > most))
-        return tool_refuse(tool, "--bodies must be from 1 to %u", most);
+    int code = option_range(tool, bodies, 1, most, "bodies");
+    if (code)
+        return code;
     legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, "bowl");
     for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
         legend_add(&f.strip.legend, abut_picture_colour(i), "bodies");
@@ -136,7 +137,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     progress_start(tool->progress, names[f.kind]);
     abut_status status = stand_run(tool->context, &options, &result);
     progress_erase(tool->progress);
-    int code = status ? tool_fail(tool, f.status ? f.status : status) : 0;
+    code = status ? tool_fail(tool, f.status ? f.status : status) : 0;
     if (!code && png && (status = film_write(tool, &f.strip, png->words)))
         code = tool_fail(tool, status);
     film_free(&f.strip);

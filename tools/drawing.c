@@ -10,6 +10,11 @@ const tool_given *picture_given(const tool_arguments *arguments) {
     return png ? png : option_given(arguments, "html");
 }
 
+/* Returns whether the picture is needed for the page only. */
+static bool only_page(const tool_run *tool, const char *path) {
+    return tool->view && path == view_path(tool->view);
+}
+
 void pictures_tell(tool_run *tool, const tool_arguments *arguments) {
     static const char *const written[][2] = {{"png", "picture"},
                                              {"html", "page"},
@@ -17,14 +22,9 @@ void pictures_tell(tool_run *tool, const tool_arguments *arguments) {
                                              {"record", "recording"}};
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         const tool_given *path = option_given(arguments, written[i][0]);
-        if (path)
+        if (path && !(only_page(tool, path->words) && view_has_error(tool->view)))
             fact_path(&tool->out, written[i][1], path->words);
     }
-}
-
-/* Returns whether the picture is needed for the page only. */
-static bool only_page(const tool_run *tool, const char *path) {
-    return tool->view && path == view_path(tool->view);
 }
 
 int picture_check(tool_run *tool, const char *path) {

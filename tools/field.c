@@ -12,8 +12,9 @@ int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_op
                      *sign = option_given(arguments, "sign");
     if (cells && cell)
         return tool_refuse(tool, "--cells and --cell cannot be combined; use one of them");
-    if (cells && cells->counts[0] < 2)
-        return tool_refuse(tool, "--cells must be at least 2");
+    int code = option_range(tool, cells, 2, UINT32_MAX, "cells");
+    if (code)
+        return code;
     if (cells)
         options->cells = cells->counts[0];
     if (cell)

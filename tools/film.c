@@ -39,8 +39,8 @@ abut_status film_take(tool_film *film, abut_picture *picture) {
 
 abut_status film_write(tool_run *tool, const tool_film *film, const char *path) {
     tool_canvas canvas = {film->pixels, FILM_WIDTH * COLUMNS, FILM_HEIGHT * ROWS};
-    abut_status status = film->pixels ? canvas_write(tool, &canvas, path) : ABUT_OK;
-    return status ? status : view_write(tool);
+    abut_status page = view_write(tool);
+    return page || !film->pixels ? page : canvas_write(tool, &canvas, path);
 }
 
 void film_free(tool_film *film) {

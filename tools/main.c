@@ -353,7 +353,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
                    ? tool_refuse(tool, "abut-mpi runs only %s; use abut for other commands",
                                  SHARED_COMMANDS)
                    : view_open(tool, arguments);
-    code = code ? code : tool->command->run(tool, arguments);
+    code = code ? code : view_report(tool, tool->command->run(tool, arguments));
     view_close(tool->view);
     progress_erase(tool->progress);
     abut_context_destroy(tool->context);

@@ -1,6 +1,7 @@
 /* Writes files of surface distance maps: the surface with colours and distances, and its
  * samples. */
 #include "map.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -182,6 +183,8 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
                : picture                    ? map_draw(tool, arguments, panels, count, show, path)
                : strcmp(ending, "ply") == 0 ? write_surface(tool, panels, path)
                                             : write_samples(tool, panels, path);
+        if (page && view_has_error(tool->view))
+            continue;
         if (!code && out->json) {
             out_object(out, NULL);
             json_path(out, what, path);

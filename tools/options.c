@@ -222,6 +222,21 @@ void arguments_free(tool_arguments *arguments) {
     *arguments = (struct tool_arguments){0};
 }
 
+int option_range(tool_run *tool, const tool_given *given, double min, double max,
+                 const char *unit) {
+    const bool is_whole = given && given->option->kind == OPTION_COUNT;
+    const double number = !given ? min : is_whole ? given->counts[0] : given->numbers[0];
+    if (number >= min && number <= max)
+        return 0;
+    return tool_refuse(tool, "--%s must be a %snumber from %.10g to %.10g%s%s, not '%s'",
+                       given->option->name, is_whole ? "whole " : "", min, max, unit[0] ? " " : "",
+                       unit, given->words ? given->words : "");
+}
+
+int option_length(tool_run *tool, const tool_given *given) {
+    return option_range(tool, given, 0, ABUT_COORDINATE_MAX, "units of the coordinates");
+}
+
 const tool_given *option_given(const tool_arguments *arguments, const char *name) {
     for (size_t i = arguments->given_count; i > 0; i--)
         if (strcmp(arguments->given[i - 1].option->name, name) == 0)

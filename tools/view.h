@@ -13,7 +13,8 @@ typedef struct tool_view tool_view;
 /* ---- view_file.c: the script of the viewer and the file ---- */
 
 /* Makes the view of a run with --html, and finds the script of the viewer before any work is
- * done. Returns 0, or the exit code after the error was reported. */
+ * done. Returns 0, or the exit code after the error was reported. If the run also writes pictures
+ * or tables, view_report() reports errors of the page instead. */
 int view_open(tool_run *tool, const tool_arguments *arguments);
 /* The same for a file whose name is an operand or another option. */
 int view_open_path(tool_run *tool, const char *path);
@@ -25,6 +26,11 @@ void view_close(tool_view *view);
 const char *view_path(const tool_view *view);
 /* Writes the page; no effect without --html. */
 abut_status view_write(tool_run *tool);
+/* Returns whether the page could not be written, although the run continued. Null is allowed. */
+bool view_has_error(const tool_view *view);
+/* Reports the error of a page that could not be written. Returns the exit code of that error if the
+ * rest of the run succeeded, otherwise `code`. */
+int view_report(tool_run *tool, int code);
 /* Adds bytes as base64. */
 void text_base64(tool_text *to, const uint8_t *bytes, size_t count);
 

@@ -39,9 +39,32 @@ static bool try_path(tool_text *to, const char *folder, const char *name) {
     return length > 0 && (size_t)length < sizeof path && read_whole_file(path, to);
 }
 
+/* Fails with a message that names the page. If the run writes other files too, the error is kept
+ * for view_report(), and the run continues. */
+static int fail_page(tool_view *view, const char *kind, const char *message) {
+    if (!view->is_extra)
+        return tool_fail_with(view->tool, kind, "%s: %s", view->path, message);
+    view->error_kind = kind;
+    text_print(&view->error, "%s: %s", view->path, message);
+    return 0;
+}
+
+bool view_has_error(const tool_view *view) {
+    return view && view->error_kind;
+}
+
+int view_report(tool_run *tool, int code) {
+    const tool_view *view = tool->view;
+    if (!view_has_error(view) || (code != CODE_FINE && code != CODE_FOUND))
+        return code;
+    return tool_fail_with(tool, view->error_kind, "%s",
+                          view->error.data ? view->error.data : "not enough memory for the page");
+}
+
 /* Searches for the script: ABUT_VIEWER, otherwise beside the program, as installed or in the
  * build tree. */
-static int find_viewer(tool_run *tool, tool_text *to) {
+static int find_viewer(tool_view *view) {
+    tool_text *to = &view->bundle;
     static const char *const places[] = {"../share/abut/viewer.js", "viewer.js",
                                          "../../viewer/dist/viewer.js"};
     const char *asked = getenv("ABUT_VIEWER");
@@ -49,10 +72,14 @@ static int find_viewer(tool_run *tool, tool_text *to) {
     if (asked && asked[0]) {
         if (read_whole_file(asked, to) || try_path(to, asked, "viewer.js"))
             return 0;
-        return tool_fail_with(tool, "file error",
-                              "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in "
-                              "the sources of abut builds viewer.js",
-                              asked);
+        tool_text message = {0};
+        text_print(&message,
+                   "ABUT_VIEWER is %s, but viewer.js is not there; 'viewer/build' in the sources "
+                   "of abut builds viewer.js",
+                   asked);
+        int code = fail_page(view, "file error", message.data ? message.data : "out of memory");
+        text_free(&message);
+        return code;
     }
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = 0;
@@ -66,13 +93,13 @@ static int find_viewer(tool_run *tool, tool_text *to) {
     if (try_path(to, ABUT_DATA_FOLDER, "viewer.js"))
         return 0;
 #endif
-    return tool_fail_with(tool, "not supported",
-                          "the script of the viewer is not installed: run 'viewer/build' in the "
-                          "sources of abut (it needs node and npm) and install again, or set "
-                          "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
+    return fail_page(view, "not supported",
+                     "the script of the viewer is not installed: run 'viewer/build' in the "
+                     "sources of abut (it needs node and npm) and install again, or set "
+                     "ABUT_VIEWER to the path of the viewer/dist/viewer.js that it builds");
 }
 
-int view_open_path(tool_run *tool, const char *path) {
+static int open_page(tool_run *tool, const char *path, bool is_extra) {
     if (strcmp(path, "-") != 0 && !word_in(path_ending(path), "html|htm"))
         return tool_refuse(tool,
                            "%s: the name of a page must end in .html, or be - for standard output",
@@ -82,10 +109,15 @@ int view_open_path(tool_run *tool, const char *path) {
         return tool_fail_with(tool, "out of memory", "not enough memory for the page");
     view->tool = tool;
     view->path = path;
+    view->is_extra = is_extra;
     view->scale = 1;
     view->camera = abut_picture_options_default();
     tool->view = view;
-    return find_viewer(tool, &view->bundle);
+    return find_viewer(view);
+}
+
+int view_open_path(tool_run *tool, const char *path) {
+    return open_page(tool, path, false);
 }
 
 /* File names without folders, unless there are many. */
@@ -98,9 +130,20 @@ void view_name_after(tool_view *view, const tool_arguments *arguments) {
     }
 }
 
+/* Returns whether the run also writes pictures, tables or recordings. */
+static bool writes_other_files(const tool_arguments *arguments) {
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (word_in(path_ending(arguments->operands[i]), "png|ppm"))
+            return true;
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (word_in(arguments->given[i].option->name, "png|out|film|record"))
+            return true;
+    return false;
+}
+
 int view_open(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *html = option_given(arguments, "html");
-    int code = html ? view_open_path(tool, html->words) : 0;
+    int code = html ? open_page(tool, html->words, writes_other_files(arguments)) : 0;
     if (html && !code)
         view_name_after(tool->view, arguments);
     return code;
@@ -113,9 +156,9 @@ const char *view_path(const tool_view *view) {
 void view_close(tool_view *view) {
     if (!view)
         return;
-    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
-                                &view->data,   &view->arrays, &view->meshes,
-                                &view->layers, &view->scales, &view->notes};
+    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
+                                &view->arrays, &view->meshes, &view->layers, &view->scales,
+                                &view->notes,  &view->error};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     view_film_free(&view->film);
@@ -239,11 +282,8 @@ static abut_status add_scene(const tool_view *view, tool_text *to) {
 
 /* ---- the page ---- */
 
-abut_status view_write(tool_run *tool) {
+static abut_status write_page(tool_run *tool) {
     tool_view *view = tool->view;
-    if (!view || view->written)
-        return ABUT_OK;
-    view->written = true;
     progress_start(tool->progress, view->path);
     view_film_end(view);
     const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
@@ -275,4 +315,17 @@ abut_status view_write(tool_run *tool) {
                                          page.used);
     text_free(&page);
     return status;
+}
+
+abut_status view_write(tool_run *tool) {
+    tool_view *view = tool->view;
+    if (!view || view->written || view_has_error(view))
+        return ABUT_OK;
+    view->written = true;
+    abut_status status = write_page(tool);
+    if (!status || !view->is_extra || status == ABUT_ERROR_CANCELLED || tool_cancelled())
+        return status;
+    view->error_kind = abut_status_name(status);
+    text_add(&view->error, tool_error_message(abut_last_error()));
+    return ABUT_OK;
 }

@@ -77,6 +77,9 @@ struct tool_view {
     uint32_t array_count, mesh_count, layer_count, scale_count;
     abut_picture_options camera;
     bool has_camera, placed, failed, written;
+    bool is_extra; /* the run writes other files too: an error of the page must not stop it */
+    const char *error_kind; /* of an error of a page with is_extra; null = none */
+    tool_text error;        /* its message */
     abut_vec3 centre;
     double scale; /* coordinates of the page = (those of the scene - centre) * scale */
     unsigned skip;

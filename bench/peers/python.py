@@ -101,7 +101,7 @@ def ours(i, device=None):
         "distance": lambda: abut.distance(mesh, ring, pose_b=i.poses).distance,
         "contacts": lambda: np.diff(abut.contacts(mesh, ring, pose_b=touching).offsets) > 0,
         "field": lambda: abut.Field(mesh, cells=i.cells).array.ravel(),
-        "refit": lambda: refitted.refit(i.moved).nearest(i.p[:1]).distance,
+        "refit": lambda: refitted.set_positions(i.moved).nearest(i.p[:1]).distance,
         "motion": lambda: np.array([motion.step(i.cloth_end, start=i.cloth_v).earliest().time]),
     }
 

@@ -242,15 +242,15 @@ typedef struct abut_contacts {
  * of a corner has two. */
 typedef struct abut_patch {
     abut_vec3 normal; /* unit, from b to a: a shift of a along it reduces the overlap */
-    abut_vec3 centre; /* centre of the intersection contour; of a gap, the midpoint of its closest
-                       * points */
+    abut_vec3 centre; /* centre of the intersection contour; of one of several walls, centre of its
+                       * contacts; of a gap, the midpoint of its closest points */
     double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
     double area;      /* area of the overlap in the projection along the normal; of one of several
                        * walls, that of its own triangles. 0 for a gap and for a component that is
                        * completely inside the other body */
-    double volume;    /* volume of the overlap. One wall of a region has the volume of the region,
-                       * the others have 0. So the sum over all patches is the volume of the
-                       * overlap. 0 wherever the area is 0 */
+    double volume;    /* the sum over all patches is the volume of abut_pair_measure(): the deepest
+                       * wall of a region has the volume of the region, the others have 0. 0 for a
+                       * gap, and if a mesh is open */
     uint64_t first;   /* index of its first contact */
     uint32_t count;   /* number of its contacts, deepest first */
 } abut_patch;

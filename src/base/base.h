@@ -22,6 +22,12 @@
 abut_status abuti_fail(abut_status status, const char *format, ...) ABUTI_PRINTF(2, 3);
 /* Fails with ABUT_ERROR_ARGUMENT because the argument is null. */
 abut_status abuti_null(const char *function, const char *argument);
+/* The same for a number that is not from `least` to `most`; `unit` ends the sentence. ABUT_OK if
+ * the number is in the range. */
+abut_status abuti_check_range(const char *function, const char *argument, double number,
+                              double least, double most, const char *unit);
+/* The same for a length: from 0 to ABUT_COORDINATE_MAX, in the unit of the coordinates. */
+abut_status abuti_check_length(const char *function, const char *argument, double length);
 
 /* Copies the text and replaces every byte that is not part of printable UTF-8 by \xNN. Truncates to
  * out_bytes and always terminates the copy. */

@@ -95,6 +95,19 @@ abut_status abuti_null(const char *function, const char *argument) {
     return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is null", function, argument);
 }
 
+abut_status abuti_check_range(const char *function, const char *argument, double number,
+                              double least, double most, const char *unit) {
+    if (number >= least && number <= most)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is %g; it must be from %g to %g %s", function,
+                      argument, number, least, most, unit);
+}
+
+abut_status abuti_check_length(const char *function, const char *argument, double length) {
+    return abuti_check_range(function, argument, length, 0, ABUT_COORDINATE_MAX,
+                             "units of the coordinates");
+}
+
 abut_status abuti_options_read(void *ours, size_t ours_bytes, const void *theirs,
                                const char *what) {
     if (!theirs)

@@ -62,9 +62,8 @@ abut_status abuti_contact_begin(contact_call *call, const char *function, const 
                                                   : NULL);
     abut_status status =
         abuti_options_read(&call->options, sizeof call->options, options, function);
-    if (!status && !(call->options.margin >= 0 && call->options.margin <= ABUT_COORDINATE_MAX))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
-                            function, call->options.margin);
+    if (!status)
+        status = abuti_check_length(function, "options->margin", call->options.margin);
     return status ? status : abuti_field_host(a->field);
 }
 

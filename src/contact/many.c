@@ -119,9 +119,7 @@ abut_status abut_contact_points(const abut_body *a, const abut_points *points, d
     status = status ? status : abuti_contact_pose(function, "the pose of a", &a->pose, &at);
     status = status ? status : abuti_bvh_points_read(function, NULL, points, &list);
     status = status ? status : abuti_bvh_points_check(function, a->field->context, &list, &bounds);
-    if (!status && !(radius >= 0 && radius <= ABUT_COORDINATE_MAX))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: radius is %g; it must be a length", function,
-                            radius);
+    status = status ? status : abuti_check_length(function, "radius", radius);
     if (!status && list.count > UINT32_MAX)
         status = abuti_fail(ABUT_ERROR_LIMIT, "%s: there are %zu points, at most %u are allowed",
                             function, list.count, UINT32_MAX);

@@ -197,35 +197,91 @@ static abut_status answer_closest(const patch_work *work, const patch_call *call
     return ABUT_OK;
 }
 
+/* Whether a part of a side that no contour runs through is inside the other body. `apart`: no
+ * surfaces meet. */
+static abut_status is_inside(const patch_work *work, patch_call *call, const pair_frame *frame,
+                             uint32_t side, uint32_t part, bool apart, bool *inside) {
+    const patch_skin *skin = work->body[side].skin;
+    const patch_part *p = &skin->parts[part];
+    return abuti_pair_vertex_inside(frame, (int)side, &call->posed[!side].pose,
+                                    apart ? p->vertex : skin->corner[3 * (size_t)p->face], inside,
+                                    &call->doubt);
+}
+
+/* Adds a region if a part, which is inside the other body, fills cavities of that. */
+static abut_status enclose_part(patch_work *work, patch_call *call, const pair_frame *frame,
+                                uint32_t side, uint32_t part, bool apart, bool *is_enclosed) {
+    const patch_skin *other = work->body[!side].skin;
+    bool *cavities = NULL;
+    abut_status status = find_met(work, call, !side, &cavities);
+    *is_enclosed = false;
+    for (uint32_t i = 0; i < other->view.component_count && !status; i++) {
+        const bool is_met = cavities[i];
+        cavities[i] = false;
+        if (!is_met && other->parts[i].is_cavity)
+            status = is_inside(work, call, frame, !side, i, apart, &cavities[i]);
+        *is_enclosed |= cavities[i];
+    }
+    return status || !*is_enclosed ? status : abuti_patch_enclose(work, side, part, cavities);
+}
+
+/* Volumes have a meaning only for closed surfaces. */
+static bool are_closed(const patch_work *work) {
+    return work->body[0].skin->reliability.level == ABUT_RELIABILITY_GUARANTEED &&
+           work->body[1].skin->reliability.level == ABUT_RELIABILITY_GUARANTEED;
+}
+
+/* The volume of a region without what its skins add: they are `grow` outside of all faces. */
+static double volume_of_region(const patch_work *work, const patch_region *region) {
+    double volume = region->volume;
+    for (uint32_t k = region->facet_begin; k < region->facet_end; k++) {
+        const patch_facet *facet = &work->facets[k];
+        volume -= work->body[facet->side].grow * patch_area_length(facet->area);
+    }
+    return volume;
+}
+
 /* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
  * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
- * cavities count as there if nothing else is inside. */
+ * cavities have an answer as there if nothing else is inside. */
 static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
     pair_frame frame;
+    bool answers = true;
+    call->parts_volume = 0;
     if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_frame_init(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && call->count); k++) {
+    for (uint32_t k = 0; k < 4; k++) { /* parts of both, then cavities of both */
         const uint32_t side = k % 2;
+        if (k == 2)
+            answers = apart && !call->count && !work->region_count;
+        if (!answers && !are_closed(work))
+            return ABUT_OK;
         const patch_skin *skin = work->body[side].skin;
         bool *met = NULL;
         abut_status status = apart ? ABUT_OK : find_met(work, call, side, &met);
         for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
             const patch_part *part = &skin->parts[i];
-            bool inside;
+            bool inside, is_enclosed = false;
             patch_answer answer = {.count = 0};
             if ((met && met[i]) || part->is_cavity != (k >= 2))
                 continue;
-            status = abuti_pair_vertex_inside(&frame, (int)side, &call->posed[!side].pose,
-                                              apart ? part->vertex
-                                                    : skin->corner[3 * (size_t)part->face],
-                                              &inside, &call->doubt);
+            status = is_inside(work, call, &frame, side, i, apart, &inside);
+            if (!status && inside && k < 2)
+                status = enclose_part(work, call, &frame, side, i, apart, &is_enclosed);
             if (status || !inside)
+                continue;
+            call->parts_volume += part->volume;
+            if (is_enclosed) /* the volume of the region has this part and the cavities */
+                call->parts_volume -=
+                    volume_of_region(work, &work->regions[work->region_count - 1]);
+            if (!answers || is_enclosed)
                 continue;
             abuti_patch_inside(work, side, i, call->hint, keep, &answer);
             if (!answer.count && apart)
                 status = answer_closest(work, call, side, &answer);
+            answer.volume = real_max(part->volume, 0);
             if (!status && answer.count)
                 status = abuti_patch_add_answer(call, &answer);
         }
@@ -235,10 +291,11 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
     return ABUT_OK;
 }
 
-static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
-    abut_status status = answer_parts(work, call, false, keep);
+/* Answers with the parts that are inside, and with all regions. `apart`: no surfaces meet. */
+static abut_status answer_regions(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
+    abut_status status = answer_parts(work, call, apart, keep);
     call->parts = call->count > 0;
-    if (!status && !call->options.skip_verification)
+    if (!status && !call->options.skip_verification && work->region_count)
         return abuti_patch_separate(work, call, keep);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answer = {.count = 0};
@@ -281,7 +338,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
         call->even = true;
         abuti_patch_start(work, call->memory);
         status = abuti_patch_find_at(work, call);
-        status = status || !work->region_count ? status : answer_regions(work, call, keep);
+        status = status || !work->region_count ? status : answer_regions(work, call, false, keep);
         if (status || call->count)
             return status;
     }
@@ -299,7 +356,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
                                          .element = triangle[0]};
         return abuti_patch_add_answer(call, &answer);
     }
-    return answer_parts(work, call, true, keep);
+    return answer_regions(work, call, true, keep);
 }
 
 /* Whether all regions are so thin, or so small that volumes are rounding errors, that they may be
@@ -330,7 +387,7 @@ static abut_status answer_found(patch_work *work, patch_call *call, uint32_t kee
             return status;
     }
     if (!status && work->region_count)
-        status = answer_regions(work, call, keep);
+        status = answer_regions(work, call, false, keep);
     return status || call->count ? status : answer_rest(work, call, keep);
 }
 
@@ -426,13 +483,35 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     return status;
 }
 
-/* Walls of one region have its volume: the deepest of them keeps it, so that volumes of patches add
- * up to that of the overlap. */
-static void count_volumes_once(patch_call *call) {
-    for (size_t i = 1; i < call->count; i++)
-        for (size_t k = 0; k < i && call->answers[i].region != ABUT_NONE; k++)
-            if (call->answers[k].region == call->answers[i].region)
-                call->answers[i].volume = 0;
+/* ---- volumes ---- */
+
+/* Divides the volume of the overlap between the patches. The deepest wall of a region has the
+ * volume of the region, and a part wholly inside has its own. The remaining volume is added to the
+ * largest: of regions and parts that no patch stands for, and of cavities, which is below 0. Of
+ * open meshes, and of bodies that only touch, all volumes are 0. Regions have none after it. */
+static void divide_volume(patch_work *work, patch_call *call) {
+    const bool has_volume = are_closed(work) && !(call->apart_known && call->apart);
+    double rest = has_volume ? call->parts_volume : 0;
+    size_t largest = 0;
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_region *region = &work->regions[i];
+        region->volume = has_volume ? volume_of_region(work, region) : 0;
+        rest += region->volume;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        patch_answer *answer = &call->answers[i];
+        if (answer->region != ABUT_NONE) {
+            answer->volume = real_max(work->regions[answer->region].volume, 0);
+            work->regions[answer->region].volume = 0;
+        } else if (!has_volume) {
+            answer->volume = 0;
+        }
+        rest -= answer->volume;
+        if (answer->volume > call->answers[largest].volume)
+            largest = i;
+    }
+    if (call->count)
+        call->answers[largest].volume = real_max(call->answers[largest].volume + rest, 0);
 }
 
 /* ---- the public function ---- */
@@ -466,6 +545,8 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     for (size_t i = 0; i < call->count && !status; i++)
         if (call->answers[i].region != ABUT_NONE)
             abuti_patch_local_normals(work, &call->answers[i]);
+    if (!status)
+        divide_volume(work, call);
     if (!status && call->options.margin > 0)
         status = answer_proximity(work, call, keep);
     return status;
@@ -548,7 +629,6 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
     status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
     status = status ? status : answer_sheets(&work, &call);
-    count_volumes_once(&call);
     if (!status) {
         const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status =

@@ -30,6 +30,7 @@ typedef struct patch_part {
     uint32_t face;   /* a triangle of it */
     uint32_t vertex; /* that decides for abuti_pair_contains() whether it is inside another body */
     bool is_cavity;  /* it is closed and holds nothing */
+    double volume;   /* signed: below 0 for a cavity; without meaning if the part is open */
 } patch_part;
 
 /* A cone around the normals of all triangles that share a vertex with a triangle. */
@@ -214,6 +215,7 @@ typedef struct patch_view {
     vec3 normal, along[2];
     bool whole;          /* it has all of both bodies */
     double least_cosine; /* faces that are steeper do not count */
+    double wall_cosine;  /* the same of walls */
     double longest;      /* places where more overlaps do not count */
     double top, bottom;  /* b's highest and a's lowest corner */
     double slack;        /* by which shadows are taken larger */
@@ -274,6 +276,7 @@ typedef struct patch_work {
     const patch_region *walls_of; /* whose walls were measured last, and */
     struct patch_answer *walls;   /* these */
     int wall_count;
+    bool has_wide_walls; /* some of their triangles do not belong to narrow ones */
 } patch_work;
 
 /* The length of an area vector, whose square may overflow or underflow. */
@@ -357,6 +360,14 @@ typedef struct patch_answer {
     uint32_t count;
     patch_point points[PATCH_POINTS];
 } patch_answer;
+
+/* The mean of the points. */
+static inline vec3 patch_middle(const patch_answer *answer) {
+    vec3 sum = v3(0, 0, 0);
+    for (uint32_t k = 0; k < answer->count; k++)
+        sum = v3_along(sum, 1.0 / answer->count, answer->points[k].at);
+    return sum;
+}
 
 /* The order of points that are as good: vertices come before crossings. The choice by names keeps
  * the same points from frame to frame. */
@@ -461,10 +472,12 @@ int abuti_patch_ways(const patch_work *work, const patch_region *region, vec3 no
 /* Whether the surfaces of a region look so many ways that their areas cancel. */
 bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
 /* Divides such a region into walls: pieces that look about one way, each measured along its own
- * normal over its own triangles. The answers stand by depth, the deepest first. Walls of the last
- * region are kept: all calls for a region have the same `keep` and `gap`. */
-abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint32_t keep,
-                              double gap, patch_answer answers[PATCH_WAYS], int *count);
+ * normal over its own triangles. The normals of these are within 45 degrees of it, or within 26 if
+ * `narrow`. The answers stand by depth, the deepest first. Wide walls of the last region are kept:
+ * all calls for a region have the same `keep` and `gap`. */
+abut_status abuti_patch_walls(patch_work *work, const patch_region *region, bool narrow,
+                              uint32_t keep, double gap, patch_answer answers[PATCH_WAYS],
+                              int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);
@@ -478,6 +491,13 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *regio
 /* The largest depth of all regions but gaps along a normal; a lower bound of it if that is above
  * the limit. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth);
+
+/* ---- patch_enclosed.c: bodies that fill a cavity ---- */
+
+/* Adds a region: between a connected part of a side and those cavities of the other body, by
+ * component, that are wholly inside it. */
+abut_status abuti_patch_enclose(patch_work *work, uint32_t side, uint32_t part,
+                                const bool *cavities);
 
 /* ---- patch_proximity.c: surfaces that are apart ---- */
 

@@ -11,9 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SLOPE 0.02      /* steeper faces say nothing of heights */
-#define SLACK 1e-7      /* of the smaller body */
-#define WALL_COSINE 0.5 /* the same of walls: 60 degrees */
+#define SLOPE 0.02 /* steeper faces say nothing of heights */
+#define SLACK 1e-7 /* of the smaller body */
 
 enum {
     CELLS_MAX = 128, /* along a side */
@@ -202,10 +201,12 @@ static abut_status make_grid(patch_work *work, const double lo[2], const double 
     return status;
 }
 
-/* The box across the normal of what can matter: of the contour, or where both bodies are. */
+/* The box across the normal of what can matter: of the contour, or where both bodies are, as they
+ * are of a region without a contour. */
 static void find_box(const patch_work *work, const patch_region *r, bool whole, double lo[2],
                      double hi[2]) {
     const patch_view *view = &work->view;
+    whole |= r->point_begin == r->point_end;
     for (int axis = 0; axis < 2; axis++) {
         double from[2] = {INFINITY, INFINITY}, to[2] = {-INFINITY, -INFINITY};
         for (uint32_t i = r->point_begin; i < r->point_end && !whole; i++) {
@@ -298,9 +299,9 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
     patch_view *view = &work->view;
     bool whole = scope == PATCH_BODIES;
     view->whole = whole;
-    view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
+    view->least_cosine = scope == PATCH_WALL ? view->wall_cosine : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
-    double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * WALL_COSINE : 0;
+    double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * view->wall_cosine : 0;
     view->normal = normal;
     abuti_patch_across(normal, view->along);
     view->top = -INFINITY;

@@ -20,17 +20,18 @@
 #include <math.h>
 #include <string.h>
 
-#define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
+#define WALL_COSINE 0.7     /* between the normals of a wall and of its triangles: 45 degrees */
+#define NARROW_COSINE 0.9   /* the same of narrow walls: 26 degrees, as of gaps */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
 #define RIM_COLUMN 0.2      /* the same where faces look about one way: those at their rim, if it */
 #define RIM_THICKNESS 10.0  /* times as long as the region is thick on average; of a pyramid 3 */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
-#define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
 #define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
 #define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
 #define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
 #define WIDE_WALL 0.1       /* of their width, the root of the area */
 #define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
+#define EDGE_COSINE 0.7     /* between a boundary edge's way out and the normal: 45 degrees */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
 #define SOME 0.2            /* of |S|: what such faces hold, to be tried */
@@ -43,7 +44,7 @@
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
 #define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
 #define NARROW 16.0    /* radii of normals of points: contours that are shorter are of one place */
-#define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
+#define LITTLE 1e-6 /* of the contour: no difference by which a vertex is deeper, or further in */
 
 enum {
     DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
@@ -61,6 +62,8 @@ typedef struct measure {
     patch_work *work;
     const patch_region *region;
     vec3 normal, along[2];
+    vec3 centre;  /* of the points of the contour that count */
+    bool is_wall; /* only its triangles count */
     bool rays;
     bool deeper;   /* what is added is only there for its depth */
     uint32_t keep; /* points that are wanted; 0 = the depth alone */
@@ -73,6 +76,11 @@ typedef struct measure {
 
 static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
     return patch_true(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
+}
+
+static vec3 middle_of(const patch_body *body, uint32_t face) {
+    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
+    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
 }
 
 /* ---- normals ---- */
@@ -185,14 +193,31 @@ static bool reach(const patch_body *body, vec3 from, vec3 way, double *far) {
     return false;
 }
 
-/* Where a ends below and b above, by rays from a point; a vertex ends its own body. */
-static bool by_rays(const measure *m, vec3 from, const patch_point *point, double *low,
+/* Whether the body of a point ends there: at a vertex, or at the boundary edge of a sheet that lies
+ * across the normal. */
+static bool ends_own_body(const measure *m, const patch_point *point) {
+    const patch_body *body = &m->work->body[point->side];
+    const uint32_t *faces;
+    if (point->kind == ABUT_CONTACT_VERTEX)
+        return true;
+    if (!m->work->is_sheet_edge || abuti_edge_faces(&body->skin->view, point->element, &faces) != 1)
+        return false;
+    const uint32_t *ends = body->skin->view.edges + 2 * (size_t)point->element;
+    const vec3 from = patch_true(body, ends[0]), along = v3_sub(patch_true(body, ends[1]), from);
+    const vec3 in =
+        v3_normalise(v3_cross(v3_cross(along, v3_sub(middle_of(body, faces[0]), from)), along));
+    return v3_dot(in, m->normal) * (point->side ? -1 : 1) > EDGE_COSINE;
+}
+
+/* Where a ends below and b above, by rays from a point; the body of `place` may end there. */
+static bool by_rays(const measure *m, vec3 from, vec3 place, const patch_point *point, double *low,
                     double *high) {
-    double down = 0, up = 0, at = v3_dot(from, m->normal);
-    bool corner = point->kind == ABUT_CONTACT_VERTEX;
-    if ((!(corner && point->side == 0) &&
+    const double at = v3_dot(from, m->normal), end = v3_dot(place, m->normal);
+    const bool ends = ends_own_body(m, point);
+    double down = at - end, up = end - at;
+    if ((!(ends && point->side == 0) &&
          !reach(&m->work->body[0], from, v3_scale(m->normal, -1), &down)) ||
-        (!(corner && point->side == 1) && !reach(&m->work->body[1], from, m->normal, &up)))
+        (!(ends && point->side == 1) && !reach(&m->work->body[1], from, m->normal, &up)))
         return false;
     *low = at - down;
     *high = at + up;
@@ -220,7 +245,7 @@ static bool replaces_deepest(const measure *m, double depth, const patch_point *
 static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), h = v3_dot(at, m->normal);
     double low, high;
-    if (!(m->rays ? by_rays(m, at, point, &low, &high)
+    if (!(m->rays ? by_rays(m, at, place, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, column, h, &low, &high)))
         return;
     if (m->deeper && !replaces_deepest(m, high - low, point)) {
@@ -239,8 +264,11 @@ static void add_at(measure *m, vec3 at, patch_column column, vec3 place, const p
     m->deepest = real_max(m->deepest, c->point.depth);
 }
 
+/* Of a sheet that ends in the other body, a little inwards: it may end on a face along the normal.
+ */
 static void add(measure *m, vec3 at, const patch_point *point) {
-    add_at(m, at, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
+    vec3 from = m->work->is_sheet_edge ? v3_along(at, LITTLE, v3_sub(m->region->centre, at)) : at;
+    add_at(m, from, point->side ? PATCH_BELOW : PATCH_ABOVE, at, point);
 }
 
 /* Whether an edge is between two triangles in one plane. */
@@ -348,9 +376,35 @@ static vec3 true_crossing(const measure *m, const patch_crossing *c, double rang
     vec3 at = v3_along(from, along, way);
     if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
         return at;
-    vec3 in = v3_sub(m->region->centre, c->at);
+    vec3 in = v3_sub(m->centre, c->at);
     double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
     return v3_along(c->at, skin < far ? skin / far : 0, in);
+}
+
+/* Whether one of several triangles belongs to the wall that is measured. */
+static bool is_of_wall(const measure *m, uint32_t side, const uint32_t *faces, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (v3_dot(true_normal(&m->work->body[side], faces[i]), m->normal) * (side ? 1 : -1) >
+            m->work->view.wall_cosine)
+            return true;
+    return false;
+}
+
+/* Whether a point of the contour counts: of a wall, those of its triangles. */
+static bool crossing_counts(const measure *m, const patch_crossing *c) {
+    const uint32_t *faces;
+    if (!m->is_wall || is_of_wall(m, !c->side, &c->face, 1))
+        return true;
+    uint32_t count = abuti_edge_faces(&m->work->body[c->side].skin->view, c->edge, &faces);
+    return is_of_wall(m, c->side, faces, count);
+}
+
+/* The same of an inside vertex. */
+static bool vertex_counts(const measure *m, uint32_t side, uint32_t vertex) {
+    const abut_topology_arrays *view = &m->work->body[side].skin->view;
+    const uint32_t begin = view->vertex_face_begin[vertex];
+    return !m->is_wall || is_of_wall(m, side, view->vertex_faces + begin,
+                                     view->vertex_face_begin[vertex + 1] - begin);
 }
 
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
@@ -358,6 +412,8 @@ static vec3 true_crossing(const measure *m, const patch_crossing *c, double rang
 static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
+    vec3 sum = v3(0, 0, 0);
+    uint32_t counted = 0;
     outermost o;
     start_outermost(&o, m->keep > 4 ? 2 * DIRECTIONS : DIRECTIONS);
     for (int pass = 0; pass < 2; pass++) {
@@ -365,9 +421,13 @@ static void add_contour(measure *m) {
             const patch_crossing *c = &crossings[m->work->points[i]];
             vec3 p = v3_sub(c->at, r->centre);
             double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            if ((pass && !may_be_outermost(&o, u, v)) || !crossing_counts(m, c))
+                continue;
             if (!pass) {
                 measure_outermost(&o, u, v);
-            } else if (may_be_outermost(&o, u, v)) {
+                sum = v3_add(sum, c->at);
+                counted++;
+            } else {
                 patch_point point = name_of(m, c);
                 choose_outermost(&o, u, v, m->work->points[i], &point,
                                  point.kind != ABUT_CONTACT_VERTEX &&
@@ -376,6 +436,8 @@ static void add_contour(measure *m) {
         }
         end_measuring(&o);
     }
+    if (m->is_wall && counted)
+        m->centre = v3_scale(sum, 1.0 / counted);
     for (int d = 0; d < o.count; d++) {
         if (!is_new(&o, d))
             continue;
@@ -384,7 +446,7 @@ static void add_contour(measure *m) {
         vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
                          ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
                          : at;
-        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), PATCH_NEAREST, place, &o.point[d]);
+        add_at(m, v3_along(at, INSET, v3_sub(m->centre, at)), PATCH_NEAREST, place, &o.point[d]);
     }
 }
 
@@ -401,7 +463,7 @@ static void add_vertices(measure *m, uint32_t side) {
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
             const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
-            if (vertex->side != side)
+            if (vertex->side != side || !vertex_counts(m, side, vertex->vertex))
                 continue;
             vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
             double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
@@ -543,6 +605,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->work = work;
     m->region = r;
     m->normal = normal;
+    m->centre = r->centre;
+    m->is_wall = false;
     abuti_patch_across(normal, m->along);
     m->count = 0;
     m->deepest = m->plain_deepest = -INFINITY;
@@ -566,6 +630,7 @@ static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 
 
 /* Measures what the view has; ends early where it is deeper than `limit`. */
 static void measure_seen(measure *m, patch_scope scope, double limit) {
+    m->is_wall = scope == PATCH_WALL;
     if (m->keep)
         add_all(m);
     if (m->deepest > limit)
@@ -642,7 +707,7 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, dou
  * is above the limit. */
 static double depth_through(patch_work *work, const patch_region *r, vec3 normal, double limit) {
     measure m;
-    const patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    const patch_point point = {.kind = ABUT_CONTACT_CROSSING, .element = ABUT_NONE};
     uint32_t step = (r->point_end - r->point_begin) / COLUMNS + 1;
     start(&m, work, r, normal, 0);
     m.rays = true;
@@ -669,7 +734,8 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
 }
 
 /* The normals to try; few where nothing will be checked. *is_pierced: a body has gone through the
- * other, and opposite normals are tried too. */
+ * other, and opposite normals are tried too. So are those of faces across S that are larger than S:
+ * both sides of a plate that lies in another at the same height. */
 static int ways_of(const patch_work *work, const patch_region *r, bool unchecked,
                    patch_way ways[PATCH_WAYS], bool *is_pierced) {
     double size = patch_area_length(r->area);
@@ -690,18 +756,18 @@ static int ways_of(const patch_work *work, const patch_region *r, bool unchecked
             if (!(way.held > (unchecked ? MUCH : SOME) * size) ||
                 (*is_pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!*is_pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
+            const double cosine = v3_dot(way.normal, steepest);
+            if (!*is_pierced && way.held > ALL * size && cosine > ALL &&
+                real_max(area_of(work, r, 0), area_of(work, r, 1)) < 2 * size) {
                 ways[0] = way;
                 return 1;
             }
-            if (*is_pierced) {
-                ways[count++] = way;
-                ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
-            } else if (v3_dot(way.normal, steepest) > SOME) {
-                ways[count++] = way;
-            } else {
+            const bool is_across = fabs(cosine) < SOME && way.held > size;
+            if (!*is_pierced && !is_across && cosine <= SOME)
                 break;
-            }
+            ways[count++] = way;
+            if (*is_pierced || is_across)
+                ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
         }
     if (size > 0 && !among(ways, count, steepest)) {
         ways[count++] = (patch_way){steepest, 0};
@@ -739,6 +805,8 @@ static void answer_with(const measure *m, uint32_t keep, double gap, patch_answe
                              .centre = r->centre,
                              .region = (uint32_t)(r - m->work->regions)};
     choose(m, keep, gap, answer);
+    if (m->is_wall)
+        answer->centre = patch_middle(answer);
 }
 
 static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,
@@ -834,16 +902,16 @@ static vec3 area_towards_a(const patch_facet *f) {
 
 /* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that
  * belong to no wall, which then belong to this one. */
-static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal, bool *taken,
-                     bool take) {
+static vec3 sum_cone(patch_work *work, const patch_region *r, vec3 normal, bool *taken, bool take) {
     vec3 sum = v3(0, 0, 0);
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         vec3 area = area_towards_a(&work->facets[i]);
-        double along = v3_dot(area, normal);
-        if (taken[i - r->facet_begin] || !(along > WALL_COSINE * patch_area_length(area)))
+        double along = v3_dot(area, normal), length = patch_area_length(area);
+        if (taken[i - r->facet_begin] || !(along > work->view.wall_cosine * length))
             continue;
         sum = v3_add(sum, area);
         taken[i - r->facet_begin] = take;
+        work->has_wide_walls |= take && along < NARROW_COSINE * length;
     }
     return sum;
 }
@@ -871,11 +939,6 @@ void abuti_patch_local_normals(const patch_work *work, patch_answer *answer) {
     for (uint32_t k = 1; k < answer->count && tilted; k++)
         answer->points[k].normal =
             patch_local_normal(abuti_patch_around_normal(&around[k]), answer->normal);
-}
-
-static vec3 middle_of(const patch_body *body, uint32_t face) {
-    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
-    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
 }
 
 static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
@@ -906,7 +969,7 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
         double widest = area > LARGE_WALL * total ? INFINITY : WIDE_WALL * sqrt(area);
-        if (depth_at(work, r, normal, STEEP_COSINE, middle) >
+        if (depth_at(work, r, normal, work->view.wall_cosine, middle) >
             (*count ? real_min(limit, widest) : widest))
             continue;
         patch_answer answer;
@@ -927,14 +990,19 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
     return ABUT_OK;
 }
 
-abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
-                              patch_answer answers[PATCH_WAYS], int *count) {
+abut_status abuti_patch_walls(patch_work *work, const patch_region *r, bool narrow, uint32_t keep,
+                              double gap, patch_answer answers[PATCH_WAYS], int *count) {
+    narrow = narrow && (work->walls_of != r || work->has_wide_walls);
+    work->view.wall_cosine = narrow ? NARROW_COSINE : WALL_COSINE;
+    if (narrow)
+        return measure_walls(work, r, keep, gap, answers, count);
     if (!work->walls)
         work->walls = abuti_patch_take(work->memory, PATCH_WAYS, sizeof *work->walls);
     if (!work->walls)
         return ABUT_ERROR_MEMORY;
     if (work->walls_of != r) {
         work->walls_of = NULL;
+        work->has_wide_walls = false;
         abut_status status = measure_walls(work, r, keep, gap, work->walls, &work->wall_count);
         if (status)
             return status;

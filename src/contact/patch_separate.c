@@ -111,7 +111,7 @@ static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t
         if (walls[i].depth > SHALLOW * call->size)
             return false;
         for (size_t k = 0; k < i; k++) {
-            vec3 between = v3_sub(walls[k].points[0].at, walls[i].points[0].at);
+            vec3 between = v3_sub(patch_middle(&walls[k]), patch_middle(&walls[i]));
             double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
             if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
                 fabs(v3_dot(between, walls[i].normal)) < 2 * depths)
@@ -188,8 +188,6 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
         if (point.depth >= -call->gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    if (!first_round)
-        wall.volume = 0; /* that of the region is known from the first round */
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
 }
 
@@ -214,6 +212,21 @@ static bool is_wedge(const patch_answer *walls, int count, double depth) {
     return count > 1 && sum < WEDGE_DEPTH * depth * area;
 }
 
+/* Replaces deep walls of a region, of which the least is *depth deep, by an answer along one normal
+ * that is less deep: two plates in each other have no walls across their thickness. */
+static abut_status prefer_one_way(patch_work *work, const patch_call *call, size_t i, uint32_t keep,
+                                  patch_answer answers[PATCH_WAYS], int *count, double *depth) {
+    patch_answer answer;
+    abut_status status =
+        abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, false, &answer);
+    if (!status && answer.count && answer.depth < *depth) {
+        answers[0] = answer;
+        *count = 1;
+        *depth = answer.depth;
+    }
+    return status;
+}
+
 /* Adds the walls of a region. Of surfaces that look many ways those separate together that are
  * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
  * which is seen in the next round. */
@@ -235,7 +248,8 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         const double single = divides ? INFINITY : answers[0].depth;
         patch_answer found[PATCH_WAYS];
         int found_count;
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, found, &found_count);
+        status =
+            abuti_patch_walls(work, &work->regions[i], false, keep, call->gap, found, &found_count);
         if (!status &&
             (cancels || (divides && found_count > 1) || is_wedge(found, found_count, single))) {
             count = 0;
@@ -245,6 +259,8 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
                 most = real_min(most, found[k].depth);
                 answers[count++] = found[k];
             }
+            if (!status && cancels && count && most > SHALLOW * call->size)
+                status = prefer_one_way(work, call, i, keep, answers, &count, &most);
             most = AS_SHALLOW * real_max(most, HAIR * call->size);
         }
     }
@@ -284,7 +300,7 @@ static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t k
         size_t added = call->count;
         if (!abuti_patch_region_counts(work, call, i))
             continue;
-        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+        status = abuti_patch_walls(work, &work->regions[i], true, keep, call->gap, walls, &count);
         for (int k = 0; k < count && !status; k++)
             if (walls[k].depth < SHALLOW * call->size)
                 status = abuti_patch_add_answer(call, &walls[k]);
@@ -360,7 +376,7 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
         if (!abuti_patch_region_counts(work, call, i))
             continue;
         abut_status status =
-            abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+            abuti_patch_walls(work, &work->regions[i], false, keep, call->gap, walls, &count);
         for (int k = 0; k < count && !status; k++) {
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
@@ -391,7 +407,8 @@ static abut_status add_walls(patch_work *work, patch_call *call, uint32_t keep, 
         for (size_t i = 0; i < s->together.count; i++)
             s->depth = real_max(i ? s->depth : 0, s->together.list[i].depth);
     else
-        call->clasped = walls_hold(call, s->together.list, s->together.count);
+        call->clasped = walls_hold(call, s->first.list, s->first.count) &&
+                        walls_hold(call, s->together.list, s->together.count);
     return status;
 }
 

@@ -195,10 +195,17 @@ static abut_reliability reliability_of(const patch_skin *skin) {
                   : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
-/* Six times the volume that a triangle makes with the origin. */
-static double volume_at(const patch_skin *skin, const uint32_t *corner) {
+/* Sums the signed volumes of the tetrahedra that the triangles of each part make with the origin.
+ */
+static void sum_part_volumes(const patch_skin *skin, patch_part *parts) {
     const vec3 *positions = skin->bvh->mesh->positions;
-    return v3_dot(positions[corner[0]], v3_cross(positions[corner[1]], positions[corner[2]]));
+    for (uint32_t i = 0; i < skin->view.component_count; i++)
+        parts[i].volume = 0;
+    for (uint32_t t = 0; t < skin->view.triangle_count; t++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)t;
+        const vec3 normal = v3_cross(positions[corner[1]], positions[corner[2]]);
+        parts[skin->view.triangle_component[t]].volume += v3_dot(positions[corner[0]], normal) / 6;
+    }
 }
 
 /* Which of the parts that abuti_pair_contains() knows the vertices belong to, and the vertices that
@@ -217,19 +224,17 @@ static abut_status find_deciding(const patch_skin *skin, uint32_t *part, const u
 
 /* Fills a list of parts; gives whether all of them together hold less than nothing. */
 static void fill_parts(const patch_skin *skin, const uint32_t *part, const uint32_t *vertex,
-                       double *volume, unsigned char *closed, patch_part *parts, bool *inward) {
+                       unsigned char *closed, patch_part *parts, bool *inward) {
     const abut_topology_arrays *view = &skin->view;
     double sum = 0;
-    for (uint32_t t = view->triangle_count; t-- > 0;) {
-        const uint32_t component = view->triangle_component[t];
-        volume[component] += volume_at(skin, skin->corner + 3 * (size_t)t);
-        parts[component].face = t;
-    }
+    for (uint32_t t = view->triangle_count; t-- > 0;)
+        parts[view->triangle_component[t]].face = t;
+    sum_part_volumes(skin, parts);
     abuti_find_watertight_components(view, closed);
     for (uint32_t i = 0; i < view->component_count; i++) {
-        sum += volume[i];
+        sum += parts[i].volume;
         parts[i].vertex = vertex[part[skin->bvh->mesh->indices[3 * (size_t)parts[i].face]]];
-        parts[i].is_cavity = closed[i] && !(volume[i] > 0);
+        parts[i].is_cavity = closed[i] && !(parts[i].volume > 0);
     }
     *inward = sum < 0;
 }
@@ -237,21 +242,20 @@ static void fill_parts(const patch_skin *skin, const uint32_t *part, const uint3
 static abut_status find_parts(patch_skin *skin, bool *inward) {
     const size_t count = skin->view.component_count;
     abut_context *context = skin->part.context;
-    double *volume = abuti_allocate_zeroed(context, count, sizeof *volume);
     unsigned char *closed = abuti_allocate(context, count, sizeof *closed);
     uint32_t *part = abuti_allocate(context, skin->bvh->mesh->vertex_count, sizeof *part);
     patch_part *parts = abuti_allocate(context, count, sizeof *parts);
     const uint32_t *vertex;
-    abut_status status = volume && closed && part && parts ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_status status = closed && part && parts ? ABUT_OK : ABUT_ERROR_MEMORY;
     status = status ? status : find_deciding(skin, part, &vertex);
     if (!status) {
-        fill_parts(skin, part, vertex, volume, closed, parts, inward);
+        fill_parts(skin, part, vertex, closed, parts, inward);
         abuti_release(context, skin->parts);
         skin->parts = parts;
     } else {
         abuti_release(context, parts);
     }
-    ABUTI_RELEASE(context, volume, closed, part);
+    ABUTI_RELEASE(context, closed, part);
     return status;
 }
 
@@ -311,8 +315,10 @@ static bool names_hold(const patch_skin *skin) {
 
 static abut_status refit_facing(bvh_attachment *part, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
-    if (names_hold(skin))
+    if (names_hold(skin)) {
+        sum_part_volumes(skin, skin->parts);
         return fit(skin);
+    }
     const abut_bvh *bvh = skin->bvh;
     destroy(part);
     skin->topology = NULL;

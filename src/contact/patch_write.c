@@ -144,14 +144,12 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
         return abuti_null(function, "a list with room");
     *ours = abut_patch_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
+    status = status ? status : abuti_check_length(function, "options->margin", ours->margin);
+    if (!status)
+        status = abuti_check_range(function, "options->max_contacts", ours->max_contacts, 0,
+                                   PATCH_POINTS, "contacts, where 0 stands for 4");
     if (status)
         return status;
-    if (!(ours->margin >= 0 && ours->margin <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
-                          function, ours->margin);
-    if (ours->max_contacts > PATCH_POINTS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->keep is %u; it may be at most %d",
-                          function, ours->max_contacts, PATCH_POINTS);
     ours->max_contacts = ours->max_contacts ? ours->max_contacts : KEEP;
     return abuti_contact_check(function, "options->hint", &ours->hint.x, 3);
 }

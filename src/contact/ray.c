@@ -118,12 +118,12 @@ static abut_status check(const char *function, const abut_body *a, const abut_ra
     status = status ? status : abuti_contact_check(function, "the ray", (const double *)ray, 6);
     if (!status && v3_max_abs(ray->direction) == 0)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the direction of the ray is 0", function);
-    if (!status && !(limit >= 0))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: limit is %g; it must not be negative",
-                            function, limit);
-    if (!status && (unsigned)method > ABUT_CONTACT_RAY_CELLS)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: method is %u, which is none", function,
-                            (unsigned)method);
+    if (!status)
+        status = abuti_check_range(function, "limit", limit, 0, INFINITY,
+                                   "lengths of the direction of the ray");
+    if (!status)
+        status = abuti_check_range(function, "method", (unsigned)method, 0, ABUT_CONTACT_RAY_CELLS,
+                                   "(abut_contact_ray_method)");
     return status;
 }
 

@@ -23,6 +23,7 @@
 #include <math.h>
 
 #define FLAT_ANGLE 1e-3
+#define FLAT_ANGLE_MAX 1.5 /* radians: below a right angle */
 #define CELLS_DEFAULT 64
 #define FACES_OF_A_CELL 4  /* that a flat region has at least */
 #define CORNERS 8          /* of a flat region, at most */
@@ -45,32 +46,27 @@ typedef struct work {
 
 /* ---- options ---- */
 
-static abut_status check_length(const char *name, double length) {
-    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_samples_create: options->%s is %g; it must not be negative, and 0 "
-                      "stands for our choice",
-                      name, length);
+/* Fails unless a number is from 0, which stands for a default, to `most`. */
+static abut_status check_number(const char *name, double number, double most, const char *unit) {
+    return abuti_check_range("abut_samples_create", name, number, 0, most, unit);
 }
 
 static abut_status read_options(const abut_samples_options *theirs, abut_samples_options *ours) {
     *ours = abut_samples_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, theirs, "abut_samples_create");
-    status = status ? status : check_length("cell", ours->cell);
-    status = status ? status : check_length("threshold", ours->threshold);
-    status = status ? status : check_length("flat_angle", ours->flat_angle);
-    status = status ? status : check_length("face_area", ours->face_area);
-    status = status ? status : check_length("radius", ours->radius);
-    if (!status && ours->kinds > (ALL_KINDS | ABUT_SAMPLES_SURFACE))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_samples_create: options->kinds is %u, which is no sum of kinds",
-                            ours->kinds);
-    if (!status && ours->flat_angle >= 1.5)
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "abut_samples_create: options->flat_angle is %g; it is in radians and "
-                            "must be below 1.5",
-                            ours->flat_angle);
+    const char *lengths = "units of the coordinates, where 0 stands for a default";
+    const char *areas = "square units of the coordinates, where 0 stands for a default";
+    const double most = ABUT_COORDINATE_MAX;
+    status = status ? status : check_number("options->cell", ours->cell, most, lengths);
+    status = status ? status : check_number("options->threshold", ours->threshold, most, lengths);
+    status = status ? status
+                    : check_number("options->flat_angle", ours->flat_angle, FLAT_ANGLE_MAX,
+                                   "radians, where 0 stands for a default");
+    status = status ? status : check_number("options->face_area", ours->face_area, most, areas);
+    status = status ? status : check_number("options->radius", ours->radius, most, lengths);
+    status = status ? status
+                    : check_number("options->kinds", ours->kinds, ALL_KINDS | ABUT_SAMPLES_SURFACE,
+                                   "(a sum of ABUT_SAMPLES_VERTICES, _EDGES, _FACES and _SURFACE)");
     if (!status && ours->radius > 0 && ours->count)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "abut_samples_create: options->radius and "
                                                  "options->count are given; give one of them");
@@ -161,9 +157,9 @@ static abut_status sample_edges(work *w, abut_samples *to) {
     }
     if (!(total <= MOST_SAMPLES && total < ABUT_SAMPLE_DEEPEST))
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_samples_create: %.3g samples %g apart along edges are too many; "
-                          "take a larger options->threshold",
-                          total, w->spacing);
+                          "abut_samples_create: there are %.9g samples %g apart along edges, at "
+                          "most %u are allowed; take a larger options->threshold",
+                          total, w->spacing, ABUT_SAMPLE_DEEPEST - 1);
     abut_status status = abuti_samples_reserve(&w->found, (size_t)total);
     to->edges = status ? NULL : abuti_allocate(w->mesh->context, edges, sizeof *to->edges);
     if (!to->edges)
@@ -333,8 +329,9 @@ static abut_status find(work *w, abut_samples *to) {
         status = abuti_samples_even(w->mesh, &w->normals, w->area,
                                     o->radius > 0 ? o->radius : w->spacing, o->count, &w->found);
     if (!status && w->found.count > (size_t)MOST_SAMPLES)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_samples_create: %zu samples are too many",
-                            w->found.count);
+        status = abuti_fail(ABUT_ERROR_LIMIT,
+                            "abut_samples_create: there are %zu samples, at most %.0f are allowed",
+                            w->found.count, MOST_SAMPLES);
     if (!status && o->max_count && o->max_count < w->found.count)
         status = abuti_samples_thin(&w->found, 0, o->max_count, 0);
     abuti_release(context, w->flat_edge);

@@ -224,9 +224,9 @@ abut_status abuti_samples_even(const abut_mesh *mesh, const abut_normals_arrays 
         return ABUT_OK;
     if (!(wanted * CANDIDATES <= MOST_CANDIDATES))
         return abuti_fail(ABUT_ERROR_LIMIT,
-                          "abut_samples_create: %.3g even samples are too many; take a larger "
-                          "options->radius or a smaller options->count",
-                          wanted);
+                          "abut_samples_create: there are %.9g even samples, at most %.0f are "
+                          "allowed; take a larger options->radius or a smaller options->count",
+                          wanted, MOST_CANDIDATES / CANDIDATES);
     size_t candidates = (size_t)(wanted * CANDIDATES) + CANDIDATES;
     abut_status status = abuti_samples_reserve(to, candidates);
     if (status)

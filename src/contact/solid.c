@@ -245,8 +245,7 @@ static abut_status try_capsule(contact_call *call, const abut_body *a, const abu
     abut_status status = abuti_contact_pose(call->function, "the pose of a", &a->pose, &at);
     status =
         status ? status : abuti_contact_check(call->function, "the solid", (const double *)c, 7);
-    if (!status && !(c->radius >= 0))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the radius is %g", call->function, c->radius);
+    status = status ? status : abuti_check_length(call->function, "the radius", c->radius);
     if (status)
         return status;
     solid s = {.kind = SOLID_CAPSULE, .axis = {{c->end[0], c->end[1]}}, .radius = c->radius};
@@ -377,9 +376,9 @@ abut_status abut_contact_box(const abut_body *a, const abut_oriented_box *box,
                     : abuti_contact_pose(function, "the pose of the box", &box->pose, &s.motion);
     status =
         status ? status : abuti_contact_check(function, "the box", (const double *)&box->half, 3);
-    if (!status && !(box->half.x >= 0 && box->half.y >= 0 && box->half.z >= 0))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the box has half sizes of %g, %g, %g",
-                            function, box->half.x, box->half.y, box->half.z);
+    const double *half = (const double *)&box->half;
+    for (int k = 0; k < 3 && !status; k++)
+        status = abuti_check_length(function, "a half size of the box", half[k]);
     if (status)
         return status;
     s.half = box->half;

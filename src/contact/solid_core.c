@@ -379,8 +379,8 @@ static const bvh_attachment_kind hull_kind = {sizeof(solid_hull), create, refit,
 static abut_status hull_of(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
     bvh_attachment *part;
     if (bvh->triangle_count > HULL_TRIANGLES)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; it may have %d", function,
-                          bvh->triangle_count, HULL_TRIANGLES);
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; it may have at most %d",
+                          function, bvh->triangle_count, HULL_TRIANGLES);
     abut_status status = abuti_bvh_share_attachment(bvh, &hull_kind, &part);
     if (status)
         return status;
@@ -401,16 +401,15 @@ static abut_status check_numbers(const char *function, const char *what, const a
     if (solid->kind == ABUT_SOLID_PLANE && !(v3_length(solid->shape.plane.normal) > 0))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a plane with a normal of 0", function,
                           what);
-    if (solid->kind == ABUT_SOLID_BOX)
-        return numbers[0] >= 0 && numbers[1] >= 0 && numbers[2] >= 0
-                   ? ABUT_OK
-                   : abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: %s is a box with half sizes of %g, %g, %g", function, what,
-                                numbers[0], numbers[1], numbers[2]);
-    double radius = solid->kind == ABUT_SOLID_PLANE ? 0 : numbers[counts[solid->kind] - 1];
-    if (!(radius >= 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a %s with a radius of %g", function, what,
-                          abut_solid_kind_name(solid->kind), radius);
+    const size_t first = solid->kind == ABUT_SOLID_BOX ? 0 : counts[solid->kind] - 1;
+    for (size_t i = first; i < counts[solid->kind] && solid->kind != ABUT_SOLID_PLANE; i++)
+        if (!(numbers[i] >= 0))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: %s is a %s with a %s of %g; it must be from 0 to %g units of "
+                              "the coordinates",
+                              function, what, abut_solid_kind_name(solid->kind),
+                              solid->kind == ABUT_SOLID_BOX ? "half size" : "radius", numbers[i],
+                              ABUT_COORDINATE_MAX);
     const abut_vec3 *end = solid->shape.cylinder.end;
     if (solid->kind == ABUT_SOLID_CYLINDER && v3_max_abs(v3_sub(end[1], end[0])) == 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a cylinder with both ends in one place",
@@ -422,8 +421,9 @@ abut_status abuti_solid_check(const char *function, const char *what, const abut
     if (!solid)
         return abuti_null(function, what);
     if ((unsigned)solid->kind > ABUT_SOLID_HULL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is of kind %d, which there is not", function,
-                          what, (int)solid->kind);
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %s is of kind %d; it must be from 0 to %d (abut_solid_kind)",
+                          function, what, (int)solid->kind, ABUT_SOLID_HULL);
     abut_status status = abuti_pose_check(function, what, &solid->pose);
     if (status || solid->kind != ABUT_SOLID_HULL)
         return status ? status : check_numbers(function, what, solid);

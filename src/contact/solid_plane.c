@@ -28,7 +28,8 @@ typedef struct plane_work {
     solid_call *call;
     vec3 normal, along[2];
     double offset, gap;
-    double flush; /* by rounding: what is no higher lies on the plane */
+    double flush;   /* by rounding: what is no higher lies on the plane */
+    bool is_closed; /* the mesh: otherwise volumes have no meaning and are 0 */
     uint32_t *triangles;
     size_t triangle_count;
     low_vertex *low;
@@ -141,7 +142,7 @@ static abut_status add_part(plane_work *w, const low_part *part) {
     patch_answer answer = {.normal = w->normal,
                            .depth = part->most[8],
                            .area = real_max(part->area, 0),
-                           .volume = real_max(part->volume, 0),
+                           .volume = w->is_closed ? real_max(part->volume, 0) : 0,
                            .centre = sum};
     patch_choice choice = {.found = found,
                            .count = count,
@@ -151,10 +152,21 @@ static abut_status add_part(plane_work *w, const low_part *part) {
     return abuti_solid_add(w->call, &answer);
 }
 
+/* Subtracts the volume of cavities, which is below 0, from the largest patch. */
+static void subtract_cavities(const solid_call *call, double volume) {
+    size_t largest = 0;
+    for (size_t i = 1; i < call->count; i++)
+        if (call->answers[i].volume > call->answers[largest].volume)
+            largest = i;
+    if (call->count)
+        call->answers[largest].volume = real_max(call->answers[largest].volume + volume, 0);
+}
+
 /* The parts: low vertices that triangles join. */
 static abut_status add_parts(plane_work *w) {
     low_part *parts = NULL;
     size_t room = 0;
+    double cavities = 0;
     uint32_t low[3];
     for (size_t i = 0; i < w->triangle_count; i++)
         for (int k = low_corners(w, w->triangles[i], low) - 1; k > 0; k--)
@@ -178,13 +190,19 @@ static abut_status add_parts(plane_work *w) {
         if (low_corners(w, w->triangles[i], low))
             add_below(w, w->triangles[i], &parts[w->parent[low[0]]]);
     for (uint32_t i = 0; i < w->low_count && !status; i++)
-        if (w->parent[i] == i)
+        if (w->parent[i] == i) {
             status = add_part(w, &parts[i]);
+            cavities += real_min(parts[i].volume, 0);
+        }
+    if (!status && w->is_closed)
+        subtract_cavities(w->call, cavities);
     return status;
 }
 
 abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const abut_solid *b) {
-    plane_work w = {.call = call, .flush = 1e-15 * call->skin->size};
+    plane_work w = {.call = call,
+                    .flush = 1e-15 * call->skin->size,
+                    .is_closed = call->skin->reliability.level == ABUT_RELIABILITY_GUARANTEED};
     w.gap = call->options->margin + w.flush;
     const abut_mesh *mesh = call->bvh->mesh;
     mat3 turn = quat_matrix(b->pose.rotation);

@@ -46,13 +46,13 @@ abut_status abut_device_list(abut_context *context, uint64_t capacity, abut_devi
     if (!count || (!infos && capacity))
         return abuti_null(__func__, count ? "infos" : "count");
     context = abuti_context_of(context);
-    abut_device_info *all = abuti_allocate(context, MAX_DEVICES, sizeof *all);
+    abut_device_info *all = abuti_allocate(context, DEVICES_MAX, sizeof *all);
     if (!all)
         return ABUT_ERROR_MEMORY;
     uint32_t found = 0;
     const char *absence;
     abut_status status =
-        abuti_opencl_list(context, all, capacity ? MAX_DEVICES : 0, &found, &absence);
+        abuti_opencl_list(context, all, capacity ? DEVICES_MAX : 0, &found, &absence);
     if (!status && found > capacity) {
         *count = found;
         status = abuti_fail(ABUT_ERROR_BUFFER,

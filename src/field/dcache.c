@@ -20,7 +20,7 @@ static abut_status skip_to_word(abuti_reader *reader, const char *where) {
 
 static abut_status read_count(abuti_reader *reader, const char *what, int64_t *value) {
     abut_status status = skip_to_word(reader, "in the head of a field");
-    status = status ? status : abuti_text_whole(reader, what, value);
+    status = status ? status : abuti_text_integer(reader, what, value);
     if (!status && *value < 0)
         status = abuti_read_fail(reader, "%s is negative", what);
     return status;

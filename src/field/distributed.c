@@ -308,7 +308,7 @@ abut_status abut_field_write_distributed(abut_mesh *mesh, const abut_field_optio
         status = info ? abuti_info_check(info, sizeof *info, __func__) : ABUT_OK;
         status = status ? status : prepare_team(&t, mesh, options);
         status = exchange_status(&t, status);
-        status = status ? status : build_corners(&t, status);
+        status = status ? status : compute_all_corners(&t, status);
         if (!status) {
             status = compute_own_bricks(&t);
             status = status ? status : compress_own_blocks(&t, plain);

@@ -19,19 +19,11 @@ enum {
 
 /* ---- options ---- */
 
-static abut_status check_length(const char *name, double length) {
-    if (length >= 0 && length <= ABUT_COORDINATE_MAX)
-        return ABUT_OK;
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "abut_field_create: options->%s is %g; it must be a length from 0 to 1e90, "
-                      "where 0 selects the default",
-                      name, length);
-}
-
 static abut_status check_options(const abut_field_options *o) {
-    abut_status status = check_length("cell", o->cell);
-    status = status ? status : check_length("margin", o->margin);
-    status = status ? status : check_length("band", o->band);
+    const char *function = "abut_field_create";
+    abut_status status = abuti_check_length(function, "options->cell", o->cell);
+    status = status ? status : abuti_check_length(function, "options->margin", o->margin);
+    status = status ? status : abuti_check_length(function, "options->band", o->band);
     if (!status && (unsigned)o->layout > ABUT_FIELD_SPARSE)
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT,

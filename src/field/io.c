@@ -59,11 +59,7 @@ static abut_status check_options(const char *function, const abut_field_read_opt
                                  abut_field_read_options *ours) {
     *ours = abut_field_read_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
-    if (!status && !(ours->cell >= 0 && ours->cell <= ABUT_COORDINATE_MAX))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: options->cell is %g; it must be a length, or 0, which selects 1",
-                            function, ours->cell);
-    return status;
+    return status ? status : abuti_check_length(function, "options->cell", ours->cell);
 }
 
 static abut_status load_and_close(abuti_source *source, const char *path,

@@ -84,13 +84,13 @@ abut_status abut_field_isosurface(const abut_field *field, double level, abut_me
     abut_status status = check_level(field, level);
     if (status)
         return status;
-    const abuti_levels levels = {.count = {field->grid.count[0], field->grid.count[1],
-                                           field->grid.count[2]},
-                                 .origin = field->grid.origin,
-                                 .cell = field->grid.cell,
-                                 .level = level,
-                                 .layer = copy_isosurface_layer,
-                                 .data = (void *)field};
+    const abuti_isosurface_grid levels = {.count = {field->grid.count[0], field->grid.count[1],
+                                                    field->grid.count[2]},
+                                          .origin = field->grid.origin,
+                                          .cell = field->grid.cell,
+                                          .level = level,
+                                          .layer = copy_isosurface_layer,
+                                          .data = (void *)field};
     return abuti_surface_extract(field->context, "abut_field_isosurface", &levels, mesh);
 }
 

@@ -26,11 +26,11 @@ abut_status abuti_sweep_limits(const char *function, const abut_sweep_find_optio
     if (status)
         return status;
     const double lengths[2] = {ours.separation, ours.tolerance};
-    for (int k = 0; k < 2; k++)
-        if (!(lengths[k] >= 0 && lengths[k] <= longest))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: options->%s is %g; it must be a length from 0 to %g", function,
-                              k ? "tolerance" : "separation", lengths[k], longest);
+    for (int k = 0; k < 2 && !status; k++)
+        status = abuti_check_range(function, k ? "options->tolerance" : "options->separation",
+                                   lengths[k], 0, longest, "units of the coordinates");
+    if (status)
+        return status;
     if (ours.exact && ours.separation > 0)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: options->exact requires a separation of 0, but it is %g; set one "

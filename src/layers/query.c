@@ -509,11 +509,9 @@ static abut_status run_query(query_state *w, abut_layers_result *result) {
 }
 
 static abut_status check_query(const abut_layers_query *q, const abut_layers_result *r) {
-    if (!(q->tolerance >= 0 && q->tolerance <= ABUT_COORDINATE_MAX))
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_layers_find: query->tolerance is %g; it must be finite and at least 0",
-            q->tolerance);
+    abut_status status = abuti_check_length("abut_layers_find", "query->tolerance", q->tolerance);
+    if (status)
+        return status;
     if (q->resolution > ABUT_RASTER_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT,
                           "abut_layers_find: query->resolution is %u; it must be at most %d",

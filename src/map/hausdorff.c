@@ -470,13 +470,10 @@ static abut_status read_options(hausdorff *h, const abut_map_hausdorff_options *
     abut_map_hausdorff_options ours = abut_map_hausdorff_options_default();
     abut_status status =
         abuti_options_read(&ours, sizeof ours, options, "abut_map_hausdorff_options");
+    if (!status)
+        status = abuti_check_length("abut_map_hausdorff", "options->tolerance", ours.tolerance);
     if (status)
         return status;
-    if (!(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_map_hausdorff: options->tolerance is %g; it must be finite and at "
-                          "least 0, where 0 selects the default",
-                          ours.tolerance);
     const box3 *a = &h->a->bounds, *b = &h->b->mesh->bounds, both = box_join(*a, *b);
     const double largest = real_max(v3_max_abs(both.lo), v3_max_abs(both.hi));
     const double size = real_max(v3_length(v3_sub(a->hi, a->lo)), v3_length(v3_sub(b->hi, b->lo)));

@@ -36,8 +36,8 @@ static bool uncertain_pairs_intersect(const device_chunk *chunk_search, size_t i
     for (uint32_t k = 0; k < range[1]; k++) {
         const uint32_t *triangle = chunk_search->search.uncertain.pairs[range[0] + k];
         if (triangle_triangle_intersect(pair_triangle(&frame->side[0], triangle[0]),
-                                   pair_triangle(&frame->side[1], triangle[1]),
-                                   NULL) != ABUT_INTERSECTION_NONE)
+                                        pair_triangle(&frame->side[1], triangle[1]),
+                                        NULL) != ABUT_INTERSECTION_NONE)
             return true;
     }
     return false;

@@ -542,10 +542,7 @@ abut_status abut_pair_measure(const abut_posed *a, const abut_posed *b,
     abut_pair_measure_options ours = abut_pair_measure_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, measures, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
-    if (!status && !(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
-        status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                            "%s: options->tolerance is %g; it must be a length, or 0", __func__,
-                            ours.tolerance);
+    status = status ? status : abuti_check_length(__func__, "options->tolerance", ours.tolerance);
     if (status)
         return status;
     measure_work work;

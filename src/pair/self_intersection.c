@@ -304,9 +304,9 @@ static void write_pairs_task(void *data, size_t chunk, size_t begin, size_t end)
         memset(pair, 0, sizeof *pair);
         pair->triangle[0] = (uint32_t)(writer->keys[i] >> 32);
         pair->triangle[1] = (uint32_t)writer->keys[i];
-        pair->kind =
-            triangle_triangle_intersect(bvh_triangle(writer->mesh, pair->triangle[0]),
-                                   bvh_triangle(writer->mesh, pair->triangle[1]), &pair->segment);
+        pair->kind = triangle_triangle_intersect(bvh_triangle(writer->mesh, pair->triangle[0]),
+                                                 bvh_triangle(writer->mesh, pair->triangle[1]),
+                                                 &pair->segment);
     }
 }
 

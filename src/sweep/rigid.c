@@ -532,15 +532,9 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     status = status ? status : check_path(name, "path_a->from", "path_a->to", a, path_a);
     status = status ? status : check_path(name, "path_b->from", "path_b->to", b, path_b);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, name);
-    if (status)
-        return status;
-    const double lengths[2] = {ours.separation, ours.tolerance};
-    for (int i = 0; i < 2; i++)
-        if (!(lengths[i] >= 0 && lengths[i] <= ABUT_COORDINATE_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: options->%s is %g; it must be from 0 to 1e90", name,
-                              i ? "tolerance" : "separation", lengths[i]);
-    status = abuti_bvh_cpu_tree(a, &a);
+    status = status ? status : abuti_check_length(name, "options->separation", ours.separation);
+    status = status ? status : abuti_check_length(name, "options->tolerance", ours.tolerance);
+    status = status ? status : abuti_bvh_cpu_tree(a, &a);
     status = status ? status : abuti_bvh_cpu_tree(b, &b);
     if (status)
         return status;

@@ -415,6 +415,10 @@ static abut_status compute_pair(const abut_world *world, size_t pair, world_resu
         status = compute_field_contacts(world, pair, a, b, &results->contacts, &to);
     if (status)
         return status;
+    /* Depths below a plane are those of vertices, for any mesh. */
+    if (to.reliability.level != ABUT_RELIABILITY_GUARANTEED && a->kind != ABUT_WORLD_PLANE &&
+        b->kind != ABUT_WORLD_PLANE)
+        info.error = HUGE_VAL;
     record.reliability = to.reliability;
     if (!to.count)
         return add_pair(world, &record, NULL, results);

@@ -13,8 +13,10 @@ static const char exact_reason[] =
     "Complete: every overlap has a contact, no matter how thin the bodies are.";
 static const char holes_reason[] =
     "Every intersection of surfaces has a contact. A mesh has small holes or flipped neighbours, "
-    "so "
-    "that containment in it is approximate, and the depth of a contained item has no bound.";
+    "so that containment in it is approximate, and the depth of a contained item has no bound.";
+static const char sheets_reason[] =
+    "Complete: every overlap has a contact, no matter how thin the bodies are. A mesh has boundary "
+    "edges, where depths have no bound.";
 static const char field_reason[] =
     "Overlaps that contain no sample and no long edge may be missed, and so may plates thinner "
     "than a cell.";
@@ -30,9 +32,16 @@ static const char radial_reason[] =
     "Folds and details finer than the cells of radial fields may be missed. Depths are accurate to "
     "about a cell.";
 
-/* Error bound of interpolated distances: half the diagonal of a cell. */
-static double field_error(const abut_field *field) {
-    return field ? 0.5 * sqrt(3) * field->grid.cell : 0;
+/* Error bound of interpolated distances: half the diagonal of a cell, if the signs are reliable. A
+ * plane needs no signs. */
+static double field_error(const world_item *item, const world_item *other) {
+    const abut_field *field = item->body.field;
+    if (!field)
+        return 0;
+    const bool is_known =
+        other->kind == ABUT_WORLD_PLANE ||
+        abuti_contact_reliability(field, NULL).level == ABUT_RELIABILITY_GUARANTEED;
+    return is_known ? 0.5 * sqrt(3) * field->grid.cell : HUGE_VAL;
 }
 
 static double exact_error(const world_item *solid, const world_item *other) {
@@ -53,27 +62,35 @@ static double map_error(const world_item *a, const world_item *b) {
     return reach;
 }
 
-/* Sets `guess` if containment in a mesh is approximate. */
-static abut_status test_interior(const world_item *item, bool *guess) {
+/* Sets `guess` if containment in a mesh is approximate, and `has_sheets` if it has sheets. */
+static abut_status test_interior(const world_item *item, bool *guess, bool *has_sheets) {
     const abut_bvh *tree;
     const bvh_interior *interior;
     if (item->kind != ABUT_WORLD_BODY || !item->bvh)
         return ABUT_OK;
     abut_status status = abuti_bvh_cpu_tree(item->bvh, &tree);
     status = status ? status : abuti_bvh_interior(tree, &interior);
-    if (!status)
+    if (!status) {
         *guess |= interior->border_count > 0;
+        *has_sheets |= interior->has_sheets;
+    }
     return status;
 }
 
 /* Reduces the guarantee of methods that find every intersection of surfaces to LIMITED if an item
- * may be inside a mesh with holes. A plane is inside nothing. */
+ * may be inside a mesh with holes. Exact depths of sheets have no bound. A plane is inside nothing,
+ * and depths below it are those of vertices. */
 static abut_status reduce_guarantee(const world_item *a, const world_item *b,
                                     abut_world_pair_info *info) {
-    bool guess = false;
-    abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : test_interior(a, &guess);
+    bool guess = false, has_sheets = false;
+    abut_status status =
+        b->kind == ABUT_WORLD_PLANE ? ABUT_OK : test_interior(a, &guess, &has_sheets);
     if (!status && a->kind != ABUT_WORLD_PLANE)
-        status = test_interior(b, &guess);
+        status = test_interior(b, &guess, &has_sheets);
+    if (!status && has_sheets && info->method == ABUT_WORLD_EXACT) {
+        info->error = HUGE_VAL;
+        info->reason = sheets_reason;
+    }
     if (!status && guess) {
         info->guarantee = ABUT_WORLD_GUARANTEE_LIMITED;
         info->error = HUGE_VAL;
@@ -88,35 +105,34 @@ abut_status abuti_world_describe_pair(const abut_world *world, const world_item 
     switch (method) {
     case ABUT_WORLD_EXACT:
         *info = (abut_world_pair_info){.method = method,
-                                         ABUT_WORLD_GUARANTEE_COMPLETE,
-                                         exact_error(a, b) + exact_error(b, a),
-                                         exact_reason};
+                                       ABUT_WORLD_GUARANTEE_COMPLETE,
+                                       exact_error(a, b) + exact_error(b, a),
+                                       exact_reason};
         return reduce_guarantee(a, b, info);
     case ABUT_WORLD_FIELD:
-        *info =
-            (abut_world_pair_info){.method = method,
-                                   ABUT_WORLD_GUARANTEE_SAMPLED,
-                                   fmax(field_error(a->body.field), field_error(b->body.field)),
-                                   abuti_world_by_vertices(world, a, b) ? vertices_reason
-                                                                        : field_reason};
+        *info = (abut_world_pair_info){.method = method,
+                                       ABUT_WORLD_GUARANTEE_SAMPLED,
+                                       fmax(field_error(a, b), field_error(b, a)),
+                                       abuti_world_by_vertices(world, a, b) ? vertices_reason
+                                                                            : field_reason};
         return ABUT_OK;
     case ABUT_WORLD_MAP:
         *info = (abut_world_pair_info){.method = method,
-                                         ABUT_WORLD_GUARANTEE_COMPLETE,
-                                         map_error(a, b),
-                                         map_reason};
+                                       ABUT_WORLD_GUARANTEE_COMPLETE,
+                                       map_error(a, b),
+                                       map_reason};
         return reduce_guarantee(a, b, info);
     case ABUT_WORLD_RADIAL:
         *info = (abut_world_pair_info){.method = method,
-                                         ABUT_WORLD_GUARANTEE_SAMPLED,
-                                         HUGE_VAL,
-                                         radial_reason};
+                                       ABUT_WORLD_GUARANTEE_SAMPLED,
+                                       HUGE_VAL,
+                                       radial_reason};
         return ABUT_OK;
     case ABUT_WORLD_LAYERS:
         *info = (abut_world_pair_info){.method = method,
-                                         ABUT_WORLD_GUARANTEE_COMPLETE,
-                                         HUGE_VAL,
-                                         layers_reason};
+                                       ABUT_WORLD_GUARANTEE_COMPLETE,
+                                       HUGE_VAL,
+                                       layers_reason};
         return ABUT_OK;
     default:
         *info = (abut_world_pair_info){
@@ -154,13 +170,14 @@ abut_status abut_world_get_pair_info(const abut_world *world, uint32_t a, uint32
     if (status)
         return status;
     if (found.method != ABUT_WORLD_AUTO && !abuti_world_should_test(world, a, b))
-        found = (abut_world_pair_info){.method = ABUT_WORLD_AUTO,
-                                       ABUT_WORLD_GUARANTEE_NONE,
-                                       HUGE_VAL,
-                                       world_may_collide(&p->filter, &q->filter)
-                                           ? "Not tested: the pair is excluded by abut_world_ignore()."
-                                           : "Not tested: neither item is dynamic, or their groups and "
-                                             "masks exclude the pair."};
+        found =
+            (abut_world_pair_info){.method = ABUT_WORLD_AUTO,
+                                   ABUT_WORLD_GUARANTEE_NONE,
+                                   HUGE_VAL,
+                                   world_may_collide(&p->filter, &q->filter)
+                                       ? "Not tested: the pair is excluded by abut_world_ignore()."
+                                       : "Not tested: neither item is dynamic, or their groups and "
+                                         "masks exclude the pair."};
     return abuti_info_write(info, &found, sizeof found, function);
 }
 

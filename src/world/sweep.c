@@ -623,13 +623,9 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
 }
 
 static abut_status check_options(const abut_sweep_rigid_options *o) {
-    const double lengths[2] = {o->separation, o->tolerance};
-    for (int i = 0; i < 2; i++)
-        if (!(lengths[i] >= 0 && lengths[i] <= ABUT_COORDINATE_MAX))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "abut_world_sweep: options->%s is %g; it must be from 0 to 1e90",
-                              i ? "tolerance" : "separation", lengths[i]);
-    return ABUT_OK;
+    const char *function = "abut_world_sweep";
+    abut_status status = abuti_check_length(function, "options->separation", o->separation);
+    return status ? status : abuti_check_length(function, "options->tolerance", o->tolerance);
 }
 
 /* Sweeps all pairs of a step whose ends are set. */

@@ -12,16 +12,12 @@ enum { MOVES_PER_TASK = 256 };
 /* ---- create ---- */
 
 static abut_status check_options(const abut_world_options *o) {
-    if (!(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX))
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_world_create: options->margin is %g; it must be finite and not negative",
-            o->margin);
-    if (!(o->patch_angle >= 0 && o->patch_angle <= 3))
-        return abuti_fail(
-            ABUT_ERROR_ARGUMENT,
-            "abut_world_create: options->patch_angle is %g; it must be from 0 to 3 radians",
-            o->patch_angle);
+    abut_status status = abuti_check_length("abut_world_create", "options->margin", o->margin);
+    if (!status)
+        status = abuti_check_range("abut_world_create", "options->patch_angle", o->patch_angle, 0,
+                                   3, "radians");
+    if (status)
+        return status;
     if ((uint32_t)o->method > ABUT_WORLD_FIELD)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_create: options->method is %u; it must be ABUT_WORLD_AUTO, "
@@ -220,10 +216,7 @@ static abut_status check_solid(const char *function, const double *numbers, size
                                const double *sizes, size_t size_count) {
     abut_status status = abuti_contact_check(function, "the solid", numbers, count);
     for (size_t i = 0; i < size_count && !status; i++)
-        if (!(sizes[i] >= 0))
-            status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                "%s: the primitive has a size of %g; it must not be negative",
-                                function, sizes[i]);
+        status = abuti_check_length(function, "a size of the primitive", sizes[i]);
     return status;
 }
 

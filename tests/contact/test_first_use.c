@@ -1,5 +1,5 @@
-/* What first users of exact contacts tried: bodies that rest on an open floor, a press fit in a
- * tray, a thin plate through a box. */
+/* What first users of exact contacts tried: bodies that rest on an open floor, press fits in a
+ * tray, a round hole and a cavity, a thin plate through a box. */
 #include "contact/patches.h"
 
 #include <math.h>
@@ -99,6 +99,115 @@ TEST(press_fit_in_a_tray_keeps_its_walls) {
     abut_bvh_destroy(tray);
 }
 
+/* Whether walls around the z axis push a body from all sides of it. */
+static bool is_held(const abut_patches *found) {
+    for (int i = 0; i < 72; i++) {
+        const abut_vec3 way = v3(cos(i * 0.0872664626), sin(i * 0.0872664626), 0);
+        double most = -1;
+        for (uint64_t k = 0; k < found->count; k++)
+            most = real_max(most, v3_dot(patches[k].normal, way));
+        if (most < 0.49) /* 60 degrees, of the three walls of a triangle */
+            return false;
+    }
+    return true;
+}
+
+/* A round peg that is wider than its hole by 0.003 of the radius: walls all round, with local
+ * depths and four contacts each. */
+TEST(press_fit_of_a_round_peg_is_held_all_round) {
+    const uint32_t sides[] = {3, 5, 6, 8, 12, 16, 24, 48};
+    const abut_vec3 places[] = {{0, 0, 0}, {-0.001, -0.0005, 0}};
+    const double excess = 0.003;
+    for (int i = 0; i < 32; i++) {
+        abut_shape peg = abut_shape_default(ABUT_SHAPE_CYLINDER),
+                   hole = abut_shape_default(ABUT_SHAPE_TUBE);
+        const abut_vec3 at = places[i % 2];
+        peg.segments = hole.segments = sides[i / 4];
+        peg.rings = hole.rings = 1;
+        peg.radius = 0.5 + excess;
+        peg.height = 2;
+        hole.radius = 1;
+        hole.radius2 = 0.5;
+        hole.height = 0.5;
+        abut_bvh *trees[2] = {tree_of(NULL, &peg), tree_of(NULL, &hole)};
+        const abut_patches found =
+            find_contacts(trees[0], shifted(at.x, at.y, at.z), trees[1], i % 4 < 2 ? 0 : 0.005);
+        assert_false(found.separates);
+        assert_true(found.count >= 3 && is_held(&found));
+        for (uint64_t k = 0; k < found.count; k++) {
+            const double local =
+                excess * cos(3.14159265358979 / sides[i / 4]) - v3_dot(at, patches[k].normal);
+            /* The faces of a wall differ from its normal by 26 degrees at most. */
+            const double most = (local + 0.44 * v3_length(at)) / 0.9 + 1e-6;
+            if (!(patches[k].depth > local - 1e-6 && patches[k].depth < most))
+                fail_msg("%u sides: depth %g instead of %g", sides[i / 4], patches[k].depth, local);
+            assert_true(fabs(patches[k].normal.z) < 1e-6);
+            assert_int_equal(patches[k].count, 4);
+        }
+        for (int k = 0; k < 2; k++)
+            abut_bvh_destroy(trees[k]);
+    }
+}
+
+/* A cube with a side of 1.6 and a closed cubic cavity with a side of 1 in it. */
+static abut_bvh *make_shell(void) {
+    static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    abut_vec3 positions[16];
+    uint32_t indices[72], count = 0;
+    for (uint32_t i = 0; i < 16; i++) {
+        const double half = i < 8 ? 0.8 : 0.5;
+        positions[i] = v3(i & 1 ? half : -half, i & 2 ? half : -half, i & 4 ? half : -half);
+    }
+    for (uint32_t i = 0; i < 12; i++)
+        for (uint32_t k = 0; k < 6; k++) { /* those of the cavity are reversed */
+            const uint32_t corner = k < 3 ? k : (k - 1) % 4;
+            indices[count++] = i < 6 ? quads[i][corner] : 8 + quads[i - 6][3 - corner];
+        }
+    return make_tree(test_mesh(NULL, positions, 16, indices, count / 3));
+}
+
+/* A cube that is larger than a closed cavity by e on each side: six walls with local depths. */
+TEST(press_fit_in_a_closed_cavity_keeps_its_walls) {
+    const double excess[] = {1e-6, 1e-4, 2e-3, 1e-2, 4e-2};
+    abut_bvh *shell = make_shell();
+    for (uint32_t i = 0; i < 20; i++) {
+        const double e = excess[i / 4], shift = i % 2 ? 0.2 * e : 0;
+        abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1 + 2 * e, 1 + 2 * e, 1 + 2 * e), 1 + i % 3);
+        const abut_patches found =
+            find_contacts(cube, shifted(shift, -0.5 * shift, 0), shell, i % 4 < 2 ? 0 : 0.005);
+        assert_false(found.separates);
+        assert_int_equal(found.count, 6);
+        abut_vec3 sum = v3(0, 0, 0);
+        for (int k = 0; k < 6; k++) {
+            const abut_vec3 n = patches[k].normal;
+            sum = v3_add(sum, n);
+            assert_close(patches[k].depth, e - shift * (n.x - 0.5 * n.y), 1e-9);
+            assert_int_equal(patches[k].count, 4);
+        }
+        assert_true(v3_length(sum) < 1e-5);
+        abut_bvh_destroy(cube);
+    }
+    abut_bvh_destroy(shell);
+}
+
+/* Two plates at exactly the same height, half in each other: the way out is across their
+ * thickness, not along their plane. */
+TEST(plates_at_the_same_height_leave_across_their_thickness) {
+    const abut_vec3 places[] = {{0.5, 0, 0},    {0.2, 0, 0},    {0.5, 0.3, 0},
+                                {-0.3, 0.3, 0}, {0.98, 0.1, 0}, {0, -0.4, 0}};
+    abut_bvh *plate = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 0.01), 1);
+    for (int i = 0; i < 18; i++) {
+        abut_pose at;
+        assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), i / 6 * 0.4, places[i % 6], &at));
+        const abut_patches found = find_contacts(plate, at, plate, i % 2 ? 0.001 : 0);
+        assert_true(found.separates);
+        assert_close(patches[0].depth, 0.01, 1e-9);
+        assert_close(fabs(patches[0].normal.z), 1, 1e-9);
+    }
+    abut_bvh_destroy(plate);
+}
+
 /* A thin plate that an edge of a cube cuts through: the depth is not that within the plate. */
 TEST(plate_through_an_edge_separates) {
     abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 1), 1),
@@ -115,4 +224,50 @@ TEST(plate_through_an_edge_separates) {
     }
     abut_bvh_destroy(plate);
     abut_bvh_destroy(cube);
+}
+
+/* An upright sheet of few triangles whose lower edge is in a cube: the way out is that of the edge.
+ * The edge may be as wide as the cube, or wider: then no vertex of it is inside. */
+TEST(upright_sheet_leaves_across_its_edge) {
+    const double widths[] = {0.5, 1, 1.5, 2};
+    const abut_vec3 places[] = {{0, 0, 0}, {0.13, 0.25, 0}, {0.1, -0.3, 0}};
+    abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1, 1, 1), 1);
+    for (uint32_t i = 0; i < 48; i++) {
+        const double width = widths[i % 4], depth = i / 4 % 2 ? 0.02 : 0.001;
+        abut_bvh *sheet = make_shape(ABUT_SHAPE_SHEET, v3(width, width, 0), 1 + i / 8 % 2);
+        abut_vec3 place = places[i / 16];
+        abut_pose at;
+        place.z = 0.5 + 0.5 * width - depth;
+        assert_ok(abut_pose_from_axis_angle(i / 8 % 4 < 2 ? v3(1, 0, 0) : v3(0, 1, 0),
+                                            1.5707963267948966, place, &at));
+        const abut_patches found = find_contacts(sheet, at, cube, 0);
+        assert_true(found.separates);
+        assert_close(patches[0].depth, depth, 1e-6);
+        assert_close(patches[0].normal.z, 1, 1e-4);
+        abut_bvh_destroy(sheet);
+    }
+    abut_bvh_destroy(cube);
+}
+
+static abut_vec3 random_extent(test_random *random) {
+    const double x = test_random_real(random, 0.2, 1.5), y = test_random_real(random, 0.2, 1.5);
+    return v3(x, y, test_random_real(random, 0.2, 1.5));
+}
+
+/* Random boxes of 12 triangles, every third one a thin plate. */
+TEST(random_boxes_separate) {
+    test_random random = {5};
+    for (int i = 0; i < 900; i++) {
+        const abut_vec3 extent = random_extent(&random), plate = v3(1, 1, 0.01);
+        const abut_pose at = random_pose(&random, 0.7);
+        abut_bvh *a = make_shape(ABUT_SHAPE_BOX, i % 3 ? extent : plate, 1),
+                 *b = make_shape(ABUT_SHAPE_BOX, random_extent(&random), 1);
+        const abut_posed first = {a, at}, second = {b, shifted(0, 0, 0)};
+        abut_overlap overlap;
+        assert_ok(abut_pair_overlap(&first, &second, NULL, NULL, &overlap));
+        if (overlap.relation != ABUT_PAIR_APART && !find_contacts(a, at, b, 0).separates)
+            fail_msg("pair %d: depth %g does not separate", i, patches[0].depth);
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
 }

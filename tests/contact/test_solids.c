@@ -542,7 +542,7 @@ TEST(bad_input) {
     bad.pose.translation.x = INFINITY;
     assert_refused("b", abut_contact_solids(&ball, &bad, NULL, &found));
     bad = box_solid(1, -2, 3, shifted(0, 0, 0));
-    assert_refused("half sizes of 1, -2, 3", abut_contact_solids(&bad, &ball, NULL, &found));
+    assert_refused("a half size of -2", abut_contact_solids(&bad, &ball, NULL, &found));
     bad = ground;
     bad.shape.plane.normal.z = 0;
     assert_refused("normal of 0", abut_contact_solids(&bad, &ball, NULL, &found));

@@ -55,7 +55,7 @@ try 2 "$tool" bench one two
 complains "unexpected argument 'two'"
 try 2 "$tool" bench --repeat 0
 try 2 "$tool" bench --repeat 1001 --quick
-complains "at most 1000"
+complains "--repeat must be a whole number from 1 to 1000 runs, not '1001'"
 TMPDIR=$scratch/nowhere
 try 1 "$tool" bench --quick
 complains "nowhere"

@@ -29,11 +29,11 @@ complains "one of them"
 try 2 "$tool" samples box.obj --count 5 --radius 0.1
 complains "one of them"
 try 2 "$tool" samples box.obj --cells 4
-complains "at least 5"
+complains "from 5 to"
 try 2 "$tool" samples box.obj --view top
 complains "require --png"
 try 1 "$tool" samples box.obj --cell 1e-12
-complains "too many"
+complains "at most 67108862 are allowed"
 
 # A plate of less than two cells is warned of, with the cells that would do.
 "$tool" make box plate.obj --size 4,4,0.05 --segments 1 --quiet || exit 1
@@ -103,7 +103,7 @@ complains "use a resolution of at least"
 try 2 "$tool" contacts ball.obj slab.obj --method exact --cells 32
 complains "--cells is of --method field"
 try 2 "$tool" contacts ball.obj slab.obj --most 9
-complains "at most 8"
+complains "--most must be a whole number from 1 to 8 contacts with --method exact, not '9'"
 try 1 "$tool" contacts ball.obj missing.obj
 complains "missing.obj"
 
@@ -267,4 +267,33 @@ printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"na
 try 3 "$tool" contacts forced.json --explain
 says "a: exact. The method is set by the scene."
 says "a, b: exact, 4 contacts, penetration depth 0"
+# A depth has no error bound if a mesh is unreliable: a sheet, small holes, flipped neighbours, a duplicate face.
+"$tool" make sheet sheet.obj --size 4,4,0 --quiet
+"$tool" make icosphere whole.obj --radius 0.5 --segments 4 --quiet
+awk '/^f/ && !cut { cut = 1; next } { print }' whole.obj >holed.obj
+awk '/^f/ && !turned { turned = 1; print $1, $3, $2, $4; next } { print }' whole.obj >flipped.obj
+for name in sheet holed flipped twice whole; do
+    printf '{"bodies":[{"name":"a","mesh":{"file":"%s.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"method":"exact","position":[0,0,%s]}]}' \
+        $name "$([ $name = sheet ] && echo 0.4 || echo 0.9)" >unreliable.json
+    try 3 "$tool" contacts unreliable.json --explain
+    if [ $name = whole ]; then
+        says "penetration depth 0.1, error bound 0. Complete"
+        mute err
+    else
+        says "penetration depth 0.1, no error bound"
+        complains " Affected meshes: a"
+    fi
+done
+says_error() { # the error bound of the only pair, in JSON
+    try 3 "$tool" contacts unreliable.json --json
+    is "it['pairs'][0]['error']" "$1"
+}
+says_error 0
+printf '{"bodies":[{"name":"a","mesh":{"file":"sheet.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,0.4]}]}' >unreliable.json
+says_error None
+for method in field map exact; do # the sign of the field is wrong near flipped triangles
+    printf '{"bodies":[{"name":"a","mesh":{"file":"flipped.obj"}},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,0.9]}]}' >unreliable.json
+    try 3 "$tool" contacts unreliable.json --method $method --explain
+    says ", no error bound"
+done
 finish

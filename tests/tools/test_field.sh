@@ -106,7 +106,7 @@ complains "winding"
 demand "a file was written" ! -e t.abutf
 try 2 "$tool" field box.obj box.abutf --cells 0
 try 2 "$tool" field box.obj box.abutf --cells 1
-complains "at least 2"
+complains "from 2 to"
 try 1 "$tool" field box.obj box.abutf --cells 100000
 complains "GiB"
 try 2 "$tool" field box.obj box.abutf --cells 10 --cell 0.1

@@ -160,9 +160,9 @@ complains "--resolution must be a whole number from 1 to 100000, not '100001'"
 try 2 "$tool" interfere cube.obj right.obj --resolution 0
 complains "--resolution must be a whole number from 1 to 100000, not '0'"
 try 2 "$tool" interfere $small cube.obj right.obj --clearance 1e300
-complains "--clearance must be at most 1e+90"
+complains "--clearance must be a number from 0 to 1e+90 units of the coordinates, not '1e300'"
 try 2 "$tool" interfere $small cube.obj right.obj --tolerance 1e300
-complains "--tolerance must be at most 1e+90"
+complains "--tolerance must be a number from 0 to 1e+90 units of the coordinates, not '1e300'"
 try 2 "$tool" interfere $small cube.obj right.obj --out pairs.json
 complains "for JSON use --json"
 demand "a file was written" ! -e pairs.json
@@ -246,5 +246,5 @@ demand "no picture" "$(head -c 2 clash.ppm)" = P6
 try 2 "$tool" demo clash --frames 3
 complains "does not apply to demo clash"
 try 2 "$tool" demo clash --bodies 100001
-complains "at most 100000"
+complains "--bodies must be a whole number from 1 to 100000 bodies, not '100001'"
 finish

@@ -54,12 +54,46 @@ for bad in 0 -1; do
 done
 try 2 "$tool" convert box.obj out.obj --weld=-1
 complains "--weld must be a number of at least 0"
+
+# The error message of a number out of range has the value, the range and the unit.
+lengths="a number from 0 to 1e+90 units of the coordinates"
+for bad in -1 1e300; do
+    for words in "contacts box.obj box.obj --margin" "distance box.obj box.obj --margin"; do
+        # shellcheck disable=SC2086 # words are meant to be split
+        try 2 "$tool" ${words}=$bad
+        complains "--margin must be $lengths, not '$bad'"
+    done
+done
+try 2 "$tool" clearance box.obj box.obj --below 1e300
+complains "--below must be $lengths, not '1e300'"
+printf '{"bodies":[{"mesh":{"shape":"box"}}]}' >scene.json
+try 2 "$tool" contacts scene.json --margin=-1
+complains "--margin must be $lengths, not '-1'"
+try 2 "$tool" contacts scene.json --most 9
+complains "--most must be a whole number from 1 to 8 contacts with --method exact, not '9'"
+try 2 "$tool" slice box.obj x.ppm --size 8
+complains "--size must be a whole number from 16 to "
+complains "pixels, not '8'"
+try 2 "$tool" field box.obj --cells 1
+complains "--cells must be a whole number from 2 to 4294967295 cells, not '1'"
+try 2 "$tool" offset box.obj x.obj --by 0.1 --cells 7
+complains "--cells must be a whole number from 8 to 4294967295 cells, not '7'"
+try 2 "$tool" samples box.obj --cells 4
+complains "--cells must be a whole number from 5 to "
+try 2 "$tool" picture box.obj x.ppm --fov 170
+complains "--fov must be from 0 (orthographic) to below 170 degrees, not '170'"
+try 2 "$tool" convert box.obj out.obj --scale 0
+complains "--scale must be a number other than 0, not '0'"
+try 2 "$tool" demo stairs --bodies 60001
+complains "--bodies must be a whole number from 1 to 60000 bodies, not '60001'"
+try 2 "$tool" demo sleeve --triangles 99
+complains "--triangles must be a whole number from 100 to 1000000 triangles, not '99'"
 try 2 "$tool" info --json=yes box.obj
 complains "--json has no value"
 try 2 "$tool" convert box.obj out.obj --scale 2 --scale 3
 complains "--scale is given twice"
 try 2 "$tool" convert box.obj out.obj --scale 0
-complains "must not be 0"
+complains "other than 0"
 for bad in w,90 x 90 x,y 0,0,0,90 1,1,90 x,nan xx,90; do
     try 2 "$tool" convert box.obj out.obj --rotate "$bad"
     complains "--rotate must be an axis and degrees"

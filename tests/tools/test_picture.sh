@@ -97,7 +97,7 @@ for bad in 0x10 10 10x x10 10x10x10 -5x5 1e3x5; do
     complains "--size must be width and height"
 done
 try 2 "$tool" picture pot.ply x.ppm --size 20000x10
-complains "at most 16384x16384"
+complains "--size must be from 1x1 to 16384x16384 pixels, not '20000x10'"
 for bad in sideways 1,2 0,0,0 1,2,x; do
     try 2 "$tool" picture pot.ply x.ppm --view $bad
     complains "--view must be"

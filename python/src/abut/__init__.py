@@ -35,12 +35,12 @@ from .field import Field, FieldValue
 from .layers import Interferences, Layers, interfere
 from .manager import CollisionManager
 from .maps import DistanceMap, Measures
-from .mesh import Reliability, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape
+from .mesh import AllRayHits, Mesh, Nearest, RayHits
 from .motion import Impact, Motion, SelfCollision, SelfStep
 from .pair import (
     RELATIONS,
-    IntersectionMeasures,
     Contacts,
+    IntersectionMeasures,
     Separation,
     Touch,
     contacts,
@@ -52,23 +52,22 @@ from .pair import (
     sweep,
     within,
 )
+from .report import Problem, Reliability, Report
+from .shapes import hull, join, load, shape
 from .view import Page, show
-from .world import Box, Capsule, Choice, Cylinder, Hull, Manner, Pair, Plane, Sphere, Step, Sweep, World
+from .world import Box, Capsule, Cylinder, Hull, ItemInfo, Pair, PairInfo, Plane, Sphere, Step, Sweep, World
 
 __version__ = version()
 
 __all__ = [
-    "Reliability",
     "AllRayHits",
     "ArgumentError",
     "Box",
     "CancelledError",
     "Capsule",
     "Character",
-    "Choice",
     "Collided",
     "CollisionManager",
-    "IntersectionMeasures",
     "Contacts",
     "Cylinder",
     "Device",
@@ -82,9 +81,10 @@ __all__ = [
     "Hull",
     "Impact",
     "Interferences",
+    "IntersectionMeasures",
+    "ItemInfo",
     "Layers",
     "LimitError",
-    "Manner",
     "Measures",
     "Mesh",
     "MissingFileError",
@@ -94,12 +94,14 @@ __all__ = [
     "OutOfMemoryError",
     "Page",
     "Pair",
+    "PairInfo",
     "Plane",
     "Problem",
     "RELATIONS",
     "RadialAnswer",
     "RadialField",
     "RayHits",
+    "Reliability",
     "ReliabilityWarning",
     "Report",
     "SelfCollision",

@@ -388,7 +388,7 @@ def vec(value: Any) -> Floats:
 
 
 def one(array: Array, rows: Rows) -> Any:
-    """Returns results in the shape of the query. A single result is a NumPy bool, int or float, or a row."""
+    """Returns results in the shape of the query. A single result is a bool, an int, a str, a NumPy float, or a row."""
     if rows is False:
         return array
     if rows is not True:
@@ -397,7 +397,7 @@ def one(array: Array, rows: Rows) -> Any:
     kind = array.dtype.kind
     if array.ndim > 1 or kind == "f":
         return first
-    return bool(first) if kind == "b" else int(first) if kind in "iu" else first
+    return bool(first) if kind == "b" else int(first) if kind in "iu" else str(first) if kind == "U" else first
 
 
 Scalar = Union[float, Floats]

@@ -189,7 +189,7 @@ class RadialField(Owner):
 
     >>> import abut, numpy
     >>> figure = abut.Character.figure("mannequin")
-    >>> fields = abut.RadialField(figure).update(figure.pose("walk", 0.2))
+    >>> fields = abut.RadialField(figure).set_pose(figure.pose("walk", 0.2))
     >>> moved = fields.collide([[0, 1, 2.0]], [[0, 1, -2.0]])
     >>> moved.hit.tolist(), bool(moved.position[0, 2] > 0)
     ([True], True)
@@ -204,7 +204,7 @@ class RadialField(Owner):
         run(lib.abut_radial_create, character._handle, byref(given), handle.out)
         self._handle, self._character = handle, character
 
-    def update(self, pose: ArrayLike, positions: Optional[ArrayLike] = None) -> RadialField:
+    def set_pose(self, pose: ArrayLike, positions: Optional[ArrayLike] = None) -> RadialField:
         """Computes the fields for a pose. Without `positions` of the vertices, the character is skinned."""
         bones = self._character._matrices(pose)
         if positions is None:
@@ -228,7 +228,7 @@ class RadialField(Owner):
         with self._handle.alone():
             return float(get(lib.abut_radial_get_info, _c.abut_radial_info, self._handle).cell)
 
-    def at(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
+    def evaluate(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
         """Estimates the signed distances of points (n, 3), or of one point; outside up to `limit`, 0 = no limit."""
         array, single = doubles(p, "points")
         found = np.empty(len(array), record(_c.abut_radial_answer))

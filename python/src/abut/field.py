@@ -26,7 +26,8 @@ from ._core import (
     run,
     value_of,
 )
-from .mesh import Reliability, Mesh, Path, reliability, mesh_of
+from .mesh import Mesh, Path, mesh_of
+from .report import Reliability, reliability
 
 
 class FieldValue(NamedTuple):
@@ -52,7 +53,7 @@ class Field(Owner):
 
     >>> import abut
     >>> field = abut.Field(abut.shape("icosphere", segments=8), cells=32)
-    >>> value, gradient = field.at([[0, 0, 0.5], [0, 0, 0.25]])
+    >>> value, gradient = field.evaluate([[0, 0, 0.5], [0, 0, 0.25]])
     >>> value.round(2).tolist()
     [0.0, -0.25]
     >>> field.array.shape == field.shape
@@ -147,7 +148,7 @@ class Field(Owner):
         run(lib.abut_field_copy, self._handle, begin, count, pointer(made))
         return made
 
-    def at(self, p: ArrayLike, interpolation: Literal["linear", "cubic"] = "linear") -> FieldValue:
+    def evaluate(self, p: ArrayLike, interpolation: Literal["linear", "cubic"] = "linear") -> FieldValue:
         """Interpolates values and gradients at points (n, 3), or at one point. interpolation: "linear" or "cubic"."""
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_field_value))
@@ -168,7 +169,7 @@ class Field(Owner):
         run(lib.abut_field_isosurface, self._handle, level, handle.out)
         return Mesh._of(handle)
 
-    def update(self, mesh: Mesh) -> int:
+    def set_mesh(self, mesh: Mesh) -> int:
         """Updates the field for a moved mesh with the same triangles. Returns the number of recomputed blocks."""
         count = ctypes.c_uint64()
         run(lib.abut_field_set_mesh, self._handle, mesh_of(mesh, "mesh")._handle, byref(count), alone=True)

@@ -23,7 +23,8 @@ from ._core import (
     number,
     options,
 )
-from .mesh import Mesh, reliability, listed, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, listed, mesh_of
+from .report import reliability, warn_unless_guaranteed
 
 
 class Interferences:
@@ -70,7 +71,7 @@ class Layers(Owner):
     >>> import abut
     >>> layers = abut.Layers()
     >>> a, b = (layers.add(abut.shape("box")) for _ in range(2))
-    >>> [len(layers.move({b: [x, 0, 0, 0, 0, 0, 1]}).find()) for x in (0.5, 2)]
+    >>> [len(layers.set_poses({b: [x, 0, 0, 0, 0, 0, 1]}).find()) for x in (0.5, 2)]
     [1, 0]
     """
 
@@ -103,7 +104,7 @@ class Layers(Owner):
         call(lib.abut_layers_remove, self._handle, number(solid, "the number of a solid"))
         del self._counts[solid]
 
-    def move(self, poses: ArrayLike, solids: Optional[Sequence[int]] = None) -> Layers:
+    def set_poses(self, poses: ArrayLike, solids: Optional[Sequence[int]] = None) -> Layers:
         """Sets new poses: a dict {solid: pose}, or (k, 7) or (k, 4, 4) for these `solids`, by default for solids 0 to
         k - 1."""
         ids, placed = moves(poses, solids, "solid")
@@ -112,7 +113,7 @@ class Layers(Owner):
             call(lib.abut_layers_set_poses, self._handle, where, host(placed), len(placed))
         return self
 
-    def deform(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
+    def set_positions(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
         """Sets new vertex positions (n, 3) of a solid, before its pose is applied. None restores those of its mesh."""
         array = None if positions is None else doubles(positions, "positions")[0]
         count = self._counts.get(number(solid, "the number of a solid"))
@@ -183,5 +184,5 @@ def interfere(
         except ArgumentError as problem:
             raise ArgumentError(f"meshes[{place}]: {problem}") from None
     if placed is not None:
-        layers.move(poses_of)
+        layers.set_poses(poses_of)
     return layers.find(method, resolution=resolution, tolerance=tolerance)

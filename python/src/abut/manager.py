@@ -30,8 +30,9 @@ from ._arrays import (
     record,
 )
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
-from .mesh import Reliability, Mesh, reliability, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, mesh_of
 from .pair import Contacts, collect, worst, worst_of
+from .report import Reliability, reliability, warn_unless_guaranteed
 
 _ALL = (MANY_MESHES,)
 EXTERNAL = "__external"
@@ -87,8 +88,8 @@ class DistanceData:
 
 class CollisionManager:
     """Collision tests and distances of named meshes at transforms. Meshes are of abut or of trimesh; transforms are
-    (4, 4) or (7,). Queries use the current vertices, also after Mesh.refit(). A sheet, such as a scanned room, has no
-    interior. Results that the meshes do not guarantee issue a ReliabilityWarning, as those of overlap() do.
+    (4, 4) or (7,). Queries use the current vertices, also after Mesh.set_positions(). A sheet, such as a scanned room,
+    has no interior. Results that the meshes do not guarantee issue a ReliabilityWarning, as those of overlap() do.
 
     >>> import abut, numpy
     >>> manager = abut.CollisionManager()

@@ -9,8 +9,9 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, Floats, pointer, pose, record, vec
 from ._core import ArgumentError, Guard, Handle, Owner, byref, get, lib, number, options, run, value_of
-from .mesh import Reliability, Mesh, reliability, listed, mesh_of
+from .mesh import Mesh, listed, mesh_of
 from .pair import Contacts, gather
+from .report import Reliability, reliability
 
 
 class Measures(NamedTuple):
@@ -42,7 +43,7 @@ class DistanceMap(Owner):
 
     >>> import abut
     >>> distances = abut.DistanceMap(abut.shape("box"), resolution=64)
-    >>> found = distances.find([abut.shape("box")], [[3, 0, 0, 0, 0, 0, 1]])
+    >>> found = distances.compute_distance([abut.shape("box")], [[3, 0, 0, 0, 0, 0, 1]])
     >>> round(distances.measure().min, 6)
     2.0
     """
@@ -85,12 +86,14 @@ class DistanceMap(Owner):
         """The reliability of the signs of the last query."""
         return reliability(self._info.reliability)
 
-    def move(self, mesh: Mesh) -> DistanceMap:
+    def set_mesh(self, mesh: Mesh) -> DistanceMap:
         """Sets a mesh with the same triangles and new vertex positions."""
         run(lib.abut_map_set_mesh, self._handle, mesh_of(mesh, "mesh")._handle)
         return self
 
-    def find(self, others: Sequence[Mesh], poses_of: Optional[Sequence[Any]] = None, *, limit: float = 0) -> Array:
+    def compute_distance(
+        self, others: Sequence[Mesh], poses_of: Optional[Sequence[Any]] = None, *, limit: float = 0
+    ) -> Array:
         """Computes the distances (r, r) of all samples to other bodies, negative inside: float32. Infinity if no body
         is within the limit; NaN if the texel is not a sample."""
         others = listed(others)
@@ -111,7 +114,7 @@ class DistanceMap(Owner):
             self._others = handles
             return self.distances
 
-    def find_self(self, *, rings: int = 0, geodesic: float = 0, limit: float = 0) -> Array:
+    def compute_self_distance(self, *, rings: int = 0, geodesic: float = 0, limit: float = 0) -> Array:
         """Computes distances to the surface itself. It ignores the neighbourhood of each sample: `rings` rings of
         triangles, or the part within the distance `geodesic` along the surface."""
         query = options(_c.abut_map_query, limit=limit, rings=number(rings, "rings"), geodesic=geodesic)
@@ -119,7 +122,7 @@ class DistanceMap(Owner):
             run(lib.abut_map_compute_self_distance, self._handle, byref(query))
             return self.distances
 
-    def find_thickness(self, kind: Literal["ray", "ball"] = "ray", *, limit: float = 0) -> Array:
+    def compute_thickness(self, kind: Literal["ray", "ball"] = "ray", *, limit: float = 0) -> Array:
         """Computes the wall thickness at every sample. kind: "ray" or "ball"."""
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
@@ -143,7 +146,7 @@ class DistanceMap(Owner):
         """Computes statistics of the last query. With `exact`, the minimum is the exact distance of the meshes.
 
         If bodies overlap, `min` is the deepest sample even with `exact`, and `min_error` is its error bound. With
-        `exact`, raises ArgumentError if one of the others was refitted after find()."""
+        `exact`, raises ArgumentError if one of the others was refitted after compute_distance()."""
         shares = np.ascontiguousarray(quantiles, dtype=np.float64)
         values = np.zeros(len(shares))
         given = options(
@@ -178,7 +181,7 @@ class DistanceMap(Owner):
 
     def contacts(self, margin: float = 0, max_contacts: int = 0) -> Contacts:
         """Converts the texels within the margin to contact patches. The mesh of the map is body a. Raises ArgumentError
-        if one of the others was refitted after find()."""
+        if one of the others was refitted after compute_distance()."""
         given = options(_c.abut_patch_options, margin=margin, max_contacts=number(max_contacts, "max_contacts", most=8))
         return gather(
             lambda place, room: lib.abut_map_contacts(self._handle, byref(given), room),

@@ -1,13 +1,11 @@
-"""Triangle meshes: creation from arrays, files and other packages, health reports, point queries and ray casts."""
+"""Triangle meshes: creation from arrays and other packages, health reports, point queries and ray casts."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
-import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -20,7 +18,6 @@ from ._arrays import (
     Floats,
     Indices,
     Rows,
-    doubles,
     floats,
     grid,
     host,
@@ -39,42 +36,23 @@ from ._core import (
     ArgumentError,
     Guard,
     Handle,
-    ReliabilityWarning,
     byref,
     check,
     context,
     fits,
     get,
     lib,
-    name_of,
-    need,
     number,
     options,
     path_bytes,
     run,
-    value_of,
 )
+from .report import Reliability, Report, reliability
 
 if TYPE_CHECKING:
     from .view import Page
 
 Path = Union[str, "os.PathLike[str]"]
-ShapeName = Literal[
-    "box",
-    "uvsphere",
-    "icosphere",
-    "torus",
-    "cone",
-    "cylinder",
-    "capsule",
-    "tube",
-    "sheet",
-    "stairs",
-    "letter-e",
-    "letter-g",
-    "teapot",
-    "teapot-solid",
-]
 
 
 class Nearest(NamedTuple):
@@ -117,100 +95,6 @@ class AllRayHits(NamedTuple):
     barycentric: Array
 
 
-class Reliability(NamedTuple):
-    """The reliability of a result on these meshes."""
-
-    level: str
-    """ "guaranteed", "limited" or "unreliable"."""
-    reason: str
-
-
-def reliability(value: Any) -> Reliability:
-    reason = value.reason
-    return Reliability(name_of("abut_reliability_level", value.level), reason.decode() if reason else "")
-
-
-def warn_unless_guaranteed(said: Reliability) -> Reliability:
-    """Issues a ReliabilityWarning at the line that called the package, unless the result is guaranteed."""
-    if said.level != "guaranteed":
-        level, frame = 2, sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
-            level, frame = level + 1, frame.f_back
-        warnings.warn(f"{said.level}: {said.reason}", ReliabilityWarning, stacklevel=level)
-    return said
-
-
-class Problem(NamedTuple):
-    """Elements of a mesh with one kind of defect."""
-
-    count: int  # type: ignore[assignment]
-    first: Array
-    """The lowest indices, up to eight."""
-
-
-class Report:
-    """The health report of a mesh: counts, measures, and problems by name. docs/mesh.md describes each."""
-
-    vertex_count: int
-    triangle_count: int
-    edge_count: int
-    component_count: int
-    loop_count: int
-    euler_number: int
-    is_closed: bool
-    is_manifold: bool
-    is_oriented: bool
-    is_balanced: bool
-    has_boundary: bool
-    has_opposite_boundary: bool
-    has_volume: bool
-    has_flat_component: bool
-    has_nested_component: bool
-    has_isolated_edges: bool
-    bounds: Floats
-    area: float
-    volume: float
-    centroid: Floats
-    inertia: Floats
-    is_solid: bool
-    problems: dict[str, Problem]
-    has_self_intersection_test: bool
-    self_intersection_count: int
-    hole_fraction: float
-    has_sheets: bool
-    is_sheet: bool
-
-    def __init__(self, given: Any) -> None:
-        fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
-        for name, kind in fields:
-            value = getattr(given, name)
-            if kind is _c.abut_vec3:
-                value = vec(value)
-            elif kind is _c.abut_box:
-                value = np.array((vec(value.lo), vec(value.hi)))
-            elif name == "inertia":
-                xx, yy, zz, xy, yz, zx = value
-                value = np.array(((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
-            elif name == "problems":
-                value = {
-                    name_of("abut_problem_kind", i): Problem(p.count, np.array(p.first[: min(p.count, 8)], np.uint32))
-                    for i, p in enumerate(value)
-                }
-            setattr(self, name, value)
-
-    if not TYPE_CHECKING:  # type checkers use the fields above
-
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
-
-    def __repr__(self) -> str:
-        found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
-        return (
-            f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.is_closed else 'open'}, area "
-            f"{self.area:.6g}, volume {self.volume:.6g}; {', '.join(found) if found else 'no problems'}>"
-        )
-
-
 class Bvh:
     """The BVH of a mesh on the CPU or on one device. On the CPU, signs are prepared with it, and threads may
     query it concurrently. On a device, one batch runs at a time."""
@@ -248,7 +132,7 @@ class Mesh:
     corners (m, 3, 3) of triangles, without faces; or a mesh of trimesh.
 
     The mesh stores copies of the arrays. `device` is the default device of queries; see Device. Threads may query
-    a mesh concurrently; refit() waits until running queries have finished.
+    a mesh concurrently; set_positions() waits until running queries have finished.
 
     >>> import abut
     >>> mesh = abut.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -476,13 +360,13 @@ class Mesh:
         run(lib.abut_field_offset, self._handle, distance, byref(given), handle.out)
         return Mesh._of(handle, self._device)
 
-    def refit(self, vertices: ArrayLike) -> Mesh:
+    def set_positions(self, vertices: ArrayLike) -> Mesh:
         """Sets new positions of all vertices and refits the BVH: about ten times as fast as a new mesh. Changes
         this mesh and returns it.
 
         >>> import abut
         >>> mesh = abut.shape("icosphere")
-        >>> mesh.refit(mesh.vertices * 2).bounds.round(6).tolist()
+        >>> mesh.set_positions(mesh.vertices * 2).bounds.round(6).tolist()
         [[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]]
         """
         array, _ = vectors(vertices, "vertices")
@@ -737,82 +621,6 @@ def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
     made = np.frombuffer(memory, dtype).reshape(shape)
     made.setflags(write=False)
     return made
-
-
-def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -> Mesh:
-    """Reads a mesh from OBJ, PLY, STL, OFF, glTF or GLB.
-
-    >>> import abut, os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "ball.ply")
-    >>> abut.shape("icosphere").save(path)
-    >>> abut.load(path).report().is_closed
-    True
-    """
-    text = os.fspath(path)
-    handle = Handle(lib.abut_mesh_destroy)
-    run(
-        lib.abut_mesh_read,
-        context(),
-        path_bytes(text),
-        byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))),
-        handle.out,
-        path=text,
-    )
-    return Mesh._of(handle, device)
-
-
-def shape(
-    kind: ShapeName,
-    *,
-    extent: Optional[ArrayLike] = None,
-    radius: float = 0,
-    radius2: float = 0,
-    height: float = 0,
-    segments: int = 0,
-    rings: int = 0,
-) -> Mesh:
-    """Generates a model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
-    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". Parameters that are 0 have their default.
-
-    >>> import abut
-    >>> abut.shape("torus", segments=24, rings=12)
-    <abut.Mesh of 288 vertices, 576 triangles>
-    """
-    made = _c.abut_shape()
-    made.size = ctypes.sizeof(made)
-    kind_value = ctypes.c_int()
-    check(lib.abut_shape_kind_from_name(str(kind).encode(), byref(kind_value)))
-    made.kind = kind_value.value
-    if extent is not None:
-        made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(extent, float), 3)))
-    made.radius, made.radius2, made.height = radius, radius2, height
-    made.segments, made.rings = number(segments, "segments"), number(rings, "rings")
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_shape_create, context(), byref(made), handle.out)
-    return Mesh._of(handle)
-
-
-def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
-    """Computes the convex hull of points (n, 3), or of the vertices of a mesh: closed, facing outwards.
-
-    >>> import abut
-    >>> abut.hull(abut.shape("box", segments=1)).triangle_count
-    12
-    """
-    if hasattr(p, "vertices") and hasattr(p, "faces"):
-        p = mesh_of(p, "points").vertices
-    array, _ = doubles(p, "points")
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_create_hull, context(), pointer(array), len(array), handle.out)
-    return Mesh._of(handle)
-
-
-def join(meshes: Sequence[Mesh]) -> Mesh:
-    """Concatenates meshes in order. Vertices are not merged."""
-    parts, addresses = handles(meshes)
-    handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_join, addresses, len(parts), handle.out)
-    return Mesh._of(handle)
 
 
 def handles(meshes: Sequence[Mesh]) -> tuple[list[Handle], Any]:

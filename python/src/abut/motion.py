@@ -53,7 +53,10 @@ class Motion(Owner):
         self._counts = [int(lib.abut_mesh_vertex_count(each)) for each in kept]
         handle = Handle(lib.abut_sweep_destroy, guard=Guard())
         given = options(
-            _c.abut_sweep_options, skip_self=not own, skip_pairs=not others, device=_device.pointer(_device.find(device))
+            _c.abut_sweep_options,
+            skip_self=not own,
+            skip_pairs=not others,
+            device=_device.pointer(_device.find(device)),
         )
         run(lib.abut_sweep_create, addresses, len(kept), byref(given), handle.out)
         self._handle = handle
@@ -127,7 +130,7 @@ class SelfCollision(Owner):
     scheme: "auto", "point", "line" or "complete"; bounds: "dop16" or "aabb".
 
     >>> import abut
-    >>> sheet = abut.shape("sheet", extent=2, segments=8, rings=8)
+    >>> sheet = abut.shape("sheet", size=2, segments=8, rings=8)
     >>> fold = sheet.vertices.copy()
     >>> fold[:, 2] += abs(fold[:, 0])                    # half closed, like a book
     >>> shut = fold * [-0.01, 1, 1]

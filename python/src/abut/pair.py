@@ -20,9 +20,12 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
 from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
-from .mesh import Reliability, Mesh, reliability, mesh_of, warn_unless_guaranteed
+from .mesh import Mesh, mesh_of
+from .report import Reliability, reliability, warn_unless_guaranteed
 
 RELATIONS = ("apart", "intersecting", "a-inside", "b-inside")
+"""The results of relation() and distance()."""
+_RELATION_NAMES = np.array(RELATIONS)
 _OPTIONS = tuple(byref(options(_c.abut_pair_options, surface_only=only)) for only in (False, True))
 _overlap_unchecked = unchecked("abut_pair_overlap")
 _POSE_OFFSET = _c.abut_posed.pose.offset
@@ -37,8 +40,8 @@ class Separation(NamedTuple):
     point_b: Array
     triangle_a: Array
     triangle_b: Array
-    relation: Array
-    """uint32: the index in abut.RELATIONS."""
+    relation: Any
+    """One of abut.RELATIONS; an array of them for many poses."""
     reliability: Reliability
     """The lowest reliability of all poses."""
 
@@ -60,7 +63,13 @@ class Contacts:
     """
 
     def __init__(
-        self, contacts: Array, patches: Array, offsets: Array, patch_offsets: Array, is_verified: Array, worth: Reliability
+        self,
+        contacts: Array,
+        patches: Array,
+        offsets: Array,
+        patch_offsets: Array,
+        is_verified: Array,
+        worth: Reliability,
     ) -> None:
         self.records = contacts
         self.point, self.normal, self.depth = contacts["point"], contacts["normal"], contacts["depth"]
@@ -89,7 +98,12 @@ class Contacts:
         patches = self.patches[p[0] : p[1]].copy()
         patches["first"] -= np.uint64(c[0])
         return Contacts(
-            self.records[c[0] : c[1]], patches, c - c[0], p - p[0], self.is_verified[place : place + 1], self.reliability
+            self.records[c[0] : c[1]],
+            patches,
+            c - c[0],
+            p - p[0],
+            self.is_verified[place : place + 1],
+            self.reliability,
         )
 
     def __repr__(self) -> str:
@@ -215,17 +229,10 @@ def spread(given: Optional[Floats], count: int) -> Optional[Floats]:
     return np.ascontiguousarray(np.broadcast_to(given, (count, given.shape[1])))
 
 
-def relation(
-    a: Mesh,
-    b: Mesh,
-    pose_a: ArrayLike = None,
-    pose_b: ArrayLike = None,
-    *,
-    surface_only: bool = False,
-    device: _device.Selector = None,
+def _find_relation(
+    a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, surface_only: bool, device: _device.Selector
 ) -> Any:
-    """Computes the relation of two bodies as an index in abut.RELATIONS. Exact. With `surface_only`, a body inside
-    another does not touch it. A sheet contains nothing."""
+    """Computes the index in RELATIONS, or an array of indices for many poses."""
     one_found = _c.abut_overlap()
     given = _OPTIONS[bool(surface_only)]
     if _ask_once(_overlap_unchecked, a, b, pose_a, pose_b, device, given, None, byref(one_found)):
@@ -240,6 +247,26 @@ def relation(
     if worth.level:
         warn_unless_guaranteed(reliability(worth))
     return found
+
+
+def relation(
+    a: Mesh,
+    b: Mesh,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    surface_only: bool = False,
+    device: _device.Selector = None,
+) -> Any:
+    """Computes the relation of two bodies: "apart", "intersecting", "a-inside" or "b-inside"; an array of these names
+    for many poses. Exact. With `surface_only`, a body inside another does not touch it. A sheet contains nothing.
+
+    >>> import abut
+    >>> abut.relation(abut.shape("box"), abut.shape("box", size=0.5))
+    'b-inside'
+    """
+    found = _find_relation(a, b, pose_a, pose_b, surface_only, device)
+    return RELATIONS[found] if isinstance(found, int) else _RELATION_NAMES[found]
 
 
 def overlap(
@@ -258,7 +285,7 @@ def overlap(
     >>> abut.overlap(box, ball, pose_b=[[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
     array([ True, False])
     """
-    return relation(a, b, pose_a, pose_b, surface_only=surface_only, device=device) != 0
+    return _find_relation(a, b, pose_a, pose_b, surface_only, device) != 0
 
 
 def distance(
@@ -290,7 +317,7 @@ def distance(
         one(found["point_b"], single),
         one(found["triangle_a"], single),
         one(found["triangle_b"], single),
-        one(found["relation"].astype(np.uint32), single),
+        one(_RELATION_NAMES[found["relation"]], single),
         worst_of(found),
     )
 
@@ -352,7 +379,7 @@ def contacts(
 
     A peg in a square hole has one patch per wall:
 
-    >>> peg = abut.shape("box", extent=[0.98, 0.98, 1.4])
+    >>> peg = abut.shape("box", size=[0.98, 0.98, 1.4])
     >>> hole = abut.shape("tube", radius=2 ** 0.5, radius2=0.5 ** 0.5, height=0.6, segments=4)
     >>> turned = [0, 0, 0, 0, 0, 0.3826834323650898, 0.9238795325112867]
     >>> found = abut.contacts(peg, hole, [0.004, 0.002, 0, 0, 0, 0, 1], turned, margin=0.02)

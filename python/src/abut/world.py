@@ -31,7 +31,8 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Reliability, Bvh, Mesh, reliability, mesh_of, warn_unless_guaranteed
+from .mesh import Bvh, Mesh, mesh_of
+from .report import Reliability, reliability, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -69,9 +70,9 @@ class Cylinder(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A box, centred at the origin of its pose. `extent` has the lengths of its sides, or one length for all."""
+    """A box, centred at the origin of its pose. `size` has the lengths of its sides, or one length for all."""
 
-    extent: ArrayLike = 1
+    size: ArrayLike = 1
 
 
 class Hull(NamedTuple):
@@ -83,7 +84,7 @@ class Hull(NamedTuple):
 Shape = Union[Mesh, RadialField, Plane, Sphere, Capsule, Cylinder, Box, Hull]
 
 
-class Choice(NamedTuple):
+class ItemInfo(NamedTuple):
     """The method of a body, and the reason for the choice."""
 
     method: str
@@ -100,7 +101,7 @@ class Choice(NamedTuple):
     """The fraction of the surface with a wall thinner than two cells, if the mesh may have a field."""
 
 
-class Manner(NamedTuple):
+class PairInfo(NamedTuple):
     """The method of a pair, with its guarantee."""
 
     method: str
@@ -118,13 +119,13 @@ class Pair(NamedTuple):
 
     a: int
     b: int
-    change: str
+    kind: str
     """ "begin" or "persist"."""
     method: str
     guarantee: str
     error: float
     """The error bound of the deepest contact; infinity = no bound."""
-    sensor: bool
+    is_sensor: bool
     depth: float
     """The depth of the deepest contact."""
     contacts: Array
@@ -139,7 +140,7 @@ class Step:
     a (n,), b (n,)                                    the bodies of each contact
     records                                           all members of each contact
     pairs (k, 2), ended (m, 2)                        pairs in contact, and pairs that no longer touch
-    events                                            records: change, method, guarantee, error, a, b, first, count ...
+    events                                            records: kind, method, guarantee, error, a, b, first, count ...
     reliability                                       the lowest reliability of all pairs
     """
 
@@ -222,7 +223,7 @@ class World(Owner):
     >>> world = abut.World()
     >>> ground = world.add(abut.Plane(), motion="static")
     >>> ball = world.add(abut.shape("icosphere", radius=1, segments=8), [0, 0, 0.9, 0, 0, 0, 1])
-    >>> world.choice(ball).method
+    >>> world.item_info(ball).method
     'exact'
     >>> for pair in world.step():
     ...     print(pair.a, pair.b, pair.method, pair.guarantee, pair.error, round(pair.depth, 2))
@@ -280,7 +281,7 @@ class World(Owner):
 
         motion      "dynamic", "kinematic" or "static": pairs without a dynamic body are not tested
         method      "auto", "exact", "field", "map" or "layers": the method of a mesh
-        deforms     whether deform() will set new positions of a mesh
+        deforms     whether set_positions() will set new positions of a mesh
         resolution  cells of a field along the longest side (64), texels of a map (128), pixels of layers (1024)
         sensor      its pairs are reported without contacts
         group, mask one bit per group that it belongs to, and that it collides with; 0 = the first group, and all
@@ -326,7 +327,7 @@ class World(Owner):
         """Excludes a pair from all tests, such as the parts of a machine, or bodies that share a joint."""
         call(lib.abut_world_ignore, self._handle, _number(a), _number(b), ignore)
 
-    def move(self, poses: ArrayLike, bodies: Optional[Sequence[int]] = None) -> World:
+    def set_poses(self, poses: ArrayLike, bodies: Optional[Sequence[int]] = None) -> World:
         """Sets new poses: a dict {body: pose}, or (k, 7) or (k, 4, 4) for these `bodies`, by default for bodies 0 to
         k - 1. On failure no body is changed."""
         ids, placed = moves(poses, bodies, "body")
@@ -334,7 +335,9 @@ class World(Owner):
             call(lib.abut_world_set_poses, self._handle, _address(ids), host(placed), len(placed))
         return self
 
-    def deform(self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None) -> World:
+    def set_positions(
+        self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None
+    ) -> World:
         """Sets the vertex positions (n, 3) of a deforming mesh; or the `pose` (bones, 3, 4) of a character, which is
         skinned unless `positions` are given, too."""
         shape = self._shapes.get(_number(body))
@@ -366,11 +369,11 @@ class World(Owner):
 
     # -- methods --
 
-    def choice(self, body: int) -> Choice:
+    def item_info(self, body: int) -> ItemInfo:
         """Returns the method of a body and the reason."""
         made = options(_c.abut_world_item_info)
         call(lib.abut_world_get_item_info, self._handle, _number(body), byref(made))
-        return Choice(
+        return ItemInfo(
             name_of("abut_world_method", made.method),
             made.is_forced,
             made.reason.decode() if made.reason else "",
@@ -380,11 +383,11 @@ class World(Owner):
             made.thin_fraction,
         )
 
-    def how(self, a: int, b: int) -> Manner:
+    def pair_info(self, a: int, b: int) -> PairInfo:
         """Returns the method of a pair and its guarantee."""
         made = options(_c.abut_world_pair_info)
         call(lib.abut_world_get_pair_info, self._handle, _number(a), _number(b), byref(made))
-        return Manner(
+        return PairInfo(
             name_of("abut_world_method", made.method),
             name_of("abut_world_guarantee", made.guarantee),
             made.error,
@@ -394,11 +397,11 @@ class World(Owner):
     # -- steps --
 
     def step(self, poses: ArrayLike = None, bodies: Optional[Sequence[int]] = None) -> Step:
-        """Sets poses, if given, as move() does. Then computes all contacts, and the pairs that have begun or ended to
-        touch since the last step."""
+        """Sets poses, if given, as set_poses() does. Then computes all contacts, and the pairs that have begun or
+        ended to touch since the last step."""
         with self._handle.alone():
             if poses is not None:
-                self.move(poses, bodies)
+                self.set_poses(poses, bodies)
             found, count = _c.abut_contacts(), ctypes.c_uint64()
             while True:
                 found.list, found.capacity = pointer(self._contacts), len(self._contacts)
@@ -432,9 +435,9 @@ class World(Owner):
         separation: float = 0,
         tolerance: float = 0,
     ) -> Sweep:
-        """Finds the touches of bodies that move to these poses, with the arguments of move(), while all others stay.
-        No touch is missed, however fast and thin the bodies are. `time` of the result is the safe part of the step,
-        also for bodies that touch at the start. The world does not change."""
+        """Finds the touches of bodies that move to these poses, with the arguments of set_poses(), while all others do
+        not move. No touch is missed, however fast and thin the bodies are. `time` of the result is the safe part of
+        the step, also for bodies that touch at the start. The world does not change."""
         ids, ends = moves(poses, bodies, "body")
         given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
         found = _c.abut_world_impacts()
@@ -476,9 +479,7 @@ class World(Owner):
         [0.0, 0.0, -1.0]
         """
         room, count = np.empty(0, np.uint8), ctypes.c_size_t()
-        while not fits(
-            lib.abut_world_save, self._handle, len(room), pointer(room), byref(count), uses=self._fields
-        ):
+        while not fits(lib.abut_world_save, self._handle, len(room), pointer(room), byref(count), uses=self._fields):
             room = np.empty(count.value, np.uint8)
         return room[: count.value].tobytes()
 
@@ -522,8 +523,9 @@ def _real(value: Any, what: str) -> float:
 
 def _length(value: Any, what: str) -> float:
     length = _real(value, what)
-    if not 0 <= length < np.inf:
-        raise ArgumentError(f"{what} is {length:g}; it must be 0 or more, and finite")
+    max_length = _c.ABUT_COORDINATE_MAX
+    if not 0 <= length <= max_length:
+        raise ArgumentError(f"{what} is {length:g}; it must be from 0 to {max_length:g} units of the coordinates")
     return length
 
 
@@ -577,10 +579,10 @@ def _item(
             item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, radius)
     elif isinstance(shape, Box):
         item.kind = _c.ABUT_WORLD_BOX
-        sides = floats(shape.extent, "extent")
+        sides = floats(shape.size, "size")
         if sides.shape not in ((), (3,)):
-            raise ArgumentError(f"extent must be one length or three, not of shape {sides.shape}")
-        item.shape.half = _c.abut_vec3(*(_length(side, "extent") / 2 for side in np.broadcast_to(sides, 3)))
+            raise ArgumentError(f"size must be one length or three, not of shape {sides.shape}")
+        item.shape.half = _c.abut_vec3(*(_length(side, "size") / 2 for side in np.broadcast_to(sides, 3)))
     elif isinstance(shape, Hull):
         item.kind = _c.ABUT_WORLD_HULL
         kept = Bvh(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)

@@ -383,7 +383,7 @@ static void clear_buffers(fill_state *f) {
 
 /* Makes a queue wait for all commands of another one, and copies its failure. */
 static void wait_for_queue(abuti_kit *kit, abuti_kit *other) {
-    abuti_kit_fail(kit, other->queue->stuck);
+    abuti_kit_fail(kit, other->queue->error);
     if (!abuti_kit_failed(kit))
         abuti_kit_fail(kit, abuti_queue_wait(kit->queue, other->queue));
 }
@@ -409,7 +409,7 @@ static abut_status enqueue_all(fill_state *f) {
     queue_cells(f, true);
     queue_long_lists(f);
     queue_resolve(f);
-    abuti_kit_fail(kit, aside->queue->stuck);
+    abuti_kit_fail(kit, aside->queue->error);
     bool failed = abuti_kit_failed(kit);
     abut_status status = abuti_kit_get(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
     if (failed || status) { /* no command may be running when the caller receives the error */

@@ -35,7 +35,7 @@ static void close_device_bvh(const abut_bvh *bvh, bvh_on_device *there) {
 }
 
 bool abuti_field_fits_on_device(const abut_bvh *bvh) {
-    return bvh->there && there_has_doubles(bvh->there) &&
+    return bvh->there && on_device_has_doubles(bvh->there) &&
            (bvh_sign_of(bvh)->closed || bvh->there->queue.device->info.same_bits);
 }
 

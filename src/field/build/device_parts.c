@@ -103,7 +103,7 @@ static void prepare_programs(bvh_on_device *there, const char *options) {
     abuti_kit_prepare(there->queue.device, plans, count);
 }
 
-static abut_status create_parts(bvh_part *part, void *owner) {
+static abut_status create_parts(bvh_attachment *part, void *owner) {
     field_parts *p = (field_parts *)part;
     bvh_on_device *there = owner;
     char options[ABUTI_OPTIONS_BYTES];
@@ -118,20 +118,20 @@ static abut_status create_parts(bvh_part *part, void *owner) {
     return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);
 }
 
-static abut_status invalidate_parts(bvh_part *part) {
+static abut_status invalidate_parts(bvh_attachment *part) {
     ((field_parts *)part)->is_ready = false;
     return ABUT_OK;
 }
 
-static void destroy_parts(bvh_part *part) {
+static void destroy_parts(bvh_attachment *part) {
     field_parts *p = (field_parts *)part;
     abuti_kit_close(&p->aside);
     abuti_queue_close(&p->beside); /* waits for commands that use the memory of the other queue */
     abuti_kit_retire(&p->kit);
 }
 
-static const bvh_part_kind field_kind = {sizeof(field_parts), create_parts, invalidate_parts,
-                                         destroy_parts};
+static const bvh_attachment_kind field_kind = {sizeof(field_parts), create_parts, invalidate_parts,
+                                               destroy_parts};
 
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     bvh_attachment *part = NULL;

@@ -19,6 +19,8 @@ MODULES = (
     "mesh",
     "motion",
     "pair",
+    "report",
+    "shapes",
     "view",
     "world",
 )

@@ -14,7 +14,7 @@ from abut import _arrays
 
 class Numpy(unittest.TestCase):
     def setUp(self):
-        self.mesh, self.box = abut.shape("torus", segments=16, rings=8), abut.shape("box", extent=0.4)
+        self.mesh, self.box = abut.shape("torus", segments=16, rings=8), abut.shape("box", size=0.4)
 
     def test_points_of_any_shape(self):
         """Such as those of a depth image."""
@@ -30,7 +30,7 @@ class Numpy(unittest.TestCase):
         hits = self.mesh.ray(image, [0, 0, 1])
         self.assertEqual(hits.hit.shape, (2, 3))
         np.testing.assert_array_equal(hits.parameter.ravel(), self.mesh.ray(flat, [0, 0, 1]).parameter)
-        value, gradient = abut.Field(self.mesh, cells=8).at(image)
+        value, gradient = abut.Field(self.mesh, cells=8).evaluate(image)
         self.assertEqual((value.shape, gradient.shape), ((2, 3), (2, 3, 3)))
 
     def test_one_row_stands_for_all(self):
@@ -70,8 +70,9 @@ class Numpy(unittest.TestCase):
             abut.distance(self.mesh, self.box).distance,
         ):
             self.assertIsInstance(found, float)
-        for found in (abut.relation(self.mesh, self.box), self.mesh.nearest(p).triangle):
-            self.assertIs(type(found), int)
+        self.assertIs(type(self.mesh.nearest(p).triangle), int)
+        for found in (abut.relation(self.mesh, self.box), abut.distance(self.mesh, self.box).relation):
+            self.assertIs(type(found), str)
 
     def test_one_pose_is_as_many(self):
         """The quick way for one pose has the bits of the other."""
@@ -179,7 +180,7 @@ class Meshes(unittest.TestCase):
         self.assertEqual(len(world.step().pairs), 1)
         self.assertEqual(len(abut.interfere([alike, alike])), 1)
         self.assertEqual(abut.Field(alike, cells=8).shape, abut.Field(box, cells=8).shape)
-        self.assertEqual(abut.DistanceMap(alike, 64).find(alike).shape, (64, 64))
+        self.assertEqual(abut.DistanceMap(alike, 64).compute_distance(alike).shape, (64, 64))
         self.assertIn("2 meshes", repr(abut.Motion([alike, box])))
         self.assertIn("vertices", repr(abut.SelfCollision(alike)))
         self.assertEqual(abut.join([alike, box]).triangle_count, 2 * box.triangle_count)
@@ -238,17 +239,17 @@ class Errors(unittest.TestCase):
             (lambda: abut.interfere([box, sheet]), ValueError, "meshes[1]: the mesh has "),
             (lambda: abut.interfere([sheet, sheet]), ValueError, "set cap=True"),
             (lambda: world.remove(77), ValueError, "there is no body 77"),
-            (lambda: world.how(rigid, rigid), ValueError, "; they must be two bodies"),
+            (lambda: world.pair_info(rigid, rigid), ValueError, "; they must be two bodies"),
             (lambda: world.step(np.zeros((2, 3))), ValueError, "2 poses, but the world has only 1 bodies"),
             (lambda: abut.Layers().remove(77), ValueError, "there is no solid 77"),
-            (lambda: world.deform(rigid, box.vertices), ValueError, "deforms=True"),
+            (lambda: world.set_positions(rigid, box.vertices), ValueError, "deforms=True"),
             (lambda: abut.World(max_contacts=99), ValueError, "max_contacts is 99, but must be from 0 to 8"),
             (lambda: abut.World(max_contacts=9), ValueError, "max_contacts"),
             (lambda: abut.hull("box.obj"), ValueError, "points must be numbers, not 'box.obj'"),
             (lambda: box.nearest([object()]), ValueError, "points must be numbers, not of type list"),
             (lambda: world.add(abut.Sphere("a")), TypeError, "radius must be a number, not 'a'"),
-            (lambda: world.add(abut.Capsule([0, 0, 0], [1, 0, 0], -2)), ValueError, "radius is -2; it must be 0 or"),
-            (lambda: world.add(abut.Box([1, -3, 1])), ValueError, "extent is -3; it must be 0 or more"),
+            (lambda: world.add(abut.Capsule([0, 0, 0], [1, 0, 0], -2)), ValueError, "radius is -2; it must be from 0"),
+            (lambda: world.add(abut.Box([1, -3, 1])), ValueError, "size is -3; it must be from 0 to 1e+90 units"),
             (lambda: world.add(abut.Plane(offset=None)), TypeError, "offset must be a number, not None"),
         ):
             with self.assertRaises(kind) as caught:

@@ -93,12 +93,12 @@ class Errors(unittest.TestCase):
         made = abut.DistanceMap(box, resolution=64)
         for wrong in (
             lambda: abut.Field(figure),
-            lambda: abut.Field(box, cells=8).update(figure),
+            lambda: abut.Field(box, cells=8).set_mesh(figure),
             lambda: abut.Field(box, cells=8).combine(box, "union"),
             lambda: abut.RadialField(box),
             lambda: abut.DistanceMap(figure),
-            lambda: made.find([figure]),
-            lambda: made.move(figure),
+            lambda: made.compute_distance([figure]),
+            lambda: made.set_mesh(figure),
             lambda: abut.Motion([figure]),
             lambda: abut.interfere([box, figure]),
             lambda: abut.join([box, None]),

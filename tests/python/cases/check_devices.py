@@ -17,7 +17,7 @@ DEVICE = "opencl-cpu" if DEVICE == "cpu" else DEVICE  # "cpu" is the library wit
 class Devices(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.mesh, cls.box = abut.shape("torus", segments=24, rings=12), abut.shape("box", extent=0.4, segments=2)
+        cls.mesh, cls.box = abut.shape("torus", segments=24, rings=12), abut.shape("box", size=0.4, segments=2)
         cls.there = abut.Mesh(cls.mesh.vertices, cls.mesh.faces, device=DEVICE)
         rng = np.random.default_rng(8)
         cls.p, cls.d = rng.uniform(-1, 1, (300, 3)), rng.normal(size=(300, 3))
@@ -103,12 +103,12 @@ class Devices(unittest.TestCase):
                 abut.Field(self.there, cells=24, **how),
             ):
                 self.same(expected.array, found.array)
-                self.same(expected.at(self.p), found.at(self.p))
+                self.same(expected.evaluate(self.p), found.evaluate(self.p))
                 self.same(expected.surface().vertices, found.surface().vertices)
 
-    def test_refit(self):
+    def test_set_positions(self):
         moved = self.mesh.vertices * (1, 1.1, 0.9)
-        there = abut.Mesh(self.mesh.vertices, self.mesh.faces, device=DEVICE).prepare().refit(moved)
+        there = abut.Mesh(self.mesh.vertices, self.mesh.faces, device=DEVICE).prepare().set_positions(moved)
         self.same(abut.Mesh(moved, self.mesh.faces).nearest(self.p), there.nearest(self.p))
 
     def test_steps(self):
@@ -137,7 +137,7 @@ class Devices(unittest.TestCase):
     def test_maps(self):
         for other in (self.box, abut.Mesh(self.box.vertices, self.box.faces, device=DEVICE)):
             here, there = (
-                abut.DistanceMap(self.mesh, resolution=64, device=device).find([other], [self.poses[0]])
+                abut.DistanceMap(self.mesh, resolution=64, device=device).compute_distance([other], [self.poses[0]])
                 for device in (None, DEVICE)
             )
             self.same(here, there)
@@ -147,8 +147,8 @@ class Devices(unittest.TestCase):
         start = np.random.default_rng(2).normal(size=(100, 3)) * 0.1 + (0, 1, 2)
         answers = []
         for device in (None, DEVICE):
-            fields = abut.RadialField(figure, cell=0.05, device=device).update(figure.pose("walk", 0.2))
-            answers.append((fields.at(self.p + (0, 1, 0)), fields.collide(start, start - (0, 0, 4)).position))
+            fields = abut.RadialField(figure, cell=0.05, device=device).set_pose(figure.pose("walk", 0.2))
+            answers.append((fields.evaluate(self.p + (0, 1, 0)), fields.collide(start, start - (0, 0, 4)).position))
         self.same(answers[0], answers[1])
 
     def test_worlds(self):

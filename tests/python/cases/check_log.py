@@ -56,7 +56,7 @@ class Log(unittest.TestCase):
         handler.emit = lambda record: seen.append(mesh.nearest([0, 0, -2]).distance.item())
         logging.getLogger("abut").addHandler(handler)
         try:
-            self.logged(lambda: mesh.refit(CORNERS))
+            self.logged(lambda: mesh.set_positions(CORNERS))
         finally:
             logging.getLogger("abut").removeHandler(handler)
         self.assertEqual(seen, [2.0])

@@ -18,7 +18,7 @@ except ImportError:
 def scene(seed, count=24, reach=1.2):
     rng = np.random.default_rng(seed)
     kinds = [
-        abut.shape("box", extent=(0.3, 0.4, 0.5), segments=2),
+        abut.shape("box", size=(0.3, 0.4, 0.5), segments=2),
         abut.shape("icosphere", radius=0.25, segments=3),
         abut.shape("torus", radius=0.3, radius2=0.1, segments=12, rings=6),
         abut.shape("letter-g", height=0.6),
@@ -126,7 +126,7 @@ class Plain(unittest.TestCase):
                 manager.set_transform("a", [0, 0, 0, *rotation[:3], np.nan])
 
     def test_containment(self):
-        small, ring = abut.shape("box", extent=0.02), abut.shape("torus", radius=0.3, radius2=0.1)
+        small, ring = abut.shape("box", size=0.02), abut.shape("torus", radius=0.3, radius2=0.1)
         inside = [0.3, 0, 0, 0, 0, 0, 1]
         for solids in (True, False):
             manager = abut.CollisionManager(solids=solids)
@@ -140,11 +140,11 @@ class Plain(unittest.TestCase):
         manager.add_object("a", a)
         manager.add_object("b", b, [3, 0, 0])
         self.assertIs(manager.in_collision_internal(), False)
-        a.refit(a.vertices * 10)
+        a.set_positions(a.vertices * 10)
         self.assertIs(manager.in_collision_internal(), True)
         self.assertEqual(manager.min_distance_internal(), 0)
-        self.assertIs(manager.in_collision_single(abut.shape("box", extent=0.1), [0, 0, 4]), True)
-        a.refit(a.vertices / 10)
+        self.assertIs(manager.in_collision_single(abut.shape("box", size=0.1), [0, 0, 4]), True)
+        a.set_positions(a.vertices / 10)
         self.assertIs(manager.in_collision_internal(), False)
 
     def test_many_transforms(self):

@@ -77,18 +77,18 @@ class Questions(unittest.TestCase):
         found = layers.ray_all([[0.1, 0.2, -1]] * 3, [0, 0, 1])
         self.assertEqual(found.offsets.tolist(), [0, 300, 600, 900])
 
-    def test_refit(self):
+    def test_set_positions(self):
         mesh = abut.shape("torus", segments=16, rings=8).prepare()
         moved = mesh.vertices * (1, 2, 3) + 5
         before = mesh.faces
-        self.assertIs(mesh.refit(moved), mesh)
+        self.assertIs(mesh.set_positions(moved), mesh)
         np.testing.assert_array_equal(mesh.vertices, moved)
         fresh = abut.Mesh(moved, before)
         np.testing.assert_array_equal(mesh.signed_distance(self.p * 9), fresh.signed_distance(self.p * 9))
         with self.assertRaises(ValueError):
-            mesh.refit(moved[1:])
+            mesh.set_positions(moved[1:])
         with self.assertRaises(ValueError):
-            mesh.refit(moved * np.nan)
+            mesh.set_positions(moved * np.nan)
         np.testing.assert_array_equal(mesh.vertices, moved)
 
     def test_devices_have_the_same_bits(self):
@@ -185,7 +185,7 @@ class Arrays(unittest.TestCase):
             for call in (
                 lambda: abut.Mesh(tiny, box.faces),
                 lambda: abut.Mesh(tiny[box.faces]),
-                lambda: box.refit(tiny),
+                lambda: box.set_positions(tiny),
                 lambda: abut.hull(tiny),
                 lambda: abut.Motion([box]).step([tiny]),
                 lambda: abut.SelfCollision(box).step(tiny),
@@ -195,7 +195,7 @@ class Arrays(unittest.TestCase):
             world = abut.World()
             body = world.add(box, deforms=True)
             with self.assertRaisesRegex(abut.ArgumentError, sentence):
-                world.deform(body, tiny)
+                world.set_positions(body, tiny)
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "tiny.obj")
                 with open(path, "w") as file:

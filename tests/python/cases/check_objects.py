@@ -22,22 +22,22 @@ class Fields(unittest.TestCase):
     def test_values_are_distances(self):
         array = self.field.array
         np.testing.assert_array_equal(array.ravel(), self.mesh.signed_distance(self.centres()).astype(np.float32))
-        at = self.field.at(self.centres())
+        at = self.field.evaluate(self.centres())
         np.testing.assert_allclose(at.value, array.ravel(), atol=1e-6)
-        self.assertEqual(self.field.at([0, 0, 0]).gradient.shape, (3,))
+        self.assertEqual(self.field.evaluate([0, 0, 0]).gradient.shape, (3,))
 
     def test_between_cells(self):
         p = np.random.default_rng(1).uniform(-1, 1, (500, 3)) * 0.9 * self.mesh.bounds[1]
-        self.assertLess(np.abs(self.field.at(p).value - self.mesh.signed_distance(p)).max(), self.field.cell)
-        cubic = self.field.at(p, interpolation="cubic").value
+        self.assertLess(np.abs(self.field.evaluate(p).value - self.mesh.signed_distance(p)).max(), self.field.cell)
+        cubic = self.field.evaluate(p, interpolation="cubic").value
         self.assertLess(np.abs(cubic - self.mesh.signed_distance(p)).mean(), self.field.cell / 10)
 
     def test_gradient(self):
         p, step = np.random.default_rng(2).uniform(-1, 1, (200, 3)) * 0.9 * self.mesh.bounds[1], 1e-4
         for axis in range(3):
             shift = np.eye(3)[axis] * step
-            slope = (self.field.at(p + shift).value - self.field.at(p - shift).value) / (2 * step)
-            off = np.abs(slope - self.field.at(p).gradient[:, axis])
+            slope = (self.field.evaluate(p + shift).value - self.field.evaluate(p - shift).value) / (2 * step)
+            off = np.abs(slope - self.field.evaluate(p).gradient[:, axis])
             self.assertLess(np.median(off), 1e-3)
 
     def test_surface(self):
@@ -75,7 +75,7 @@ class Fields(unittest.TestCase):
     def test_from_array_and_combine(self):
         twin = abut.Field.from_array(self.field.array, self.field.origin, self.field.cell)
         p = np.random.default_rng(3).uniform(-0.4, 0.4, (50, 3))
-        np.testing.assert_array_equal(twin.at(p).value, self.field.at(p).value)
+        np.testing.assert_array_equal(twin.evaluate(p).value, self.field.evaluate(p).value)
         turned = abut.Field.from_array(-self.field.array, self.field.origin, self.field.cell)
         self.assertTrue((self.field.combine(turned, "union").array <= 0).all())
         with self.assertRaises(ValueError):
@@ -83,14 +83,14 @@ class Fields(unittest.TestCase):
 
     def test_update(self):
         mesh = abut.shape("torus", segments=24, rings=12)
-        mesh.refit(mesh.vertices * (1, 1, 0.8))
-        self.assertGreater(self.field.update(mesh), 0)
+        mesh.set_positions(mesh.vertices * (1, 1, 0.8))
+        self.assertGreater(self.field.set_mesh(mesh), 0)
         np.testing.assert_array_equal(self.field.array.ravel(), mesh.signed_distance(self.centres()).astype(np.float32))
 
 
 class Motions(unittest.TestCase):
     def test_a_falling_box(self):
-        box, floor = abut.shape("box", segments=1), abut.shape("box", extent=(4, 4, 1), segments=1)
+        box, floor = abut.shape("box", segments=1), abut.shape("box", size=(4, 4, 1), segments=1)
         high = box.vertices + (0, 0, 3)
         motion = abut.Motion([abut.Mesh(high, box.faces), floor])
         low = high - (0, 0, 4)
@@ -126,7 +126,7 @@ class Maps(unittest.TestCase):
     def test_distances(self):
         mesh, other = abut.shape("box"), abut.shape("icosphere", segments=6)
         made = abut.DistanceMap(mesh, resolution=64)
-        found = made.find([other], [[1.5, 0, 0, 0, 0, 0, 1]])
+        found = made.compute_distance([other], [[1.5, 0, 0, 0, 0, 0, 1]])
         self.assertEqual(found.shape, (64, 64))
         self.assertEqual(np.isfinite(found).sum(), made.sample_count)
         exact = made.measure(within=0.6, quantiles=(0, 0.5, 1), exact=True)
@@ -136,40 +136,40 @@ class Maps(unittest.TestCase):
         self.assertTrue((np.diff(exact.quantiles) >= 0).all() and exact.within_area > 0)
         rough = made.measure()
         self.assertTrue(exact.min <= rough.min <= exact.min + made.reach)
-        inside = made.find(abut.shape("box", extent=0.5))
+        inside = made.compute_distance(abut.shape("box", size=0.5))
         self.assertTrue((inside[np.isfinite(inside)] > 0).all())
-        deep = made.find(abut.shape("box", extent=2))
+        deep = made.compute_distance(abut.shape("box", size=2))
         self.assertTrue((deep[np.isfinite(deep)] < 0).all())
-        touching = made.find(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])
+        touching = made.compute_distance(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])
         self.assertGreater(len(made.contacts()), 0)
         self.assertEqual(made.texels["other"][np.isfinite(touching)].max(), 0)
 
     def test_exact_measures(self):
         mesh, other = abut.shape("icosphere", segments=6), abut.shape("box")
         made = abut.DistanceMap(mesh, resolution=64)
-        made.find([other], [[0.7, 0.1, 0, 0, 0, 0, 1]])  # they overlap
+        made.compute_distance([other], [[0.7, 0.1, 0, 0, 0, 0, 1]])  # they overlap
         exact, rough = made.measure(exact=True), made.measure()
         self.assertTrue(exact.min < 0)
         self.assertEqual((exact.min, exact.min_error), (rough.min, rough.min_error))
         self.assertTrue(exact.min_error > 0)
-        made.find([other], [[2, 0, 0, 0, 0, 0, 1]])
+        made.compute_distance([other], [[2, 0, 0, 0, 0, 0, 1]])
         self.assertEqual(made.measure(exact=True).min_error, 0)
-        other.refit(other.vertices + [0.1, 0, 0])
+        other.set_positions(other.vertices + [0.1, 0, 0])
         with self.assertRaisesRegex(ValueError, "refitted"):
             made.measure(exact=True)
         made.measure()
         with self.assertRaisesRegex(ValueError, "1e-30"):
-            abut.DistanceMap(abut.shape("box", extent=1e-40))
+            abut.DistanceMap(abut.shape("box", size=1e-40))
         with self.assertRaisesRegex(ValueError, "1e\\+30"):
-            abut.DistanceMap(abut.shape("box", extent=1e40))
+            abut.DistanceMap(abut.shape("box", size=1e40))
 
     def test_thickness_and_self(self):
-        made = abut.DistanceMap(abut.shape("box", extent=(1, 1, 0.1)), resolution=64)
-        thick = made.find_thickness()
+        made = abut.DistanceMap(abut.shape("box", size=(1, 1, 0.1)), resolution=64)
+        thick = made.compute_thickness()
         self.assertAlmostEqual(float(np.nanmin(thick)), 0.1, places=6)
-        self.assertTrue((made.find_self()[np.isfinite(thick)] > 0).any())
+        self.assertTrue((made.compute_self_distance()[np.isfinite(thick)] > 0).any())
         with self.assertRaises(ValueError):
-            made.find_thickness("depth")
+            made.compute_thickness("depth")
 
     def test_wrong(self):
         with self.assertRaises(OverflowError):
@@ -178,7 +178,7 @@ class Maps(unittest.TestCase):
         with self.assertRaises(ValueError):
             made.distances
         with self.assertRaises(ValueError):
-            made.find([abut.shape("box")], [])
+            made.compute_distance([abut.shape("box")], [])
 
 
 class Characters(unittest.TestCase):
@@ -231,10 +231,10 @@ class Characters(unittest.TestCase):
     def test_radial_fields(self):
         fields = abut.RadialField(self.figure)
         pose = self.figure.pose("walk", 0.2)
-        fields.update(pose)
+        fields.set_pose(pose)
         mesh = self.figure.mesh(pose)
         p = mesh.vertices[::10] + np.random.default_rng(1).normal(scale=0.1, size=mesh.vertices[::10].shape)
-        off = np.abs(fields.at(p).distance - mesh.signed_distance(p))
+        off = np.abs(fields.evaluate(p).distance - mesh.signed_distance(p))
         self.assertLess(np.median(off), fields.cell)
         self.assertGreater(fields.surface().triangle_count, 1000)
         self.assertLess(fields.surface(0).triangle_count, fields.surface().triangle_count)
@@ -247,8 +247,8 @@ class Characters(unittest.TestCase):
         for wrong in (
             lambda: fields.collide(start, end[1:]),
             lambda: fields.collide(start, end, friction=2),
-            lambda: fields.update(pose[1:]),
-            lambda: fields.update(pose, end),
+            lambda: fields.set_pose(pose[1:]),
+            lambda: fields.set_pose(pose, end),
         ):
             with self.assertRaises(ValueError):
                 wrong()

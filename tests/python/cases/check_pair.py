@@ -12,7 +12,7 @@ import referee
 class Pairs(unittest.TestCase):
     def setUp(self):
         self.rng = np.random.default_rng(5)
-        self.a, self.b = abut.shape("torus", segments=16, rings=8), abut.shape("box", extent=0.4, segments=2)
+        self.a, self.b = abut.shape("torus", segments=16, rings=8), abut.shape("box", size=0.4, segments=2)
         self.short, self.long = referee.poses(self.rng, 60, 0.8)
 
     def test_poses_of_both_kinds_are_the_same(self):
@@ -46,10 +46,16 @@ class Pairs(unittest.TestCase):
         self.assertIs(abut.overlap(self.a, self.b, pose_b=self.short[0]), bool(overlap[0]))
 
     def test_containment(self):
-        small = abut.shape("box", extent=0.1)
+        small = abut.shape("box", size=0.1)
         self.assertTrue(abut.overlap(self.b, small))
         self.assertFalse(abut.overlap(self.b, small, surface_only=True))
-        self.assertEqual(abut.RELATIONS[abut.relation(self.b, small)], "b-inside")
+        self.assertEqual(abut.relation(self.b, small), "b-inside")
+        self.assertEqual(abut.relation(small, self.b), "a-inside")
+        self.assertEqual(abut.distance(self.b, small).relation, "b-inside")
+        poses = [[0, 0, 0], [0.2, 0, 0], [9, 0, 0]]
+        for found in (abut.relation(self.b, small, pose_b=poses), abut.distance(self.b, small, pose_b=poses).relation):
+            self.assertEqual(found.tolist(), ["b-inside", "intersecting", "apart"])
+        self.assertEqual(abut.relation(self.b, small, surface_only=True), "apart")
 
     def test_one_pose_for_all(self):
         both = abut.distance(self.a, self.b, pose_a=self.short[0], pose_b=self.short).distance
@@ -59,7 +65,7 @@ class Pairs(unittest.TestCase):
 
     def test_one_pose_is_as_in_a_batch(self):
         """Functions of the library for one pose, and for many of them, give the same answers."""
-        room = abut.shape("box", extent=3)
+        room = abut.shape("box", size=3)
         for a, b in (self.a, self.b), (self.b, self.b), (room, self.b), (self.b, room):
             for surfaces in (False, True):
                 many = {"pose_a": self.short, "pose_b": self.short[::-1], "surface_only": surfaces}
@@ -68,7 +74,7 @@ class Pairs(unittest.TestCase):
                 for i, (pose, other) in enumerate(zip(self.short, self.short[::-1])):
                     one = {"pose_a": pose, "pose_b": other, "surface_only": surfaces}
                     self.assertEqual(abut.relation(a, b, **one), relations[i])
-                    self.assertIs(abut.overlap(a, b, **one), bool(relations[i]))
+                    self.assertIs(abut.overlap(a, b, **one), bool(relations[i] != "apart"))
                     self.assertIs(abut.within(a, b, 0.1, **one), bool(near[i]))
                     for answer, row in zip(abut.distance(a, b, **one)[:-1], found[:-1]):
                         np.testing.assert_array_equal(answer, row[i])
@@ -150,12 +156,12 @@ class Pairs(unittest.TestCase):
         )
 
     def test_intersection(self):
-        small = abut.shape("box", extent=0.4)
+        small = abut.shape("box", size=0.4)
         for x in (0.1, 0.25):
             found = abut.intersection(small, small, pose_b=[x, 0, 0, 0, 0, 0, 1])
             self.assertAlmostEqual(found.volume, (0.4 - x) * 0.16)
             self.assertEqual(found.kind, "overlap")
-        lower, upper = abut.hausdorff(small, abut.shape("box", extent=0.5))
+        lower, upper = abut.hausdorff(small, abut.shape("box", size=0.5))
         self.assertTrue(lower <= 0.05 <= upper + 1e-9 and upper - lower < 1e-5)
 
 
@@ -168,7 +174,7 @@ class OpenSurfaces(unittest.TestCase):
     """Nothing is inside a sheet; what is not guaranteed is said once per call."""
 
     def setUp(self):
-        box = abut.shape("box", extent=4, segments=8)
+        box = abut.shape("box", size=4, segments=8)
         self.room = without(box, lambda corners: (corners[:, :, 2] > 1.99).all(axis=1))
         self.holed = without(box, lambda corners: np.arange(len(corners)) == 0)
         faces = box.faces.copy()
@@ -189,7 +195,7 @@ class OpenSurfaces(unittest.TestCase):
         self.assertAlmostEqual(self.room.report().hole_fraction, 16**2 / (4 * np.pi) / 80)
         for a, b in ((self.room, self.robot), (self.robot, self.room)):
             self.assertEqual(self.said(abut.overlap, a, b), (False, []))
-            self.assertEqual(self.said(abut.relation, a, b), (0, []))
+            self.assertEqual(self.said(abut.relation, a, b), ("apart", []))
             self.assertEqual(self.said(abut.within, a, b, 1), (False, []))
             found, words = self.said(abut.distance, a, b)
             self.assertAlmostEqual(float(found.distance), 1.7, delta=0.02)
@@ -290,7 +296,7 @@ class OpenSurfaces(unittest.TestCase):
                 with self.assertRaises(abut.ReliabilityWarning):
                     world.step()
         (pair,), words = self.said(world.step)
-        self.assertEqual((pair.b, pair.change, len(words)), (robot, "begin", 1))
+        self.assertEqual((pair.b, pair.kind, len(words)), (robot, "begin", 1))
 
     def test_worlds_of_closed_bodies_say_nothing(self):
         world = abut.World()
@@ -332,9 +338,9 @@ class OpenSurfaces(unittest.TestCase):
         self.assertEqual([text[:7] for text in words], ["limited"])
         world = abut.World()
         walls, robot, closed = world.add(self.holed), world.add(self.robot), world.add(abut.shape("box"))
-        self.assertEqual(world.how(walls, robot)[:3], ("exact", "limited", np.inf))
-        self.assertIn("holes", world.how(walls, robot).reason)
-        self.assertEqual(world.how(closed, robot)[:3], ("exact", "complete", 0))
+        self.assertEqual(world.pair_info(walls, robot)[:3], ("exact", "limited", np.inf))
+        self.assertIn("holes", world.pair_info(walls, robot).reason)
+        self.assertEqual(world.pair_info(closed, robot)[:3], ("exact", "complete", 0))
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))
@@ -344,7 +350,7 @@ class OpenSurfaces(unittest.TestCase):
 class Interfere(unittest.TestCase):
     def test_methods(self):
         rng = np.random.default_rng(6)
-        meshes = [abut.shape("box", extent=0.5), abut.shape("icosphere", radius=0.3, segments=4)] * 10
+        meshes = [abut.shape("box", size=0.5), abut.shape("icosphere", radius=0.3, segments=4)] * 10
         places, _ = referee.poses(rng, 20, 1)
         expected = [
             (i, j)

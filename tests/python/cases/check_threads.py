@@ -34,7 +34,7 @@ def refit():
     v, twice = mesh.vertices.copy(), mesh.vertices * 2
     other = [lambda: mesh.signed_distance(p), lambda: abut.overlap(mesh, ring, pose_b=[0.1, 0, 0]),
              lambda: mesh.report().volume, lambda: mesh.vertices.sum(), lambda: abut.contacts(mesh, ring)]
-    return [lambda: mesh.refit(v), lambda: mesh.refit(twice), *other]
+    return [lambda: mesh.set_positions(v), lambda: mesh.set_positions(twice), *other]
 
 
 def world():
@@ -46,7 +46,7 @@ def world():
         assert all(len(pair.contacts) for pair in found), "events of another step"
     def change():
         made.remove(made.add(ball, [0, 0.2, 0]))
-    return [step, step, change, lambda: made.sweep({body[0]: [0, 0, 3]}), lambda: made.choice(body[1]), made.pairs]
+    return [step, step, change, lambda: made.sweep({body[0]: [0, 0, 3]}), lambda: made.item_info(body[1]), made.pairs]
 
 
 def manager():
@@ -63,7 +63,8 @@ def manager():
         name = threading.get_ident()
         made.add_object(name, ball, [0, 0.1, 0])
         made.remove_object(name)
-    return [change, lambda: soft.refit(v), lambda: soft.refit(small), lambda: other.in_collision_many(many, ["x"]),
+    return [change, lambda: soft.set_positions(v), lambda: soft.set_positions(small),
+            lambda: other.in_collision_many(many, ["x"]),
             lambda: made.set_transform(2, [0.5, 0, 0]), lambda: made.in_collision_internal(True, True),
             lambda: made.in_collision_other(other), lambda: other.in_collision_other(made), made.min_distance_internal]
 
@@ -85,31 +86,33 @@ def layers():
     made.add(ball), made.add(ring)
     def change():
         made.remove(made.add(ball))
-    return [change, lambda: made.move({0: np.random.default_rng().uniform(-1, 1, 3)}), lambda: made.find("exact", resolution=64)]
+    return [change, lambda: made.set_poses({0: np.random.default_rng().uniform(-1, 1, 3)}),
+            lambda: made.find("exact", resolution=64)]
 
 
 def distance_map():
     made = abut.DistanceMap(ball, 64)
-    made.find([ring])
-    return [lambda: made.find([ring], [[0.1, 0, 0]]), lambda: made.find_self(), lambda: made.measure(),
-            lambda: made.contacts(0.1), lambda: made.texels]
+    made.compute_distance([ring])
+    return [lambda: made.compute_distance([ring], [[0.1, 0, 0]]), lambda: made.compute_self_distance(),
+            lambda: made.measure(), lambda: made.contacts(0.1), lambda: made.texels]
 
 
 def field():
     made, moved = abut.Field(ball, cells=16), abut.Mesh(ball.vertices * 1.01, ball.faces)
-    return [lambda: made.update(moved), lambda: made.update(ball), lambda: made.at(p), lambda: made.array, made.surface]
+    return [lambda: made.set_mesh(moved), lambda: made.set_mesh(ball), lambda: made.evaluate(p),
+            lambda: made.array, made.surface]
 
 
 def radial():
     figure = abut.Character.figure("mannequin", triangles=8000)
     made = abut.RadialField(figure, 0.08)
     poses = [figure.pose("walk", t) for t in (0, 0.3)]
-    made.update(poses[0])
+    made.set_pose(poses[0])
     own = abut.World()
     body = own.add(made)
     own.add(ball, [0, 1, 0])
-    return [lambda: made.update(poses[0]), lambda: made.update(poses[1]), lambda: made.at(p),
-            lambda: own.deform(body, pose=poses[1]), own.step]
+    return [lambda: made.set_pose(poses[0]), lambda: made.set_pose(poses[1]), lambda: made.evaluate(p),
+            lambda: own.set_positions(body, pose=poses[1]), own.step]
 
 
 def work(calls, start, failures, end):
@@ -162,7 +165,7 @@ class Threads(unittest.TestCase):
         try:
             begin = time.monotonic()
             for k in range(5):
-                mesh.refit(mesh.vertices * 1.01)
+                mesh.set_positions(mesh.vertices * 1.01)
             self.assertLess(time.monotonic() - begin, 20)
         finally:
             stop.set()
@@ -305,12 +308,12 @@ class Threads(unittest.TestCase):
 
         def again(stage, fraction):
             if stage == "field" and not failures:
-                made.at([0, 0, 0])
+                made.evaluate([0, 0, 0])
 
         with abut.progress(again), self.assertRaisesRegex(abut.Error, "progress callback"):
-            made.update(abut.Mesh(mesh.vertices * 1.1, mesh.faces))
+            made.set_mesh(abut.Mesh(mesh.vertices * 1.1, mesh.faces))
         self.assertEqual(_core._state.held, [])
-        made.update(mesh)
+        made.set_mesh(mesh)
 
     def test_the_object_is_free_after_an_error(self):
         world = abut.World()
@@ -366,7 +369,7 @@ class Copies(unittest.TestCase):
         mesh = abut.shape("icosphere")
         for twin in (mesh.copy(), copy.copy(mesh), copy.deepcopy(mesh), pickle.loads(pickle.dumps(mesh))):
             np.testing.assert_array_equal(twin.vertices, mesh.vertices)
-            twin.refit(twin.vertices * 3)
+            twin.set_positions(twin.vertices * 3)
             self.assertAlmostEqual(twin.bounds[1, 2], 3 * mesh.bounds[1, 2])
             self.assertAlmostEqual(twin.nearest([0, 0, 9]).distance, 9 - 3 * mesh.bounds[1, 2])
             self.assertAlmostEqual(mesh.nearest([0, 0, 9]).distance, 9 - mesh.bounds[1, 2])

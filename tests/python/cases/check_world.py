@@ -15,7 +15,7 @@ STILL = (0, 0, 0, 0, 0, 0, 1)
 class Worlds(unittest.TestCase):
     def test_pairs_are_those_that_overlap(self):
         rng = np.random.default_rng(4)
-        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", extent=0.5, segments=2)] * 8
+        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", size=0.5, segments=2)] * 8
         world, (places, matrices) = abut.World(), referee.poses(rng, 16, 0.9)
         numbers = [world.add(mesh) for mesh in meshes]
         self.assertEqual((numbers, world.bodies, len(world)), (list(range(16)), list(range(16)), 16))
@@ -31,7 +31,7 @@ class Worlds(unittest.TestCase):
         self.assertLessEqual(set(map(tuple, expected)), set(map(tuple, world.pairs().tolist())))
         place = 0
         for pair in step:
-            self.assertEqual((pair.change, pair.method, pair.guarantee, pair.error), ("begin", "exact", "complete", 0))
+            self.assertEqual((pair.kind, pair.method, pair.guarantee, pair.error), ("begin", "exact", "complete", 0))
             self.assertEqual(pair.depth, pair.contacts["depth"].max())
             one = slice(place, place + len(pair.contacts))
             self.assertTrue((step.a[one] == pair.a).all() and (step.b[one] == pair.b).all())
@@ -41,7 +41,7 @@ class Worlds(unittest.TestCase):
         # A second step stays, and matrices, dicts and lists of numbers mean the same.
         for poses, which in ((matrices, None), (dict(enumerate(places)), None), (places[::-1], numbers[::-1])):
             again = world.step(poses, which)
-            self.assertEqual({pair.change for pair in again}, {"persist"})
+            self.assertEqual({pair.kind for pair in again}, {"persist"})
             self.assertEqual(again.pairs.tolist(), expected)
         apart = world.step(places + [(5 * i, 0, 0, 0, 0, 0, 0) for i in range(16)])
         self.assertEqual((len(apart), apart.ended.tolist(), list(apart)), (0, expected, []))
@@ -52,15 +52,15 @@ class Worlds(unittest.TestCase):
             world = abut.World()
             a = world.add(ball, method=method, resolution=64 if method == "map" else 0)
             b = world.add(box, [0, 0, 1.4, 0, 0, 0, 1], method=method)
-            choice, manner = world.choice(a), world.how(a, b)
-            self.assertEqual((choice.method, choice.is_forced, choice.reliability.level), (method, True, "guaranteed"))
-            self.assertTrue(choice.reason and manner.reason)
-            self.assertEqual((manner.method, manner.guarantee), (method, guarantee))
+            item, both = world.item_info(a), world.pair_info(a, b)
+            self.assertEqual((item.method, item.is_forced, item.reliability.level), (method, True, "guaranteed"))
+            self.assertTrue(item.reason and both.reason)
+            self.assertEqual((both.method, both.guarantee), (method, guarantee))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 (pair,) = world.step()
             self.assertEqual(len(caught), method == "layers")  # its depths are those of three axes
-            self.assertEqual((pair.method, pair.guarantee, pair.error), tuple(manner[:3]))
+            self.assertEqual((pair.method, pair.guarantee, pair.error), tuple(both[:3]))
             if np.isfinite(pair.error):
                 self.assertAlmostEqual(pair.depth, 0.1, delta=pair.error + 0.01)  # the ball has corners
             self.assertLess(pair.contacts["normal"][0, 2], -0.9)
@@ -69,21 +69,21 @@ class Worlds(unittest.TestCase):
         world = abut.World()
         sheet = abut.shape("sheet", segments=8, rings=8)
         cloth, ball = world.add(sheet, deforms=True), world.add(abut.shape("icosphere", segments=6))
-        self.assertEqual((world.choice(cloth).method, world.choice(ball).method), ("map", "exact"))
-        self.assertGreater(world.choice(cloth).hole_fraction, 0.1)
+        self.assertEqual((world.item_info(cloth).method, world.item_info(ball).method), ("map", "exact"))
+        self.assertGreater(world.item_info(cloth).hole_fraction, 0.1)
         depth = [pair.depth for pair in world.step()]
         self.assertEqual(len(depth), 1)
-        world.deform(cloth, sheet.vertices + (0, 0, 2))
+        world.set_positions(cloth, sheet.vertices + (0, 0, 2))
         self.assertEqual(len(world.step()), 0)
-        world.deform(cloth, sheet.vertices)
+        world.set_positions(cloth, sheet.vertices)
         self.assertEqual([pair.depth for pair in world.step()], depth)
         for wrong in (
-            lambda: world.deform(cloth, sheet.vertices[1:]),
-            lambda: world.deform(cloth, sheet.vertices * np.nan),
-            lambda: world.deform(cloth),
-            lambda: world.deform(cloth, pose=np.eye(4)),
-            lambda: world.deform(ball, np.zeros((abut.shape("icosphere", segments=6).vertex_count, 3))),
-            lambda: world.deform(9, sheet.vertices),
+            lambda: world.set_positions(cloth, sheet.vertices[1:]),
+            lambda: world.set_positions(cloth, sheet.vertices * np.nan),
+            lambda: world.set_positions(cloth),
+            lambda: world.set_positions(cloth, pose=np.eye(4)),
+            lambda: world.set_positions(ball, np.zeros((abut.shape("icosphere", segments=6).vertex_count, 3))),
+            lambda: world.set_positions(9, sheet.vertices),
         ):
             with self.assertRaises(ValueError):
                 wrong()
@@ -110,7 +110,7 @@ class Worlds(unittest.TestCase):
 
     def test_characters(self):
         figure = referee.figure()
-        fields = abut.RadialField(figure, cell=0.1).update(figure.pose("walk", 0.2))
+        fields = abut.RadialField(figure, cell=0.1).set_pose(figure.pose("walk", 0.2))
         world = abut.World()
         who, ground = world.add(fields), world.add(abut.Plane((0, 1, 0), 0.1), motion="static")
         del fields
@@ -121,10 +121,13 @@ class Worlds(unittest.TestCase):
         self.assertGreater(pair.depth, 0.02)
         pose = figure.pose("walk", 0.6)
         pose[:, 1, 3] += 1
-        world.deform(who, pose=pose)
+        world.set_positions(who, pose=pose)
         self.assertEqual(len(world.step()), 0)
         self.assertEqual(world.sweep({ground: [0, 2, 0, 0, 0, 0, 1]}).unswept_count, 1)
-        for wrong in (lambda: world.deform(who, figure.skin(pose)), lambda: world.deform(who, pose=pose[1:])):
+        for wrong in (
+            lambda: world.set_positions(who, figure.skin(pose)),
+            lambda: world.set_positions(who, pose=pose[1:]),
+        ):
             with self.assertRaises(ValueError):
                 wrong()
 
@@ -135,12 +138,12 @@ class Worlds(unittest.TestCase):
         np.testing.assert_allclose(step.depth, -0.05, atol=1e-12)
         world.ignore(a, b)
         self.assertEqual(world.step().ended.tolist(), [[a, b]])
-        self.assertEqual(world.how(a, b).guarantee, "none")
+        self.assertEqual(world.pair_info(a, b).guarantee, "none")
         world.ignore(a, b, False)
         self.assertEqual(world.step().pairs.tolist(), [[a, b]])
         world.replace(b, box, [1, 0, 0, 0, 0, 0, 1], sensor=True)
         (pair,) = world.step()
-        self.assertEqual((pair.sensor, len(pair.contacts), pair.change), (True, 0, "persist"))
+        self.assertEqual((pair.is_sensor, len(pair.contacts), pair.kind), (True, 0, "persist"))
         world.replace(b, box, mask=4)
         self.assertEqual(len(world.step().pairs), 0)
         world.replace(b, box, motion="static")
@@ -162,7 +165,7 @@ class Worlds(unittest.TestCase):
         self.assertAlmostEqual(world.sweep([STILL] * 2).time, 2 * swept.time, places=6)
 
     def test_sweeps_of_what_rests(self):
-        floor, box = abut.shape("box", extent=(10, 10, 1)), abut.shape("box")
+        floor, box = abut.shape("box", size=(10, 10, 1)), abut.shape("box")
         for height in (0, -0.001):
             world = abut.World()
             world.add(floor, [0, 0, -0.5, 0, 0, 0, 1], motion="static")
@@ -174,10 +177,10 @@ class Worlds(unittest.TestCase):
     def test_saved_and_restored(self):
         def build(step):
             world = abut.World(margin=0.005)
-            world.add(abut.shape("box", extent=(4, 4, 0.05)), motion="static")
+            world.add(abut.shape("box", size=(4, 4, 0.05)), motion="static")
             for i in range(6):
                 world.add(meshes[i % 2])
-            world.move(places(step))
+            world.set_poses(places(step))
             return world
 
         def places(step):
@@ -188,7 +191,7 @@ class Worlds(unittest.TestCase):
         def bits(step):
             return [step.records[name].tobytes() for name in step.records.dtype.names]
 
-        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", extent=0.6, segments=2)]
+        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", size=0.6, segments=2)]
         first = build(0)
         for step in range(31):
             first.step(places(step))
@@ -252,15 +255,15 @@ class Worlds(unittest.TestCase):
             lambda: world.remove(5),
             lambda: world.remove(-1),
             lambda: world.ignore(0, 0),
-            lambda: world.move(np.zeros((2, 7))),
-            lambda: world.move([STILL], [0, 0]),
-            lambda: world.move({0: STILL}, [0]),
-            lambda: world.move({5: STILL}),
-            lambda: world.move({0: None}),
-            lambda: world.move(None),
+            lambda: world.set_poses(np.zeros((2, 7))),
+            lambda: world.set_poses([STILL], [0, 0]),
+            lambda: world.set_poses({0: STILL}, [0]),
+            lambda: world.set_poses({5: STILL}),
+            lambda: world.set_poses({0: None}),
+            lambda: world.set_poses(None),
             lambda: world.sweep({0: [np.inf] * 7}),
-            lambda: world.choice(1),
-            lambda: world.how(0, 1),
+            lambda: world.item_info(1),
+            lambda: world.pair_info(0, 1),
         ):
             with self.assertRaises(ValueError):
                 wrong()
@@ -273,7 +276,7 @@ class Worlds(unittest.TestCase):
         ):
             with self.assertRaises(TypeError):
                 wrong()
-        self.assertEqual((len(world), len(world.step()), len(world.move({}).step())), (1, 0, 0))
+        self.assertEqual((len(world), len(world.step()), len(world.set_poses({}).step())), (1, 0, 0))
 
 
 class Selves(unittest.TestCase):
@@ -338,13 +341,13 @@ class Layered(unittest.TestCase):
         layers = abut.Layers()
         a, b, c = (layers.add(box, [2.0 * i, 0, 0, 0, 0, 0, 1]) for i in range(3))
         self.assertEqual(len(layers.find()), 0)
-        moved = layers.move({b: [0.5, 0, 0, 0, 0, 0, 1]}).find()
+        moved = layers.set_poses({b: [0.5, 0, 0, 0, 0, 0, 1]}).find()
         self.assertEqual((moved.pairs.tolist(), moved.volume.round(9).tolist()), ([[a, b]], [0.5]))
-        layers.deform(c, box.vertices * (8, 1, 1))
+        layers.set_positions(c, box.vertices * (8, 1, 1))
         np.testing.assert_allclose(
             layers.find("images", resolution=256).depth, [0.5, 0.5, 1], atol=0.01
         )  # c reaches from 0 to 8
-        layers.deform(c, None)
+        layers.set_positions(c, None)
         layers.remove(b)
         self.assertEqual((len(layers.find()), len(layers)), (0, 2))
         layers.add(box, group=2, mask=2)
@@ -356,9 +359,9 @@ class Layered(unittest.TestCase):
         for wrong in (
             lambda: layers.find("magic"),
             lambda: layers.add(abut.shape("sheet")),
-            lambda: layers.deform(0, np.zeros((3, 3))),
-            lambda: layers.deform(7, np.zeros((3, 3))),
-            lambda: layers.move(np.zeros((2, 7))),
+            lambda: layers.set_positions(0, np.zeros((3, 3))),
+            lambda: layers.set_positions(7, np.zeros((3, 3))),
+            lambda: layers.set_poses(np.zeros((2, 7))),
             lambda: layers.remove(1),
         ):
             with self.assertRaises(ValueError):

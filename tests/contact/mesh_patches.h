@@ -1,0 +1,31 @@
+/* Contact patches of two posed meshes: what tests of abut_contact_patches() share. */
+#ifndef ABUT_TESTS_CONTACT_MESH_PATCHES_H
+#define ABUT_TESTS_CONTACT_MESH_PATCHES_H
+
+#include "contact/patches.h"
+
+static inline abut_bvh *box_of(double x, double y, double z, uint32_t segments) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = v3(x, y, z);
+    shape.segments = segments;
+    return tree_of(NULL, &shape);
+}
+
+static inline abut_bvh *ball_of(double radius, uint32_t segments) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.radius = radius;
+    shape.segments = segments;
+    return tree_of(NULL, &shape);
+}
+
+static inline abut_patches ask(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b,
+                               abut_pose pose_b, double margin) {
+    abut_posed posed[2] = {{a, pose_a}, {b, pose_b}};
+    abut_patch_options options = abut_patch_options_default();
+    abut_patches found = room();
+    options.margin = margin;
+    assert_ok(abut_contact_patches(&posed[0], &posed[1], &options, &found));
+    return found;
+}
+
+#endif

@@ -91,7 +91,7 @@ abut_status abut_field_isosurface(const abut_field *field, double level, abut_me
                                           .level = level,
                                           .layer = copy_isosurface_layer,
                                           .data = (void *)field};
-    return abuti_surface_extract(field->context, "abut_field_isosurface", &levels, mesh);
+    return abuti_isosurface_extract(field->context, "abut_field_isosurface", &levels, mesh);
 }
 
 /* The margin is the distance and OFFSET_CELLS cells. Half a cell lies outside the outermost

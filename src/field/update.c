@@ -190,7 +190,7 @@ static abut_status build_successor(const abut_field *field, const abut_bvh *bvh,
 abut_status abuti_field_update_on_cpu(abut_field *field, const abut_bvh *bvh,
                                       uint64_t *recomputed) {
     abut_field *next = NULL;
-    abut_status status = abuti_bvh_host(bvh);
+    abut_status status = abuti_bvh_ensure_host(bvh);
     status = status ? status : build_successor(field, bvh, &next, recomputed);
     if (status)
         return status;

@@ -134,7 +134,7 @@ static void compute_cap_apexes(const layers_mesh *mesh, uint32_t vertices, vec3 
 }
 
 static abut_status cap_holes(abut_layers *layers, const abut_mesh *source,
-                             const abuti_border *border, layers_mesh *to) {
+                             const abuti_boundary *border, layers_mesh *to) {
     abut_context *context = layers->context;
     size_t vertices = source->vertex_count, triangles = source->triangle_count;
     cap_work w = {.edges = abuti_allocate(context, border->count, sizeof *w.edges),
@@ -144,7 +144,7 @@ static abut_status cap_holes(abut_layers *layers, const abut_mesh *source,
                       abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
     abut_status status = w.edges && w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_border_list(border, w.edges, NULL);
+        abuti_boundary_list(border, w.edges, NULL);
         status = build_caps(layers, source, border->count, &w, to);
     }
     if (!status) {

@@ -261,7 +261,7 @@ static abut_status compute_distances(abut_map *map, const abut_posed *others, ui
     }
     if (!all || first == ABUT_NONE)
         return abuti_map_on_cpu.find(map, others, count, limit);
-    abut_status status = abuti_bvh_there_check("abut_map_compute_distance", others[first].bvh);
+    abut_status status = abuti_bvh_check_on_device("abut_map_compute_distance", others[first].bvh);
     status = status ? status : upload_positions(map, others[first].bvh->there);
     for (uint32_t i = first; i < count && !status; i++) {
         if (abuti_map_gap(map, &others[i]) > limit)
@@ -320,7 +320,7 @@ static abut_status compute_self_distances(abut_map *map, double limit) {
     const abut_posed posed = {d->own, {{0, 0, 0, 0}, {0, 0, 0}}};
     const mesh_frame frame = frame_of(there);
     const map_query query = make_query(map, &posed, 0, limit, true);
-    status = abuti_there_part(there, &map_kind, (bvh_part **)&part);
+    status = abuti_on_device_attachment(there, &map_kind, (bvh_attachment **)&part);
     status = status ? status : upload_positions(map, there);
     if (status)
         return status;

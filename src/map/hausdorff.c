@@ -321,7 +321,7 @@ static bool is_on_vertices(const piece *p) {
  * further queries while that is not decided. */
 static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, piece *p,
                        covering *covered) {
-    double bound = find_bound(h, p), height;
+    double bound = bound_of(h, p), height;
     vec3 point;
     *covered = COVER_NONE;
     for (int c = 0; c < HAUSDORFF_CANDIDATES && bound > found->lower + h->tolerance; c++) {
@@ -329,7 +329,7 @@ static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, pi
             continue;
         find_candidate_triangle(h, found, triangle, p, c, c < MIDDLE ? p->corner[c] : middle_of(p),
                                 c < MIDDLE ? least_at(p, c) : bound);
-        bound = find_bound(h, p);
+        bound = bound_of(h, p);
     }
     if (bound > found->lower + h->tolerance && p->level < ADAPTIVE_SPLITS_MAX)
         *covered = abuti_hausdorff_cover(h, triangle, p, bound, &height, &point);
@@ -339,7 +339,7 @@ static bool is_bounded(const hausdorff *h, finding *found, uint32_t triangle, pi
         point = middle_of(p);
     if (bound > found->lower + h->tolerance && (*covered == COVER_WHOLE || !p->asked[MIDDLE])) {
         find_candidate_triangle(h, found, triangle, p, MIDDLE, point, bound);
-        bound = real_min(bound, find_bound(h, p));
+        bound = real_min(bound, bound_of(h, p));
     }
     if (bound > found->lower + h->tolerance && p->level < LEVELS)
         return false;

@@ -316,7 +316,7 @@ abut_status abut_map_get_info(const abut_map *map, abut_map_info *info) {
     made.uneven = map->atlas.uneven;
     made.reach = map->reach;
     made.reach_at_rest = map->reach_at_rest;
-    made.has_distances = map->question != MAP_NO_QUERY;
+    made.has_distances = map->last_query != MAP_NO_QUERY;
     made.has_sign = map->has_sign;
     made.reliability = map->reliability;
     return abuti_info_write(info, &made, sizeof made, __func__);

@@ -132,7 +132,7 @@ TEST(press_fit_of_a_round_peg_is_held_all_round) {
         abut_bvh *trees[2] = {tree_of(NULL, &peg), tree_of(NULL, &hole)};
         const abut_patches found =
             find_contacts(trees[0], shifted(at.x, at.y, at.z), trees[1], i % 4 < 2 ? 0 : 0.005);
-        assert_false(found.separates);
+        assert_false(found.is_verified);
         assert_true(found.count >= 3 && is_held(&found));
         for (uint64_t k = 0; k < found.count; k++) {
             const double local =
@@ -176,7 +176,7 @@ TEST(press_fit_in_a_closed_cavity_keeps_its_walls) {
         abut_bvh *cube = make_shape(ABUT_SHAPE_BOX, v3(1 + 2 * e, 1 + 2 * e, 1 + 2 * e), 1 + i % 3);
         const abut_patches found =
             find_contacts(cube, shifted(shift, -0.5 * shift, 0), shell, i % 4 < 2 ? 0 : 0.005);
-        assert_false(found.separates);
+        assert_false(found.is_verified);
         assert_int_equal(found.count, 6);
         abut_vec3 sum = v3(0, 0, 0);
         for (int k = 0; k < 6; k++) {
@@ -201,7 +201,7 @@ TEST(plates_at_the_same_height_leave_across_their_thickness) {
         abut_pose at;
         assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), i / 6 * 0.4, places[i % 6], &at));
         const abut_patches found = find_contacts(plate, at, plate, i % 2 ? 0.001 : 0);
-        assert_true(found.separates);
+        assert_true(found.is_verified);
         assert_close(patches[0].depth, 0.01, 1e-9);
         assert_close(fabs(patches[0].normal.z), 1, 1e-9);
     }
@@ -241,7 +241,7 @@ TEST(upright_sheet_leaves_across_its_edge) {
         assert_ok(abut_pose_from_axis_angle(i / 8 % 4 < 2 ? v3(1, 0, 0) : v3(0, 1, 0),
                                             1.5707963267948966, place, &at));
         const abut_patches found = find_contacts(sheet, at, cube, 0);
-        assert_true(found.separates);
+        assert_true(found.is_verified);
         assert_close(patches[0].depth, depth, 1e-6);
         assert_close(patches[0].normal.z, 1, 1e-4);
         abut_bvh_destroy(sheet);
@@ -265,7 +265,7 @@ TEST(random_boxes_separate) {
         const abut_posed first = {a, at}, second = {b, shifted(0, 0, 0)};
         abut_overlap overlap;
         assert_ok(abut_pair_overlap(&first, &second, NULL, NULL, &overlap));
-        if (overlap.relation != ABUT_PAIR_APART && !find_contacts(a, at, b, 0).separates)
+        if (overlap.relation != ABUT_PAIR_APART && !find_contacts(a, at, b, 0).is_verified)
             fail_msg("pair %d: depth %g does not separate", i, patches[0].depth);
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);

@@ -10,6 +10,7 @@
 #define ABUT_TESTS_PROJECT_RANGE_H
 
 #include "support/support.h"
+#include "tools/get.h"
 
 #include <math.h>
 #include <stdio.h>

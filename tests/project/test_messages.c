@@ -144,7 +144,7 @@ TEST(worlds) {
         NAMES(lengths[i].words, LENGTHS, abut_world_create(NULL, &options, &world));
     }
     abut_world_options options = abut_world_options_default();
-    options.angle = 4;
+    options.patch_angle = 4;
     NAMES("4", "from 0 to 3 radians", abut_world_create(NULL, &options, &world));
     assert_ok(abut_world_create(NULL, NULL, &world));
     item.kind = ABUT_WORLD_SPHERE;

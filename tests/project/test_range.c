@@ -9,9 +9,9 @@ static void try_meshes(trial *t) {
     uint32_t count, elements[1024];
     assert_ok(abut_topology_create(t->mesh[0], &topology));
     if (TRY(abut_normals_create(topology, &normals)))
-        same(t, "normal", abut_normals_get_arrays(normals).faces[3].x, 0, ROUNDED);
+        same(t, "normal", get_normals_arrays(normals).faces[3].x, 0, ROUNDED);
     if (TRY(abut_mesh_examine(topology, &report))) {
-        same(t, "closed", report.closed, 0, EXACT);
+        same(t, "closed", report.is_closed, 0, EXACT);
         same(t, "area", report.area, 2, ROUNDED);
         same(t, "volume", report.volume, 3, ROUNDED);
         same(t, "centroid", report.centroid.x + t->scale, 1, ROUNDED);
@@ -123,7 +123,7 @@ static void try_points(trial *t) {
     abut_bvh *refitted = NULL;
     assert_ok(abut_bvh_create(t->mesh[0], NULL, &refitted));
     NEED(abut_bvh_set_mesh(refitted, t->mesh[0]));
-    const abut_bvh_info info = abut_bvh_get_info(refitted);
+    const abut_bvh_info info = get_bvh_info(refitted);
     assert_true(isfinite(info.cost));
     abut_bvh_destroy(refitted);
 }
@@ -260,7 +260,7 @@ static void try_motions(trial *t) {
     abut_mesh *meshes[2] = {t->mesh[0], t->mesh[1]};
     abut_sweep *motion = NULL;
     static abut_impact list[1 << 17];
-    abut_impacts impacts = {.impacts = list, .capacity = 1 << 17};
+    abut_impacts impacts = {.list = list, .capacity = 1 << 17};
     uint32_t count = 0;
     for (int m = 0; m < 2; m++)
         count += abut_mesh_vertex_count(meshes[m]);

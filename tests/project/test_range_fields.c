@@ -17,7 +17,7 @@ static void try_fields(trial *t) {
     samples_options.cell = 0.1 * t->scale;
     const bool has_samples = TRY(abut_samples_create(t->mesh[0], &samples_options, &samples));
     if (has_samples && t->compares)
-        same(t, "samples", abut_samples_get_arrays(samples).count, 0, 0.05);
+        same(t, "samples", get_samples_arrays(samples).count, 0, 0.05);
     samples_options = abut_samples_options_default();
     samples_options.count = 200;
     samples_options.kinds = ABUT_SAMPLES_SURFACE;
@@ -60,7 +60,7 @@ static void try_measures(trial *t, const abut_map *map, const char *name, bool e
     options.within = t->scale;
     options.quantiles = &half;
     options.quantile_count = 1;
-    options.exact = exact;
+    options.is_exact = exact;
     if (!TRY(abut_map_measure(map, &options, &value, &m)))
         return;
     if (t->flatness != 1 && !m.found)
@@ -68,9 +68,9 @@ static void try_measures(trial *t, const abut_map *map, const char *name, bool e
     assert_true(m.found > 0);
     char fact_name[NAME];
     snprintf(fact_name, sizeof fact_name, "%s least", name);
-    same(t, fact_name, m.least.distance, 1, 1e-5);
+    same(t, fact_name, m.min.distance, 1, 1e-5);
     snprintf(fact_name, sizeof fact_name, "%s greatest", name);
-    same(t, fact_name, m.greatest.distance, 1, 1e-5);
+    same(t, fact_name, m.max.distance, 1, 1e-5);
     snprintf(fact_name, sizeof fact_name, "%s half", name);
     same(t, fact_name, value, 1, 1e-5);
     const double barycentric[3] = {0.2, 0.3, 0.5};
@@ -96,7 +96,7 @@ static void try_maps(trial *t) {
     options.resolution = 40;
     patch_options.margin = 0.1 * t->scale;
     if (TRY(abut_map_create(t->mesh[0], &options, &map))) {
-        assert_true(isfinite(abut_map_get_info(map).reach) && abut_map_get_info(map).reach > 0);
+        assert_true(isfinite(get_map_info(map).reach) && get_map_info(map).reach > 0);
         if (TRY(abut_map_compute_distance(map, &t->apart, 1, NULL)))
             try_measures(t, map, "map apart", true);
         if (TRY(abut_map_compute_distance(map, &t->posed[1], 1, NULL))) {
@@ -171,8 +171,8 @@ static void try_images(trial *t) {
     }
     query.resolution = 64;
     for (int k = 0; k < 3 && added; k++) {
-        query.exact = k == 1;
-        query.volume = k == 2;
+        query.is_exact = k == 1;
+        query.measure_volume = k == 2;
         if (TRY(abut_layers_find(layers, &query, &result)) && t->compares) {
             assert_int_equal(1, result.count);
             same(t,

@@ -63,9 +63,9 @@ TEST(choices_follow_the_rule) {
     }
     /* A plate is thin beside the cells of its field, and that is told. */
     abut_world_item thin = of_mesh(plate, ABUT_WORLD_FIELD, v3(0, 0, 0));
-    assert_true(choice_of(world, add(world, &thin)).thin > 0.9);
+    assert_true(choice_of(world, add(world, &thin)).thin_fraction > 0.9);
     thin.shape.mesh.mesh = ball;
-    assert_true(choice_of(world, add(world, &thin)).thin < 0.01);
+    assert_true(choice_of(world, add(world, &thin)).thin_fraction < 0.01);
     abut_world_destroy(world);
     /* A world with one method says so. */
     for (int method = ABUT_WORLD_EXACT; method <= ABUT_WORLD_FIELD; method++) {
@@ -118,7 +118,7 @@ TEST(choices_follow_deformations) {
             assert_ok(abut_world_get_item_info(world, id, &choice));
             assert_int_equal(choice.reliability.level,
                              k % 2 ? ABUT_RELIABILITY_GUARANTEED : ABUT_RELIABILITY_LIMITED);
-            assert_true(k % 2 ? choice.holes == 0 : choice.holes > 0);
+            assert_true(k % 2 ? choice.hole_fraction == 0 : choice.hole_fraction > 0);
         }
         abut_mesh_destroy(slit);
     }

@@ -60,7 +60,7 @@ static void try_measures(trial *t, const abut_map *map, const char *name, bool e
     options.within = t->scale;
     options.quantiles = &half;
     options.quantile_count = 1;
-    options.is_exact = exact;
+    options.exact = exact;
     if (!TRY(abut_map_measure(map, &options, &value, &m)))
         return;
     if (t->flatness != 1 && !m.found)

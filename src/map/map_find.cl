@@ -74,7 +74,7 @@ __kernel void map_find(__global const bvh_node *nodes, __global const float4 *tr
     double radius = query.radius;
     if (!query.first && !(query.has_sign && within))
         radius = real_min(radius, (double)results[i].distance * (1.0 + 0x1p-22) + 0x1p-140);
-    measuring to;
+    measuring_search to;
     start_measure(&to.m, point, radius);
     if (radius < 0.0) {
         /* inside another body, and not inside this one */
@@ -107,7 +107,7 @@ __kernel void map_find(__global const bvh_node *nodes, __global const float4 *tr
 
 /* A search that skips the triangles of one component. */
 typedef struct apart {
-    measuring to;
+    measuring_search to;
     __global const uint *parts; /* for each position in the tree */
     uint part;
 } apart;

@@ -294,7 +294,7 @@ ABUTI_NOINLINE bool pierce_certain(const path3 *path, triangle3 t, path_hit *hit
         value[k + 1] = det3_pairs(m, &permanent[k + 1]);
     }
     for (int k = 0; k < 5; k++)
-        plain = plain && fabs(value[k]) > DET3_PLAIN * permanent[k];
+        plain = plain && fabs(value[k]) > DET3_PAIRS_FRACTION * permanent[k];
     hit->parameter = path_unscaled_parameter(path, -value[0] / value[4]);
     double sum = value[1] + value[2] + value[3];
     for (int k = 0; k < 3; k++)

@@ -290,7 +290,7 @@ abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
         return abuti_null(__func__, motion ? "impacts" : "motion");
     if (mode != ABUT_SWEEP_ANY && mode != ABUT_SWEEP_EARLIEST && mode != ABUT_SWEEP_ALL)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_sweep_find: there is no mode %d; it must be from %d to %d "
+                          "abut_sweep_find: mode is %d; it must be from %d to %d "
                           "(abut_sweep_mode)",
                           (int)mode, ABUT_SWEEP_ANY, ABUT_SWEEP_ALL);
     if (impacts->capacity && !impacts->list)

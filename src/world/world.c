@@ -356,12 +356,12 @@ static abut_status check_item(const abut_world_item *item) {
     static const char function[] = "abut_world_add";
     if ((uint32_t)item->kind > ABUT_WORLD_MESH)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: item->kind is %u; it must be a value of abut_world_kind", function,
-                          (uint32_t)item->kind);
+                          "%s: item->kind is %u; it must be from 0 to %d (abut_world_kind)",
+                          function, (uint32_t)item->kind, ABUT_WORLD_MESH);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: item->motion is %u; it must be a value of abut_world_motion",
-                          function, (uint32_t)item->motion);
+                          "%s: item->motion is %u; it must be from 0 to %d (abut_world_motion)",
+                          function, (uint32_t)item->motion, ABUT_WORLD_STATIC);
     abut_status status = check_method(item);
     if (status)
         return status;

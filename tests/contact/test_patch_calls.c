@@ -22,7 +22,7 @@ TEST(bad_calls_are_refused) {
     assert_refused("margin", abut_contact_patches(&a, &b, &options, &found));
     options = abut_patch_options_default();
     options.max_contacts = 9;
-    assert_refused("keep", abut_contact_patches(&a, &b, &options, &found));
+    assert_refused("max_contacts", abut_contact_patches(&a, &b, &options, &found));
     options = abut_patch_options_default();
     options.hint.y = INFINITY;
     assert_refused("hint", abut_contact_patches(&a, &b, &options, &found));

@@ -556,7 +556,7 @@ TEST(bad_input) {
     assert_refused("margin", abut_contact_solids(&ball, &ball, &options, &found));
     options.margin = 0;
     options.max_contacts = 9;
-    assert_refused("keep", abut_contact_solids(&ball, &ball, &options, &found));
+    assert_refused("max_contacts", abut_contact_solids(&ball, &ball, &options, &found));
     /* No room. */
     found = (abut_patches){0};
     assert_fails(ABUT_ERROR_BUFFER, "1 patches with 1 contacts",

@@ -207,7 +207,7 @@ static void check_segments(pattern which, size_t count) {
     assert_ok(abuti_buffer_download(&queue, &items, 0, found, sum * sizeof *found));
     assert_memory_equal(found, owners, sum * sizeof *found);
     if (sum > 1) { /* one fewer allowed than there are */
-        assert_fails(ABUT_ERROR_LIMIT, "at most",
+        assert_fails(ABUT_ERROR_LIMIT, "the limit is",
                      list_owners(&begin, &items, sum - 1, &total, &fills));
         assert_int_equal(total, sum);
         assert_int_equal(fills, 0);

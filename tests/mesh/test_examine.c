@@ -178,7 +178,7 @@ TEST(inward_and_nested) {
     assert_close(-64, r.volume, 1e-12);
     assert_true(r.is_solid && r.inertia[0] > 0); /* mass is not negative */
     assert_levels(&r, YES, YES, YES, NO);        /* all of it, so that signs know */
-    assert_non_null(strstr(abut_pair_reliability(&r).reason, "volume counts negative"));
+    assert_non_null(strstr(abut_pair_reliability(&r).reason, "its volume is negative"));
     soup_box(s, 3, 4); /* two that disagree */
     r = examine(s);
     assert_levels(&r, NO, YES, YES, NO);

@@ -212,7 +212,7 @@ TEST(what_is_refused) {
     if (!readable())
         return;
     refused("is empty", "");
-    refused("is not JSON", "{");
+    refused("invalid JSON", "{");
     refused("must be an object", "[]");
     refused("needs 'bodies'", "{}");
     refused("no member 'boddies'; allowed are about, meshes, bodies, ignore", "{'boddies': []}");

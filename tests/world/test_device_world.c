@@ -595,7 +595,8 @@ TEST(poses_in_buffers) {
                  abut_world_set_poses(world, NULL, abut_array_buffer(short_buffer), 3));
     id = ITEMS;
     assert_refused("no item", abut_world_set_poses(world, &id, abut_array_buffer(buffer), 1));
-    assert_refused("33 poses, but the world has only 32", abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
+    assert_refused("33 poses, but the world has only 32",
+                   abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 33));
     assert_ok(abut_world_set_poses(world, NULL, abut_array_buffer(buffer), 0));
     abut_world_destroy(world);
     assert_ok(abut_world_create(serial, NULL, &on_cpu));

@@ -135,7 +135,7 @@ TEST(layers_of_open_meshes_are_refused) {
     assert_ok(abut_world_create(NULL, NULL, &world));
     item.shape.mesh.mesh = sheet;
     item.pose.rotation.w = 1;
-    assert_refused("abut_world_add: method layers needs a closed mesh",
+    assert_refused("abut_world_add: the method layers requires a closed mesh",
                    abut_world_add(world, &item, &id));
     assert_null(strstr(abut_last_error(), "options"));
     abut_world_destroy(world);
@@ -154,7 +154,7 @@ TEST(wrong_calls_are_refused) {
     item = of_mesh(sheet, ABUT_WORLD_LAYERS, v3(0, 0, 0));
     assert_refused("", abut_world_add(world, &item, &id));
     item = of_mesh(ball, (abut_world_method)6, v3(0, 0, 0));
-    assert_refused("no method 6", abut_world_add(world, &item, &id));
+    assert_refused("item->method is 6", abut_world_add(world, &item, &id));
     item = of_mesh(ball, ABUT_WORLD_AUTO, v3(NAN, 0, 0));
     assert_refused("finite", abut_world_add(world, &item, &id));
     item = of_mesh(ball, ABUT_WORLD_LAYERS, v3(1e300, 0, 0));

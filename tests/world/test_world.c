@@ -652,14 +652,14 @@ TEST(wrong_calls_are_refused) {
     assert_refused("normal", abut_world_add(world, &item, &id));
     item.kind = ABUT_WORLD_SPHERE;
     item.shape.sphere.radius = -1;
-    assert_refused("a size of the solid is -1", abut_world_add(world, &item, &id));
+    assert_refused("a size of the primitive is -1", abut_world_add(world, &item, &id));
     item.kind = ABUT_WORLD_CAPSULE;
     memset(&item.shape, 0, sizeof item.shape);
     item.shape.capsule.radius = NAN;
     assert_refused("finite", abut_world_add(world, &item, &id));
     item.kind = ABUT_WORLD_BOX;
     item.shape.half = v3(1, -2, 1);
-    assert_refused("a size of the solid is -2", abut_world_add(world, &item, &id));
+    assert_refused("a size of the primitive is -2", abut_world_add(world, &item, &id));
     item.kind = ABUT_WORLD_CYLINDER;
     item.shape.cylinder = (abut_cylinder){{{1, 2, 3}, {1, 2, 3}}, 1};
     assert_refused("both ends in one place", abut_world_add(world, &item, &id));

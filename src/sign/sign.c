@@ -349,8 +349,8 @@ static abut_reliability winding_reliability(const abut_mesh_report *report) {
                            "should add: orient the mesh first.");
     if (report->has_boundary && inward)
         return abuti_limited("The surface has boundary edges, near which the sign is a guess, and "
-                             "a closed component "
-                             "that faces the other way counts as outside: orient the mesh first.");
+                             "a closed component that faces the other way counts as outside: "
+                             "orient the mesh first.");
     if (report->has_boundary && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "The surface has boundary edges: the sign is right away from the holes, and inside "

@@ -187,7 +187,7 @@ TEST(inward_and_nested) {
     assert_int_equal(1, count_of(&r, ABUT_PROBLEM_INWARD_COMPONENT));
     assert_levels(&r, NO, PARTLY, PARTLY, NO);
     assert_non_null(
-        strstr(abut_sign_reliability(&r, ABUT_SIGN_WINDING).reason, "against the rest"));
+        strstr(abut_sign_reliability(&r, ABUT_SIGN_WINDING).reason, "faces the other way"));
 
     s = fresh(); /* a hollow box: the wall of the cavity faces inwards and is right */
     soup_box(s, -2, 2);

@@ -165,7 +165,7 @@ TEST(wrong_calls_are_refused) {
     item.method = ABUT_WORLD_MAP;
     assert_refused("made of meshes", abut_world_add(world, &item, &id));
     item = (abut_world_item){.kind = ABUT_WORLD_SPHERE, .method = ABUT_WORLD_FIELD};
-    assert_refused("a sphere cannot", abut_world_add(world, &item, &id));
+    assert_refused("a sphere does not support", abut_world_add(world, &item, &id));
 
     item = of_mesh(ball, ABUT_WORLD_AUTO, v3(0, 0, 0));
     id = add(world, &item);

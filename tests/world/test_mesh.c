@@ -179,11 +179,11 @@ TEST(wrong_calls_are_refused) {
                    abut_world_set_positions(world, id, NULL, abut_array_host(NULL)));
     abut_character_matrix bone = matrix_none();
     assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
-    assert_refused("choice is null", abut_world_get_item_info(world, id, NULL));
+    assert_refused("info is null", abut_world_get_item_info(world, id, NULL));
     assert_refused("no item 9", abut_world_get_item_info(world, 9, &choice));
     assert_refused("never meets itself", abut_world_get_pair_info(world, id, id, &manner));
     assert_refused("no item 9", abut_world_get_pair_info(world, id, 9, &manner));
-    assert_refused("manner is null", abut_world_get_pair_info(world, 0, id, NULL));
+    assert_refused("info is null", abut_world_get_pair_info(world, 0, id, NULL));
     assert_refused("no item 9", abut_world_replace(world, 9, &item));
     assert_refused("item is null", abut_world_replace(world, 0, NULL));
     assert_null(abut_world_method_name((abut_world_method)6));

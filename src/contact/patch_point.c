@@ -31,13 +31,14 @@
 #define LARGE_WALL 0.02     /* of all areas: smaller walls only count if they are shallow: */
 #define WIDE_WALL 0.1       /* of their width, the root of the area */
 #define LEAST_WALL 1e-4     /* of all areas: smaller walls do not count */
-#define EDGE_COSINE 0.7     /* between a boundary edge's way out and the normal: 45 degrees */
-#define INSET 0.02          /* of the way from the contour to its middle */
-#define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
-#define SOME 0.2            /* of |S|: what such faces hold, to be tried */
-#define ALL 0.98            /* the same, to be the only ones */
-#define MUCH 0.3            /* the same where nothing is checked */
-#define PIERCED 0.35        /* rho below this: through each other */
+#define EDGE_COSINE \
+    0.7            /* between the normal and the inward direction at a boundary edge: 45 degrees */
+#define INSET 0.02 /* of the way from the contour to its middle */
+#define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
+#define SOME 0.2       /* of |S|: what such faces hold, to be tried */
+#define ALL 0.98       /* the same, to be the only ones */
+#define MUCH 0.3       /* the same where nothing is checked */
+#define PIERCED 0.35   /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
 #define CLEARLY 0.97 /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
@@ -200,7 +201,8 @@ static bool ends_own_body(const measure *m, const patch_point *point) {
     const uint32_t *faces;
     if (point->kind == ABUT_CONTACT_VERTEX)
         return true;
-    if (!m->work->is_sheet_edge || abuti_edge_faces(&body->skin->view, point->element, &faces) != 1)
+    if (!m->work->is_sheet_edge || point->element == ABUT_NONE ||
+        abuti_edge_faces(&body->skin->view, point->element, &faces) != 1)
         return false;
     const uint32_t *ends = body->skin->view.edges + 2 * (size_t)point->element;
     const vec3 from = patch_true(body, ends[0]), along = v3_sub(patch_true(body, ends[1]), from);

@@ -446,6 +446,12 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
     if (s->together.count == 1 && !s->rounds) /* measured along its normal: exact */
         return answer_with(call, &s->together);
     status = answer_separating(call, &s->together, s->shift);
+    const double deepest = call->count ? call->answers[0].depth : 0;
+    if (!status && call->separates && deepest > (1 + SAME_DEPTH) * s->depth) {
+        s->depth = deepest; /* of walls made deeper: ways that are shorter come first */
+        call->separates = false;
+        return ABUT_OK;
+    }
     if (!status && call->separates && call->count > 1 &&
         v3_length(s->shift) <= SHALLOW * call->size)
         status = complete_walls(work, call, keep, s->shift);

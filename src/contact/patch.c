@@ -485,10 +485,11 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
 
 /* ---- volumes ---- */
 
-/* Divides the volume of the overlap between the patches. The deepest wall of a region has the
- * volume of the region, and a part wholly inside has its own. The remaining volume is added to the
- * largest: of regions and parts that no patch stands for, and of cavities, which is below 0. Of
- * open meshes, and of bodies that only touch, all volumes are 0. Regions have none after it. */
+/* Divides the volume of the overlap between the patches. The deepest wall of a region gets the
+ * volume of the region, and a component completely inside the other body gets its own. The patch
+ * with the largest volume gets the remainder: regions and components without a patch, minus
+ * cavities. All volumes are 0 if a mesh is open or if the bodies only touch. Sets the volumes of
+ * regions to 0. */
 static void divide_volume(patch_work *work, patch_call *call) {
     const bool has_volume = are_closed(work) && !(call->apart_known && call->apart);
     double rest = has_volume ? call->parts_volume : 0;

@@ -17,9 +17,7 @@
  * Guarantee: the nearest pair of triangles within the range always opens a wall, and its depth is
  * minus the distance of the surfaces. A wall further away than the range is not reported.
  */
-#include "contact/patch_near.h"
-
-#include "geom/distance_shared.h"
+#include "contact/patch_proximity.h"
 
 #include <abut/ray.h>
 
@@ -30,323 +28,9 @@
 
 #define WALL_COSINE 0.9   /* between the normal of a wall and that of a minimum in it: 26 degrees */
 #define SAME_COSINES 1e-6 /* between sums of cosines that rounding errors could order */
-#define FACING_COSINE 0.5 /* between the normals of triangles that face each other: 60 degrees */
-#define CONE_TOLERANCE 1e-5   /* of an edge: by which a neighbour may be nearer at a minimum */
 #define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
-#define SNAP_COSINE                                                                     \
-    0.999999       /* of a millirad: nearly touching features take the normal of a face \
-                    */
 #define NAMED 3e-3 /* of the width of a wall: a vertex so near gives its name to a crossing */
 #define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
-
-enum {
-    CACHED_LEAVES = 16,               /* of each side */
-    DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
-};
-
-/* Two triangles that face each other or hold a local minimum. */
-typedef struct near_pair {
-    uint32_t face[2];
-    bool facing;
-    bool has_wall;     /* some wall of its component faces both */
-    bool two_sided[2]; /* and the normals, if they face each other */
-    vec3 normal[2];
-    double distance; /* 0 where they intersect */
-} near_pair;
-
-typedef struct near_minimum {
-    uint32_t pair;
-    uint32_t face[2];
-    abut_feature feature[2];
-    double distance;
-    vec3 at[2];
-    vec3 normal; /* unit, from b to a */
-} near_minimum;
-
-/* A point of a wall, and where it is across the normal. */
-typedef struct near_wall {
-    vec3 normal, along[2];
-    uint32_t component; /* root of its pairs */
-    size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
-    patch_candidate nearest;
-    patch_candidate outermost[DIRECTIONS];
-    double extent[DIRECTIONS];        /* of these */
-    double most[DIRECTIONS], deepest; /* of all points */
-    bool any;
-} near_wall;
-
-typedef struct proximity {
-    patch_work *work;
-    double range;    /* walls further away are not looked for */
-    double touch;    /* directions between nearer points are inaccurate */
-    double rounding; /* directions between nearer points are rounding errors */
-    bool overlaps;   /* the bodies do */
-    near_space space;
-    near_pair *pairs;
-    size_t pair_count, pair_room;
-    near_minimum *minima;
-    size_t minimum_count, minimum_room;
-    near_minimum nearest; /* pair of triangles; face[0] = ABUT_NONE before there is one */
-    patch_table index;    /* of pairs, by both triangles */
-    uint32_t *parent;     /* of pairs; once all are joined the component */
-    near_wall *walls;
-    size_t wall_count, wall_room;
-    uint32_t cached[2][CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
-    near_leaf leaves[2][CACHED_LEAVES];
-} proximity;
-
-/* ---- triangles ---- */
-
-static near_leaf *leaf_at(proximity *p, uint32_t side, uint32_t leaf) {
-    uint32_t slot = leaf % CACHED_LEAVES;
-    if (p->cached[side][slot] != leaf)
-        abuti_near_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
-    p->cached[side][slot] = leaf;
-    return &p->leaves[side][slot];
-}
-
-/* ---- local minima ---- */
-
-/* Whether no neighbour of the feature of a side is nearer to the other side: `way` points away from
- * it. */
-static bool is_lowest(const patch_body *body, const near_face *f, abut_feature feature, vec3 at,
-                      vec3 way) {
-    const abut_topology_arrays *view = &body->skin->view;
-    const uint32_t *faces = NULL;
-    uint32_t count = 0;
-    if (feature == ABUT_FEATURE_FACE)
-        return true;
-    if (feature >= ABUT_FEATURE_VERTEX_0) {
-        uint32_t vertex = f->corner[feature - ABUT_FEATURE_VERTEX_0];
-        faces = view->vertex_faces + view->vertex_face_begin[vertex];
-        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
-    } else {
-        uint32_t k = (uint32_t)(feature - ABUT_FEATURE_EDGE_0);
-        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        for (int k = 0; k < 3; k++) {
-            vec3 to =
-                v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]), at);
-            double ahead = v3_dot(to, way);
-            if (ahead < 0 && ahead * ahead > CONE_TOLERANCE * CONE_TOLERANCE * v3_length_sq(to))
-                return false;
-        }
-    return true;
-}
-
-/* Whether is_lowest() may be true where `way` may be off by an angle: of the corners of a triangle
- * that may hold the closest point, no neighbour is clearly nearer. */
-static bool may_be_lowest(const patch_body *body, const near_face *f, vec3 way, double angle) {
-    const abut_topology_arrays *view = &body->skin->view;
-    double h[3], lowest = INFINITY, size = 0;
-    for (int k = 0; k < 3; k++) {
-        h[k] = v3_dot(f->at.corner[k], way);
-        lowest = real_min(lowest, h[k]);
-        size =
-            real_max(size, v3_max_abs(v3_sub(f->at.corner[k], f->at.corner[k == 2 ? 0 : k + 1])));
-    }
-    const double limit = lowest + 4 * angle * size; /* an edge is at most sqrt(3) sizes long */
-    unsigned low =
-        (h[0] <= limit) | (unsigned)(h[1] <= limit) << 1 | (unsigned)(h[2] <= limit) << 2;
-    const uint32_t *faces;
-    uint32_t count;
-    if (low == 7)
-        return true;
-    if (low & (low - 1)) { /* two: the edge from k on */
-        uint32_t k = low == 3 ? 0 : low == 6 ? 1 : 2;
-        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
-    } else {
-        uint32_t vertex = f->corner[low >> 1];
-        faces = view->vertex_faces + view->vertex_face_begin[vertex];
-        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
-    }
-    vec3 from = f->at.corner[low & 1 ? 0 : low & 2 ? 1 : 2];
-    for (uint32_t i = 0; i < count; i++)
-        for (int k = 0; k < 3; k++) {
-            vec3 to = v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
-                             from);
-            if (v3_dot(to, way) < -2 * angle * (2 * size + v3_length(to)))
-                return false;
-        }
-    return true;
-}
-
-/* The direction from b to a. That of a face is taken where a face holds a closest point, and where
- * the points are so near that their difference is mostly rounding. */
-static vec3 direction_of(const proximity *p, const near_face *f, const near_face *g,
-                         const abut_feature feature[2], const closest_pair *closest) {
-    vec3 way = v3_normalise(v3_sub(closest->point_a, closest->point_b));
-    const vec3 normals[2] = {g->normal, v3_scale(f->normal, -1)};
-    for (int i = 0; i < 2; i++) {
-        double cosine = v3_dot(normals[i], way);
-        if (feature[!i] == ABUT_FEATURE_FACE ||
-            (closest->distance < p->touch && fabs(cosine) > SNAP_COSINE))
-            return v3_scale(normals[i], cosine < 0 ? -1 : 1);
-    }
-    return v3_max_abs(way) > 0 ? way : normals[g->two_sided && !f->two_sided];
-}
-
-/* ---- pairs ---- */
-
-static uint64_t pair_key(uint32_t f, uint32_t g) {
-    return ((uint64_t)f << 32 | g) + 1;
-}
-
-/* The number of a pair, which is added if it is not there. */
-static uint32_t add_pair(proximity *p, uint32_t f, uint32_t g, bool facing, double distance) {
-    patch_work *work = p->work;
-    bool added;
-    uint32_t *number =
-        abuti_patch_put(work, &p->index, pair_key(f, g), (uint32_t)p->pair_count, &added);
-    if (!number)
-        return ABUT_NONE;
-    if (added) {
-        if (p->pair_count == p->pair_room)
-            work->status = abuti_patch_grow(work->memory, &p->pairs, p->pair_count,
-                                            p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
-        if (work->status)
-            return ABUT_NONE;
-        p->pairs[p->pair_count++] =
-            (near_pair){.face = {f, g}, .facing = facing, .distance = distance};
-    }
-    return *number;
-}
-
-static uint32_t add_facing(proximity *p, const near_face *f, const near_face *g, double distance) {
-    uint32_t number = add_pair(p, f->face, g->face, true, distance);
-    if (number != ABUT_NONE) {
-        p->pairs[number].normal[0] = f->normal;
-        p->pairs[number].normal[1] = g->normal;
-        p->pairs[number].two_sided[0] = f->two_sided;
-        p->pairs[number].two_sided[1] = g->two_sided;
-    }
-    return number;
-}
-
-static void add_minimum(proximity *p, const near_minimum *minimum) {
-    patch_work *work = p->work;
-    if (p->minimum_count == p->minimum_room)
-        work->status = abuti_patch_grow(work->memory, &p->minima, p->minimum_count,
-                                        p->minimum_count + 64, sizeof *p->minima, &p->minimum_room);
-    if (!work->status)
-        p->minima[p->minimum_count++] = *minimum;
-}
-
-static bool comes_before(const near_minimum *a, const near_minimum *b) {
-    if (a->distance != b->distance)
-        return a->distance < b->distance;
-    return a->face[0] != b->face[0] ? a->face[0] < b->face[0] : a->face[1] < b->face[1];
-}
-
-/* Measures two triangles that do not intersect. */
-static void measure_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
-    const patch_work *work = p->work;
-    near_minimum m = {.face = {f->face, g->face}, .pair = ABUT_NONE};
-    closest_pair closest = triangle_triangle_closest_features(f->at, g->at, m.feature);
-    if (closest.distance > p->range)
-        return;
-    m.distance = closest.distance;
-    m.at[0] = closest.point_a;
-    m.at[1] = closest.point_b;
-    m.normal = direction_of(p, f, g, m.feature, &closest);
-    bool outside = (g->two_sided || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
-                   (f->two_sided || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
-    bool minimum = outside && is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
-                   is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
-    bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
-    minimum = minimum && (faces || m.distance > p->rounding);
-    if (facing)
-        m.pair = add_facing(p, f, g, m.distance);
-    else if (minimum)
-        m.pair = add_pair(p, f->face, g->face, false, m.distance);
-    if (p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest))
-        p->nearest = m;
-    if (minimum && !work->status)
-        add_minimum(p, &m);
-}
-
-/* Visits what is left of four pairs: most of them need no distance in doubles. */
-static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
-    unsigned crosses = p->overlaps ? row->crosses : 0, unsure = row->lowest | ~row->certain;
-    for (unsigned left = row->near | crosses; left && !p->work->status; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
-        const near_face *g = &b->face[lane];
-        double cosine = -v3_dot(f->normal, g->normal), angle = row->slack[lane];
-        bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
-        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
-                                        row->distance[lane] - row->error <= p->nearest.distance);
-        if (!facing && !nearest && !(row->near & unsure & bit))
-            continue;
-        if (crosses & bit &&
-            triangle_triangle_intersect(f->at, g->at, NULL) != ABUT_INTERSECTION_NONE) {
-            if (facing)
-                add_facing(p, f, g, 0);
-            continue;
-        }
-        if (!(row->near & bit))
-            continue;
-        vec3 way = row->way[lane];
-        if (!(row->certain & bit) || nearest ||
-            (row->lowest & bit && may_be_lowest(&p->work->body[0], f, way, angle) &&
-             may_be_lowest(&p->work->body[1], g, v3_scale(way, -1), angle)))
-            measure_pair(p, f, g, facing);
-        else if (facing)
-            add_facing(p, f, g, row->distance[lane]);
-    }
-}
-
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
-    proximity *p = data;
-    const near_leaf *a = leaf_at(p, 0, leaf_a);
-    near_leaf *b = leaf_at(p, 1, leaf_b);
-    for (uint32_t i = 0; i < BVH_WIDTH && !p->work->status; i++) {
-        unsigned bits = near >> 4 * i & 15, valid = a->valid >> i & 1 ? b->valid : 0;
-        near_row row;
-        if (!(bits & valid))
-            continue;
-        abuti_near_row(&p->space, a, i, b, bits & valid, &row);
-        visit_row(p, &a->face[i], b, &row);
-    }
-    return p->work->status != ABUT_OK;
-}
-
-/* ---- components ---- */
-
-/* Joins a pair with those of its neighbours on one side. */
-static void join_neighbours(proximity *p, uint32_t pair, uint32_t side) {
-    const near_pair *own = &p->pairs[pair];
-    const abut_topology_arrays *view = &p->work->body[side].skin->view;
-    for (int k = 0; k < 3; k++) {
-        const uint32_t *faces;
-        uint32_t count =
-            abuti_edge_faces(view, view->triangle_edges[3 * (size_t)own->face[side] + (size_t)k],
-                             &faces);
-        for (uint32_t i = 0; i < count; i++) {
-            if (faces[i] == own->face[side])
-                continue;
-            uint32_t other = abuti_patch_get(&p->index, side ? pair_key(own->face[0], faces[i])
-                                                             : pair_key(faces[i], own->face[1]));
-            if (other != ABUT_NONE)
-                abuti_join(p->parent, pair, other);
-        }
-    }
-}
-
-static abut_status join_pairs(proximity *p) {
-    p->parent = abuti_patch_take(p->work->memory, p->pair_count, sizeof *p->parent);
-    if (!p->parent)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < p->pair_count; i++)
-        p->parent[i] = i;
-    for (uint32_t i = 0; i < p->pair_count; i++) {
-        join_neighbours(p, i, 0);
-        join_neighbours(p, i, 1);
-    }
-    for (uint32_t i = 0; i < p->pair_count; i++)
-        p->parent[i] = abuti_root(p->parent, i);
-    return ABUT_OK;
-}
 
 /* ---- walls ---- */
 
@@ -407,14 +91,14 @@ static void add_point(near_wall *wall, const patch_point *point, double toleranc
     patch_candidate c = {*point, v3_dot(point->at, wall->along[0]),
                          v3_dot(point->at, wall->along[1])};
     uint64_t name = patch_name(point);
-    double extent[DIRECTIONS], width = 0;
-    for (int d = 0; d < DIRECTIONS; d++) {
+    double extent[NEAR_DIRECTIONS], width = 0;
+    for (int d = 0; d < NEAR_DIRECTIONS; d++) {
         extent[d] = patch_extent(d, c.u, c.v);
         wall->most[d] = wall->any ? real_max(wall->most[d], extent[d]) : extent[d];
     }
-    for (int d = 0; d < DIRECTIONS; d += 2)
+    for (int d = 0; d < NEAR_DIRECTIONS; d += 2)
         width = real_max(width, wall->most[d] + wall->most[d + 1]);
-    for (int d = 0; d < DIRECTIONS; d++) {
+    for (int d = 0; d < NEAR_DIRECTIONS; d++) {
         const patch_point *kept = &wall->outermost[d].point;
         if (wall->any && wall->extent[d] >= wall->most[d] - patch_band(kept, width) &&
             (extent[d] < wall->most[d] - patch_band(point, width) || patch_name(kept) <= name))
@@ -568,8 +252,8 @@ static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t co
     if (wall->component != component || !pair->facing)
         return false;
     double a = -v3_dot(pair->normal[0], wall->normal), b = v3_dot(pair->normal[1], wall->normal);
-    return (pair->two_sided[0] ? fabs(a) : a) > FACING_COSINE &&
-           (pair->two_sided[1] ? fabs(b) : b) > FACING_COSINE;
+    return (pair->two_sided[0] ? fabs(a) : a) > NEAR_FACING_COSINE &&
+           (pair->two_sided[1] ? fabs(b) : b) > NEAR_FACING_COSINE;
 }
 
 /* ---- walls of all pairs ---- */
@@ -579,7 +263,7 @@ static abut_status open_overlap_walls(proximity *p, const patch_answer *answers,
     const patch_work *work = p->work;
     for (size_t i = 0; i < work->segment_count; i++) {
         const patch_segment *s = &work->segments[i];
-        uint32_t pair = abuti_patch_get(&p->index, pair_key(s->face[0], s->face[1]));
+        uint32_t pair = abuti_patch_get(&p->index, near_pair_key(s->face[0], s->face[1]));
         if (pair == ABUT_NONE || !work->region_of)
             continue;
         uint32_t component = p->parent[pair];
@@ -596,16 +280,16 @@ static abut_status open_overlap_walls(proximity *p, const patch_answer *answers,
 }
 
 static int compare_minima(const void *a, const void *b) {
-    return comes_before(a, b) ? -1 : comes_before(b, a) ? 1 : 0;
+    return abuti_proximity_is_nearer(a, b) ? -1 : abuti_proximity_is_nearer(b, a) ? 1 : 0;
 }
 
 static abut_status open_gap_walls(proximity *p, bool overlaps) {
     if (!p->minimum_count && p->nearest.face[0] != ABUT_NONE && !overlaps)
-        add_minimum(p, &p->nearest);
+        abuti_proximity_add_minimum(p, &p->nearest);
     if (p->minimum_count)
         qsort(p->minima, p->minimum_count, sizeof *p->minima, compare_minima);
-    if (p->minimum_count && !overlaps && comes_before(&p->nearest, &p->minima[0])) {
-        add_minimum(p, &p->nearest);
+    if (p->minimum_count && !overlaps && abuti_proximity_is_nearer(&p->nearest, &p->minima[0])) {
+        abuti_proximity_add_minimum(p, &p->nearest);
         qsort(p->minima, p->minimum_count, sizeof *p->minima, compare_minima);
     }
     for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
@@ -725,7 +409,7 @@ static abut_status find_faces(const proximity *p, const near_wall *wall, wall_fa
         bool added;
         if (!faces_wall(wall, pair, p->parent[i / 2]))
             continue;
-        if (!abuti_patch_put(work, &table, pair_key(side, face), 0, &added))
+        if (!abuti_patch_put(work, &table, near_pair_key(side, face), 0, &added))
             return ABUT_ERROR_MEMORY;
         if (!added)
             continue;
@@ -748,7 +432,7 @@ static abut_status find_faces(const proximity *p, const near_wall *wall, wall_fa
  * deep as the deepest but for a tilt. */
 static void choose_points(const patch_work *work, const near_wall *wall, bool is_flat,
                           uint32_t keep, double gap, double place, patch_answer *answer) {
-    patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
+    patch_candidate found[PATCH_POINTS + NEAR_DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
                            .as_deep = 0.002,
@@ -760,9 +444,9 @@ static void choose_points(const patch_work *work, const near_wall *wall, bool is
             (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
                               v3_dot(answer->points[i].at, wall->along[1])};
     double width = 0;
-    for (int d = 0; d < DIRECTIONS; d += 2)
+    for (int d = 0; d < NEAR_DIRECTIONS; d += 2)
         width = real_max(width, wall->most[d] + wall->most[d + 1]);
-    for (int d = 0; d < DIRECTIONS; d++)
+    for (int d = 0; d < NEAR_DIRECTIONS; d++)
         found[choice.count++] = named_by_vertex(work, wall->outermost[d], NAMED * width);
     found[choice.count++] = named_by_vertex(work, wall->nearest, NAMED * width);
     for (uint32_t i = 0; i < choice.count; i++)
@@ -856,7 +540,7 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
         abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
         if (status)
             return status;
-        for (int i = 0; i < CACHED_LEAVES; i++)
+        for (int i = 0; i < NEAR_CACHED_LEAVES; i++)
             p->cached[side][i] = ABUT_NONE;
     }
     const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
@@ -864,21 +548,12 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     p->space.scale = 1 / smaller->skin->size;
     p->space.range = range;
     p->space.touch = p->touch;
-    p->nearest.face[0] = ABUT_NONE;
-    pair_frame padded = *frame;
-    padded.pad += (float)(1.001 * range * frame->scale);
-    abuti_pair_candidates(&padded, visit, p);
-    abut_status status = work->status ? work->status : abuti_stop_status("contacts");
-    const near_minimum *nearest = &p->nearest;
-    if (!status && !overlaps && nearest->face[0] != ABUT_NONE) {
-        p->nearest.pair = add_pair(p, nearest->face[0], nearest->face[1], false, nearest->distance);
-        status = work->status;
-    }
+    abut_status status = abuti_proximity_find_pairs(p, frame);
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;
     double tolerance = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
-    status = join_pairs(p);
+    status = abuti_proximity_join_pairs(p);
     status = status ? status : open_overlap_walls(p, answers->list, overlap_count);
     status = status ? status : open_gap_walls(p, overlaps);
     if (!status && overlaps)

@@ -17,21 +17,26 @@
 #include <math.h>
 #include <string.h>
 
-#define SLACK 1e-6      /* of the depth, by which bodies are moved apart to see whether they are */
-#define HAIR 1e-7       /* of the smaller body, beside it */
-#define BARE_SLACK 2e-9 /* the same where depths are taken as they are: above rounding errors */
-#define ADDED 4.0       /* times as deep as all walls may a normal be, with a hint */
-#define NEARLY 0.01     /* of the smaller body: the least by which a shift is made longer */
+/* Shifts exceed the depths a little, so that an exact test finds the bodies apart: by a fraction of
+ * the depth plus a fraction of the smaller body. */
+#define SHIFT_DEPTH_SLACK 1e-6
+#define SHIFT_SIZE_SLACK 1e-7
+#define EXACT_SHIFT_SLACK \
+    2e-9 /* of the smaller body, if depths are not enlarged: rounding errors */
+#define NORMAL_DEPTH_RATIO \
+    4.0                       /* with a hint: largest depth along one normal / depth of all walls */
+#define MIN_EXTENSION 0.01    /* of the smaller body: smallest step by which a shift grows */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
-#define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
-#define SAME_DEPTH 1e-3       /* of a depth: by which another is the same */
-#define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
+#define SAME_NORMAL_COSINE 0.98 /* between normals that count as one candidate: 11 degrees */
+#define SAME_DEPTH 1e-3         /* relative difference of depths that count as equal */
+#define REMAINING_DEPTH 0.5   /* of a wall's depth: remaining depth at which it is the same wall */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
-#define WEDGE_THICKNESS 3.0   /* times as deep as thick on average is a wedge, at least */
-#define WEDGE_DEPTH 0.5       /* of the depth of a wedge: its walls are less deep on average */
-#define SHORTER 0.8    /* times as deep, or less, is a way out of a sheet that replaces another */
-#define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SHALLOW 0.05   /* of the smaller body: opposite walls that are less deep hold the body */
+#define WEDGE_THICKNESS 3.0   /* depth / mean thickness of a region above which it is a wedge */
+#define WEDGE_DEPTH 0.5       /* mean depth of the walls of a wedge / depth of the wedge, at most */
+#define SHEET_DEPTH_RATIO \
+    0.8                   /* new / old depth of a sheet up to which the new normal replaces it */
+#define SHALLOW_RATIO 1.5 /* depth / smallest depth of the walls of a region, at most */
+#define SHALLOW 0.05      /* of the smaller body: opposite walls below this depth hold a body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 
 enum {
@@ -47,8 +52,8 @@ enum {
 /* By how much a shift must go along the normal of an answer. */
 static double wanted_shift(const patch_call *call, const patch_answer *answer) {
     if (call->bare)
-        return real_max(answer->depth, 0) + BARE_SLACK * call->size;
-    return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
+        return real_max(answer->depth, 0) + EXACT_SHIFT_SLACK * call->size;
+    return real_max(answer->depth, 0) * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
 }
 
 /* The least shift that satisfies all answers (Hildreth 1957, "A quadratic programming procedure");
@@ -172,7 +177,7 @@ static abut_status add_wall(const patch_call *call, wall_search *s, const patch_
     for (size_t i = 0; i < walls->count && !first_round; i++)
         if (walls->list[i].region == wall.region &&
             v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
-            wall.depth < REST_OF_WALL * walls->list[i].depth) {
+            wall.depth < REMAINING_DEPTH * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
             double along = v3_dot(s->shift, same->normal) + real_max(rest, 0);
             same->depth = same->points[0].depth = real_max(same->depth, along);
@@ -261,7 +266,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
             }
             if (!status && cancels && count && most > SHALLOW * call->size)
                 status = prefer_one_way(work, call, i, keep, answers, &count, &most);
-            most = AS_SHALLOW * real_max(most, HAIR * call->size);
+            most = SHALLOW_RATIO * real_max(most, SHIFT_SIZE_SLACK * call->size);
         }
     }
     if (first_round && !status)
@@ -381,7 +386,8 @@ static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t k
             patch_answer *wall = &walls[k];
             double along = v3_dot(shift, wall->normal);
             if (wall->depth > SHALLOW * call->size ||
-                wall->depth > (1 + SAME_DEPTH) * along + HAIR * call->size || has_wall(call, wall))
+                wall->depth > (1 + SAME_DEPTH) * along + SHIFT_SIZE_SLACK * call->size ||
+                has_wall(call, wall))
                 continue;
             if (wall->depth > along) /* of the same depth as another wall, within rounding */
                 set_depth(wall, along);
@@ -440,6 +446,12 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
     if (s->together.count == 1 && !s->rounds) /* measured along its normal: exact */
         return answer_with(call, &s->together);
     status = answer_separating(call, &s->together, s->shift);
+    const double deepest = call->count ? call->answers[0].depth : 0;
+    if (!status && call->separates && deepest > (1 + SAME_DEPTH) * s->depth) {
+        s->depth = deepest; /* of walls made deeper: ways that are shorter come first */
+        call->separates = false;
+        return ABUT_OK;
+    }
     if (!status && call->separates && call->count > 1 &&
         v3_length(s->shift) <= SHALLOW * call->size)
         status = complete_walls(work, call, keep, s->shift);
@@ -451,12 +463,12 @@ static abut_status try_walls(patch_work *work, patch_call *call, uint32_t keep, 
 static abut_status add_way(patch_work *work, const patch_call *call, vec3 normal, wall_search *s) {
     double depth;
     for (int i = 0; i < s->way_count; i++)
-        if (v3_dot(s->ways[i].normal, normal) > SAME_WAY_COSINE)
+        if (v3_dot(s->ways[i].normal, normal) > SAME_NORMAL_COSINE)
             return ABUT_OK;
     if (s->way_count == WAY_CAPACITY)
         return ABUT_OK;
     abut_status status = abuti_patch_depth(work, normal, 0, &depth);
-    if (!status && depth > -HAIR * call->size) /* 0: of a sheet that lies flush */
+    if (!status && depth > -SHIFT_SIZE_SLACK * call->size) /* 0: of a sheet that lies flush */
         s->ways[s->way_count++] = (way_out){.normal = normal, .depth = real_max(depth, 0)};
     return status;
 }
@@ -552,7 +564,7 @@ static abut_status try_way(patch_work *work, patch_call *call, way_out *way, uin
         way->is_measured = true;
         return status;
     }
-    const double out = way->depth * (1 + SLACK) + HAIR * call->size;
+    const double out = way->depth * (1 + SHIFT_DEPTH_SLACK) + SHIFT_SIZE_SLACK * call->size;
     const vec3 shift = v3_scale(way->normal, out);
     status = abuti_patch_apart_after(call, shift, &call->separates);
     if (status)
@@ -564,7 +576,7 @@ static abut_status try_way(patch_work *work, patch_call *call, way_out *way, uin
     }
     status = find_after(call, shift, &later);
     status = status ? status : abuti_patch_depth(&later, way->normal, INFINITY, &depth);
-    way->depth = out + (depth > 0 ? depth : NEARLY * call->size);
+    way->depth = out + (depth > 0 ? depth : MIN_EXTENSION * call->size);
     return status;
 }
 
@@ -593,7 +605,7 @@ static abut_status add_hint(patch_work *work, const patch_call *call, uint32_t k
     const vec3 normal = v3_normalise(call->hint);
     patch_answer answer;
     if (s->first.count != 1 || found->region == ABUT_NONE ||
-        v3_dot(found->normal, normal) > SAME_WAY_COSINE)
+        v3_dot(found->normal, normal) > SAME_NORMAL_COSINE)
         return ABUT_OK;
     abut_status status = abuti_patch_points_along(work, &work->regions[found->region], normal,
                                                   PATCH_REGION, keep, call->gap, &answer);
@@ -623,7 +635,8 @@ abut_status abuti_patch_separate(patch_work *work, patch_call *call, uint32_t ke
     double deepest = 0;
     for (size_t i = 0; i < s.first.count; i++)
         deepest = real_max(deepest, s.first.list[i].depth);
-    const double far = s.first.count ? ADDED * deepest + NEARLY * call->size : INFINITY;
+    const double far =
+        s.first.count ? NORMAL_DEPTH_RATIO * deepest + MIN_EXTENSION * call->size : INFINITY;
     const bool is_fit = s.first.count >= FIT_WALLS && deepest < SHALLOW * call->size;
     const double limit = (has_hint || is_fit) && !is_through ? far : INFINITY;
     if (is_through && has_hint && is_against_hint(call, &s.first)) {
@@ -674,7 +687,7 @@ static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
                                         patch_true(body, corner[2]));
         bool is_known = v3_max_abs(normal) == 0;
         for (int k = 0; k < count; k++)
-            is_known |= v3_dot(ways[k], normal) > SAME_WAY_COSINE;
+            is_known |= v3_dot(ways[k], normal) > SAME_NORMAL_COSINE;
         if (is_known)
             continue;
         ways[count++] = normal;
@@ -687,7 +700,7 @@ static int find_contour_ways(const patch_work *work, vec3 ways[CONTOUR_WAYS]) {
  * are nearly perpendicular, the way out along the face is not among those that areas give. So it is
  * searched for among all faces of the contour, if it could be much shorter. */
 abut_status abuti_patch_shorten_sheet(patch_work *work, patch_call *call, uint32_t keep) {
-    const double limit = SHORTER * call->answers[0].depth;
+    const double limit = SHEET_DEPTH_RATIO * call->answers[0].depth;
     const patch_call before = *call;
     wall_search s = {.work = work};
     vec3 normals[CONTOUR_WAYS];

@@ -20,7 +20,8 @@ typedef struct patch_call {
     size_t count, room;
     bool parts;          /* some of them are of parts wholly inside */
     double parts_volume; /* of parts wholly inside, cavities subtracted */
-    bool bare;      /* depths are taken as they are, with BARE_SLACK instead of SLACK and HAIR */
+    bool
+        bare; /* depths are taken as they are, with EXACT_SHIFT_SLACK instead of the other slacks */
     bool clasped;   /* walls are opposite and not deep: no shift is looked for */
     bool meets;     /* surfaces meet or are within the margin, which boundary edges may change */
     unsigned doubt; /* of containment, as of abuti_pair_contains() */

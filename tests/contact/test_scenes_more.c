@@ -177,6 +177,31 @@ TEST(basin_holds_many_bodies) {
     judge("basin", &worst);
 }
 
+/* A tooth between two strands of a knot: walls that nearly face each other separate only after a
+ * shift of 0.047 along both, other normals after 0.015. */
+TEST(tooth_leaves_a_knot_by_the_shorter_way) {
+    model gear = scene_model("basin-gear"), knot = scene_model("basin-knot");
+    const abut_posed a = {gear.bvh,
+                          {{0.13653966335864706, -0.064245768615291285, -0.62905294961227609,
+                            -0.76257575894401008},
+                           {1.5223437992044992, -0.72952479196671549, -1.5029112502457342}}};
+    const abut_posed b = {knot.bvh,
+                          {{-0.18412998151572746, -0.028018377076861164, 0.50004450878158169,
+                            -0.84573436118581768},
+                           {1.6635898965037137, -0.078526550455197894, -1.5146516618418209}}};
+    abut_patch patches[16];
+    abut_contact found_contacts[64];
+    abut_patches found = {.list = patches,
+                          .capacity = 16,
+                          .contacts = found_contacts,
+                          .contact_capacity = 64};
+    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    assert_true(found.count > 0 && found.is_verified);
+    assert_true(patches[0].depth < 0.016);
+    destroy_model(&gear);
+    destroy_model(&knot);
+}
+
 /* ---- open meshes ---- */
 
 /* Sheets and half bowls fall onto a floor, beside or on each other. */

@@ -181,7 +181,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("no bones", abut_world_set_positions(world, id, &bone, abut_array_host(&item)));
     assert_refused("info is null", abut_world_get_item_info(world, id, NULL));
     assert_refused("no item 9", abut_world_get_item_info(world, 9, &choice));
-    assert_refused("never meets itself", abut_world_get_pair_info(world, id, id, &manner));
+    assert_refused("two items", abut_world_get_pair_info(world, id, id, &manner));
     assert_refused("no item 9", abut_world_get_pair_info(world, id, 9, &manner));
     assert_refused("info is null", abut_world_get_pair_info(world, 0, id, NULL));
     assert_refused("no item 9", abut_world_replace(world, 9, &item));

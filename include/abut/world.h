@@ -236,7 +236,7 @@ typedef enum abut_world_guarantee {
                                     * have no bound */
 } abut_world_guarantee;
 
-/* Returns "never", "sampled", "every" or "limited", or null if there is no such guarantee.
+/* Returns "none", "sampled", "complete" or "limited", or null if there is no such guarantee.
  * Thread-safe. */
 ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 

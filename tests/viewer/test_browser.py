@@ -155,14 +155,14 @@ with Browser() as browser:
     # ---- clashes: opaque, named, and picked through the glass of the parts ----
     open_page("clash.html")
     rows = browser.run("return [...document.querySelectorAll('.layer')].map((r) => r.innerText.split(/\\s*\\n\\s*/))")
-    assert ["bolt 1", "96 tri"] in rows and ["upper plate cuts bolt 1", "vol 0.09706"] in rows, rows
+    assert ["bolt 1", "96 tri"] in rows and ["upper plate intersects bolt 1", "vol 0.09706"] in rows, rows
     assert len(rows) == len({row[0] for row in rows}), "a name has two rows"
     above = browser.run("return document.querySelector('.side').innerText.split('\\n').find((l) => l.startsWith('abut '))")
     assert above == "abut demo", (above, "triangles of clashes are counted")
     found = [any(word in row[0] for word in (" intersects ", " flush ", " contains ", " identical ")) for row in rows]
     assert found == sorted(found, reverse=True) and 0 < sum(found) < len(rows), "clashes are not listed first"
     state = browser.run("""
-        const parts = abut.layers.filter((l) => / cuts | flush /.test(l.layer.name) && l.parts).flatMap((l) => l.parts);
+        const parts = abut.layers.filter((l) => / intersects | flush /.test(l.layer.name) && l.parts).flatMap((l) => l.parts);
         return parts.map((p) => [p.material.transparent, p.material.depthWrite]);""")
     assert len(state) > 20 and all(one == [False, True] for one in state), state
     seen = 0

@@ -95,7 +95,7 @@ try 0 "$tool" overlap room.obj ball.ply
 says "overlap   no"
 complains "abut overlap: guaranteed: Exact. Mesh a is a sheet"
 try 0 "$tool" overlap ball.ply room.obj --json
-is "[it['overlap'], it['relation'], it['reliability'], it['reason'][7:19]]" "[False, 'apart', 'guaranteed', 'B is a sheet']"
+is "[it['overlap'], it['relation'], it['reliability'], it['reason'][7:24]]" "[False, 'apart', 'guaranteed', 'Mesh b is a sheet']"
 try 0 "$tool" overlap room.obj ball.ply --quiet
 mute err
 demand "the bare answer is '$(cat out)'" "$(cat out)" = no

@@ -76,5 +76,5 @@ is "[p['first'] for p in it['files'][0]['problems'] if p['problem'] == 'self-int
 try 0 "$tool" info box.obj --strict
 says "without self-intersections"
 try 0 "$tool" info box.obj --no-self
-says "as long as the surface does not cut itself"
+says "if the surface does not intersect itself"
 finish

@@ -95,14 +95,16 @@ class Layers(Owner):
             mask=number(mask, "mask"),
         )
         made = ctypes.c_uint32()
-        call(lib.abut_layers_add, self._handle, byref(item), byref(made), uses=[handle])
-        self._counts[made.value] = mesh.vertex_count
+        with self._handle.alone():
+            call(lib.abut_layers_add, self._handle, byref(item), byref(made), uses=[handle])
+            self._counts[made.value] = mesh.vertex_count
         return made.value
 
     def remove(self, solid: int) -> None:
         """Removes a solid. Its id may be used again."""
-        call(lib.abut_layers_remove, self._handle, number(solid, "the number of a solid"))
-        del self._counts[solid]
+        with self._handle.alone():
+            call(lib.abut_layers_remove, self._handle, number(solid, "the number of a solid"))
+            del self._counts[solid]
 
     def set_poses(self, poses: ArrayLike, solids: Optional[Sequence[int]] = None) -> Layers:
         """Sets new poses: a dict {solid: pose}, or (k, 7) or (k, 4, 4) for these `solids`, by default for solids 0 to

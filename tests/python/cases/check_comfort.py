@@ -241,7 +241,7 @@ class Errors(unittest.TestCase):
             (lambda: world.remove(77), ValueError, "there is no body 77"),
             (lambda: world.pair_info(rigid, rigid), ValueError, "; they must be two bodies"),
             (lambda: world.step(np.zeros((2, 3))), ValueError, "2 poses, but the world has only 1 bodies"),
-            (lambda: abut.Layers().remove(77), ValueError, "there is no solid 77"),
+            (lambda: abut.Layers().remove(77), ValueError, "id 77 is not a solid"),
             (lambda: world.set_positions(rigid, box.vertices), ValueError, "deforms=True"),
             (lambda: abut.World(max_contacts=99), ValueError, "max_contacts is 99, but must be from 0 to 8"),
             (lambda: abut.World(max_contacts=9), ValueError, "max_contacts"),

@@ -320,7 +320,7 @@ class OpenSurfaces(unittest.TestCase):
             self.assertEqual(self.said(abut.within, mixed, ball, 0), (True, []))
             found, words = self.said(abut.distance, mixed, ball)
             self.assertEqual((float(found.distance), found.reliability.level, words), (0, "guaranteed", []))
-            self.assertIn("some of its parts", found.reliability.reason)
+            self.assertIn("some of its components", found.reliability.reason)
             self.assertGreater(len(self.said(abut.contacts, mixed, ball)[0]), 0)
             manager = abut.CollisionManager()
             manager.add_object("mixed", mixed)

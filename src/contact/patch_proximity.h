@@ -16,7 +16,7 @@ enum {
 /* Two triangles that face each other or hold a local minimum. */
 typedef struct near_pair {
     uint32_t face[2];
-    bool facing;
+    bool is_facing;
     bool has_wall;     /* some wall of its component faces both */
     bool two_sided[2]; /* and the normals, if they face each other */
     vec3 normal[2];
@@ -34,47 +34,48 @@ typedef struct near_minimum {
 
 /* A point of a wall, and where it is across the normal. */
 typedef struct near_wall {
-    vec3 normal, along[2];
+    vec3 normal, tangent[2];
     uint32_t component; /* root of its pairs */
     size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
     patch_candidate outermost[NEAR_DIRECTIONS];
-    double extent[NEAR_DIRECTIONS];        /* of these */
-    double most[NEAR_DIRECTIONS], deepest; /* of all points */
-    bool any;
+    double extent[NEAR_DIRECTIONS];              /* of these */
+    double max_extent[NEAR_DIRECTIONS], deepest; /* of all points */
+    bool has_points;
 } near_wall;
 
-typedef struct proximity {
+typedef struct proximity_query {
     patch_work *work;
-    double range;    /* walls further away are not looked for */
-    double touch;    /* directions between nearer points are inaccurate */
-    double rounding; /* directions between nearer points are rounding errors */
-    bool overlaps;   /* the bodies do */
+    double range;          /* walls further away are not looked for */
+    double touch_distance; /* directions between nearer points are inaccurate */
+    double rounding_error; /* directions between nearer points are rounding errors */
+    bool overlaps;         /* the bodies do */
     near_space space;
     near_pair *pairs;
-    size_t pair_count, pair_room;
+    size_t pair_count, pair_capacity;
     near_minimum *minima;
-    size_t minimum_count, minimum_room;
+    size_t minimum_count, minimum_capacity;
     near_minimum nearest; /* pair of triangles; face[0] = ABUT_NONE before there is one */
     patch_table index;    /* of pairs, by both triangles */
     uint32_t *parent;     /* of pairs; once all are joined the component */
     near_wall *walls;
-    size_t wall_count, wall_room;
-    uint32_t cached[2][NEAR_CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
+    size_t wall_count, wall_capacity;
+    uint32_t cached_leaf[2]
+                        [NEAR_CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
     near_leaf leaves[2][NEAR_CACHED_LEAVES];
-} proximity;
+} proximity_query;
 
 /* The key of two triangles in `index`. */
 static inline uint64_t near_pair_key(uint32_t f, uint32_t g) {
     return ((uint64_t)f << 32 | g) + 1;
 }
 
-void abuti_proximity_add_minimum(proximity *p, const near_minimum *minimum);
+void abuti_proximity_add_minimum(proximity_query *p, const near_minimum *minimum);
 /* Order of minima: by distance, then by their triangles. */
 bool abuti_proximity_is_nearer(const near_minimum *a, const near_minimum *b);
 /* Finds all pairs within the range, their local minima, and the nearest pair. */
-abut_status abuti_proximity_find_pairs(proximity *p, const pair_frame *frame);
+abut_status abuti_proximity_find_pairs(proximity_query *p, const pair_frame *frame);
 /* Joins pairs over shared edges into components. */
-abut_status abuti_proximity_join_pairs(proximity *p);
+abut_status abuti_proximity_join_pairs(proximity_query *p);
 
 #endif
